@@ -1,0 +1,306 @@
+"""Every option and table property, once: wire name, type, default, one sentence.
+
+Rules:
+    - Defaults are written here only; inner functions take required keyword arguments.
+    - Names are compared without case, because Spark lowers them.
+    - A value in the call wins over the table property, which wins over the default.
+    - An option that nobody knows is refused with the nearest known name.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Generic, TypeVar
+
+from arctic.errors import InvalidInputError
+
+T = TypeVar("T")
+
+
+class Scope(Enum):
+    """Where an option may be given."""
+
+    CATALOG = "catalog"
+    READ = "read"
+    WRITE = "write"
+    TABLE = "table"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option(Generic[T]):
+    """One setting."""
+
+    name: str
+    parse: Callable[[str], T]
+    """Turns the text into a value, or raises ValueError with what was expected."""
+    default: T
+    scopes: frozenset[Scope]
+    doc: str
+    aliases: tuple[str, ...] = ()
+    """Other names that mean the same, for example Iceberg's."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name and its aliases."""
+        return (self.name, *self.aliases)
+
+    def value(
+        self, options: Mapping[str, str], properties: Mapping[str, str] | None = None
+    ) -> T:
+        """Return the setting in force.
+
+        Args:
+            options: what the call gave.
+            properties: the table's properties; only read when the option is also a property.
+
+        Raises:
+            InvalidInputError: a text that is not a value of this option.
+        """
+        sources = [("option", options)]
+        if Scope.TABLE in self.scopes and properties is not None:
+            sources.append(("table property", properties))
+        for where, mapping in sources:
+            lowered = {key.lower(): text for key, text in mapping.items()}
+            for name in self.names:
+                if name.lower() in lowered:
+                    return self._parsed(where, lowered[name.lower()])
+        return self.default
+
+    def _parsed(self, where: str, text: str) -> T:
+        try:
+            return self.parse(str(text))
+        except ValueError as error:
+            raise InvalidInputError(f"{where} {self.name} = {text!r}: {error}") from error
+
+
+def check_known(options: Iterable[str], scope: Scope) -> None:
+    """Refuse options that mean nothing in this place, so that a typo is never ignored.
+
+    Raises:
+        InvalidInputError: naming the option and the nearest known one.
+    """
+    known = {
+        name.lower(): name
+        for option in OPTIONS
+        if scope in option.scopes or Scope.CATALOG in option.scopes
+        for name in option.names
+    }
+    for name in options:
+        if name.lower() in known or name.lower().startswith(CATALOG_PREFIX):
+            continue
+        near = difflib.get_close_matches(name.lower(), known, n=1)
+        hint = f"did you mean {known[near[0]]!r}?" if near else f"known: {', '.join(known.values())}"
+        raise InvalidInputError(f"unknown {scope.value} option {name!r}; {hint}")
+
+
+def default_parallelism() -> int:
+    """Return the cores of this machine: the edges use it where nobody said a parallelism."""
+    return os.cpu_count() or 1
+
+
+_UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+
+
+def _bytes(text: str) -> int:
+    match = re.fullmatch(r"\s*(\d+)\s*([kmgt]?)(i?b)?\s*", text.lower())
+    if match is None or int(match.group(1)) == 0:
+        raise ValueError("expected bytes above 0, for example 134217728 or '128 MiB'")
+    return int(match.group(1)) * _UNITS[match.group(2)]
+
+
+def _positive_int(text: str) -> int:
+    if not re.fullmatch(r"\s*\d+\s*", text) or int(text) == 0:
+        raise ValueError("expected a whole number above 0")
+    return int(text)
+
+
+def _int(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise ValueError("expected a whole number") from None
+
+
+def _ratio(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not (math.isfinite(number) and number > 0):
+        raise ValueError("expected a number above 0")
+    return number
+
+
+def _bool(text: str) -> bool:
+    if text.strip().lower() not in ("true", "false"):
+        raise ValueError("expected true or false")
+    return text.strip().lower() == "true"
+
+
+def _one_of(*choices: str) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text.strip().lower() not in choices:
+            raise ValueError(f"expected one of {', '.join(choices)}")
+        return text.strip().lower()
+
+    return parse
+
+
+def _names(text: str) -> tuple[str, ...]:
+    names = tuple(part.strip() for part in text.split(",") if part.strip())
+    if not names:
+        raise ValueError("expected names separated by commas")
+    return names
+
+
+def _split_outside_brackets(text: str) -> tuple[str, ...]:
+    parts = tuple(part.strip() for part in re.split(r",(?![^(]*\))", text) if part.strip())
+    if not parts:
+        raise ValueError("expected partition fields such as 'day(ts), bucket(16, id)'")
+    return parts
+
+
+def _optional(parse: Callable[[str], T]) -> Callable[[str], T | None]:
+    return parse
+
+
+_CATALOG = frozenset({Scope.CATALOG})
+_READ = frozenset({Scope.READ})
+_WRITE = frozenset({Scope.WRITE})
+_READ_TABLE = frozenset({Scope.READ, Scope.TABLE})
+_WRITE_TABLE = frozenset({Scope.WRITE, Scope.TABLE})
+_TABLE = frozenset({Scope.TABLE})
+
+CATALOG_PREFIX = "catalog."
+"""Options that start so are PyIceberg catalog properties, passed on without the prefix."""
+
+PATH = Option(
+    name="path", parse=_optional(str), default=None, scopes=_CATALOG,
+    doc="The table: 'namespace.table', or 'namespace.table.snapshots' for a metadata table.",
+)
+WAREHOUSE = Option(
+    name="warehouse", parse=_optional(str), default=None, scopes=_CATALOG,
+    doc="Folder of the embedded SQLite catalog; else ARCTIC_WAREHOUSE, else ./warehouse.",
+)
+CATALOG = Option(
+    name="catalog", parse=_optional(str), default=None, scopes=_CATALOG,
+    doc="Name of a PyIceberg catalog; 'catalog.uri' and the like set its properties.",
+)
+
+COLUMNS = Option(
+    name="columns", parse=_optional(_names), default=None, scopes=_READ,
+    doc="Columns to read, in this order; the others are never opened.",
+)
+STORE = Option(
+    name="store", parse=_one_of("merged", "base", "change"), default="merged", scopes=_READ,
+    doc="Look at the merged view, or at one store with its transaction columns.",
+)
+SNAPSHOT_ID = Option(
+    name="snapshot-id", parse=_optional(_int), default=None, scopes=_READ,
+    doc="Read the table as it was right after this snapshot of either store.",
+)
+AS_OF_TIMESTAMP = Option(
+    name="as-of-timestamp", parse=_optional(_int), default=None, scopes=_READ,
+    doc="Read the table as it was at this time, in milliseconds since 1970-01-01 UTC.",
+)
+WEIGHT_RATIO = Option(
+    name="weight-ratio", parse=_ratio, default=2.0, scopes=_READ_TABLE,
+    doc="A node is split only while its data weighs more than this many times its deletes.",
+)
+PARALLEL_MULTIPLE = Option(
+    name="parallel-multiple", parse=_positive_int, default=2, scopes=_READ_TABLE,
+    doc="Task groups for each core of the parallelism.",
+)
+PARALLELISM = Option(
+    name="parallelism", parse=_optional(_positive_int), default=None, scopes=_READ_TABLE,
+    doc="Cores that a read plans for; the cores of the planning machine if not set.",
+)
+TARGET_SIZE = Option(
+    name="target-size", parse=_bytes, default=128 * 2**20, scopes=_READ_TABLE,
+    aliases=("read.split.target-size",),
+    doc="Upper bound for the cost of one task, unless a single file is larger.",
+)
+OPEN_FILE_COST = Option(
+    name="open-file-cost", parse=_bytes, default=4 * 2**20, scopes=_READ_TABLE,
+    aliases=("read.split.open-file-cost",),
+    doc="What opening a file weighs in planning, as bytes.",
+)
+MAX_DELETE_BYTES = Option(
+    name="merge.max-delete-bytes", parse=_bytes, default=512 * 2**20, scopes=_READ_TABLE,
+    doc="Memory for the deletes of one task; above it the reader works in several passes.",
+)
+
+WRITE_MODE = Option(
+    name="write-mode", parse=_optional(_one_of("append", "upsert", "delete", "overwrite")),
+    default=None, scopes=_WRITE,
+    doc="The save mode, for callers that cannot say .mode('upsert').",
+)
+ACTION_COLUMN = Option(
+    name="action-column", parse=_optional(str), default=None, scopes=_WRITE,
+    doc="Column that says what each row does: I/U/D, +I/-U/+U/-D or Debezium's c/r/u/d.",
+)
+ORDERING_COLUMN = Option(
+    name="ordering-column", parse=_optional(str), default=None, scopes=_WRITE,
+    doc="Column by which the last event of a key in the batch wins.",
+)
+PRIMARY_KEY = Option(
+    name="primaryKey", parse=_optional(_names), default=None, scopes=_WRITE,
+    aliases=("primary-key", "primary.keys"),
+    doc="Key columns of a table that the write creates.",
+)
+PARTITION_BY = Option(
+    name="partitionBy", parse=_optional(_split_outside_brackets), default=None, scopes=_WRITE,
+    aliases=("partition-by",),
+    doc="Partition fields of a table that the write creates, as 'day(ts), region'.",
+)
+PARTITION_OVERWRITE_MODE = Option(
+    name="partitionOverwriteMode", parse=_one_of("static", "dynamic"), default="static",
+    scopes=_WRITE, aliases=("partition-overwrite-mode",),
+    doc="An overwrite replaces the whole table (static) or the partitions it has rows for.",
+)
+CROSS_PARTITION = Option(
+    name="write.upsert.cross-partition", parse=_one_of("lookup", "assume-stable"),
+    default="lookup", scopes=_WRITE_TABLE,
+    doc="Where the key does not decide the partition: look the old one up, or trust that it never changes.",
+)
+UPSERT_INSERTS = Option(
+    name="write.upsert.enabled", parse=_bool, default=True, scopes=_WRITE_TABLE,
+    doc="Whether an insert in an action column replaces a row of its key that is there already.",
+)
+TARGET_FILE_SIZE = Option(
+    name="write.target-file-size-bytes", parse=_bytes, default=128 * 2**20, scopes=_WRITE_TABLE,
+    doc="A file is closed and a next one begun when it has grown to this size.",
+)
+COMPRESSION = Option(
+    name="write.parquet.compression-codec",
+    parse=_one_of("zstd", "snappy", "gzip", "lz4", "brotli", "uncompressed"),
+    default="zstd", scopes=_WRITE_TABLE, doc="Parquet compression.",
+)
+ROW_GROUP_BYTES = Option(
+    name="write.parquet.row-group-size-bytes", parse=_bytes, default=32 * 2**20,
+    scopes=_WRITE_TABLE,
+    doc="Arrow bytes that are gathered for one file before a row group is written.",
+)
+WRITE_BUFFER_BYTES = Option(
+    name="write.buffer-bytes", parse=_bytes, default=256 * 2**20, scopes=_WRITE_TABLE,
+    doc="Arrow bytes that one write task gathers over all its files before it writes the largest.",
+)
+BASE_BUCKETS = Option(
+    name="base.file-index.hash-bucket", parse=_positive_int, default=4, scopes=_TABLE,
+    doc="Nodes that base files are written to; a power of two.",
+)
+CHANGE_BUCKETS = Option(
+    name="change.file-index.hash-bucket", parse=_positive_int, default=4, scopes=_TABLE,
+    doc="Nodes that change files are written to; a power of two.",
+)
+
+OPTIONS: tuple[Option[object], ...] = tuple(
+    value for value in list(globals().values()) if isinstance(value, Option)
+)
+"""All of them, in the order of this file."""

@@ -1,0 +1,1 @@
+"""Pure nouns: tables, files, snapshots, predicates, commit plans."""

@@ -1,0 +1,112 @@
+"""File names say what a file holds: ``node-kind-transaction-partition-task-operation-count``.
+
+Rules:
+    - The file kind of a change file stands *only* in its name: inserts and change deletes are
+      both Iceberg data files.
+    - A name that does not match is a foreign Iceberg file: root node, and the transaction id of
+      its sequence number (change store) or 0 (base store).
+    - A name that matches but means something impossible is refused, never guessed.
+
+Source: amoro FileNameRules and DataFileType @96a4d781a. Differs: node id 0 and kinds that a
+store cannot hold raise FormatError (Amoro loops for ever, or treats them as data).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from arctic.errors import FormatError, InvalidInputError
+from arctic.table.files import FileKind
+from arctic.tree.node import ROOT, TreeNode
+
+_PATTERN = re.compile(r"\.?(\d+)-(\w+)-(\d+)-(\d+)-(\d+)-.*", re.ASCII | re.DOTALL)
+_FOREIGN_KINDS = frozenset({"IED", "L"})
+_BY_SHORT_NAME = {kind.value: kind for kind in FileKind}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsedName:
+    """What a file name says; ``transaction_id`` 0 means: use the data sequence number."""
+
+    node: TreeNode
+    kind: FileKind
+    transaction_id: int
+
+
+def format_name(
+    *,
+    node: TreeNode,
+    kind: FileKind,
+    transaction_id: int,
+    partition_id: int,
+    task_id: int,
+    operation_id: int,
+    count: int,
+) -> str:
+    """Return a file name, extension included.
+
+    >>> format_name(node=TreeNode(3, 2), kind=FileKind.CHANGE_DELETE, transaction_id=0,
+    ...             partition_id=3, task_id=12, operation_id=8372489228858204035, count=1)
+    '6-ED-0-00003-12-8372489228858204035-00001.parquet'
+    """
+    return (
+        f"{node.node_id}-{kind.value}-{transaction_id}-{partition_id:05d}-{task_id}"
+        f"-{operation_id}-{count:05d}.parquet"
+    )
+
+
+def parse_base_name(path: str) -> ParsedName:
+    """Read the name of a data file in the base store.
+
+    Raises:
+        FormatError: a kind that base must not hold, or an impossible node id.
+    """
+    parsed = _parse(path, default=FileKind.BASE)
+    if parsed.kind is FileKind.INSERT:
+        return ParsedName(node=parsed.node, kind=FileKind.BASE, transaction_id=parsed.transaction_id)
+    if parsed.kind is not FileKind.BASE:
+        raise FormatError(
+            f"base file {path!r}: kind {parsed.kind.value!r} as a data file; expected 'B' or 'I'"
+        )
+    return parsed
+
+
+def parse_position_delete_name(path: str) -> ParsedName:
+    """Read the name of a position-delete file: a foreign name applies to the whole tree."""
+    parsed = _parse(path, default=FileKind.POS_DELETE)
+    node = parsed.node if parsed.kind is FileKind.POS_DELETE else ROOT
+    return ParsedName(node=node, kind=FileKind.POS_DELETE, transaction_id=parsed.transaction_id)
+
+
+def parse_change_name(path: str) -> ParsedName:
+    """Read the name of a data file in the change store.
+
+    Raises:
+        FormatError: a kind that change must not hold, or an impossible node id.
+    """
+    parsed = _parse(path, default=FileKind.INSERT)
+    if parsed.kind not in (FileKind.INSERT, FileKind.CHANGE_DELETE):
+        raise FormatError(
+            f"change file {path!r}: kind {parsed.kind.value!r}; expected 'I' or 'ED'"
+        )
+    return parsed
+
+
+def _parse(path: str, *, default: FileKind) -> ParsedName:
+    match = _PATTERN.fullmatch(path.rsplit("/", 1)[-1])
+    if match is None:
+        return ParsedName(node=ROOT, kind=default, transaction_id=0)
+    node_id, kind_name, transaction_id = match.group(1, 2, 3)
+    if kind_name in _FOREIGN_KINDS:
+        raise FormatError(
+            f"file {path!r}: kind {kind_name!r} is never written to a store; expected B, I, ED or PD"
+        )
+    kind = _BY_SHORT_NAME.get(kind_name)
+    if kind is None:
+        return ParsedName(node=ROOT, kind=default, transaction_id=0)
+    try:
+        node = TreeNode.from_id(int(node_id))
+    except InvalidInputError as error:
+        raise FormatError(f"file {path!r}: {error.message}") from error
+    return ParsedName(node=node, kind=kind, transaction_id=int(transaction_id))

@@ -1,0 +1,150 @@
+"""Row filters: a small tree of column tests, the same for files, row groups and rows.
+
+Rules:
+    - There is no NOT node: a negation is pushed into the tests when a filter is built, so that
+      the bounds of a file and the values of a row are judged by the same form.
+    - A null matches no comparison, and NaN matches none either.
+    - ``may_match`` may keep a file that holds no matching row, never drop one that does.
+
+Must not know: who wrote the filter (Spark, a string, PyIceberg), or Arrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, cast
+
+from arctic.table.files import ColumnBounds, Value
+
+
+class Op(Enum):
+    """How a column is compared with the literal; the value is how ``explain`` prints it."""
+
+    EQ = "="
+    NE = "!="
+    LT = "<"
+    LE = "<="
+    GT = ">"
+    GE = ">="
+    IN = "in"
+    NOT_IN = "not in"
+    IS_NULL = "is null"
+    NOT_NULL = "is not null"
+    STARTS_WITH = "starts with"
+    NOT_STARTS_WITH = "not starts with"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnTest:
+    """One comparison of one top-level column."""
+
+    op: Op
+    field_id: int
+    column: str
+    literal: Value | tuple[Value, ...] = None
+    """Internal form; a tuple of non-null values for IN and NOT_IN; None for the null tests."""
+
+    def __str__(self) -> str:
+        """Return the text that ``explain`` prints."""
+        if self.op in (Op.IS_NULL, Op.NOT_NULL):
+            return f"{self.column} {self.op.value}"
+        return f"{self.column} {self.op.value} {self.literal!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """Every child holds; no child at all is true."""
+
+    children: tuple[Predicate, ...]
+
+    def __str__(self) -> str:
+        """Return the text that ``explain`` prints."""
+        return " and ".join(_nested(child) for child in self.children) or "true"
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Some child holds; no child at all is false."""
+
+    children: tuple[Predicate, ...]
+
+    def __str__(self) -> str:
+        """Return the text that ``explain`` prints."""
+        return " or ".join(_nested(child) for child in self.children) or "false"
+
+
+Predicate = ColumnTest | And | Or
+
+
+def conjunction(predicates: tuple[Predicate, ...]) -> Predicate | None:
+    """Join filters that must all hold; None when there is nothing to test."""
+    if not predicates:
+        return None
+    return predicates[0] if len(predicates) == 1 else And(predicates)
+
+
+def tests_of(predicate: Predicate | None) -> Iterator[ColumnTest]:
+    """Yield every column test of a filter, left to right."""
+    if isinstance(predicate, ColumnTest):
+        yield predicate
+    elif predicate is not None:
+        for child in predicate.children:
+            yield from tests_of(child)
+
+
+def may_match(
+    predicate: Predicate | None, bounds: Mapping[int, ColumnBounds], record_count: int
+) -> bool:
+    """Say whether some row of a file or row group can match.
+
+    Args:
+        predicate: the filter; None matches everything.
+        bounds: what is known by field id; a column that is absent is not known.
+        record_count: rows in the file or row group.
+    """
+    if predicate is None:
+        return True
+    if isinstance(predicate, And):
+        return all(may_match(child, bounds, record_count) for child in predicate.children)
+    if isinstance(predicate, Or):
+        return any(may_match(child, bounds, record_count) for child in predicate.children)
+    known = bounds.get(predicate.field_id)
+    return known is None or _test_may_match(predicate, known, record_count)
+
+
+def _test_may_match(test: ColumnTest, known: ColumnBounds, record_count: int) -> bool:
+    if test.op is Op.IS_NULL:
+        return known.null_count != 0
+    if known.null_count == record_count:
+        return False
+    if test.op is Op.IN:
+        literals = cast(tuple[Value, ...], test.literal)
+        return any(_within(literal, known) for literal in literals)
+    if test.op in (Op.NOT_NULL, Op.NE, Op.NOT_IN, Op.NOT_STARTS_WITH):
+        return True
+    literal = cast(Any, test.literal)
+    lower, upper = cast(Any, known.lower), cast(Any, known.upper)
+    if test.op is Op.EQ:
+        return _within(literal, known)
+    if test.op is Op.LT:
+        return lower is None or bool(lower < literal)
+    if test.op is Op.LE:
+        return lower is None or bool(lower <= literal)
+    if test.op is Op.GT:
+        return upper is None or bool(upper > literal)
+    if test.op is Op.GE:
+        return upper is None or bool(upper >= literal)
+    return (lower is None or lower[: len(literal)] <= literal) and (
+        upper is None or upper[: len(literal)] >= literal
+    )
+
+
+def _within(literal: Any, known: ColumnBounds) -> bool:
+    lower, upper = cast(Any, known.lower), cast(Any, known.upper)
+    return (lower is None or lower <= literal) and (upper is None or literal <= upper)
+
+
+def _nested(child: Predicate) -> str:
+    return f"({child})" if isinstance(child, And | Or) else str(child)

@@ -1,0 +1,1 @@
+"""Pure arithmetic of the arctic tree: nodes, the key hash, key ranges."""
