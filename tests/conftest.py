@@ -1,0 +1,52 @@
+"""What every test shares: Hypothesis profiles, and the rule that a skip is not a pass.
+
+Kept small on purpose: factories and fixtures live beside the tests that use them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Every run draws the same examples, so that a red run is red for everybody; `deep` explores, by
+# hand: HYPOTHESIS_PROFILE=deep make test.
+settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
+settings.register_profile(
+    "deep", max_examples=2_000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+def skips_are_failures() -> bool:
+    """Say whether this run must not leave anything out."""
+    return os.environ.get("CI", "").lower() == "true"
+
+
+def _refuse_skip(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if skips_are_failures() and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"skipped under CI=true, where a missing part fails: {report.longrepr}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[Any]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Turn a skipped test into a failure under CI=true."""
+    report = yield
+    _refuse_skip(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(
+    collector: pytest.Collector,
+) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    """Turn a skipped module into a failure under CI=true."""
+    report = yield
+    _refuse_skip(report)
+    return report
