@@ -1,0 +1,57 @@
+# The one command surface: CI calls the same targets. A fresh machine needs make and Python 3.10
+# or newer; the first target that needs more makes .venv and installs it there.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+VENV ?= .venv
+PYTHON := $(VENV)/bin/python
+# Written last by .ci/install, so a broken installation is never taken for a whole one.
+READY := $(VENV)/.installed
+
+.PHONY: help install demo test quick lint types layers fmt docs bench ci clean
+
+help: ## Show these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+install: $(READY) ## Make .venv and install Arctic with everything that development needs
+
+$(READY): pyproject.toml .ci/install
+	@.ci/install $(VENV)
+
+demo: $(READY) ## Replay weeks of real promotions through Spark, and check the result with DuckDB
+	@$(PYTHON) -m examples.demo $(ARGS)
+
+test: $(READY) ## Run every test; ARGS="-k name" narrows, HYPOTHESIS_PROFILE=deep explores
+	@$(PYTHON) -m pytest $(ARGS)
+
+quick: $(READY) ## Run the tests that need neither Spark nor patience
+	@$(PYTHON) -m pytest -q -m "not spark and not slow" $(ARGS)
+
+lint: $(READY) ## Check style and formatting
+	@$(PYTHON) -m ruff check .
+	@$(PYTHON) -m ruff format --check .
+
+types: $(READY) ## Check the types
+	@$(PYTHON) -m mypy
+
+layers: $(READY) ## Check that modules import only what their layer may
+	@$(VENV)/bin/lint-imports --no-logo
+
+fmt: $(READY) ## Format the code and sort the imports
+	@$(PYTHON) -m ruff format .
+	@$(PYTHON) -m ruff check --fix .
+
+docs: $(READY) ## Write docs/options.md anew from the options in the code
+	@$(PYTHON) -m tests.options_table > docs/options.md
+
+bench: $(READY) ## Measure planning, merging and writing; prints one line for each figure
+	@$(PYTHON) -m benchmarks $(ARGS)
+
+ci: ## Run what CI runs: lint, types, layers, test; a test that is skipped fails
+	@.ci/run
+
+clean: ## Remove .venv and every cache
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
