@@ -1,13 +1,14 @@
-"""What planning hands to a reader: data files with the deletes that can touch them.
+"""What planning hands on: the data files that a task reads, with the deletes that can touch them.
 
-Everything here goes to executors, so it pickles small: paths and numbers.
+``FileTask``, ``NodeTask`` and ``NodeTaskGroup`` go to executors, so they pickle small: paths and
+numbers. ``ScanOptions`` and ``PruneCounts`` stay where the plan was made.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
-from arctic.errors import InternalError
+from arctic.errors import InternalError, InvalidInputError
 from arctic.table.files import KeyedFile, Partition
 from arctic.tree.node import TreeNode
 
@@ -31,6 +32,10 @@ class NodeTask:
     change_deletes: tuple[KeyedFile, ...] = ()
     cost_bytes: int
     """Sum over data and change-delete files of max(size, open-file cost)."""
+    part_number: int = 1
+    """Which of the parts that the node was split into, from 1 to ``part_count``, inclusive."""
+    part_count: int = 1
+    """How many tasks read this node together; 1 when it was not split."""
 
     def __post_init__(self) -> None:
         """Refuse a task without rows."""
@@ -45,3 +50,79 @@ class NodeTaskGroup:
     tasks: tuple[NodeTask, ...]
     cost_bytes: int
     """Sum of the tasks' costs, with change-delete files that they share counted once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanOptions:
+    """The options that decide how a read is divided."""
+
+    weight_ratio: float
+    """A node is split only while its data weighs more than this many times its deletes."""
+    parallel_multiple: int
+    """Task groups for each core of the parallelism."""
+    parallelism: int
+    """Cores that the read plans for."""
+    target_bytes: int
+    """Upper bound for the cost of one task, unless a single file is larger."""
+    open_file_cost_bytes: int
+    """The least that a file weighs, however small it is."""
+
+    def __post_init__(self) -> None:
+        """Refuse values that would divide by zero or never end."""
+        for field in fields(self):
+            number = getattr(self, field.name)
+            if not number > 0:
+                raise InvalidInputError(f"{field.name} = {number!r}: expected a number above 0")
+
+    @property
+    def max_groups(self) -> int:
+        """How many groups a plan makes at most."""
+        return self.parallelism * self.parallel_multiple
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PruneCounts:
+    """What planning looked at, and what it left out for which reason.
+
+    Each file that is left out is counted under one reason only.
+    """
+
+    manifests: int = 0
+    """Manifests that were never opened, because no partition in them can match the filter."""
+    by_partition: int = 0
+    """Files of either store whose partition cannot match the filter."""
+    by_filter: int = 0
+    """Data files whose column bounds cannot match the filter."""
+    merged: int = 0
+    """Change files that the base store already contains."""
+    listed_again: int = 0
+    """Files that a store lists more than once; they are read once."""
+    idle_position_deletes: int = 0
+    """Position-delete files that apply to no data file that is read."""
+    idle_change_deletes: int = 0
+    """Change-delete files that can touch no row that is read."""
+    pairs_by_lsn: int = 0
+    """Pairs of a task and an overlapping change delete that is older than every row in it."""
+    pairs_by_key_range: int = 0
+    """Pairs of a task and an overlapping change delete that holds other keys."""
+
+    @property
+    def files(self) -> int:
+        """Files that were looked at one by one and left out."""
+        return (
+            self.by_partition
+            + self.by_filter
+            + self.merged
+            + self.listed_again
+            + self.idle_position_deletes
+            + self.idle_change_deletes
+        )
+
+    def __add__(self, other: PruneCounts) -> PruneCounts:
+        """Return the sums of two stages of planning."""
+        return PruneCounts(
+            **{
+                field.name: getattr(self, field.name) + getattr(other, field.name)
+                for field in fields(self)
+            }
+        )
