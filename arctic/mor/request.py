@@ -1,0 +1,65 @@
+"""What a reader wants of every file: columns, key, filter and bounds.
+
+Must not know: which files there are, or how one is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from arctic.errors import InternalError
+from arctic.mor.field_ids import field_id, field_with_id
+from arctic.table.predicate import Predicate
+
+OpenFile = Callable[[str], Any]
+"""Opens a path for reading at any position: a pyarrow file or a Python one."""
+
+TRANSACTION_ID_FIELD_ID = 2147482646
+FILE_OFFSET_FIELD_ID = 2147482645
+CHANGE_ACTION_FIELD_ID = 2147482644
+
+META_FIELDS: tuple[pa.Field, ...] = (
+    field_with_id("_transaction_id", pa.int64(), TRANSACTION_ID_FIELD_ID),
+    field_with_id("_file_offset", pa.int64(), FILE_OFFSET_FIELD_ID),
+    field_with_id("_change_action", pa.string(), CHANGE_ACTION_FIELD_ID),
+)
+"""The columns that a look at one store adds after the table's own.
+
+Only ``_file_offset`` is a column of (change) files; the others are facts about a file.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRequest:
+    """One read, the same for every task of it; pickles."""
+
+    schema: pa.Schema
+    """Exactly what every batch has. Fields are found by their field id, also nested ones; those
+    of ``META_FIELDS`` are allowed."""
+    key: pa.Schema
+    """The key columns in key order, with field ids; empty when the table has no key."""
+    key_types: tuple[str, ...]
+    """Iceberg's texts of the key columns' types."""
+    row_filter: Predicate | None
+    """Rows that do not match are left out; its columns need not be in ``schema``."""
+    max_delete_bytes: int
+    """Memory for change deletes at any time; above it they are applied piece by piece."""
+    batch_rows: int
+    """Upper bound for the rows of a batch, inclusive."""
+    name_mapping: Mapping[str, int] | None
+    """Top-level column name to field id, for files that carry no ids."""
+
+    def __post_init__(self) -> None:
+        """Refuse fields that could not be found in any file."""
+        for field in [*self.schema, *self.key]:
+            if field_id(field) is None:
+                raise InternalError(f"read request: column {field.name!r} has no field id")
+        if self.batch_rows < 1 or self.max_delete_bytes < 1:
+            raise InternalError(
+                f"read request: batch_rows {self.batch_rows} and max_delete_bytes "
+                f"{self.max_delete_bytes}; expected both above 0"
+            )
