@@ -16,6 +16,9 @@ class AppendFiles:
     """Add files: changes of a keyed table (change store), or rows of an unkeyed one (base)."""
 
     files: tuple[WrittenFile, ...]
+    expected_sequence_number: int | None = None
+    """Commit only while the store's newest snapshot has this sequence number (0: it has none);
+    None: on top of whatever is there."""
     summary: Mapping[str, str] = field(default_factory=dict)
     """Extra snapshot summary entries."""
 

@@ -1,0 +1,356 @@
+"""The verbs a user calls, without Spark: tables, reads, writes and plans.
+
+Every function takes ``warehouse=``, a folder with the embedded SQLite catalog, or ``catalog=``,
+the name of a PyIceberg catalog or a mapping of its properties.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from arctic import options as opt
+from arctic.errors import InvalidInputError, NotFoundError
+from arctic.iceberg import catalog as catalogs
+from arctic.iceberg import create_table as tables
+from arctic.iceberg.filters import parse_filter
+from arctic.iceberg.inspect import METADATA_TABLES
+from arctic.iceberg.open_table import OpenTable
+from arctic.iceberg.open_table import open_table as open_stores
+from arctic.job.reference import parse_reference
+from arctic.job.scan_job import ScanJob, begin_scan, scan_opened
+from arctic.job.write_job import begin_write, commit_write, write_task
+
+Catalog = str | Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteReport:
+    """What one write did."""
+
+    snapshot_id: int | None
+    """The one snapshot it made; None when there was nothing to commit."""
+    rows: int
+    """Rows that came in."""
+    inserts: int
+    """Rows written as data."""
+    deletes: int
+    """Keys written as deletes."""
+    files: int
+    bytes: int
+    seconds: float
+
+
+class Table:
+    """A table that is open: its description, and the verbs on it."""
+
+    def __init__(self, opened: OpenTable, options: Mapping[str, str]) -> None:
+        self._opened = opened
+        self._options = options
+
+    def __repr__(self) -> str:
+        kind = f"primary_key={list(self.primary_key)}" if self.is_keyed else "no primary key"
+        return f"<arctic.Table {self.name!r}, {len(self.schema)} columns, {kind}>"
+
+    @property
+    def name(self) -> str:
+        """The dotted identifier."""
+        return self._opened.table.name
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns as an Arrow schema, without field ids."""
+        return pa.schema([field.remove_metadata() for field in self._opened.arrow_schema])
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether it has a primary key, hence takes upserts."""
+        return self._opened.table.is_keyed
+
+    @property
+    def primary_key(self) -> tuple[str, ...]:
+        """The key columns in key order; empty without a key."""
+        return self._opened.table.primary_key
+
+    @property
+    def partition_by(self) -> tuple[str, ...]:
+        """The partition fields, as ``create_table`` takes them."""
+        return self._opened.partitioner.texts
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """The table properties of the base store."""
+        return dict(self._opened.table.properties)
+
+    def read(self, **arguments: Any) -> pa.RecordBatchReader:
+        """Read rows; takes the arguments of ``arctic.read``."""
+        return _reader(_scan(self._options, **arguments))
+
+    def write(self, data: Any, *, mode: str, **options: str) -> WriteReport:
+        """Write rows; takes the arguments of ``arctic.write``."""
+        return _write(data, {**self._options, **options, "write-mode": mode})
+
+    def explain(self, **arguments: Any) -> str:
+        """Return the plan of a read; takes the arguments of ``arctic.explain``."""
+        return _explain(self._options, **arguments)
+
+    def inspect(self, name: str) -> pa.Table:
+        """Return a metadata table: snapshots, files, partitions, nodes, history or refs.
+
+        Raises:
+            NotFoundError: another name.
+        """
+        if name not in METADATA_TABLES:
+            raise NotFoundError(
+                f"metadata table {name!r}; expected one of {', '.join(METADATA_TABLES)}"
+            )
+        return begin_scan({**self._options, "path": f"{self.name}.{name}"}).table()
+
+
+def create_table(
+    identifier: str,
+    schema: Any,
+    *,
+    primary_key: Sequence[str] = (),
+    partition_by: Sequence[str] = (),
+    properties: Mapping[str, str] | None = None,
+    exist_ok: bool = False,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> Table:
+    """Create a table and return it.
+
+    Args:
+        identifier: ``namespace.table``; the namespace is created if need be.
+        schema: a ``pyarrow.Schema`` or a PyIceberg ``Schema``.
+        primary_key: key columns in key order; none makes a table without upserts.
+        partition_by: such as ``["day(ts)", "bucket(16, id)", "region"]``.
+        properties: table properties, see ``docs/options.md``.
+        exist_ok: return the table that is there, if it has the same columns, key and partitions.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Raises:
+        AlreadyExistsError: the name is taken.
+        InvalidInputError: a column type, key, partition field or property that cannot be.
+        UnsupportedError: a partition transform that a keyed table cannot carry.
+    """
+    options = _options(identifier, warehouse, catalog)
+    reference = parse_reference(options)
+    opened = tables.create_table(
+        reference.config,
+        reference.identifier,
+        schema,
+        primary_key=tuple(primary_key),
+        partition_by=tuple(partition_by),
+        properties=dict(properties or {}),
+        exist_ok=exist_ok,
+    )
+    return Table(opened, options)
+
+
+def open_table(
+    identifier: str, *, warehouse: str | None = None, catalog: Catalog | None = None
+) -> Table:
+    """Open a table.
+
+    Raises:
+        NotFoundError: no such table.
+        UnsupportedError: an Iceberg table that is not Arctic's, or of a newer format.
+        FormatError: half of a table, or stores that do not fit together.
+    """
+    options = _options(identifier, warehouse, catalog)
+    reference = parse_reference(options)
+    return Table(open_stores(reference.config, reference.identifier), options)
+
+
+def drop_table(
+    identifier: str,
+    *,
+    purge: bool = False,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> None:
+    """Remove a table from the catalog, and with ``purge`` its files too.
+
+    Raises:
+        NotFoundError: no such table.
+    """
+    reference = parse_reference(_options(identifier, warehouse, catalog))
+    tables.drop_table(reference.config, reference.identifier, purge=purge)
+
+
+def list_tables(
+    namespace: str | None = None,
+    *,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> list[str]:
+    """Return the dotted names of the tables in a namespace, or in all, sorted."""
+    config = catalogs.CatalogConfig.from_options(_options(None, warehouse, catalog))
+    return list(catalogs.list_tables(config, namespace))
+
+
+def read(
+    identifier: str,
+    *,
+    columns: Sequence[str] | None = None,
+    filter: Any = None,
+    options: Mapping[str, str] | None = None,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> pa.RecordBatchReader:
+    """Read the current rows as a stream of Arrow batches.
+
+    Args:
+        identifier: ``namespace.table``, or ``namespace.table.snapshots`` and the like.
+        columns: columns to read, in this order; all if None.
+        filter: rows to keep, as ``"amount > 10 and region = 'eu'"`` or a PyIceberg expression.
+        options: read options, such as ``{"snapshot-id": "..."}``.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Memory: one row group of a data file, and the deletes of one node task up to
+    ``merge.max-delete-bytes``.
+
+    Raises:
+        NotFoundError: no such table, column or snapshot.
+        InvalidInputError: a filter or option that cannot be understood.
+        UnsupportedError: content that would be read wrongly.
+    """
+    base = _options(identifier, warehouse, catalog)
+    return _reader(_scan(base, columns=columns, filter=filter, options=options))
+
+
+def write(
+    identifier: str,
+    data: Any,
+    *,
+    mode: str,
+    options: Mapping[str, str] | None = None,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> WriteReport:
+    """Write rows in one snapshot.
+
+    Args:
+        identifier: ``namespace.table``.
+        data: a ``pyarrow`` table, batch or batch reader, or anything with the Arrow C stream
+            interface (Polars, DuckDB, pandas).
+        mode: ``upsert``, ``append``, ``delete`` or ``overwrite``.
+        options: write options, such as ``{"ordering-column": "updated_at"}``.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Memory: a bounded chunk of rows; the whole input where it must be ordered first (an
+    ordering column, an overwrite of a keyed table, keys that may change their partition).
+
+    Raises:
+        InvalidInputError: columns, types, keys or options that do not fit; nothing is committed.
+        ConflictError: other writers won every retry.
+        CommitStateUnknownError: the catalog did not answer; look before writing again.
+    """
+    base = _options(identifier, warehouse, catalog)
+    return _write(data, {**base, **(options or {}), "write-mode": mode})
+
+
+def explain(
+    identifier: str,
+    *,
+    columns: Sequence[str] | None = None,
+    filter: Any = None,
+    options: Mapping[str, str] | None = None,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> str:
+    """Return the plan of a read as text: nodes, files, deletes, groups, and what was left out.
+
+    The same table state and options give the same text.
+    """
+    base = _options(identifier, warehouse, catalog)
+    return _explain(base, columns=columns, filter=filter, options=options)
+
+
+def _options(
+    identifier: str | None, warehouse: str | None, catalog: Catalog | None
+) -> dict[str, str]:
+    options: dict[str, str] = {}
+    if identifier is not None:
+        options["path"] = identifier
+    if warehouse is not None:
+        options["warehouse"] = str(warehouse)
+    if isinstance(catalog, str):
+        options["catalog"] = catalog
+    elif catalog is not None:
+        options |= {f"{opt.CATALOG_PREFIX}{key}": str(value) for key, value in catalog.items()}
+    return options
+
+
+def _scan(
+    base: Mapping[str, str],
+    *,
+    columns: Sequence[str] | None = None,
+    filter: Any = None,
+    options: Mapping[str, str] | None = None,
+) -> ScanJob:
+    given = {**base, **(options or {})}
+    opt.check_known(given, opt.Scope.READ)
+    reference = parse_reference(given)
+    opened = open_stores(reference.config, reference.identifier)
+    row_filter = None if filter is None else parse_filter(filter, opened)
+    if row_filter is not None and reference.metadata_table is not None:
+        raise InvalidInputError(f"a filter on metadata table {given['path']!r}; filter its rows instead")
+    return scan_opened(
+        opened,
+        given,
+        metadata_name=reference.metadata_table,
+        columns=columns,
+        row_filter=row_filter,
+    )
+
+
+def _reader(job: ScanJob) -> pa.RecordBatchReader:
+    return pa.RecordBatchReader.from_batches(job.schema, job.batches())
+
+
+def _explain(base: Mapping[str, str], **arguments: Any) -> str:
+    job = _scan(base, **arguments)
+    if job.plan is None:
+        raise InvalidInputError(f"metadata table {base['path']!r} has no plan; name the table itself")
+    return job.plan.explain()
+
+
+def _write(data: Any, options: Mapping[str, str]) -> WriteReport:
+    started = time.monotonic()
+    reader = _batches(data)
+    job = begin_write(options, reader.schema)
+    result = write_task(job, reader, partition_id=0, task_id=0)
+    commit = commit_write(job, [result])
+    return WriteReport(
+        snapshot_id=None if commit is None else commit.snapshot_id,
+        rows=result.rows_in,
+        inserts=result.inserts,
+        deletes=result.deletes,
+        files=len(result.files),
+        bytes=sum(file.size_bytes for file in result.files),
+        seconds=time.monotonic() - started,
+    )
+
+
+def _batches(data: Any) -> pa.RecordBatchReader:
+    if isinstance(data, pa.RecordBatchReader):
+        return data
+    if isinstance(data, pa.Table):
+        return data.to_reader()
+    if isinstance(data, pa.RecordBatch):
+        return pa.RecordBatchReader.from_batches(data.schema, [data])
+    if hasattr(data, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(data)
+    raise InvalidInputError(
+        f"data of type {type(data).__name__!r}; expected a pyarrow table, batch or batch reader, "
+        "or an object with the Arrow C stream interface"
+    )

@@ -1,0 +1,1 @@
+"""One read or one write from beginning to end, the same for Spark and for plain Arrow."""

@@ -1,0 +1,97 @@
+"""Where the rows of some keys are now, for tables whose key does not decide the partition.
+
+A merge-on-read of the key and partition source columns, over the nodes that the keys fall into.
+Its cost follows the table, not the change; ``write.upsert.cross-partition=assume-stable`` turns
+it off for those who know that a row never changes its partition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from arctic import options as opt
+from arctic.errors import InternalError
+from arctic.iceberg.open_table import OpenTable
+from arctic.iceberg.table_io import TableIO
+from arctic.job.scan_job import MergeReader, scan_opened
+from arctic.mor.keys import KeyIndex
+from arctic.mor.read import read_group
+from arctic.mor.request import ReadRequest
+from arctic.scan.task import NodeTask, NodeTaskGroup
+from arctic.table.snapshot import TableSnapshot
+from arctic.tree.key_hash import hash_arrays
+from arctic.tree.node import TreeNode, bucket_mask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowLocator:
+    """Finds the current rows of given keys in a pinned state of the table; pickles."""
+
+    tasks: tuple[NodeTask, ...]
+    request: ReadRequest
+    io: TableIO
+    mask: int
+    """Deepest node mask that is worth telling apart."""
+    snapshot: TableSnapshot
+    """The state that is searched."""
+
+    @property
+    def data_paths(self) -> frozenset[str]:
+        """The data files that a search looks into."""
+        return frozenset(part.file.path for task in self.tasks for part in task.data)
+
+    def without(self, paths: frozenset[str]) -> RowLocator:
+        """Return a locator that leaves these data files out: they were searched before."""
+        kept = []
+        for task in self.tasks:
+            data = tuple(part for part in task.data if part.file.path not in paths)
+            if data:
+                kept.append(replace(task, data=data))
+        return replace(self, tasks=tuple(kept))
+
+    def __call__(self, keys: pa.Table) -> pa.Table:
+        """Return the key and partition source columns of every current row with one of the keys.
+
+        Args:
+            keys: the key columns in key order; no nulls; any number of rows.
+
+        Memory: the keys, one batch of rows, and the rows found.
+        """
+        schema = self.request.schema
+        if keys.num_rows == 0 or not self.tasks:
+            return schema.empty_table()
+        index = KeyIndex.build(keys)
+        nodes = self._nodes(keys)
+        tasks = tuple(task for task in self.tasks if any(task.node.overlaps(n) for n in nodes))
+        found = []
+        group = NodeTaskGroup(tasks=tasks, cost_bytes=sum(task.cost_bytes for task in tasks))
+        for batch in read_group(group, self.request, self.io.open_input) if tasks else ():
+            codes = index.lookup([batch.column(name) for name in keys.column_names])
+            hits = pa.array(codes >= 0)
+            found.append(batch.filter(hits))
+        return pa.Table.from_batches(found, schema=schema)
+
+    def _nodes(self, keys: pa.Table) -> list[TreeNode]:
+        columns = [keys.column(name) for name in keys.column_names]
+        hashes = hash_arrays(columns, self.request.key_types)
+        return [TreeNode(self.mask, int(index)) for index in np.unique(hashes & self.mask)]
+
+
+def locate_rows(opened: OpenTable) -> RowLocator:
+    """Pin the table's state and plan a search for rows by their keys."""
+    table = opened.table
+    sources = (column.name for column in table.partition_source_columns)
+    job = scan_opened(opened, {}, columns=tuple(dict.fromkeys((*table.primary_key, *sources))))
+    if not isinstance(job.reader, MergeReader) or job.plan is None:
+        raise InternalError(f"table {table.name!r}: a search for rows needs a read of rows")
+    buckets = opt.CHANGE_BUCKETS.value({}, table.properties)
+    return RowLocator(
+        tasks=tuple(task for group in job.groups for task in group.tasks),
+        request=job.reader.request,
+        io=job.reader.io,
+        mask=bucket_mask(buckets, subject=f"table {table.name!r}: {opt.CHANGE_BUCKETS.name}"),
+        snapshot=job.plan.snapshot,
+    )

@@ -1,0 +1,91 @@
+"""Commits of upserts whose rows may have moved to another partition meanwhile.
+
+Where the key does not decide the partition, a delete must be written where the row *is*. It was
+looked up in a pinned state. So, before each attempt to commit: if a store has moved on, look the
+written keys up among the files that are new, and delete what is found there. The commit holds
+only if the change store is still where it was looked at.
+
+The added deletes come first in the transaction (task number 0 has the lowest offsets), so they
+kill what other writers committed, never a row of this write.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from arctic.errors import ConflictError
+from arctic.iceberg.commit import CommitResult, commit_append
+from arctic.iceberg.open_table import OpenTable, open_table
+from arctic.job.locate import RowLocator, locate_rows
+from arctic.table.files import FileKind
+from arctic.write.conform import plan_conform
+from arctic.write.open_writer import open_writer
+from arctic.write.plan_commit import plan_append
+from arctic.write.target import TaskId, TaskResult, WriteMode, WriteRequest, WriteTarget
+
+ADDED_DELETES_TASK = 0
+"""The task number of deletes that a commit adds; the tasks of a write start at 1."""
+
+_MAX_ROUNDS = 50
+
+
+def commit_over_moved_rows(
+    opened: OpenTable,
+    results: Sequence[TaskResult],
+    *,
+    target: WriteTarget,
+    locator: RowLocator,
+) -> CommitResult | None:
+    """Commit the files of a write, with deletes for rows that moved since they were located.
+
+    Raises:
+        ConflictError: other writers were faster in every round.
+    """
+    written = list(results)
+    keys = _deleted_keys(opened, written)
+    for _ in range(_MAX_ROUNDS):
+        opened = open_table(opened.config, opened.table.name, for_writing=True)
+        fresh = locate_rows(opened)
+        if fresh.snapshot != locator.snapshot:
+            moved = fresh.without(locator.data_paths)(keys)
+            written += _added_deletes(target, moved)
+            locator = fresh
+        try:
+            expected = locator.snapshot.change_sequence_number
+            return commit_append(opened, plan_append(written, expected_sequence_number=expected))
+        except ConflictError:
+            continue
+    raise ConflictError(
+        f"table {opened.table.name!r}: other writers committed during each of {_MAX_ROUNDS} attempts, "
+        "and its keys can move between partitions; write again"
+    )
+
+
+def _deleted_keys(opened: OpenTable, results: Sequence[TaskResult]) -> pa.Table:
+    key = list(opened.table.primary_key)
+    schema = pa.schema([opened.arrow_schema.field(name) for name in key])
+    tables = [schema.empty_table()]
+    for result in results:
+        for file in result.files:
+            if file.kind is FileKind.CHANGE_DELETE:
+                with opened.io.open_input(file.path) as source:
+                    tables.append(pq.read_table(source, columns=key).select(key).cast(schema))
+    return pa.concat_tables(tables).combine_chunks()
+
+
+def _added_deletes(target: WriteTarget, rows: pa.Table) -> list[TaskResult]:
+    if rows.num_rows == 0:
+        return []
+    request = WriteRequest(mode=WriteMode.DELETE)
+    task = TaskId(
+        partition_id=ADDED_DELETES_TASK, task_id=0, operation_id=secrets.randbits(63)
+    )
+    conform = plan_conform(rows.schema, target=target, request=request)
+    writer = open_writer(target, task, request=request, conform=conform, locate=None)
+    for batch in rows.to_batches():
+        writer.write(batch)
+    return [writer.close()]

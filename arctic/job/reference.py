@@ -1,0 +1,46 @@
+"""What a caller names: a catalog, a table in it, perhaps one of its metadata tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from arctic.errors import InvalidInputError
+from arctic.iceberg.catalog import CatalogConfig
+from arctic.iceberg.inspect import METADATA_TABLES
+from arctic.options import PATH
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableReference:
+    """Where a table is and which part of it is meant."""
+
+    config: CatalogConfig
+    identifier: str
+    """Namespace and name, dotted."""
+    metadata_table: str | None
+    """``snapshots``, ``files``, ...; None for the rows themselves."""
+
+
+def parse_reference(options: Mapping[str, str]) -> TableReference:
+    """Read the ``path`` and catalog options of a call.
+
+    ``ns.table.snapshots`` is the metadata table: no table can have such a name.
+
+    Raises:
+        InvalidInputError: no path, or a name without a namespace.
+    """
+    path = PATH.value(options)
+    if not path or not path.strip():
+        raise InvalidInputError("no table named; expected load('namespace.table')")
+    parts = path.strip().split(".")
+    if len(parts) < 2 or not all(parts):
+        raise InvalidInputError(f"table {path!r}: expected 'namespace.table'")
+    metadata_table = None
+    if len(parts) > 2 and parts[-1] in METADATA_TABLES:
+        metadata_table = parts.pop()
+    return TableReference(
+        config=CatalogConfig.from_options(options),
+        identifier=".".join(parts),
+        metadata_table=metadata_table,
+    )

@@ -1,0 +1,252 @@
+"""One read: pin, list, plan; then each group is read wherever it is sent.
+
+Rules:
+    - ``begin_scan`` runs once, where the catalog can be reached; what it returns is complete.
+    - A reader and its groups pickle: they go to executors, which never see a catalog.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from arctic import options as opt
+from arctic.errors import InvalidInputError, NotFoundError
+from arctic.iceberg.inspect import metadata_schema, metadata_table
+from arctic.iceberg.manifests import list_files
+from arctic.iceberg.open_table import OpenTable, open_table
+from arctic.iceberg.pin import pin
+from arctic.iceberg.table_io import TableIO
+from arctic.job.reference import parse_reference
+from arctic.mor.read import read_group
+from arctic.mor.request import META_FIELDS, ReadRequest
+from arctic.options import Scope
+from arctic.scan.plan import ScanPlan, plan_scan, plan_store
+from arctic.scan.task import NodeTaskGroup, ScanOptions
+from arctic.table.predicate import Predicate, tests_of
+from arctic.table.snapshot import TableSnapshot
+
+BATCH_ROWS = 65_536
+"""Rows a batch: measured as the fastest hand-over from Python to the JVM."""
+
+
+class GroupReader(Protocol):
+    """Reads what one task was given; pickles."""
+
+    def read(self, group: Any) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of one group, in batches of the job's schema."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanJob:
+    """A planned read."""
+
+    schema: pa.Schema
+    """The exact schema of every batch."""
+    groups: tuple[Any, ...]
+    """One value for each task, to be handed to ``reader.read``."""
+    reader: GroupReader
+    plan: ScanPlan | None
+    """None for a metadata table."""
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Read every group here, one after the other."""
+        for group in self.groups:
+            yield from self.reader.read(group)
+
+    def table(self) -> pa.Table:
+        """Read every group into memory."""
+        return pa.Table.from_batches(self.batches(), schema=self.schema)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeReader:
+    """Reads node task groups of a table's data files."""
+
+    request: ReadRequest
+    io: TableIO
+
+    def read(self, group: NodeTaskGroup) -> Iterator[pa.RecordBatch]:
+        """Yield the surviving rows of the group."""
+        return read_group(group, self.request, self.io.open_input)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArrowReader:
+    """Reads rows that were computed while planning: a metadata table."""
+
+    schema: pa.Schema
+
+    def read(self, group: bytes) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of an Arrow IPC stream, at least one batch."""
+        with pa.ipc.open_stream(group) as stream:
+            batches = stream.read_all().combine_chunks().to_batches()
+        yield from batches or [pa.RecordBatch.from_pylist([], schema=self.schema)]
+
+
+def table_schema(options: Mapping[str, str]) -> pa.Schema:
+    """Return the schema of what a read with these options yields.
+
+    Raises:
+        InvalidInputError: an unknown option or column, or a bad value.
+        NotFoundError: an unknown table.
+    """
+    opt.check_known(options, Scope.READ)
+    reference = parse_reference(options)
+    opened = open_table(reference.config, reference.identifier)
+    schema = _full_schema(reference.metadata_table, opened, options)
+    return _projected(schema, opt.COLUMNS.value(options), opened)
+
+
+def begin_scan(
+    options: Mapping[str, str],
+    *,
+    columns: Sequence[str] | None = None,
+    row_filter: Predicate | None = None,
+) -> ScanJob:
+    """Pin the table's state and plan the read of it.
+
+    Args:
+        options: ``path``, catalog and read options.
+        columns: columns to read, in this order; else the ``columns`` option; else all.
+        row_filter: rows that do not match are left out.
+
+    Raises:
+        InvalidInputError: an unknown option or column, or a bad value.
+        NotFoundError: an unknown table or snapshot.
+        UnsupportedError: content that would be read wrongly.
+    """
+    opt.check_known(options, Scope.READ)
+    reference = parse_reference(options)
+    return scan_opened(
+        open_table(reference.config, reference.identifier),
+        options,
+        metadata_name=reference.metadata_table,
+        columns=columns,
+        row_filter=row_filter,
+    )
+
+
+def scan_opened(
+    opened: OpenTable,
+    options: Mapping[str, str],
+    *,
+    metadata_name: str | None = None,
+    columns: Sequence[str] | None = None,
+    row_filter: Predicate | None = None,
+) -> ScanJob:
+    """Plan a read of a table that is open already."""
+    wanted = columns if columns is not None else opt.COLUMNS.value(options)
+    schema = _projected(_full_schema(metadata_name, opened, options), wanted, opened)
+    snapshot = pin(
+        opened,
+        snapshot_id=opt.SNAPSHOT_ID.value(options),
+        as_of_ms=opt.AS_OF_TIMESTAMP.value(options),
+    )
+    if metadata_name is not None:
+        return _metadata_job(opened, snapshot, metadata_name, schema)
+    plan = _plan(opened, snapshot, options, row_filter)
+    request = ReadRequest(
+        schema=schema,
+        key=pa.schema([opened.arrow_schema.field(name) for name in opened.table.primary_key]),
+        key_types=tuple(column.type for column in opened.table.key_columns),
+        row_filter=row_filter,
+        max_delete_bytes=opt.MAX_DELETE_BYTES.value(options, opened.table.properties),
+        batch_rows=BATCH_ROWS,
+        name_mapping=_name_mapping(opened.table.properties),
+    )
+    reader = MergeReader(request=request, io=opened.io)
+    return ScanJob(schema=schema, groups=plan.groups, reader=reader, plan=plan)
+
+
+def _plan(
+    opened: OpenTable,
+    snapshot: TableSnapshot,
+    options: Mapping[str, str],
+    row_filter: Predicate | None,
+) -> ScanPlan:
+    table = opened.table
+    key_ids = tuple(column.field_id for column in table.key_columns)
+    field_ids: Collection[int] = {*key_ids, *(test.field_id for test in tests_of(row_filter))}
+    store = opt.STORE.value(options)
+    if store == "change" and not table.is_keyed:
+        raise InvalidInputError(f"table {table.name!r} has no primary key, hence no change store")
+    files = list_files(opened, snapshot, field_ids=field_ids, row_filter=row_filter)
+    common: dict[str, Any] = {
+        "table_name": table.name,
+        "snapshot": snapshot,
+        "row_filter": row_filter,
+        "options": _scan_options(options, table.properties),
+        "already_pruned": files.pruned,
+    }
+    if store == "merged":
+        return plan_scan(
+            base=files.base,
+            position_deletes=files.position_deletes,
+            change=files.change,
+            key_ids=key_ids,
+            **common,
+        )
+    if store == "base":
+        return plan_store(files=files.base, position_deletes=files.position_deletes, **common)
+    return plan_store(files=files.change, position_deletes=(), **common)
+
+
+def _scan_options(options: Mapping[str, str], properties: Mapping[str, str]) -> ScanOptions:
+    return ScanOptions(
+        weight_ratio=opt.WEIGHT_RATIO.value(options, properties),
+        parallel_multiple=opt.PARALLEL_MULTIPLE.value(options, properties),
+        parallelism=opt.PARALLELISM.value(options, properties) or opt.default_parallelism(),
+        target_bytes=opt.TARGET_SIZE.value(options, properties),
+        open_file_cost_bytes=opt.OPEN_FILE_COST.value(options, properties),
+    )
+
+
+def _metadata_job(
+    opened: OpenTable, snapshot: TableSnapshot, name: str, schema: pa.Schema
+) -> ScanJob:
+    rows = metadata_table(opened, snapshot, name).select(schema.names).cast(schema)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, schema) as stream:
+        stream.write_table(rows)
+    group = sink.getvalue().to_pybytes()
+    return ScanJob(schema=schema, groups=(group,), reader=ArrowReader(schema=schema), plan=None)
+
+
+def _full_schema(
+    metadata_name: str | None, opened: OpenTable, options: Mapping[str, str]
+) -> pa.Schema:
+    if metadata_name is not None:
+        return metadata_schema(metadata_name, opened)
+    if opt.STORE.value(options) == "merged":
+        return opened.arrow_schema
+    return pa.schema([*opened.arrow_schema, *META_FIELDS])
+
+
+def _projected(schema: pa.Schema, columns: Sequence[str] | None, opened: OpenTable) -> pa.Schema:
+    if columns is None:
+        return schema
+    if len(set(columns)) != len(columns):
+        raise InvalidInputError(f"columns {list(columns)!r}: a column is named twice")
+    for name in columns:
+        if name not in schema.names:
+            raise NotFoundError(
+                f"table {opened.table.name!r} has no column {name!r}; it has {', '.join(schema.names)}"
+            )
+    return pa.schema([schema.field(name) for name in columns])
+
+
+def _name_mapping(properties: Mapping[str, str]) -> Mapping[str, int] | None:
+    text = properties.get("schema.name-mapping.default")
+    if text is None:
+        return None
+    return {
+        name: field["field-id"]
+        for field in json.loads(text)
+        if "field-id" in field
+        for name in field["names"]
+    }

@@ -1,0 +1,78 @@
+"""The table that a write goes to: the one that is there, or the one that the options describe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow as pa
+
+from arctic import options as opt
+from arctic.errors import InvalidInputError, NotFoundError
+from arctic.iceberg.create_table import create_table
+from arctic.iceberg.open_table import OpenTable, open_table
+from arctic.iceberg.partitioning import parse_partition_field
+from arctic.job.reference import parse_reference
+from arctic.job.shuffle import HELPER_COLUMNS
+
+
+def open_or_create(options: Mapping[str, str], incoming: pa.Schema) -> OpenTable:
+    """Open the table for writing; create it when it is missing and its key is given.
+
+    Args:
+        options: ``path``, catalog and write options.
+        incoming: the columns of the rows to be written.
+
+    Raises:
+        NotFoundError: no such table, and no ``primaryKey`` to create it with.
+        InvalidInputError: a metadata table, or a key or partition option that contradicts the
+            table that is there.
+    """
+    reference = parse_reference(options)
+    if reference.metadata_table is not None:
+        raise InvalidInputError(
+            f"table {reference.identifier}.{reference.metadata_table}: metadata cannot be written"
+        )
+    key = opt.PRIMARY_KEY.value(options)
+    partition_by = opt.PARTITION_BY.value(options)
+    try:
+        opened = open_table(reference.config, reference.identifier, for_writing=True)
+    except NotFoundError as error:
+        if key is None:
+            raise NotFoundError(
+                f"{error.message}; to create it with this write, give option primaryKey='column, ...'"
+            ) from error
+        return create_table(
+            reference.config,
+            reference.identifier,
+            _table_columns(incoming, options),
+            primary_key=key,
+            partition_by=partition_by or (),
+            properties={},
+            exist_ok=True,
+        )
+    _check_agrees(opened, key, partition_by)
+    return opened
+
+
+def _table_columns(incoming: pa.Schema, options: Mapping[str, str]) -> pa.Schema:
+    left_out = {*HELPER_COLUMNS, opt.ACTION_COLUMN.value(options)}
+    return pa.schema([field for field in incoming if field.name not in left_out])
+
+
+def _check_agrees(
+    opened: OpenTable, key: Sequence[str] | None, partition_by: Sequence[str] | None
+) -> None:
+    table = opened.table
+    if key is not None and tuple(key) != table.primary_key:
+        raise InvalidInputError(
+            f"option primaryKey = {', '.join(key)!r}: table {table.name!r} exists with key "
+            f"{', '.join(table.primary_key) or 'none'!r}; leave the option out"
+        )
+    if partition_by is None:
+        return
+    wanted = tuple(parse_partition_field(text) for text in partition_by)
+    if wanted != tuple(parse_partition_field(text) for text in opened.partitioner.texts):
+        raise InvalidInputError(
+            f"option partitionBy = {', '.join(partition_by)!r}: table {table.name!r} exists with "
+            f"partitions {', '.join(opened.partitioner.texts) or 'none'!r}; leave the option out"
+        )

@@ -1,0 +1,254 @@
+"""One write: begin where the catalog is, write tasks anywhere, commit once.
+
+Rules:
+    - Everything that can be refused without reading rows is refused in ``begin_write``.
+    - A job and its results pickle: they go between the driver and its executors.
+    - A commit deletes the files of a write only when it knows that they were not committed.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from arctic import options as opt
+from arctic.errors import ConflictError, InvalidInputError
+from arctic.iceberg.catalog import CatalogConfig
+from arctic.iceberg.commit import CommitResult, commit_append, commit_overwrite
+from arctic.iceberg.manifests import list_files
+from arctic.iceberg.open_table import OpenTable, open_table
+from arctic.iceberg.pin import pin
+from arctic.job.locate import RowLocator, locate_rows
+from arctic.job.moved_rows import ADDED_DELETES_TASK, commit_over_moved_rows
+from arctic.job.reference import parse_reference
+from arctic.job.shuffle import ARRIVAL_COLUMN, TASK_COLUMN, ShufflePlan, plan_shuffle
+from arctic.job.target_table import open_or_create
+from arctic.options import Scope
+from arctic.table.files import Partition
+from arctic.table.snapshot import TableSnapshot
+from arctic.write.conform import Conform, plan_conform
+from arctic.write.open_writer import open_writer
+from arctic.write.plan_commit import plan_append, plan_overwrite
+from arctic.write.straddle import check_straddling
+from arctic.write.target import TaskId, TaskResult, WriteMode, WriteOptions, WriteRequest, WriteTarget
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteJob:
+    """A write that has begun."""
+
+    config: CatalogConfig
+    identifier: str
+    table_uuid: str
+    """Of the base store, so that a table dropped and made anew meanwhile is noticed."""
+    snapshot: TableSnapshot
+    """The state when the write began: an overwrite replaces the changes up to here."""
+    target: WriteTarget
+    request: WriteRequest
+    conform: Conform
+    locator: RowLocator | None
+    """Finds rows that may be in another partition; None where that cannot be."""
+    dynamic: bool
+    """An overwrite of the partitions it has rows for only."""
+    change_partitions: frozenset[Partition]
+    """For an overwrite: partitions with change files up to the pinned sequence number."""
+    shuffled: bool
+    """Whether the caller sent each key to one task."""
+
+
+def begin_write(
+    options: Mapping[str, str], incoming: pa.Schema, *, overwrite: bool = False
+) -> WriteJob:
+    """Open the table and check everything that can be checked before the first row.
+
+    Args:
+        options: ``path``, catalog and write options.
+        incoming: the columns of the rows, helper columns of a shuffle included.
+        overwrite: the caller's save mode was overwrite.
+
+    Raises:
+        NotFoundError: an unknown table that the options cannot create.
+        InvalidInputError: an option, a column or a type that does not fit.
+    """
+    opt.check_known(options, Scope.WRITE)
+    mode = _mode(options, overwrite=overwrite)
+    opened = open_or_create(options, incoming)
+    snapshot = pin(opened)
+    request = _request(
+        options, mode, incoming, change_sequence_number=snapshot.change_sequence_number
+    )
+    request.check(opened.table)
+    target = _target(opened, options)
+    conform = plan_conform(incoming, target=target, request=request)
+    partitions: frozenset[Partition] = frozenset()
+    if mode is WriteMode.OVERWRITE and opened.table.is_keyed:
+        files = list_files(opened, snapshot, field_ids=(), row_filter=None)
+        partitions = frozenset(file.partition for file in files.change)
+    reference = parse_reference(options)
+    return WriteJob(
+        config=reference.config,
+        identifier=reference.identifier,
+        table_uuid=str(opened.base.metadata.table_uuid),
+        snapshot=snapshot,
+        target=target,
+        request=request,
+        conform=conform,
+        locator=locate_rows(opened) if _must_locate(target, request, options) else None,
+        dynamic=opt.PARTITION_OVERWRITE_MODE.value(options) == "dynamic",
+        change_partitions=partitions,
+        shuffled=TASK_COLUMN in incoming.names,
+    )
+
+
+def shuffle_plan(
+    options: Mapping[str, str], incoming: pa.Schema, *, overwrite: bool = False
+) -> ShufflePlan | None:
+    """Return how the rows of a write are to be spread over tasks; None: as they are.
+
+    Refuses the same calls as ``begin_write``, so that a caller hears of them before any work.
+    """
+    job = begin_write(options, incoming, overwrite=overwrite)
+    opened = open_table(job.config, job.identifier)
+    return plan_shuffle(
+        opened, options, mode=job.request.mode.value, columns=incoming.names
+    )
+
+
+def write_task(
+    job: WriteJob, batches: Iterable[pa.RecordBatch], *, partition_id: int, task_id: int
+) -> TaskResult:
+    """Write the rows of one task to files that nobody refers to yet.
+
+    Args:
+        job: the write.
+        batches: rows with the columns that the write began with.
+        partition_id: number of the task in the write; unique, and orders its rows.
+        task_id: number of the attempt.
+
+    Raises:
+        InvalidInputError: a null key or another row that cannot be written, naming it.
+    """
+    task = TaskId(
+        partition_id=partition_id + ADDED_DELETES_TASK + 1,
+        task_id=task_id,
+        operation_id=secrets.randbits(63)
+    )
+    writer = open_writer(job.target, task, request=job.request, conform=job.conform, locate=job.locator)
+    try:
+        for batch in batches:
+            writer.write(batch)
+        return writer.close()
+    except BaseException:
+        writer.abort()
+        raise
+
+
+def commit_write(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult | None:
+    """Make the files of all tasks visible in one snapshot.
+
+    Returns:
+        The snapshot; None when there was nothing to commit.
+
+    Raises:
+        InvalidInputError: keys that several tasks wrote, where that would be wrong.
+        ConflictError: other writers won every retry, or an overwrite raced with upserts that move
+            rows between partitions.
+        CommitStateUnknownError: the catalog did not answer; the files stay.
+    """
+    try:
+        return _commit(job, results)
+    except (InvalidInputError, ConflictError):
+        abort_write(job, results)
+        raise
+
+
+def abort_write(job: WriteJob, results: Sequence[TaskResult]) -> None:
+    """Delete the files of a write that was not committed, as far as possible."""
+    job.target.delete_files([file.path for result in results for file in result.files])
+
+
+def _commit(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult | None:
+    opened = open_table(job.config, job.identifier, for_writing=True)
+    if str(opened.base.metadata.table_uuid) != job.table_uuid:
+        raise ConflictError(
+            f"table {job.identifier!r} was dropped and created again during the write; write again"
+        )
+    if not job.shuffled:
+        check_straddling(results, target=job.target, request=job.request, open_input=opened.io.open_input)
+    if job.request.mode is WriteMode.OVERWRITE:
+        return _commit_overwrite(job, opened, results)
+    if not any(result.files for result in results):
+        return None
+    if job.locator is not None:
+        return commit_over_moved_rows(opened, results, target=job.target, locator=job.locator)
+    return commit_append(opened, plan_append(results))
+
+
+def _commit_overwrite(
+    job: WriteJob, opened: OpenTable, results: Sequence[TaskResult]
+) -> CommitResult | None:
+    keyed = opened.table.is_keyed
+    sequence = job.snapshot.change_sequence_number
+    if job.target.keys_move and pin(opened).change_sequence_number != sequence:
+        raise ConflictError(
+            f"table {job.identifier!r}: changes were committed during the overwrite, and its keys "
+            "can move between partitions, so a key could end up twice; run the overwrite again"
+        )
+    plan = plan_overwrite(
+        results,
+        dynamic=job.dynamic,
+        change_sequence_number=sequence if keyed else None,
+        change_partitions=job.change_partitions,
+    )
+    return commit_overwrite(opened, plan)
+
+
+def _mode(options: Mapping[str, str], *, overwrite: bool) -> WriteMode:
+    given = opt.WRITE_MODE.value(options)
+    if overwrite and given not in (None, "overwrite"):
+        raise InvalidInputError(
+            f"option write-mode = {given!r} with mode('overwrite'); expected mode('append') with it"
+        )
+    return WriteMode("overwrite" if overwrite else given or "append")
+
+
+def _request(
+    options: Mapping[str, str],
+    mode: WriteMode,
+    incoming: pa.Schema,
+    *,
+    change_sequence_number: int,
+) -> WriteRequest:
+    shuffled = TASK_COLUMN in incoming.names
+    return WriteRequest(
+        mode=mode,
+        action_column=opt.ACTION_COLUMN.value(options),
+        ordering_column=opt.ORDERING_COLUMN.value(options),
+        arrival_column=ARRIVAL_COLUMN if ARRIVAL_COLUMN in incoming.names else None,
+        ignored_columns=(TASK_COLUMN,) if shuffled else (),
+        sorted_input=shuffled,
+        transaction_id=change_sequence_number if mode is WriteMode.OVERWRITE else 0,
+    )
+
+
+def _target(opened: OpenTable, options: Mapping[str, str]) -> WriteTarget:
+    return WriteTarget(
+        table=opened.table,
+        schema=opened.arrow_schema,
+        partition_arrays=opened.partitioner.arrays,
+        partition_path=opened.partitioner.path,
+        create_output=opened.io.create_output,
+        delete_files=opened.io.delete_quietly,
+        options=WriteOptions.from_settings(options, opened.table),
+    )
+
+
+def _must_locate(target: WriteTarget, request: WriteRequest, options: Mapping[str, str]) -> bool:
+    if not target.keys_move or request.mode is WriteMode.OVERWRITE:
+        return False
+    if request.mode is WriteMode.APPEND and request.action_column is None:
+        return False
+    return opt.CROSS_PARTITION.value(options, target.table.properties) == "lookup"
