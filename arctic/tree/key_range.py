@@ -1,0 +1,138 @@
+"""The keys that a file can hold, as a box: one range for each key column.
+
+Rules:
+    - A range may be too wide, never too narrow, so ``overlaps`` may say yes where no key is
+      shared, but never no where one is.
+    - A null equals a null, and NaN equals NaN: that is how keys compare. Bounds say nothing of
+      NaN, so a floating-point column never tells two files apart.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, NamedTuple, Protocol
+
+
+class Bounds(Protocol):
+    """What is known of one column in one file or row group."""
+
+    @property
+    def lower(self) -> Any:
+        """At most the least value; None if unknown."""
+
+    @property
+    def upper(self) -> Any:
+        """At least the greatest value; None if unknown."""
+
+    @property
+    def null_count(self) -> int | None:
+        """Rows that are null; None if unknown."""
+
+
+class ColumnRange(NamedTuple):
+    """The values that one key column can have."""
+
+    lower: Any
+    """None: unknown."""
+    upper: Any
+    """None: unknown."""
+    may_be_null: bool
+
+
+_ANYTHING = ColumnRange(None, None, True)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRange:
+    """A box that holds every key of a file or row group."""
+
+    columns: tuple[ColumnRange, ...]
+    """In key order."""
+
+    @classmethod
+    def of(cls, bounds: Mapping[int, Bounds], key_ids: Sequence[int]) -> KeyRange:
+        """Return the range that bounds by field id tell; anything where they are silent."""
+        return cls(tuple(_column_range(bounds.get(key_id)) for key_id in key_ids))
+
+    def overlaps(self, other: KeyRange) -> bool:
+        """Say whether some key may lie in both; true for keys without columns.
+
+        >>> low, high = ColumnRange(1, 5, False), ColumnRange(6, 9, False)
+        >>> KeyRange((low,)).overlaps(KeyRange((high,)))
+        False
+        """
+        for mine, theirs in zip(self.columns, other.columns, strict=True):
+            if mine.may_be_null and theirs.may_be_null:
+                continue
+            if mine.upper is not None and theirs.lower is not None and mine.upper < theirs.lower:
+                return False
+            if theirs.upper is not None and mine.lower is not None and theirs.upper < mine.lower:
+                return False
+        return True
+
+
+def ranges_overlap(
+    one: Mapping[int, Bounds], other: Mapping[int, Bounds], key_ids: Sequence[int]
+) -> bool:
+    """Say whether some key may lie in both files.
+
+    Args:
+        one: bounds of a file or row group by field id; a column that is absent is not known.
+        other: the same of another one.
+        key_ids: field ids of the key columns.
+    """
+    return KeyRange.of(one, key_ids).overlaps(KeyRange.of(other, key_ids))
+
+
+class KeyRangeIndex:
+    """Finds which of many ranges a given one overlaps, without trying them all.
+
+    Strategy: the ranges whose first column is known are sorted by its lower bound, each with the
+    greatest upper bound up to there. From the last one that begins early enough, the search goes
+    back until none before can reach the range. The others are tried one by one.
+    """
+
+    __slots__ = ("_loose", "_lowers", "_ranges", "_reach", "_sorted")
+
+    def __init__(self, ranges: Sequence[KeyRange]) -> None:
+        self._ranges = tuple(ranges)
+        tight = [place for place, keys in enumerate(ranges) if _is_tight(keys)]
+        self._loose = tuple(place for place, keys in enumerate(ranges) if not _is_tight(keys))
+        self._sorted = sorted(tight, key=lambda place: self._ranges[place].columns[0].lower)
+        self._lowers = [self._ranges[place].columns[0].lower for place in self._sorted]
+        uppers = (self._ranges[place].columns[0].upper for place in self._sorted)
+        self._reach = list(accumulate(uppers, max))
+
+    def overlapping(self, probe: KeyRange) -> Iterator[int]:
+        """Yield the places of the ranges that overlap the probe, each once, in no known order."""
+        for place in self._loose:
+            if probe.overlaps(self._ranges[place]):
+                yield place
+        if not self._sorted:
+            return
+        first = probe.columns[0]
+        stop = len(self._sorted)
+        if first.upper is not None:
+            stop = bisect_right(self._lowers, first.upper)
+        for position in range(stop - 1, -1, -1):
+            if first.lower is not None and self._reach[position] < first.lower:
+                return
+            place = self._sorted[position]
+            if probe.overlaps(self._ranges[place]):
+                yield place
+
+
+def _column_range(known: Bounds | None) -> ColumnRange:
+    if known is None or isinstance(known.lower, float) or isinstance(known.upper, float):
+        return _ANYTHING
+    return ColumnRange(known.lower, known.upper, known.null_count != 0)
+
+
+def _is_tight(keys: KeyRange) -> bool:
+    if not keys.columns:
+        return False
+    first = keys.columns[0]
+    return first.lower is not None and first.upper is not None and not first.may_be_null
