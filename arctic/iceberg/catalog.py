@@ -1,0 +1,247 @@
+"""Catalogs: which one the options mean, how it is opened, what is in it.
+
+Rules:
+    - Without a catalog option, tables live in ``<warehouse>/catalog.db`` and below the warehouse.
+    - Locations are ``file://`` URIs: Java and position deletes compare them as text.
+    - A reader never creates a folder or a file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import (
+    NamespaceAlreadyExistsError,
+    NoSuchNamespaceError,
+    NoSuchPropertyException,
+    NoSuchTableError,
+)
+from pyiceberg.table import Table
+
+from arctic.errors import InvalidInputError, NotFoundError
+from arctic.iceberg.pair import store_of
+from arctic.iceberg.sqlite import database_of, first_use, harden, sqlite_uri
+from arctic.iceberg.translate import catalog_errors
+from arctic.options import CATALOG, CATALOG_PREFIX, WAREHOUSE
+
+CATALOG_NAME = "arctic"
+"""The catalog's name inside SQL catalogs, where the options give none."""
+
+_WAREHOUSE_VARIABLE = "ARCTIC_WAREHOUSE"
+_DEFAULT_WAREHOUSE = "warehouse"
+_CATALOG_FILE = "catalog.db"
+_CATALOG_CHOICES = frozenset({"uri", "type", "py-catalog-impl"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogConfig:
+    """Which catalog, as a value that can go to another process."""
+
+    name: str | None
+    """A PyIceberg catalog; None is the embedded SQLite catalog of ``warehouse``."""
+    warehouse: str | None
+    """The absolute folder of the embedded catalog; as given for a named catalog."""
+    properties: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """PyIceberg catalog properties; not printed, because they hold passwords."""
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str]) -> CatalogConfig:
+        """Read ``warehouse``, ``catalog`` and ``catalog.<property>``, names without case.
+
+        The working directory and ARCTIC_WAREHOUSE are read here, once, so that the value means
+        the same folder in every process.
+
+        Raises:
+            InvalidInputError: a warehouse that the embedded catalog cannot live in.
+        """
+        properties = {
+            key.lower()[len(CATALOG_PREFIX) :]: str(text)
+            for key, text in options.items()
+            if key.lower().startswith(CATALOG_PREFIX)
+        }
+        name, warehouse = CATALOG.value(options), WAREHOUSE.value(options)
+        if name is None and not properties.keys() & _CATALOG_CHOICES:
+            folder = warehouse or os.environ.get(_WAREHOUSE_VARIABLE) or _DEFAULT_WAREHOUSE
+            return cls(name=None, warehouse=_local_folder(folder), properties=properties)
+        return cls(name=name or CATALOG_NAME, warehouse=warehouse, properties=properties)
+
+
+def open_catalog(config: CatalogConfig, *, create: bool = False) -> Catalog:
+    """Open a catalog.
+
+    Args:
+        config: which one.
+        create: make a missing warehouse folder or SQLite file.
+
+    Raises:
+        NotFoundError: a missing warehouse or SQLite file, without ``create``.
+        InvalidInputError: a catalog that is not configured.
+        UnsupportedError: the client library of this catalog is not installed.
+        StorageError: the catalog cannot be reached.
+    """
+    if config.name is None:
+        return _open_embedded(config, create=create)
+    properties = dict(config.properties)
+    if config.warehouse is not None:
+        properties.setdefault("warehouse", config.warehouse)
+    if properties.get("type", "").lower() == "in-memory":
+        raise InvalidInputError(
+            "catalog.type = 'in-memory': it is forgotten after the call; set warehouse to a folder"
+        )
+    if properties.get("uri", "").startswith("sqlite"):
+        _check_file(database_of(properties["uri"]), f"catalog {config.name!r}", create=create)
+    with catalog_errors(f"open catalog {config.name!r}"):
+        try:
+            catalog = first_use(partial(load_catalog, config.name, **properties))
+        except (ValueError, NoSuchPropertyException) as error:
+            raise InvalidInputError(
+                f"catalog {config.name!r}: {error}; set catalog.uri and catalog.type, or configure "
+                "it in .pyiceberg.yaml"
+            ) from error
+        if isinstance(catalog, SqlCatalog):
+            _use_file_uri(catalog)
+            harden(catalog)
+    return catalog
+
+
+def load_table(catalog: Catalog, identifier: tuple[str, ...]) -> Table | None:
+    """Load an Iceberg table; None when there is none of this name.
+
+    Raises:
+        FormatError: its metadata cannot be parsed.
+        StorageError: the catalog or the metadata file cannot be reached.
+    """
+    with catalog_errors(f"load table {'.'.join(identifier)!r}"):
+        try:
+            return catalog.load_table(identifier)
+        except (NoSuchTableError, NoSuchNamespaceError):
+            return None
+
+
+def create_namespace(catalog: Catalog, namespace: tuple[str, ...]) -> None:
+    """Create a namespace and its parents where they are missing.
+
+    Raises:
+        StorageError: the catalog failed.
+    """
+    with catalog_errors(f"create namespace {'.'.join(namespace)!r}"):
+        for depth in range(1, len(namespace) + 1):
+            first_use(partial(_ensure_namespace, catalog, namespace[:depth]))
+
+
+def list_tables(config: CatalogConfig, namespace: str | None = None) -> tuple[str, ...]:
+    """Return the dotted names of Arctic's tables, sorted.
+
+    Change stores and other Iceberg tables are left out. A pair whose change store is missing is
+    listed: opening it says what is wrong.
+
+    Args:
+        config: the catalog.
+        namespace: one namespace, without those inside it; None lists all of them.
+
+    Raises:
+        NotFoundError: no such warehouse or namespace.
+        StorageError: the catalog cannot be reached.
+    """
+    catalog = open_catalog(config)
+    wanted = [tuple(namespace.split("."))] if namespace else list(namespaces(catalog))
+    names = []
+    for parts in wanted:
+        for identifier in table_identifiers(catalog, parts):
+            table = load_table(catalog, identifier)
+            if table is not None and store_of(table.properties) == "base":
+                names.append(".".join(identifier))
+    return tuple(sorted(names))
+
+
+def namespaces(catalog: Catalog, parent: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield every namespace of a catalog, parents first.
+
+    Raises:
+        StorageError: the catalog cannot be reached.
+    """
+    with catalog_errors("list namespaces"):
+        children = sorted(catalog.list_namespaces(parent))
+    for child in children:
+        yield child
+        yield from namespaces(catalog, child)
+
+
+def table_identifiers(catalog: Catalog, namespace: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return the identifiers of all Iceberg tables of a namespace, sorted.
+
+    Raises:
+        NotFoundError: no such namespace.
+        StorageError: the catalog cannot be reached.
+    """
+    name = ".".join(namespace)
+    with catalog_errors(f"list tables of namespace {name!r}"):
+        try:
+            return sorted(catalog.list_tables(namespace))
+        except NoSuchNamespaceError as error:
+            raise NotFoundError(f"namespace {name!r} does not exist") from error
+
+
+def _ensure_namespace(catalog: Catalog, namespace: tuple[str, ...]) -> None:
+    if not catalog.namespace_exists(namespace):
+        with contextlib.suppress(NamespaceAlreadyExistsError):
+            catalog.create_namespace(namespace)
+
+
+def _local_folder(warehouse: str) -> str:
+    path = re.sub(r"^file:(//(localhost)?(?=/))?", "", warehouse)
+    if path != warehouse and "%" in path:
+        raise InvalidInputError(
+            f"warehouse {warehouse!r}: percent-encoding is not decoded; give the plain path"
+        )
+    if re.match(r"[A-Za-z][\w+.-]*://", path):
+        raise InvalidInputError(
+            f"warehouse {warehouse!r}: the embedded SQLite catalog needs a local folder; "
+            "for remote storage set catalog.uri"
+        )
+    path = os.path.abspath(os.path.expanduser(path))
+    if re.search(r"[#?\x00-\x1f]", path):
+        raise InvalidInputError(
+            f"warehouse {path!r}: '#', '?' and control characters cannot stand in a location URI"
+        )
+    return path
+
+
+def _open_embedded(config: CatalogConfig, *, create: bool) -> Catalog:
+    folder = Path(str(config.warehouse))
+    subject = f"warehouse {str(folder)!r}"
+    with catalog_errors(f"open {subject}"):
+        if create:
+            folder.mkdir(parents=True, exist_ok=True)
+        database = folder / _CATALOG_FILE
+        _check_file(database, subject, create=create)
+        properties = {
+            **config.properties,
+            "uri": sqlite_uri(database),
+            "warehouse": f"file://{folder}",
+        }
+        catalog = first_use(partial(SqlCatalog, CATALOG_NAME, **properties))
+        harden(catalog)
+    return catalog
+
+
+def _check_file(database: Path, subject: str, *, create: bool) -> None:
+    if not create and not database.is_file():
+        raise NotFoundError(
+            f"{subject}: there is no {str(database)!r}; name an existing warehouse, or create a "
+            "table in this one first"
+        )
+
+
+def _use_file_uri(catalog: SqlCatalog) -> None:
+    warehouse = catalog.properties.get("warehouse")
+    if warehouse and not re.match(r"[A-Za-z][\w+.-]*:", warehouse):
+        catalog.properties["warehouse"] = f"file://{_local_folder(warehouse)}"

@@ -1,0 +1,57 @@
+"""Change stores whose base store is gone: what a drop that stopped half way leaves behind.
+
+They hold changes of a table that was dropped on purpose, so they are removed from the catalog,
+never adopted: their rows would come back to life in the next table of that name.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+
+from pyiceberg.catalog import Catalog
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.table import Table
+
+from arctic.errors import AlreadyExistsError
+from arctic.iceberg.catalog import load_table, table_identifiers
+from arctic.iceberg.pair import CHANGE_IDENTIFIER, store_of
+from arctic.iceberg.translate import catalog_errors
+
+_log = logging.getLogger(__name__)
+
+
+def check_is_leftover(catalog: Catalog, identifier: tuple[str, ...]) -> Table | None:
+    """Return the change store that stands at a name without a base store, or None.
+
+    Raises:
+        AlreadyExistsError: another kind of table has the name, or another base store uses it.
+    """
+    name = ".".join(identifier)
+    change = load_table(catalog, identifier)
+    if change is None:
+        return None
+    if store_of(change.properties) != "change":
+        raise AlreadyExistsError(
+            f"table {name!r} already exists, and is where the change store would be; rename it"
+        )
+    for other in table_identifiers(catalog, identifier[:-1]):
+        base = load_table(catalog, other)
+        if base is not None and base.properties.get(CHANGE_IDENTIFIER) == name:
+            raise AlreadyExistsError(
+                f"table {name!r} already exists as the change store of {'.'.join(other)!r}; choose "
+                "another name"
+            )
+    return change
+
+
+def drop_leftover(catalog: Catalog, change: Table) -> None:
+    """Remove a change store without base from the catalog; its files stay.
+
+    Raises:
+        StorageError: the catalog cannot be reached.
+    """
+    name = ".".join(change.name())
+    _log.warning("dropping change store %r: its base store is gone", name)
+    with catalog_errors(f"drop table {name!r}"), contextlib.suppress(NoSuchTableError):
+        catalog.drop_table(change.name())

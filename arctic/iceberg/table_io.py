@@ -1,0 +1,141 @@
+"""Files of a table by path, in any process.
+
+Rules:
+    - A path is used byte for byte as it stands in a manifest: ``/x``, ``file:/x`` and
+      ``file:///x`` all open, and none is rewritten or percent-decoded.
+    - Local files are opened plainly: memory-mapping them was measured to be no faster.
+
+Must not know: tables, or what is inside a file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+from pyarrow.fs import FileSystem, FSSpecHandler, LocalFileSystem, PyFileSystem
+from pyiceberg.io import FileIO, load_file_io
+from pyiceberg.io.fsspec import FsspecFileIO
+from pyiceberg.io.pyarrow import PyArrowFileIO
+
+from arctic.errors import StorageError, UnsupportedError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableIO:
+    """Opens, creates and deletes files; holds only texts, so it goes to executors."""
+
+    properties: Mapping[str, str] = field(repr=False)
+    """PyIceberg FileIO properties; not printed, because they hold passwords."""
+    location: str
+    """Where paths of an unknown scheme are taken to be."""
+
+    def open_input(self, path: str) -> Any:
+        """Open a file for reading at any position, as pyarrow does.
+
+        Raises:
+            StorageError: the file is missing or cannot be read.
+            UnsupportedError: no file system is installed for the path's scheme.
+        """
+        file_io = self._file_io(path)
+        try:
+            opened = file_io.new_input(path).open()
+        except FileNotFoundError as error:
+            raise StorageError(f"file {path!r} does not exist") from error
+        except OSError as error:
+            raise _failed("open", path, error) from error
+        return opened if isinstance(opened, pa.NativeFile) else pa.PythonFile(opened, mode="r")
+
+    def create_output(self, path: str) -> Any:
+        """Create a file, with its folders; close the stream to complete it.
+
+        Raises:
+            StorageError: the file exists already or cannot be written.
+            UnsupportedError: no file system is installed for the path's scheme.
+        """
+        file_io = self._file_io(path)
+        try:
+            created = file_io.new_output(path).create(overwrite=False)
+        except FileExistsError as error:
+            raise StorageError(f"file {path!r} exists already; expected a new name") from error
+        except OSError as error:
+            raise _failed("create", path, error) from error
+        return created if isinstance(created, pa.NativeFile) else pa.PythonFile(created, mode="w")
+
+    def delete_quietly(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Delete files as far as possible; return those that may still be there.
+
+        For files that nobody refers to: a leftover costs space, never rows.
+        """
+        return tuple(path for path in paths if not self._deleted(path))
+
+    def delete_tree(self, location: str) -> None:
+        """Delete a folder and everything in it; a missing one is fine.
+
+        Raises:
+            StorageError: the folder cannot be deleted.
+            UnsupportedError: no file system is installed for the location's scheme.
+        """
+        try:
+            file_system, folder = self._file_system(location)
+            file_system.delete_dir(folder)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise _failed("delete", location, error) from error
+
+    def delete_if_empty(self, location: str) -> None:
+        """Delete a local folder with nothing in it; object stores have no folders.
+
+        Raises:
+            UnsupportedError: no file system is installed for the location's scheme.
+        """
+        file_system, folder = self._file_system(location)
+        if isinstance(file_system, LocalFileSystem):
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
+
+    def _deleted(self, path: str) -> bool:
+        try:
+            self._file_io(path).delete(path)
+        except FileNotFoundError:
+            return True
+        except (OSError, UnsupportedError):
+            return False
+        return True
+
+    def _file_io(self, path: str) -> FileIO:
+        where = path if re.match(r"[A-Za-z][\w+.-]*:|/", path) else self.location
+        scheme = where.partition(":")[0] if not where.startswith("/") else "file"
+        return _cached_file_io(tuple(sorted(self.properties.items())), scheme)
+
+    def _file_system(self, location: str) -> tuple[FileSystem, str]:
+        file_io = self._file_io(location)
+        scheme, host, path = PyArrowFileIO.parse_location(location, file_io.properties)
+        if isinstance(file_io, PyArrowFileIO):
+            return file_io.fs_by_scheme(scheme, host), path
+        if isinstance(file_io, FsspecFileIO):
+            return PyFileSystem(FSSpecHandler(file_io.get_fs(scheme))), path
+        raise UnsupportedError(
+            f"location {location!r}: {type(file_io).__name__} cannot list files; delete it by hand"
+        )
+
+
+@lru_cache(maxsize=64)
+def _cached_file_io(properties: tuple[tuple[str, str], ...], scheme: str) -> FileIO:
+    try:
+        return load_file_io(dict(properties), location=f"{scheme}://")
+    except (ImportError, ValueError) as error:
+        raise UnsupportedError(f"files under '{scheme}://': {error}") from error
+
+
+def _failed(action: str, path: str, error: OSError) -> StorageError:
+    if isinstance(error, StorageError):
+        return error
+    return StorageError(f"cannot {action} file {path!r}: {error}")

@@ -1,0 +1,62 @@
+"""Foreign errors become ours here: catalogs fail in the words of six libraries.
+
+Rules:
+    - Every call to a catalog runs inside ``catalog_errors``.
+    - A lost commit race is *not* translated: who commits knows whether it may try again.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import requests
+from pydantic import ValidationError as MetadataError
+from pyiceberg.exceptions import NotInstalledError, RESTError
+from sqlalchemy.exc import SQLAlchemyError
+
+from arctic.errors import FormatError, StorageError, UnsupportedError
+
+_OPTIONAL_ERRORS = (
+    ("thrift.Thrift", "TException"),
+    ("botocore.exceptions", "BotoCoreError"),
+    ("botocore.exceptions", "ClientError"),
+)
+"""Clients that are extras: their errors can only occur once they have been imported."""
+
+
+@contextmanager
+def catalog_errors(action: str) -> Iterator[None]:
+    """Translate what a catalog raises while it carries out ``action``.
+
+    Args:
+        action: what was tried, as the subject of the message: ``load table 'db.users'``.
+
+    Raises:
+        UnsupportedError: a client library is not installed.
+        FormatError: table metadata that cannot be parsed.
+        StorageError: the catalog cannot be reached, refuses us or failed inside.
+    """
+    try:
+        yield
+    except (NotInstalledError, ImportError) as error:
+        raise UnsupportedError(f"{action}: {error}") from error
+    except MetadataError as error:
+        raise FormatError(f"{action}: its metadata is not readable: {error}") from error
+    except (OSError, SQLAlchemyError, requests.RequestException, RESTError) as error:
+        raise _storage_error(action, error) from error
+    except _optional_errors() as error:
+        raise _storage_error(action, error) from error
+
+
+def _storage_error(action: str, error: BaseException) -> StorageError:
+    if isinstance(error, StorageError):
+        return error
+    first_line = (str(error) or type(error).__name__).splitlines()[0]
+    return StorageError(f"{action}: {type(error).__name__}: {first_line}")
+
+
+def _optional_errors() -> tuple[type[Exception], ...]:
+    loaded = ((sys.modules.get(module), name) for module, name in _OPTIONAL_ERRORS)
+    return tuple(getattr(module, name) for module, name in loaded if module is not None)
