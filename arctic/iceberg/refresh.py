@@ -1,0 +1,45 @@
+"""The newest metadata of a store, into a table object that is already there."""
+
+from __future__ import annotations
+
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.table import Table
+
+from arctic.errors import NotFoundError, StorageError
+from arctic.iceberg.translate import catalog_errors
+
+_TRIES = 5
+
+
+def refresh(table: Table) -> Table:
+    """Load what the catalog says now; return the same object.
+
+    The metadata file that the catalog names can be gone before it is read, because writers delete
+    old ones: then the catalog names a newer one by now.
+
+    Raises:
+        NotFoundError: the table was dropped, or dropped and created again.
+        StorageError: the catalog or the metadata file cannot be reached.
+    """
+    for _ in range(_TRIES - 1):
+        try:
+            return _refresh(table)
+        except StorageError as error:  # noqa: PERF203 - the try is the point of the loop
+            if not isinstance(error.__cause__, FileNotFoundError):
+                raise
+    return _refresh(table)
+
+
+def _refresh(table: Table) -> Table:
+    name = ".".join(table.name())
+    with catalog_errors(f"load table {name!r}"):
+        try:
+            return table.refresh()
+        except NoSuchTableError as error:
+            raise NotFoundError(f"table {name!r} was dropped after it was opened") from error
+        except ValueError as error:
+            if "UUID" not in str(error):
+                raise
+            raise NotFoundError(
+                f"table {name!r} was dropped and created again after it was opened; open it again"
+            ) from error

@@ -1,0 +1,273 @@
+"""The optimized sequence: up to where the changes of each partition are already in base.
+
+Rules:
+    - Every write holds the complete map, in one Puffin file that the snapshot's summary names.
+    - Its statistics entry lists no blobs: PyIceberg up to 0.12 cannot load a table whose metadata
+      names an unknown blob type, and the base store must stay loadable by everybody.
+    - The newest snapshot of the lineage with our marker or Amoro's decides; without one, the
+      legacy table property; without that, nothing is merged.
+
+Source: amoro StatisticsFileUtil, MixedTableUtil, TablePropertyUtil @96a4d781a. Differs: the marker
+and the empty blob list; the legacy property, which Amoro no longer writes, is kept up to date.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+from pyiceberg.io import FileIO
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.puffin import MAGIC_BYTES, PuffinFile
+from pyiceberg.table.snapshots import Snapshot, ancestors_of
+from pyiceberg.table.statistics import StatisticsFile
+
+from arctic.errors import FormatError, UnsupportedError
+from arctic.iceberg.partition_key import PartitionKeys
+from arctic.iceberg.translate import catalog_errors
+from arctic.table.files import Partition
+
+MARKER = "arctic.optimized-sequence"
+"""Snapshot-summary key; its value is the path of the Puffin file."""
+AMORO_MARKER = "optimized-sequence.exist"
+LEGACY_PROPERTY = "table.partition-properties"
+LEGACY_LIMIT = 1_000
+"""Partitions that the property holds at most: table metadata is read by every open."""
+
+_SEQUENCE_BLOB = "optimized-sequence"
+_TIME_BLOB = "base-optimized-time"
+_LEGACY_SEQUENCE = "max-txId"
+_LEGACY_TIME = "base-op-time"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimizedState:
+    """What is merged, as one snapshot of the base store says."""
+
+    sequence: Mapping[Partition, int] = field(default_factory=dict)
+    """Greatest merged sequence number of the change store, inclusive."""
+    time_ms: Mapping[Partition, int] = field(default_factory=dict)
+    """When that was; nobody decides by it."""
+
+    def advanced(
+        self, partitions: Collection[Partition], sequence_number: int, time_ms: int
+    ) -> OptimizedState:
+        """Return the state in which exactly this sequence number holds for some partitions."""
+        return OptimizedState(
+            sequence={**self.sequence, **dict.fromkeys(partitions, sequence_number)},
+            time_ms={**self.time_ms, **dict.fromkeys(partitions, time_ms)},
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedState:
+    """What a base commit adds, so that the state and the data become visible together."""
+
+    statistics: StatisticsFile
+    summary: Mapping[str, str]
+    legacy_property: str | None
+    """None: too many partitions, so the property must go."""
+
+
+def read_state(
+    metadata: TableMetadata, io: FileIO, snapshot_id: int | None, keys: PartitionKeys
+) -> OptimizedState:
+    """Return what is merged in a snapshot of the base store.
+
+    Args:
+        metadata: of the base store.
+        io: opens the Puffin file.
+        snapshot_id: the snapshot; None when the store has none.
+        keys: how partitions of the table are written.
+
+    Raises:
+        FormatError: a marker without its file, or a file that is not what it should be.
+        UnsupportedError: an old snapshot of which nothing is known any more.
+        StorageError: the file cannot be read.
+    """
+    start = metadata.snapshot_by_id(snapshot_id) if snapshot_id is not None else None
+    last = None
+    for last in ancestors_of(start, metadata):
+        path = _marked_path(last, metadata)
+        if path is not None:
+            return _read_puffin(io, path, keys)
+    if not _has_marker(metadata):
+        return _legacy_state(metadata.properties, keys)
+    # The property was written with a marked snapshot that is not in this lineage: a later one, or
+    # one that was rolled back.
+    if last is not None and last.parent_snapshot_id is None:
+        return OptimizedState()
+    raise UnsupportedError(
+        f"table {keys.table_name!r}: what is merged in base snapshot {snapshot_id} is not known "
+        "any more, because the snapshots before it have expired; read a newer one"
+    )
+
+
+def stage_state(
+    state: OptimizedState,
+    *,
+    io: FileIO,
+    location: str,
+    snapshot_id: int,
+    sequence_number: int,
+    keys: PartitionKeys,
+) -> StagedState:
+    """Write the Puffin file of a new base snapshot.
+
+    Args:
+        state: the complete state; not empty.
+        io: creates the file.
+        location: of the base store.
+        snapshot_id: the snapshot that will name the file.
+        sequence_number: of that snapshot.
+        keys: how partitions of the table are written.
+
+    Raises:
+        StorageError: the file cannot be written.
+    """
+    payloads = {
+        _SEQUENCE_BLOB: _payload(state.sequence, keys),
+        _TIME_BLOB: _payload(state.time_ms, keys),
+    }
+    content, footer_bytes = puffin_bytes(payloads, snapshot_id, sequence_number)
+    path = f"{location.rstrip('/')}/data/puffin/{snapshot_id}-{uuid4()}.puffin"
+    with (
+        catalog_errors(f"write optimized sequence {path!r}"),
+        io.new_output(path).create(overwrite=False) as stream,
+    ):
+        stream.write(content)
+    return StagedState(
+        statistics=StatisticsFile.model_validate(
+            {
+                "snapshot-id": snapshot_id,
+                "statistics-path": path,
+                "file-size-in-bytes": len(content),
+                "file-footer-size-in-bytes": footer_bytes,
+                "blob-metadata": [],
+            }
+        ),
+        summary={MARKER: path},
+        legacy_property=_legacy_text(state, keys),
+    )
+
+
+def puffin_bytes(
+    payloads: Mapping[str, bytes], snapshot_id: int, sequence_number: int
+) -> tuple[bytes, int]:
+    """Return a Puffin file of uncompressed blobs, and the size of its footer in bytes.
+
+    Args:
+        payloads: by blob type.
+        snapshot_id: the snapshot that every blob was made for.
+        sequence_number: of that snapshot.
+    """
+    content, blobs = bytearray(MAGIC_BYTES), []
+    for blob_type, payload in payloads.items():
+        blobs.append(
+            {
+                "type": blob_type,
+                "fields": [],
+                "snapshot-id": snapshot_id,
+                "sequence-number": sequence_number,
+                "offset": len(content),
+                "length": len(payload),
+            }
+        )
+        content += payload
+    footer = json.dumps({"blobs": blobs, "properties": {"created-by": "arctic"}}).encode()
+    no_flags = bytes(4)
+    tail = MAGIC_BYTES + footer + struct.pack("<i", len(footer)) + no_flags + MAGIC_BYTES
+    return bytes(content + tail), len(tail)
+
+
+def _marked_path(snapshot: Snapshot, metadata: TableMetadata) -> str | None:
+    if snapshot.summary is None:
+        return None
+    ours = snapshot.summary[MARKER]
+    if ours is not None:
+        return str(ours)
+    if snapshot.summary[AMORO_MARKER] is None:
+        return None
+    paths = [
+        entry.statistics_path
+        for entry in metadata.statistics
+        if entry.snapshot_id == snapshot.snapshot_id
+        and any(blob.type == _SEQUENCE_BLOB for blob in entry.blob_metadata)
+    ]
+    if len(paths) != 1:
+        raise FormatError(
+            f"base snapshot {snapshot.snapshot_id}: {AMORO_MARKER!r} is set, but {len(paths)} "
+            f"statistics files hold {_SEQUENCE_BLOB!r}; expected 1"
+        )
+    return paths[0]
+
+
+def _has_marker(metadata: TableMetadata) -> bool:
+    return any(
+        snapshot.summary is not None
+        and (snapshot.summary[MARKER] is not None or snapshot.summary[AMORO_MARKER] is not None)
+        for snapshot in metadata.snapshots
+    )
+
+
+def _read_puffin(io: FileIO, path: str, keys: PartitionKeys) -> OptimizedState:
+    with catalog_errors(f"read optimized sequence {path!r}"):
+        with io.new_input(path).open() as stream:
+            content = stream.read()
+        try:
+            puffin = PuffinFile(content)
+            blobs = {blob.type: puffin.get_blob_payload(blob) for blob in puffin.footer.blobs}
+            if _SEQUENCE_BLOB not in blobs:
+                raise ValueError(f"it holds {sorted(blobs)}, not {_SEQUENCE_BLOB!r}")
+            return OptimizedState(
+                sequence=_parsed(blobs[_SEQUENCE_BLOB], keys),
+                time_ms=_parsed(blobs.get(_TIME_BLOB, b"{}"), keys),
+            )
+        except (ValueError, TypeError, AttributeError) as error:
+            raise FormatError(f"optimized sequence {path!r}: {error}") from error
+
+
+def _payload(values: Mapping[Partition, int], keys: PartitionKeys) -> bytes:
+    by_text = {keys.text(partition): value for partition, value in values.items()}
+    return json.dumps(by_text, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _parsed(payload: bytes, keys: PartitionKeys) -> Mapping[Partition, int]:
+    return {keys.partition(text): int(value) for text, value in json.loads(payload).items()}
+
+
+def _legacy_text(state: OptimizedState, keys: PartitionKeys) -> str | None:
+    if len(state.sequence) > LEGACY_LIMIT:
+        return None
+    entries = {}
+    for partition, sequence in state.sequence.items():
+        entry = {_LEGACY_SEQUENCE: str(sequence)}
+        if partition in state.time_ms:
+            entry[_LEGACY_TIME] = str(state.time_ms[partition])
+        entries[keys.text(partition)] = entry
+    return json.dumps(entries, sort_keys=True, separators=(",", ":"))
+
+
+def _legacy_state(properties: Mapping[str, str], keys: PartitionKeys) -> OptimizedState:
+    text = properties.get(LEGACY_PROPERTY)
+    if text is None:
+        return OptimizedState()
+    try:
+        entries = {keys.partition(key): entry for key, entry in json.loads(text).items()}
+        return OptimizedState(
+            sequence=_legacy_values(entries, _LEGACY_SEQUENCE),
+            time_ms=_legacy_values(entries, _LEGACY_TIME),
+        )
+    except (ValueError, TypeError, AttributeError) as error:
+        raise FormatError(
+            f"table {keys.table_name!r}: property {LEGACY_PROPERTY!r} is not readable: {error}"
+        ) from error
+
+
+def _legacy_values(
+    entries: Mapping[Partition, Mapping[str, str]], name: str
+) -> Mapping[Partition, int]:
+    return {key: int(entry[name]) for key, entry in entries.items() if name in entry}
