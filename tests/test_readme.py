@@ -1,0 +1,55 @@
+"""Every example in README.md and docs/ runs, and prints what the page says."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.snippets import run, snippets_of
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+
+
+def _needs_spark(page: Path) -> bool:
+    return any("pyspark" in snippet.code for snippet in snippets_of(page))
+
+
+WITHOUT_SPARK = [page for page in PAGES if snippets_of(page) and not _needs_spark(page)]
+WITH_SPARK = [page for page in PAGES if _needs_spark(page)]
+
+
+@pytest.mark.parametrize("page", WITHOUT_SPARK, ids=lambda page: page.name)
+def test_a_page_runs_as_it_is_printed(page: Path, tmp_path: Path) -> None:
+    """A reader who types the examples in gets what the page shows."""
+    run(snippets_of(page), tmp_path)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("page", WITH_SPARK, ids=lambda page: page.name)
+def test_a_page_with_spark_runs_as_it_is_printed(page: Path, tmp_path: Path) -> None:
+    """In a process of its own: the page starts its session as a reader would."""
+    script = (
+        "from tests.snippets import *; import sys; run(snippets_of(Path(sys.argv[1])), Path('.'))"
+    )
+    outcome = subprocess.run(
+        [sys.executable, "-c", script, str(page)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+    assert outcome.returncode == 0, outcome.stderr[-4_000:]
+
+
+def test_the_readme_has_examples_with_and_without_spark() -> None:
+    """The pages are found at all: an empty list would pass."""
+    assert ROOT / "README.md" in WITH_SPARK
+    assert WITHOUT_SPARK
