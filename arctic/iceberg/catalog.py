@@ -96,12 +96,12 @@ def open_catalog(config: CatalogConfig, *, create: bool = False) -> Catalog:
         raise InvalidInputError(
             "catalog.type = 'in-memory': it is forgotten after the call; set warehouse to a folder"
         )
-    if properties.get("uri", "").startswith("sqlite"):
-        _check_file(database_of(properties["uri"]), f"catalog {config.name!r}", create=create)
     with catalog_errors(f"open catalog {config.name!r}"):
+        if properties.get("uri", "").startswith("sqlite"):
+            _check_file(database_of(properties["uri"]), f"catalog {config.name!r}", create=create)
         try:
             catalog = first_use(partial(load_catalog, config.name, **properties))
-        except (ValueError, NoSuchPropertyException) as error:
+        except (ValueError, AttributeError, NoSuchPropertyException) as error:
             raise InvalidInputError(
                 f"catalog {config.name!r}: {error}; set catalog.uri and catalog.type, or configure "
                 "it in .pyiceberg.yaml"
@@ -218,10 +218,8 @@ def _local_folder(warehouse: str) -> str:
 def _open_embedded(config: CatalogConfig, *, create: bool) -> Catalog:
     folder = Path(str(config.warehouse))
     subject = f"warehouse {str(folder)!r}"
+    database = folder / _CATALOG_FILE
     with catalog_errors(f"open {subject}"):
-        if create:
-            folder.mkdir(parents=True, exist_ok=True)
-        database = folder / _CATALOG_FILE
         _check_file(database, subject, create=create)
         properties = {
             **config.properties,
@@ -234,7 +232,9 @@ def _open_embedded(config: CatalogConfig, *, create: bool) -> Catalog:
 
 
 def _check_file(database: Path, subject: str, *, create: bool) -> None:
-    if not create and not database.is_file():
+    if create:
+        database.parent.mkdir(parents=True, exist_ok=True)
+    elif not database.is_file():
         raise NotFoundError(
             f"{subject}: there is no {str(database)!r}; name an existing warehouse, or create a "
             "table in this one first"

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog
-from pyiceberg.exceptions import TableAlreadyExistsError
+from pyiceberg.exceptions import TableAlreadyExistsError, ValidationError
 from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
@@ -118,6 +118,8 @@ def _define(
     parts = parse_identifier(identifier)
     check_new_name(parts)
     check_user_properties(properties)
+    if isinstance(partition_by, str):
+        raise InvalidInputError(f"partition_by {partition_by!r}: expected a list of fields")
     key = _checked_key(primary_key)
     columns = with_required(iceberg_schema(schema), key)
     for name in key:
@@ -207,6 +209,11 @@ def _create(
             )
         except TableAlreadyExistsError:
             return None
+        except (ValueError, ValidationError) as error:
+            raise InvalidInputError(
+                f"create table {'.'.join(identifier)!r}: {error}; a catalog without a place for "
+                "tables needs the option warehouse"
+            ) from error
 
 
 def _wait_for_creator(

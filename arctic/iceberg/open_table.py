@@ -11,12 +11,19 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog
 from pyiceberg.table import Table
 
-from arctic.errors import FormatError, InvalidInputError, NotFoundError, UnsupportedError
+from arctic.errors import (
+    FormatError,
+    InternalError,
+    InvalidInputError,
+    NotFoundError,
+    UnsupportedError,
+)
 from arctic.iceberg.catalog import CatalogConfig, load_table, namespaces, open_catalog
 from arctic.iceberg.catalog import table_identifiers as identifiers
 from arctic.iceberg.names import CHANGE_SUFFIX, parse_identifier
@@ -24,7 +31,7 @@ from arctic.iceberg.pair import (
     base_name_of,
     belongs_to,
     change_identifier_of,
-    check_option_properties,
+    check_buckets,
     primary_key_of,
     store_of,
 )
@@ -33,9 +40,10 @@ from arctic.iceberg.schema import arrow_schema
 from arctic.iceberg.schema_sync import change_lags, complete_change
 from arctic.iceberg.table_io import TableIO
 from arctic.table.keyed_table import Column, KeyedTable
+from arctic.tree.key_type import check_key_type
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OpenTable:
     """A table with its two Iceberg tables; stays where the catalog can be reached."""
 
@@ -46,6 +54,12 @@ class OpenTable:
     change: Table | None
     """None: the table has no primary key."""
     config: CatalogConfig
+
+    def __reduce__(self) -> Any:
+        """Refuse to travel: a catalog connection cannot."""
+        raise InternalError(
+            f"open table {self.table.name!r} cannot be pickled; send its table, io or partitioner"
+        )
 
     @property
     def io(self) -> TableIO:
@@ -96,7 +110,7 @@ def open_base(
     _check_store(base, subject=f"table {name!r}")
     key = _checked_key(base, name)
     try:
-        check_option_properties(base.properties)
+        check_buckets(base.properties)
     except InvalidInputError as error:
         raise FormatError(f"table {name!r}: {error.message}") from error
     change = None
@@ -168,13 +182,17 @@ def _check_store(store: Table, *, subject: str) -> None:
 
 def _checked_key(base: Table, name: str) -> tuple[str, ...]:
     key = primary_key_of(base.properties)
-    columns = [column.name for column in base.schema().columns]
+    types = {column.name: str(column.field_type) for column in base.schema().columns}
     for column in key:
-        if column not in columns:
+        if column not in types:
             raise FormatError(
                 f"table {name!r}: primary key column {column!r} is none of its columns "
-                f"{', '.join(columns)}"
+                f"{', '.join(types)}"
             )
+        try:
+            check_key_type(types[column], column)
+        except InvalidInputError as error:
+            raise UnsupportedError(f"table {name!r}: {error.message}") from error
     return key
 
 

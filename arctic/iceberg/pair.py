@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from typing import Any
 
 from pyiceberg.table import Table
 
 from arctic.errors import FormatError, InvalidInputError
 from arctic.iceberg.names import CHANGE_SUFFIX
-from arctic.options import OPTIONS, Scope
+from arctic.options import BASE_BUCKETS, CHANGE_BUCKETS, OPTIONS, Scope
 from arctic.tree.node import bucket_mask
 
 TABLE_FORMAT = "table-format"
@@ -30,7 +31,6 @@ _CREATED = "table.create-timestamp"
 _OWN_KEYS = frozenset(
     {TABLE_FORMAT, STORE, PRIMARY_KEY, CHANGE_IDENTIFIER, BASE_UUID, NAMES_BASE, _CREATED}
 )
-_BUCKET_OPTIONS = frozenset({"base.file-index.hash-bucket", "change.file-index.hash-bucket"})
 _DEFAULTS = {
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "20",
@@ -116,7 +116,7 @@ def base_name_of(change: tuple[str, ...]) -> str:
     return ".".join((*change[:-1], change[-1].removesuffix(CHANGE_SUFFIX)))
 
 
-def check_user_properties(properties: Mapping[str, str]) -> None:
+def check_user_properties(properties: Mapping[Any, Any]) -> None:
     """Refuse properties that would break the pair, and values that no option takes.
 
     Raises:
@@ -131,20 +131,20 @@ def check_user_properties(properties: Mapping[str, str]) -> None:
             raise InvalidInputError(
                 f"table property format-version = {text!r}: expected '2', which the format needs"
             )
-    check_option_properties(properties)
-
-
-def check_option_properties(properties: Mapping[str, str]) -> None:
-    """Check the values of all options that may be table properties.
-
-    Raises:
-        InvalidInputError: naming the property and what it takes.
-    """
     for option in OPTIONS:
         if Scope.TABLE in option.scopes:
-            value = option.value({}, properties)
-            if option.name in _BUCKET_OPTIONS and isinstance(value, int):
-                bucket_mask(value, subject=f"table property {option.name}")
+            option.value({}, properties)
+    check_buckets(properties)
+
+
+def check_buckets(properties: Mapping[str, str]) -> None:
+    """Refuse bucket counts that would misplace rows.
+
+    Raises:
+        InvalidInputError: a count that is no power of two.
+    """
+    for option in (BASE_BUCKETS, CHANGE_BUCKETS):
+        bucket_mask(option.value({}, properties), subject=f"table property {option.name}")
 
 
 def _pair_properties(store: str, primary_key: tuple[str, ...]) -> dict[str, str]:

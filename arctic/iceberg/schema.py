@@ -9,7 +9,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 from pyiceberg.schema import Schema, assign_fresh_schema_ids
@@ -103,6 +103,10 @@ def iceberg_schema(schema: pa.Schema | Schema) -> Schema:
         fields = tuple(schema.columns)
         for column in fields:
             _check_iceberg_type(column.name, column.field_type)
+    elif not isinstance(schema, pa.Schema):
+        raise InvalidInputError(
+            f"schema of type {type(schema).__name__!r}; expected a pyarrow or PyIceberg schema"
+        )
     else:
         fields = tuple(_iceberg_field(column, column.name) for column in schema)
     if not fields:
@@ -185,7 +189,7 @@ def _primitive(arrow: pa.DataType) -> IcebergType | str:
     """Return the Iceberg type, or why there is none and what to use."""
     for matches, found in _PRIMITIVES:
         if matches(arrow):
-            return found() if callable(found) else found
+            return cast("IcebergType | str", found() if callable(found) else found)
     if pa.types.is_decimal128(arrow):
         if 0 <= arrow.scale <= arrow.precision:
             return DecimalType(arrow.precision, arrow.scale)
@@ -230,8 +234,8 @@ def _check_iceberg_type(path: str, iceberg_type: IcebergType) -> None:
         raise InvalidInputError(
             f"column {path!r}: type uuid is unknown to Spark; use string or fixed[16]"
         )
-    known = (StructType, ListType, MapType, DecimalType, FixedType, *_PLAIN)
-    if not isinstance(iceberg_type, known):
+    known = {StructType, ListType, MapType, DecimalType, FixedType, *_PLAIN}
+    if type(iceberg_type) not in known:
         raise InvalidInputError(
             f"column {path!r}: type {iceberg_type} is not one of Iceberg's format version 2"
         )

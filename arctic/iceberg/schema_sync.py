@@ -72,8 +72,10 @@ def complete_change(catalog: Catalog, base: Table, change: Table, *, name: str) 
         updates = _updates(base, change)
         requirements: tuple[TableRequirement, ...] = (
             AssertTableUUID(uuid=change.metadata.table_uuid),
-            AssertCurrentSchemaId(current_schema_id=change.metadata.current_schema_id),
-            AssertLastAssignedFieldId(last_assigned_field_id=change.metadata.last_column_id),
+            AssertCurrentSchemaId.model_validate(
+                {"current-schema-id": change.metadata.current_schema_id}
+            ),
+            AssertLastAssignedFieldId({"last-assigned-field-id": change.metadata.last_column_id}),
         )
         with catalog_errors(f"complete the schema of change store of {name!r}"):
             try:
@@ -92,14 +94,17 @@ def complete_change(catalog: Catalog, base: Table, change: Table, *, name: str) 
 def _updates(base: Table, change: Table) -> tuple[TableUpdate, ...]:
     known = _same_schema(change, base.schema())
     if known is not None and len(base.metadata.schemas) == len(change.metadata.schemas):
-        return (SetCurrentSchemaUpdate(schema_id=known),)
+        return (SetCurrentSchemaUpdate.model_validate({"schema-id": known}),)
     next_id = max(schema.schema_id for schema in change.metadata.schemas) + 1
     schema = Schema(
         *base.schema().fields,
         schema_id=next_id,
         identifier_field_ids=base.schema().identifier_field_ids,
     )
-    return (AddSchemaUpdate(schema=schema), SetCurrentSchemaUpdate(schema_id=-1))
+    return (
+        AddSchemaUpdate(schema=schema),
+        SetCurrentSchemaUpdate.model_validate({"schema-id": -1}),
+    )
 
 
 def _same_schema(change: Table, schema: Schema) -> int | None:

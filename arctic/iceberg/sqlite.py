@@ -21,7 +21,7 @@ from typing import TypeVar
 from pyiceberg.catalog.sql import SqlCatalog
 from sqlalchemy import create_engine
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import DatabaseError
+from sqlalchemy.exc import DatabaseError, IntegrityError
 from sqlalchemy.pool import NullPool
 
 from arctic.errors import InvalidInputError
@@ -70,16 +70,25 @@ def harden(catalog: SqlCatalog) -> None:
 
 
 def first_use(step: Callable[[], T]) -> T:
-    """Run a step again when another process did the same at the same moment.
+    """Run a step again while another process does the same at the same moment.
 
     Args:
         step: creates something that may exist already; must be safe to repeat.
     """
-    for _ in range(_TRIES):
-        with contextlib.suppress(DatabaseError, sqlite3.OperationalError):
+    left = _TRIES
+    while True:
+        try:
             return step()
+        except (DatabaseError, sqlite3.OperationalError) as error:
+            left -= 1
+            if left == 0 or not _is_race(error):
+                raise
         time.sleep(random.uniform(0.01, 0.1))
-    return step()
+
+
+def _is_race(error: Exception) -> bool:
+    text = str(error)
+    return isinstance(error, IntegrityError) or "already exists" in text or "locked" in text
 
 
 def _use_write_ahead_log(database: Path) -> None:

@@ -20,11 +20,11 @@ from typing import Any
 
 import pyarrow as pa
 from pyarrow.fs import FileSystem, FSSpecHandler, LocalFileSystem, PyFileSystem
-from pyiceberg.io import FileIO, load_file_io
+from pyiceberg.io import PY_IO_IMPL, SCHEMA_TO_FILE_IO, FileIO, load_file_io
 from pyiceberg.io.fsspec import FsspecFileIO
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
-from arctic.errors import StorageError, UnsupportedError
+from arctic.errors import ArcticError, StorageError, UnsupportedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class TableIO:
             opened = file_io.new_input(path).open()
         except FileNotFoundError as error:
             raise StorageError(f"file {path!r} does not exist") from error
-        except OSError as error:
+        except (OSError, ValueError, ImportError) as error:
             raise _failed("open", path, error) from error
         return opened if isinstance(opened, pa.NativeFile) else pa.PythonFile(opened, mode="r")
 
@@ -64,7 +64,7 @@ class TableIO:
             created = file_io.new_output(path).create(overwrite=False)
         except FileExistsError as error:
             raise StorageError(f"file {path!r} exists already; expected a new name") from error
-        except OSError as error:
+        except (OSError, ValueError, ImportError) as error:
             raise _failed("create", path, error) from error
         return created if isinstance(created, pa.NativeFile) else pa.PythonFile(created, mode="w")
 
@@ -106,7 +106,7 @@ class TableIO:
             self._file_io(path).delete(path)
         except FileNotFoundError:
             return True
-        except (OSError, UnsupportedError):
+        except (OSError, ValueError, ImportError, UnsupportedError):
             return False
         return True
 
@@ -129,13 +129,18 @@ class TableIO:
 
 @lru_cache(maxsize=64)
 def _cached_file_io(properties: tuple[tuple[str, str], ...], scheme: str) -> FileIO:
+    if scheme not in SCHEMA_TO_FILE_IO and PY_IO_IMPL not in dict(properties):
+        raise UnsupportedError(
+            f"files under '{scheme}://': expected one of {', '.join(SCHEMA_TO_FILE_IO)}, or the "
+            f"catalog property {PY_IO_IMPL}"
+        )
     try:
         return load_file_io(dict(properties), location=f"{scheme}://")
-    except (ImportError, ValueError) as error:
+    except (ImportError, ValueError, AttributeError) as error:
         raise UnsupportedError(f"files under '{scheme}://': {error}") from error
 
 
-def _failed(action: str, path: str, error: OSError) -> StorageError:
-    if isinstance(error, StorageError):
-        return error
+def _failed(action: str, path: str, error: Exception) -> ArcticError:
+    if not isinstance(error, OSError):
+        return UnsupportedError(f"cannot {action} file {path!r}: {error}")
     return StorageError(f"cannot {action} file {path!r}: {error}")

@@ -13,10 +13,16 @@ from contextlib import contextmanager
 
 import requests
 from pydantic import ValidationError as MetadataError
-from pyiceberg.exceptions import NotInstalledError, RESTError
+from pyiceberg.exceptions import CommitStateUnknownException, NotInstalledError, RESTError
 from sqlalchemy.exc import SQLAlchemyError
 
-from arctic.errors import FormatError, StorageError, UnsupportedError
+from arctic.errors import (
+    ArcticError,
+    CommitStateUnknownError,
+    FormatError,
+    StorageError,
+    UnsupportedError,
+)
 
 _OPTIONAL_ERRORS = (
     ("thrift.Thrift", "TException"),
@@ -36,10 +42,15 @@ def catalog_errors(action: str) -> Iterator[None]:
     Raises:
         UnsupportedError: a client library is not installed.
         FormatError: table metadata that cannot be parsed.
+        CommitStateUnknownError: a REST catalog failed while it committed.
         StorageError: the catalog cannot be reached, refuses us or failed inside.
     """
     try:
         yield
+    except ArcticError:
+        raise
+    except CommitStateUnknownException as error:
+        raise CommitStateUnknownError(f"{action}: {_first_line(error)}") from error
     except (NotInstalledError, ImportError) as error:
         raise UnsupportedError(f"{action}: {error}") from error
     except MetadataError as error:
@@ -51,10 +62,11 @@ def catalog_errors(action: str) -> Iterator[None]:
 
 
 def _storage_error(action: str, error: BaseException) -> StorageError:
-    if isinstance(error, StorageError):
-        return error
-    first_line = (str(error) or type(error).__name__).splitlines()[0]
-    return StorageError(f"{action}: {type(error).__name__}: {first_line}")
+    return StorageError(f"{action}: {type(error).__name__}: {_first_line(error)}")
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), "")
 
 
 def _optional_errors() -> tuple[type[Exception], ...]:
