@@ -82,6 +82,15 @@ class TreeNode:
             raise InvalidInputError("the root node has no parent")
         return TreeNode(self.mask >> 1, self.index & (self.mask >> 1))
 
+    def lineage_ids(self) -> tuple[int, ...]:
+        """Return the ids of this node, its parent and so on, the root last.
+
+        >>> TreeNode(7, 6).lineage_ids()
+        (14, 6, 2, 1)
+        """
+        masks = (self.mask >> step for step in range(self.depth + 1))
+        return tuple(mask + 1 + (self.index & mask) for mask in masks)
+
     def children(self) -> tuple[TreeNode, TreeNode]:
         """Return the two nodes that this one splits into, low index first."""
         mask = 2 * self.mask + 1

@@ -1,0 +1,111 @@
+"""One task for each node that holds data, with every change delete that can touch it.
+
+Rules:
+    - Data never moves: a base or insert file is read as part of its own node.
+    - Deletes do: one of an ancestor sinks to the node, one of a descendant floats up to it.
+    - A delete acts inside its partition only.
+    - A node that holds nothing but deletes makes no task.
+    - A delete is left off a task only where its key range or its transaction shows that no row
+      of the task can die by it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from arctic.scan.plan_files import FilesToRead
+from arctic.scan.reach import Reach, ReachIndex
+from arctic.scan.task import FileTask, NodeTask, PruneCounts
+from arctic.scan.weight import packing_weight_bytes
+from arctic.table.files import KeyedFile, Partition
+from arctic.tree.key_range import KeyRange
+from arctic.tree.node import TreeNode
+
+
+def assemble(
+    files: FilesToRead, *, key_ids: Sequence[int], open_file_cost_bytes: int
+) -> tuple[tuple[NodeTask, ...], PruneCounts]:
+    """Group data files by partition and node, and attach the change deletes.
+
+    Args:
+        files: in planning order.
+        key_ids: field ids of the key columns, for key ranges.
+        open_file_cost_bytes: the least that a file weighs.
+
+    Returns:
+        Tasks in planning order, and the deletes that were left off.
+    """
+    index = ChangeDeleteIndex(files.change_deletes, key_ids)
+    nodes: dict[tuple[Partition, TreeNode], list[FileTask]] = defaultdict(list)
+    for task in files.data:
+        nodes[task.file.partition, task.file.node].append(task)
+    tasks = []
+    verdicts: dict[Reach, int] = dict.fromkeys(Reach, 0)
+    used: set[str] = set()
+    for (partition, node), data in nodes.items():
+        rows = ReachIndex([task.file for task in data], key_ids)
+        deletes = []
+        for delete, keys in index.overlapping(partition, node):
+            verdict = rows.judge(delete, keys)
+            verdicts[verdict] += 1
+            if verdict is Reach.POSSIBLE:
+                deletes.append(delete)
+        used.update(delete.path for delete in deletes)
+        tasks.append(
+            node_task(partition, node, data, deletes, open_file_cost_bytes=open_file_cost_bytes)
+        )
+    return tuple(tasks), PruneCounts(
+        idle_change_deletes=len(files.change_deletes) - len(used),
+        pairs_by_lsn=verdicts[Reach.TOO_OLD],
+        pairs_by_key_range=verdicts[Reach.OTHER_KEYS],
+    )
+
+
+def node_task(
+    partition: Partition,
+    node: TreeNode,
+    data: Sequence[FileTask],
+    change_deletes: Sequence[KeyedFile],
+    *,
+    open_file_cost_bytes: int,
+    part_number: int = 1,
+    part_count: int = 1,
+) -> NodeTask:
+    """Return a task with its cost."""
+    weighed = (*(task.file for task in data), *change_deletes)
+    return NodeTask(
+        partition=partition,
+        node=node,
+        data=tuple(data),
+        change_deletes=tuple(change_deletes),
+        cost_bytes=packing_weight_bytes(weighed, open_file_cost_bytes=open_file_cost_bytes),
+        part_number=part_number,
+        part_count=part_count,
+    )
+
+
+class ChangeDeleteIndex:
+    """Finds the change deletes of a node, its ancestors and its descendants."""
+
+    __slots__ = ("_at", "_below")
+
+    def __init__(self, deletes: Sequence[KeyedFile], key_ids: Sequence[int]) -> None:
+        self._at: dict[tuple[Partition, int], list[tuple[KeyedFile, KeyRange]]] = defaultdict(list)
+        self._below: dict[tuple[Partition, int], list[tuple[KeyedFile, KeyRange]]] = defaultdict(
+            list
+        )
+        for delete in deletes:
+            entry = (delete, KeyRange.of(delete.bounds, key_ids))
+            own_id, *ancestor_ids = delete.node.lineage_ids()
+            self._at[delete.partition, own_id].append(entry)
+            for node_id in ancestor_ids:
+                self._below[delete.partition, node_id].append(entry)
+
+    def overlapping(
+        self, partition: Partition, node: TreeNode
+    ) -> Iterator[tuple[KeyedFile, KeyRange]]:
+        """Yield each delete whose node overlaps, with its key range: from the root down."""
+        for node_id in reversed(node.lineage_ids()):
+            yield from self._at.get((partition, node_id), ())
+        yield from self._below.get((partition, node.node_id), ())

@@ -1,0 +1,44 @@
+"""The one order in which planning looks at things, so that the same files make the same plan.
+
+Rules: partition (None first), then node id, transaction id, path. No step of planning may
+iterate over a set, or depend on the order in which files arrive.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arctic.table.files import KeyedFile, Partition, Value
+from arctic.tree.node import TreeNode
+
+
+def value_order(value: Value) -> tuple[int, Any]:
+    """Return a sort key for values of one column: None first, NaN last.
+
+    >>> sorted([3, None, 1], key=value_order)
+    [None, 1, 3]
+    """
+    if value is None:
+        return (0, 0)
+    return (2, 0) if value != value else (1, value)
+
+
+def partition_order(partition: Partition) -> tuple[tuple[int, Any], ...]:
+    """Return a sort key for partitions of one table."""
+    return tuple(value_order(value) for value in partition)
+
+
+def node_order(partition: Partition, node: TreeNode) -> tuple[Any, ...]:
+    """Return a sort key for the nodes of one table."""
+    return (partition_order(partition), node.node_id)
+
+
+def file_order(file: KeyedFile) -> tuple[Any, ...]:
+    """Return a sort key for the files of one table; a path stands in a store once."""
+    return (
+        partition_order(file.partition),
+        file.node.node_id,
+        file.transaction_id,
+        file.sequence_number,
+        file.path,
+    )

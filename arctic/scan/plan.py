@@ -1,0 +1,138 @@
+"""The steps of planning, in order: plan_files, assemble, split_tasks, pack_tasks.
+
+A plan is a value: the same files, snapshot, filter and options give the same plan, in whatever
+order the files arrive, and nothing is read to make it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from arctic.scan.assemble import assemble
+from arctic.scan.explain import explain_plan
+from arctic.scan.pack import pack_tasks
+from arctic.scan.plan_files import FilesToRead, plan_data, plan_files
+from arctic.scan.split import split_tasks
+from arctic.scan.task import NodeTaskGroup, PruneCounts, ScanOptions
+from arctic.table.files import KeyedFile
+from arctic.table.predicate import Predicate
+from arctic.table.snapshot import TableSnapshot
+
+__all__ = ["NodeTaskGroup", "PruneCounts", "ScanOptions", "ScanPlan", "plan_scan", "plan_store"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanPlan:
+    """Everything that is decided about a read before the first row."""
+
+    table_name: str
+    is_merged_view: bool
+    """False: a look at one store alone."""
+    snapshot: TableSnapshot
+    row_filter: Predicate | None
+    options: ScanOptions
+    groups: tuple[NodeTaskGroup, ...]
+    """One for each Spark task, the heaviest first; empty when there is nothing to read."""
+    considered_files: int
+    """Files that planning looked at one by one, in both stores."""
+    pruned: PruneCounts
+
+    def explain(self, *, verbose: bool = False) -> str:
+        """Return the plan as stable text.
+
+        Args:
+            verbose: lists every file, however long that gets.
+        """
+        return explain_plan(self, verbose=verbose)
+
+
+def plan_scan(
+    *,
+    table_name: str,
+    base: Sequence[KeyedFile],
+    position_deletes: Sequence[KeyedFile],
+    change: Sequence[KeyedFile],
+    snapshot: TableSnapshot,
+    key_ids: tuple[int, ...],
+    row_filter: Predicate | None,
+    options: ScanOptions,
+    already_pruned: PruneCounts,
+) -> ScanPlan:
+    """Plan a read of the merged view.
+
+    Args:
+        table_name: for ``explain``.
+        base: data files of the base snapshot, with bounds of the key and filter columns.
+        position_deletes: position-delete files of the base snapshot.
+        change: inserts and change deletes of the change snapshot; empty for an unkeyed table.
+        snapshot: the pinned state that the files are of.
+        key_ids: field ids of the primary key; empty for an unkeyed table.
+        row_filter: rows that do not match it are not wanted.
+        options: how the read is divided.
+        already_pruned: what was left out while the files were listed.
+    """
+    files, out_of_files = plan_files(
+        base=base,
+        position_deletes=position_deletes,
+        change=change,
+        snapshot=snapshot,
+        row_filter=row_filter,
+    )
+    nodes, out_of_tasks = assemble(
+        files, key_ids=key_ids, open_file_cost_bytes=options.open_file_cost_bytes
+    )
+    tasks = split_tasks(nodes, options=options, key_ids=key_ids)
+    groups = pack_tasks(tasks, options=options)
+    return ScanPlan(
+        table_name=table_name,
+        is_merged_view=True,
+        snapshot=snapshot,
+        row_filter=row_filter,
+        options=options,
+        groups=groups,
+        considered_files=already_pruned.files + len(base) + len(position_deletes) + len(change),
+        pruned=already_pruned + out_of_files + out_of_tasks,
+    )
+
+
+def plan_store(
+    *,
+    table_name: str,
+    files: Sequence[KeyedFile],
+    position_deletes: Sequence[KeyedFile],
+    snapshot: TableSnapshot,
+    row_filter: Predicate | None,
+    options: ScanOptions,
+    already_pruned: PruneCounts,
+) -> ScanPlan:
+    """Plan a look at one store alone: its own rows, merged or not.
+
+    Args:
+        table_name: for ``explain``.
+        files: every live data file: of base; or of change, where deletes are rows as well.
+        position_deletes: of the base store; empty for the change store.
+        snapshot: the pinned state that the files are of.
+        row_filter: rows that do not match it are not wanted.
+        options: how the read is divided.
+        already_pruned: what was left out while the files were listed.
+    """
+    data, out_of_files = plan_data(
+        files=files, position_deletes=position_deletes, row_filter=row_filter
+    )
+    nodes, _ = assemble(
+        FilesToRead(data=data, change_deletes=()),
+        key_ids=(),
+        open_file_cost_bytes=options.open_file_cost_bytes,
+    )
+    groups = pack_tasks(split_tasks(nodes, options=options, key_ids=()), options=options)
+    return ScanPlan(
+        table_name=table_name,
+        is_merged_view=False,
+        snapshot=snapshot,
+        row_filter=row_filter,
+        options=options,
+        groups=groups,
+        considered_files=already_pruned.files + len(files) + len(position_deletes),
+        pruned=already_pruned + out_of_files,
+    )
