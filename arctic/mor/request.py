@@ -22,15 +22,17 @@ TRANSACTION_ID_FIELD_ID = 2147482646
 FILE_OFFSET_FIELD_ID = 2147482645
 CHANGE_ACTION_FIELD_ID = 2147482644
 
-META_FIELDS: tuple[pa.Field, ...] = (
-    field_with_id("_transaction_id", pa.int64(), TRANSACTION_ID_FIELD_ID),
-    field_with_id("_file_offset", pa.int64(), FILE_OFFSET_FIELD_ID),
-    field_with_id("_change_action", pa.string(), CHANGE_ACTION_FIELD_ID),
+TRANSACTION_ID_FIELD: pa.Field = field_with_id(
+    "_transaction_id", pa.int64(), TRANSACTION_ID_FIELD_ID
 )
-"""The columns that a look at one store adds after the table's own.
+FILE_OFFSET_FIELD: pa.Field = field_with_id("_file_offset", pa.int64(), FILE_OFFSET_FIELD_ID)
+"""The only one of these that is a column of files, of change files."""
+CHANGE_ACTION_FIELD: pa.Field = field_with_id(
+    "_change_action", pa.string(), CHANGE_ACTION_FIELD_ID
+)
 
-Only ``_file_offset`` is a column of (change) files; the others are facts about a file.
-"""
+META_FIELDS: tuple[pa.Field, ...] = (TRANSACTION_ID_FIELD, FILE_OFFSET_FIELD, CHANGE_ACTION_FIELD)
+"""The columns that a look at one store adds after the table's own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
