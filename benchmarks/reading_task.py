@@ -1,0 +1,32 @@
+"""Reads the heaviest task of a table in a process of its own, and prints its peak memory in MiB.
+
+Usage: python -m benchmarks.reading_task WAREHOUSE TABLE
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+
+from arctic.job.scan_job import begin_scan
+
+
+def main(warehouse: str, table: str) -> None:
+    """Print the peak resident memory, and how much of it reading the task added."""
+    job = begin_scan({"path": table, "warehouse": warehouse})
+    before = _peak_mib()
+    rows = sum(batch.num_rows for batch in job.reader.read(max(job.groups, key=_cost)))
+    peak = _peak_mib()
+    print(f"{peak:.0f} MiB, {peak - before:.0f} above the idle process ({rows:,} rows)")
+
+
+def _cost(group: object) -> int:
+    return int(getattr(group, "cost_bytes", 0))
+
+
+def _peak_mib() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
