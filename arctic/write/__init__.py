@@ -1,0 +1,1 @@
+"""Rows to finished data files, and finished files to commit plans."""

@@ -1,0 +1,229 @@
+"""Which Arrow types turn into which without losing anything, for whole columns.
+
+Rules:
+    - Allowed: the same type; int8 and int16 to int, narrower ints to long, float to double; a
+      decimal of the same scale to a wider one; large, view and dictionary forms to plain ones;
+      timestamps in s, ms or us to us, with a zone only to timestamptz, without only to timestamp.
+    - Struct fields meet by name, at every depth. A missing optional one becomes null.
+    - Everything else is refused by its type, never by looking at values.
+
+Must not know: tables, keys, write modes.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from arctic.errors import InvalidInputError
+from arctic.mor.field_ids import child_fields
+
+_INT_WIDTHS = {pa.int8(): 8, pa.int16(): 16, pa.int32(): 32, pa.int64(): 64}
+
+
+def check_castable(incoming: pa.DataType, expected: pa.Field, column: str) -> None:
+    """Refuse a type whose values might not survive.
+
+    Args:
+        incoming: the type that was given.
+        expected: the field of the table, with its nested fields.
+        column: the name for messages; nested parts are dotted.
+
+    Raises:
+        InvalidInputError: naming the column, both types and a remedy.
+    """
+    incoming, wanted = _plain(incoming), expected.type
+    if incoming == wanted:
+        return
+    if pt.is_struct(wanted) and pt.is_struct(incoming):
+        _check_struct(incoming, wanted, column)
+    elif pt.is_list(wanted) and _is_list(incoming):
+        check_castable(incoming.value_type, wanted.value_field, f"{column}.element")
+    elif pt.is_map(wanted) and pt.is_map(incoming):
+        check_castable(incoming.key_type, wanted.key_field, f"{column}.key")
+        check_castable(incoming.item_type, wanted.item_field, f"{column}.value")
+    elif not _leaf_fits(incoming, wanted):
+        raise InvalidInputError(
+            f"column {column!r} is {incoming}, but the table has {_expected_text(wanted)}: "
+            f"{_reason(incoming, wanted)}; cast it to {wanted} first"
+        )
+
+
+def cast_array(array: pa.Array, expected: pa.DataType) -> pa.Array:
+    """Return the same values as another type.
+
+    Args:
+        array: of a type that ``check_castable`` accepts.
+        expected: the table's type.
+
+    Raises:
+        pyarrow.ArrowInvalid: a value beyond the range, such as a timestamp in seconds after the
+            year 292277.
+    """
+    if pt.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if array.type == expected:
+        return array
+    if pt.is_struct(expected):
+        return _cast_struct(array, expected)
+    if pt.is_list(expected):
+        return _cast_list(array, expected)
+    if pt.is_map(expected):
+        return _cast_map(array, expected)
+    return pc.cast(array, expected)
+
+
+def null_offenders(array: pa.Array, field: pa.Field) -> np.ndarray:
+    """Return the rows, ascending, in which a required field is null, at any depth.
+
+    A required part of an optional struct, list or map is only asked for where that is not null.
+    """
+    rows = np.arange(len(array), dtype=np.int64)
+    return np.unique(np.concatenate(_offenders(array, field, rows)))
+
+
+def has_required_part(field: pa.Field) -> bool:
+    """Say whether some row could be refused for a null in this field."""
+    return not field.nullable or any(has_required_part(child) for child in child_fields(field.type))
+
+
+def near_name(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message about an unknown name."""
+    known = list(known)
+    for candidate in known:
+        if candidate.lower() == name.lower():
+            return f"did you mean {candidate!r}? names are compared with case"
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(known)}"
+
+
+def _check_struct(incoming: pa.DataType, wanted: pa.DataType, column: str) -> None:
+    names = [field.name for field in incoming]
+    known = [field.name for field in wanted]
+    for name in names:
+        if names.count(name) > 1:
+            raise InvalidInputError(f"column {column!r} has two fields {name!r}; expected one")
+        if name not in known:
+            raise InvalidInputError(
+                f"column {f'{column}.{name}'!r} is not in the table; {near_name(name, known)}"
+            )
+    for field in wanted:
+        if field.name in names:
+            check_castable(incoming.field(field.name).type, field, f"{column}.{field.name}")
+        elif not field.nullable:
+            raise InvalidInputError(
+                f"column {f'{column}.{field.name}'!r} ({field.type}) is required but missing; "
+                "add it to the frame"
+            )
+
+
+def _plain(data_type: pa.DataType) -> pa.DataType:
+    return data_type.value_type if pt.is_dictionary(data_type) else data_type
+
+
+def _is_list(data_type: pa.DataType) -> bool:
+    return bool(
+        pt.is_list(data_type)
+        or pt.is_large_list(data_type)
+        or pt.is_list_view(data_type)
+        or pt.is_large_list_view(data_type)
+    )
+
+
+def _leaf_fits(incoming: pa.DataType, wanted: pa.DataType) -> bool:
+    if wanted in (pa.int32(), pa.int64()) and incoming in _INT_WIDTHS:
+        return _INT_WIDTHS[incoming] <= _INT_WIDTHS[wanted]
+    if wanted == pa.float64():
+        return bool(incoming == pa.float32())
+    if wanted == pa.string():
+        return bool(pt.is_large_string(incoming) or pt.is_string_view(incoming))
+    if wanted == pa.binary():
+        return bool(pt.is_large_binary(incoming) or pt.is_binary_view(incoming))
+    if pt.is_decimal(wanted) and pt.is_decimal(incoming):
+        return bool(incoming.scale == wanted.scale and incoming.precision <= wanted.precision)
+    if pt.is_timestamp(wanted) and pt.is_timestamp(incoming):
+        return incoming.unit != "ns" and (incoming.tz is None) == (wanted.tz is None)
+    return False
+
+
+def _expected_text(wanted: pa.DataType) -> str:
+    return "timestamptz" if pt.is_timestamp(wanted) and wanted.tz else str(wanted)
+
+
+def _reason(incoming: pa.DataType, wanted: pa.DataType) -> str:
+    if pt.is_timestamp(incoming) and pt.is_timestamp(wanted):
+        if incoming.unit == "ns" and (incoming.tz is None) == (wanted.tz is None):
+            return "nanoseconds would be cut off"
+        return "it has no time zone" if incoming.tz is None else "it has a time zone"
+    return "values could be lost or changed"
+
+
+def _cast_struct(array: pa.Array, expected: pa.DataType) -> pa.Array:
+    given = {field.name: index for index, field in enumerate(array.type)}
+    parts = [
+        cast_array(array.field(given[field.name]), field.type)
+        if field.name in given
+        else pa.nulls(len(array), field.type)
+        for field in expected
+    ]
+    return pa.StructArray.from_arrays(parts, fields=list(expected), mask=_null_mask(array))
+
+
+def _cast_list(array: pa.Array, expected: pa.DataType) -> pa.Array:
+    if not pt.is_list(array.type):
+        array = pc.cast(array, pa.list_(array.type.value_field))
+    offsets, values = _span(array.offsets, array.values)
+    return pa.ListArray.from_arrays(
+        offsets, cast_array(values, expected.value_type), type=expected, mask=_null_mask(array)
+    )
+
+
+def _cast_map(array: pa.Array, expected: pa.DataType) -> pa.Array:
+    offsets, keys = _span(array.offsets, array.keys)
+    _, items = _span(array.offsets, array.items)
+    return pa.MapArray.from_arrays(
+        offsets,
+        cast_array(keys, expected.key_type),
+        cast_array(items, expected.item_type),
+        type=expected,
+        mask=_null_mask(array),
+    )
+
+
+def _span(offsets: pa.Array, values: pa.Array) -> tuple[pa.Array, pa.Array]:
+    # A sliced list array keeps the values of the whole: only those of the slice are cast.
+    numbers = offsets.to_numpy()
+    start, end = int(numbers[0]), int(numbers[-1])
+    return pa.array(numbers - start, pa.int32()), values.slice(start, end - start)
+
+
+def _null_mask(array: pa.Array) -> pa.Array | None:
+    return pc.is_null(array) if array.null_count else None
+
+
+def _offenders(array: pa.Array, field: pa.Field, rows: np.ndarray) -> list[np.ndarray]:
+    nulls = _nulls(array)
+    found = [rows[nulls]] if not field.nullable else [rows[:0]]
+    if not any(has_required_part(child) for child in child_fields(field.type)):
+        return found
+    if pt.is_struct(field.type):
+        present = array.filter(pa.array(~nulls))
+        for index, child in enumerate(field.type):
+            found += _offenders(present.field(index), child, rows[~nulls])
+        return found
+    present = array.filter(pa.array(~nulls))
+    lengths = np.diff(present.offsets.to_numpy())
+    owners = np.repeat(rows[~nulls], lengths)
+    parts = (present.keys, present.items) if pt.is_map(field.type) else (present.values,)
+    for part, child in zip(parts, child_fields(field.type), strict=True):
+        found += _offenders(_span(present.offsets, part)[1], child, owners)
+    return found
+
+
+def _nulls(array: pa.Array) -> np.ndarray:
+    return np.asarray(pc.is_null(array).to_numpy(zero_copy_only=False), dtype=bool)

@@ -1,0 +1,259 @@
+"""A stream of events becomes insert and change-delete files.
+
+Strategy: rows are gathered to chunks; of each key in a chunk at most one delete and one insert
+are left; each goes to the file of its partition and node. A later chunk has higher offsets, so
+its delete kills the insert of an earlier one, and no key is remembered between chunks.
+
+Two kinds of write gather the whole input of the task first, so their memory is the task's share
+of the write, twice while it is written: those of a table whose keys may change their partition
+(a chunk would not know where the chunk before left the row), and those whose events come in no
+order.
+
+The caller guarantees that all events of a key come to one task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from arctic.errors import InternalError
+from arctic.mor.keys import factorise
+from arctic.table.files import FileKind
+from arctic.write.actions import is_insert, read_actions
+from arctic.write.change_deletes import (
+    FILE_OFFSET,
+    ChangeDeletes,
+    change_delete_schema,
+    delete_table,
+    deletes_in_place,
+    insert_schema,
+)
+from arctic.write.collapse import (
+    Survivors,
+    assign_offsets,
+    check_order,
+    collapse,
+    event_order,
+    first_offset,
+)
+from arctic.write.conform import Conform
+from arctic.write.files import DataFiles, Destination
+from arctic.write.gather import Gathered, RowBuffer, take_rows
+from arctic.write.moving_keys import deletes_across_partitions, locate_rows
+from arctic.write.route import Group, Places, find_partitions, group_rows, hash_keys
+from arctic.write.target import (
+    Locate,
+    TaskId,
+    TaskResult,
+    WriteMode,
+    WriteRequest,
+    WriteTarget,
+)
+
+_SEEN_SLOTS = 1 << 22
+"""Keys that a task may insert before most of its later inserts get a delete for nothing."""
+
+
+class ChangeWriter:
+    """Writes the changes of one task; see ``arctic.write.writer.open_writer``."""
+
+    def __init__(
+        self,
+        target: WriteTarget,
+        task: TaskId,
+        *,
+        request: WriteRequest,
+        conform: Conform,
+        locate: Locate | None,
+    ) -> None:
+        self._target = target
+        self._task = task
+        self._request = request
+        self._conform = conform
+        self._locate = locate
+        self._files = DataFiles(
+            target,
+            task,
+            schemas={
+                FileKind.INSERT: insert_schema(target),
+                FileKind.CHANGE_DELETE: change_delete_schema(target),
+            },
+            transaction_id=0,
+        )
+        self._keeps_all = request.mode is WriteMode.APPEND and request.action_column is None
+        # Of deletes alone, any order is as good as another.
+        ordered = not self._keeps_all and request.mode is not WriteMode.DELETE
+        self._event_order = request.event_order if ordered else ()
+        unordered = bool(self._event_order) and not request.sorted_input
+        self._buffer = RowBuffer(
+            target.options,
+            everything=unordered or (target.keys_move and not self._keeps_all),
+            exact_columns={*target.key, *target.partition_sources},
+        )
+        self._next_offset = first_offset(task)
+        self._last_event: pa.Table | None = None
+        self._seen = np.zeros(_SEEN_SLOTS, dtype=bool)
+        self._rows_in = 0
+        self._inserts = 0
+        self._deletes = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Take rows.
+
+        Raises:
+            InvalidInputError: rows that do not fit the table, naming column and key.
+            StorageError: a file could not be created or written.
+        """
+        self._rows_in += batch.num_rows
+        for piece in self._buffer.pieces(batch):
+            rows = self._conform.apply(piece)
+            describe_row = partial(self._conform.describe_row, rows)
+            check_order(rows, self._event_order, describe_row=describe_row)
+            actions = self._actions(rows, describe_row)
+            if self._request.mode is not WriteMode.DELETE:
+                inserted = None if actions is None else is_insert(actions)
+                self._conform.check_required(rows, inserted)
+            self._buffer.add(rows, actions)
+            if self._buffer.is_full:
+                self._write_chunk(self._buffer.drain())
+
+    def close(self) -> TaskResult:
+        """Complete the files.
+
+        Raises:
+            StorageError: a file could not be created or written.
+        """
+        if self._buffer.row_count:
+            self._write_chunk(self._buffer.drain())
+        return TaskResult(
+            task=self._task,
+            files=self._files.close(),
+            rows_in=self._rows_in,
+            inserts=self._inserts,
+            deletes=self._deletes,
+        )
+
+    def abort(self) -> None:
+        """Give up, and remove what was written."""
+        self._files.abort()
+
+    def _actions(
+        self, rows: pa.RecordBatch, describe_row: Callable[[int], str]
+    ) -> np.ndarray | None:
+        name = self._request.action_column
+        if name is None:
+            return None
+        return read_actions(rows.column(name), name=name, describe_row=describe_row)
+
+    def _write_chunk(self, chunk: Gathered) -> None:
+        rows, mask = chunk.rows, self._target.options.change_mask
+        hashes = hash_keys(rows, self._target)
+        places = None
+        if self._conform.has_partition_sources:
+            partitions = find_partitions(rows, self._target)
+            places = Places(partitions=partitions, node_indices=hashes & mask, mask=mask)
+        if self._keeps_all:
+            every = np.arange(rows.num_rows, dtype=np.int64)
+            self._write_inserts(rows, every, self._next_offset + every, places)
+            self._next_offset += rows.num_rows
+            return
+        survivors = self._survivors(chunk, hashes)
+        delete_offsets, insert_offsets, self._next_offset = assign_offsets(
+            survivors, self._next_offset
+        )
+        if self._target.keys_move:
+            self._delete_wherever(rows, survivors, delete_offsets, places, hashes & mask)
+        elif places is not None:
+            deletes = deletes_in_place(survivors, delete_offsets, places)
+            self._write_deletes(rows, deletes, None)
+        kept = survivors.inserts
+        self._write_inserts(rows, survivors.last[kept], insert_offsets[kept], places)
+
+    def _survivors(self, chunk: Gathered, hashes: np.ndarray) -> Survivors:
+        codes, key_count = factorise(chunk.rows.select(list(self._target.key)))
+        upsert_inserts = self._target.options.upsert_inserts
+        survivors = collapse(
+            codes,
+            key_count,
+            chunk.actions,
+            order=self._order_of(chunk.rows),
+            mode=self._request.mode,
+            upsert_inserts=upsert_inserts,
+        )
+        if upsert_inserts:
+            return survivors
+        # An insert needs no delete, unless an earlier chunk of this very write inserted the key.
+        # Keys of one slot are taken for each other: that makes a delete too many, never too few.
+        slots = hashes[survivors.last] & (_SEEN_SLOTS - 1)
+        repeated = self._seen[slots]
+        self._seen[slots[survivors.inserts]] = True
+        return survivors.also_deleting(repeated)
+
+    def _order_of(self, rows: pa.Table) -> np.ndarray | None:
+        order = event_order(rows, self._event_order)
+        if not self._event_order or not self._request.sorted_input:
+            return order
+        events = rows.select(list(self._event_order))
+        edge = [] if self._last_event is None else [self._last_event]
+        edge_order = event_order(pa.concat_tables([*edge, events.slice(0, 1)]), self._event_order)
+        if order is not None or edge_order is not None:
+            raise InternalError(
+                f"rows for table {self._target.table.name!r} were announced as sorted by "
+                f"{', '.join(self._event_order)}, but are not: a later event could lose"
+            )
+        self._last_event = take_rows(events, np.array([rows.num_rows - 1]))
+        return None
+
+    def _delete_wherever(
+        self,
+        rows: pa.Table,
+        survivors: Survivors,
+        offsets: np.ndarray,
+        places: Places | None,
+        node_indices: np.ndarray,
+    ) -> None:
+        located, owners = None, np.empty(0, dtype=np.int64)
+        if self._locate is not None and survivors.deletes.any():
+            located, owners = locate_rows(rows, survivors, target=self._target, locate=self._locate)
+        deletes = deletes_across_partitions(
+            survivors,
+            offsets,
+            node_indices=node_indices,
+            given=None if places is None else places.partitions,
+            located=located,
+            owners=owners,
+            target=self._target,
+        )
+        self._write_deletes(rows, deletes, located)
+
+    def _write_deletes(
+        self, rows: pa.Table, deletes: ChangeDeletes, located: pa.Table | None
+    ) -> None:
+        for group in group_rows(deletes.places):
+            table = delete_table(
+                deletes, group.rows, chunk=rows, located=located, target=self._target
+            )
+            self._files.add(_destination(group, FileKind.CHANGE_DELETE), table)
+        self._deletes += len(deletes.offsets)
+
+    def _write_inserts(
+        self, rows: pa.Table, numbers: np.ndarray, offsets: np.ndarray, places: Places | None
+    ) -> None:
+        if not len(numbers):
+            return
+        if places is None:
+            raise InternalError("rows to insert without their partition source columns")
+        payload = rows.select(self._target.schema.names)
+        for group in group_rows(places.take(numbers)):
+            inserted = take_rows(payload, numbers[group.rows])
+            table = inserted.append_column(FILE_OFFSET.name, pa.array(offsets[group.rows]))
+            self._files.add(_destination(group, FileKind.INSERT), table)
+        self._inserts += len(numbers)
+
+
+def _destination(group: Group, kind: FileKind) -> Destination:
+    return Destination(partition=group.partition, node=group.node, kind=kind)

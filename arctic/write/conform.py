@@ -1,0 +1,213 @@
+"""Rows as they are given, made to fit the table exactly or refused.
+
+Rules:
+    - Names and types are judged before the first row; only nulls need the rows themselves.
+    - A column that is not understood is refused, never dropped. A missing optional one is null.
+    - A delete carries only what its change-delete row will hold: the key, the partition source
+      columns and required columns that were given.
+
+Must not know: files, nodes, what the rows will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from arctic.errors import InvalidInputError
+from arctic.write.cast import (
+    cast_array,
+    check_castable,
+    has_required_part,
+    near_name,
+    null_offenders,
+)
+from arctic.write.target import WriteMode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conform:
+    """How batches of one frame become rows of the table; pickles."""
+
+    table_name: str
+    key: tuple[str, ...]
+    incoming_names: tuple[str, ...]
+    table_fields: pa.Schema
+    """The table columns that come out, in table order."""
+    extra_columns: tuple[str, ...]
+    """Columns beside the table's that come out after them, with their plain type."""
+    has_partition_sources: bool
+    """Whether the rows say which partition they are in; only deletes may leave that open."""
+
+    def apply(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the batch with the table's names, order and types, then the extra columns.
+
+        Nulls in required columns are left in: whether they matter depends on the row's action.
+
+        Raises:
+            InvalidInputError: a batch of another schema, a value beyond its type, a null key.
+        """
+        if tuple(batch.schema.names) != self.incoming_names:
+            raise InvalidInputError(
+                f"a batch has columns {batch.schema.names}; expected {list(self.incoming_names)} as "
+                "in the frame's schema"
+            )
+        arrays = [self._table_column(batch, field) for field in self.table_fields]
+        extras = [_plain_form(batch.column(name)) for name in self.extra_columns]
+        fields = [
+            *self.table_fields,
+            *(
+                pa.field(name, array.type)
+                for name, array in zip(self.extra_columns, extras, strict=True)
+            ),
+        ]
+        rows = pa.RecordBatch.from_arrays([*arrays, *extras], schema=pa.schema(fields))
+        for name in self.key:
+            self._refuse_nulls(rows, pa.field(name, rows.column(name).type, nullable=False), None)
+        return rows
+
+    def check_required(self, rows: pa.RecordBatch, inserted: np.ndarray | None) -> None:
+        """Refuse nulls in required columns, nested ones included.
+
+        Args:
+            rows: what ``apply`` returned.
+            inserted: which rows become rows of the table; None: all of them.
+
+        Raises:
+            InvalidInputError: naming the column and the key of the first offending row.
+        """
+        for field in self.table_fields:
+            if field.name not in self.key and has_required_part(field):
+                self._refuse_nulls(rows, field, inserted)
+
+    def describe_row(self, rows: pa.RecordBatch, row: int) -> str:
+        """Return how a message names a row: by its key, or by its place."""
+        if not self.key:
+            return f"row {row} of a batch"
+        values = ", ".join(f"{name}={rows.column(name)[row].as_py()!r}" for name in self.key)
+        return f"the row with key ({values})"
+
+    def _table_column(self, batch: pa.RecordBatch, field: pa.Field) -> pa.Array:
+        if field.name not in self.incoming_names:
+            return pa.nulls(batch.num_rows, field.type)
+        array = batch.column(field.name)
+        if array.type != field.type:
+            # Engines announce a schema and send a variant of it, such as another zone.
+            check_castable(array.type, field, field.name)
+        try:
+            return cast_array(array, field.type)
+        except pa.ArrowInvalid as error:
+            raise InvalidInputError(
+                f"column {field.name!r} has a value that {field.type} cannot hold: {error}"
+            ) from error
+
+    def _refuse_nulls(
+        self, rows: pa.RecordBatch, field: pa.Field, inserted: np.ndarray | None
+    ) -> None:
+        array = rows.column(field.name)
+        if array.null_count == 0 and not pt.is_nested(field.type):
+            return
+        offenders = null_offenders(array, field)
+        if inserted is not None:
+            offenders = offenders[inserted[offenders]]
+        if not offenders.size:
+            return
+        row = int(offenders[0])
+        what = "is part of the key" if field.name in self.key else "is required"
+        raise InvalidInputError(
+            f"column {field.name!r} of table {self.table_name!r} {what}, but null in "
+            f"{self.describe_row(rows, row)}; expected a value"
+        )
+
+
+def plan_conform(
+    incoming: pa.Schema,
+    table_schema: pa.Schema,
+    *,
+    table_name: str,
+    mode: WriteMode,
+    key: Sequence[str],
+    extra_columns: Sequence[str],
+    ignored_columns: Sequence[str],
+    partition_sources: Sequence[str],
+) -> Conform:
+    """Check a frame's columns against the table's, before any row.
+
+    Args:
+        incoming: the frame's schema.
+        table_schema: the table's, see ``WriteTarget.schema``.
+        table_name: for messages.
+        mode: a delete needs only the key columns.
+        key: the key columns; empty for an unkeyed table.
+        extra_columns: action, ordering and arrival columns, perhaps columns of the table too.
+        ignored_columns: helper columns that may be there and carry nothing.
+        partition_sources: columns that partition values are computed from.
+
+    Raises:
+        InvalidInputError: naming the first column that does not fit, and how to mend it.
+    """
+    names = incoming.names
+    _check_names(names, (*table_schema.names, *extra_columns, *ignored_columns), table_name)
+    _check_extras(incoming, extra_columns, mode)
+    deletes = mode is WriteMode.DELETE
+    sourced = all(name in names for name in partition_sources)
+    for field in table_schema:
+        if field.name in names:
+            check_castable(incoming.field(field.name).type, field, field.name)
+        elif field.name in key or not (field.nullable or deletes):
+            what = "a key column" if field.name in key else "required"
+            raise InvalidInputError(
+                f"column {field.name!r} ({field.type}) of table {table_name!r} is {what}, but the "
+                f"frame has only {', '.join(names)}; add it"
+            )
+    kept = {*key, *(partition_sources if sourced else ())}
+    fields = [
+        field
+        for field in table_schema
+        if not deletes or field.name in kept or (not field.nullable and field.name in names)
+    ]
+    return Conform(
+        table_name=table_name,
+        key=tuple(key),
+        incoming_names=tuple(names),
+        table_fields=pa.schema(fields),
+        extra_columns=tuple(
+            name for name in extra_columns if name not in {field.name for field in fields}
+        ),
+        has_partition_sources=sourced or not deletes,
+    )
+
+
+def _check_names(names: Sequence[str], known: Sequence[str], table_name: str) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise InvalidInputError(f"the frame has two columns {name!r}; expected one")
+        if name not in known:
+            raise InvalidInputError(
+                f"column {name!r} is not in table {table_name!r}; {near_name(name, known)}"
+            )
+
+
+def _check_extras(incoming: pa.Schema, extra_columns: Sequence[str], mode: WriteMode) -> None:
+    for name in extra_columns:
+        if name not in incoming.names:
+            raise InvalidInputError(
+                f"column {name!r} is named as an action or ordering column of this {mode.value}, but "
+                f"the frame does not have it; {near_name(name, incoming.names)}"
+            )
+
+
+def _plain_form(array: pa.Array) -> pa.Array:
+    # Neither sorting nor dictionary encoding knows every form in which a text can come.
+    if pt.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if pt.is_large_string(array.type) or pt.is_string_view(array.type):
+        return pc.cast(array, pa.string())
+    if pt.is_large_binary(array.type) or pt.is_binary_view(array.type):
+        return pc.cast(array, pa.binary())
+    return array

@@ -1,0 +1,230 @@
+"""Parquet files of one task: rows gathered for each destination, row groups written, sizes kept.
+
+Rules:
+    - One open file for each destination; the next one begins above the target size.
+    - Nothing is opened before a destination has rows to write, so a task without rows leaves no
+      file, and neither does one that fails early.
+    - A task that fails removes its files; what stays behind is never referred to.
+
+Memory: ``buffer_bytes`` of Arrow data over all destinations, and the row group being written.
+
+Must not know: what rows mean.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from arctic.errors import StorageError
+from arctic.table.filename import format_name
+from arctic.table.files import FileKind, Partition, WrittenFile
+from arctic.tree.node import TreeNode
+from arctic.write.target import TaskId, WriteTarget
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destination:
+    """Where rows are written to together."""
+
+    partition: Partition
+    node: TreeNode
+    kind: FileKind
+
+
+@dataclass(slots=True, kw_only=True)
+class _Waiting:
+    """Rows of a destination that are not written yet."""
+
+    tables: list[pa.Table] = field(default_factory=list)
+    bytes: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class _OpenFile:
+    """A file that takes row groups."""
+
+    path: str
+    sink: Any
+    writer: Any
+    footers: list[Any]
+    rows: int = 0
+
+
+class DataFiles:
+    """The files that one task writes."""
+
+    def __init__(
+        self,
+        target: WriteTarget,
+        task: TaskId,
+        *,
+        schemas: Mapping[FileKind, pa.Schema],
+        transaction_id: int,
+    ) -> None:
+        self._target = target
+        self._task = task
+        self._schemas = schemas
+        self._transaction_id = transaction_id
+        self._waiting: dict[Destination, _Waiting] = {}
+        self._waiting_bytes = 0
+        self._open: dict[Destination, _OpenFile] = {}
+        self._finished: list[WrittenFile] = []
+        self._created: list[str] = []
+
+    def add(self, destination: Destination, rows: pa.Table) -> None:
+        """Take rows; they are written once enough have come.
+
+        Args:
+            destination: where they belong.
+            rows: columns of the kind's schema, in its order; large_string and large_binary may
+                stand for string and binary. Must not share memory with rows of many other
+                destinations, or the budget would count what it cannot free.
+
+        Raises:
+            StorageError: a file could not be created or written.
+        """
+        if rows.num_rows == 0:
+            return
+        options = self._target.options
+        waiting = self._waiting.setdefault(destination, _Waiting())
+        size = rows.nbytes
+        waiting.tables.append(rows)
+        waiting.bytes += size
+        self._waiting_bytes += size
+        if waiting.bytes >= options.row_group_bytes:
+            self._flush(destination)
+        while self._waiting_bytes > options.buffer_bytes:
+            self._flush(max(self._waiting, key=lambda place: self._waiting[place].bytes))
+
+    def close(self) -> tuple[WrittenFile, ...]:
+        """Write what is left and complete every file.
+
+        Raises:
+            StorageError: a file could not be created or written.
+        """
+        for destination in list(self._waiting):
+            self._flush(destination)
+        for destination in list(self._open):
+            self._finish(destination)
+        return tuple(self._finished)
+
+    def abort(self) -> None:
+        """Give everything up and remove the files as far as that can be done."""
+        self._waiting.clear()
+        self._waiting_bytes = 0
+        while self._open:
+            _, opened = self._open.popitem()
+            # The failure that led here is the one to report, not those of tidying up.
+            with contextlib.suppress(OSError, pa.ArrowException):
+                opened.writer.close()
+            with contextlib.suppress(OSError, pa.ArrowException):
+                opened.sink.close()
+        with contextlib.suppress(OSError):
+            self._target.delete_files(self._created)
+        self._created.clear()
+        self._finished.clear()
+
+    def _flush(self, destination: Destination) -> None:
+        waiting = self._waiting.pop(destination)
+        self._waiting_bytes -= waiting.bytes
+        rows = pa.concat_tables(waiting.tables)
+        groups = max(1, round(waiting.bytes / self._target.options.row_group_bytes))
+        step = -(-rows.num_rows // groups)
+        for start in range(0, rows.num_rows, step):
+            self._write(destination, rows.slice(start, step))
+
+    def _write(self, destination: Destination, rows: pa.Table) -> None:
+        opened = self._open.get(destination) or self._create(destination)
+        row_group = _as_schema(rows, self._schemas[destination.kind])
+        with _storage_errors(opened.path):
+            opened.writer.write_table(row_group, row_group_size=rows.num_rows)
+            opened.rows += rows.num_rows
+            size = opened.sink.tell()
+        if size >= self._target.options.target_file_bytes:
+            self._finish(destination)
+
+    def _create(self, destination: Destination) -> _OpenFile:
+        name = format_name(
+            node=destination.node,
+            kind=destination.kind,
+            transaction_id=self._transaction_id,
+            partition_id=self._task.partition_id,
+            task_id=self._task.task_id,
+            operation_id=self._task.operation_id,
+            count=len(self._created) + 1,
+        )
+        path = self._target.data_path(destination.kind, destination.partition, name)
+        self._created.append(path)
+        footers: list[Any] = []
+        with _storage_errors(path):
+            sink = self._target.create_output(path)
+            writer = pq.ParquetWriter(
+                sink,
+                self._schemas[destination.kind],
+                metadata_collector=footers,
+                **_parquet_options(self._target.options.compression),
+            )
+        opened = _OpenFile(path=path, sink=sink, writer=writer, footers=footers)
+        self._open[destination] = opened
+        return opened
+
+    def _finish(self, destination: Destination) -> None:
+        opened = self._open[destination]
+        with _storage_errors(opened.path):
+            opened.writer.close()
+            size = opened.sink.tell()
+            opened.sink.close()
+        del self._open[destination]
+        self._finished.append(
+            WrittenFile(
+                path=opened.path,
+                kind=destination.kind,
+                node=destination.node,
+                partition=destination.partition,
+                size_bytes=size,
+                record_count=opened.rows,
+                footer=_footer_bytes(opened.footers[-1]),
+            )
+        )
+
+
+def _parquet_options(compression: str) -> dict[str, Any]:
+    return {
+        "compression": "none" if compression == "uncompressed" else compression,
+        # As Iceberg asks for: decimals up to 18 digits are integers.
+        "store_decimal_as_integer": True,
+        "write_statistics": True,
+        # The types of the table say it all; the copy would triple the footer of a narrow table.
+        "store_schema": False,
+    }
+
+
+def _footer_bytes(metadata: Any) -> bytes:
+    sink = pa.BufferOutputStream()
+    metadata.write_metadata_file(sink)
+    return bytes(sink.getvalue())
+
+
+def _as_schema(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    columns = [
+        column if column.type == wanted.type else pc.cast(column, wanted.type)
+        for column, wanted in zip(rows.columns, schema, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+@contextlib.contextmanager
+def _storage_errors(path: str) -> Iterator[None]:
+    try:
+        yield
+    except StorageError:
+        raise
+    except OSError as error:
+        raise StorageError(f"data file {path!r} could not be written: {error}") from error

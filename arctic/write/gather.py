@@ -1,0 +1,94 @@
+"""Rows held until there are enough of them to work on, and rows taken from what is held.
+
+Must not know: keys, actions' meaning, files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from arctic.write.target import WriteOptions
+
+_WIDEN_BYTES = 1 << 30
+"""Above this, texts get 64-bit offsets: taking rows from chunks fails at 2 GiB otherwise."""
+_WIDE = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """Rows that are worked on together."""
+
+    rows: pa.Table
+    actions: np.ndarray | None
+    """Their action codes; None where the write has no action column."""
+
+
+class RowBuffer:
+    """Gathers batches up to a chunk, or everything."""
+
+    def __init__(
+        self, options: WriteOptions, *, everything: bool, exact_columns: Collection[str]
+    ) -> None:
+        self._max_rows = options.chunk_rows
+        # A chunk is copied once while it is worked on; a quarter leaves room for both.
+        self._max_bytes = max(1, options.buffer_bytes // 4)
+        self._everything = everything
+        # Hashes, partition transforms and key lookups know the table's own types only.
+        self._exact_columns = exact_columns
+        self._batches: list[pa.RecordBatch] = []
+        self._actions: list[np.ndarray] = []
+        self._bytes = 0
+        self.row_count = 0
+        """Rows that are held."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the rows make a chunk; never, when everything is gathered."""
+        enough = self.row_count >= self._max_rows or self._bytes >= self._max_bytes
+        return enough and not self._everything
+
+    def pieces(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Yield a batch in parts that are no longer than a chunk; nothing for an empty one."""
+        for start in range(0, batch.num_rows, self._max_rows):
+            yield batch.slice(start, self._max_rows)
+
+    def add(self, rows: pa.RecordBatch, actions: np.ndarray | None) -> None:
+        """Hold rows; all of one schema, and all with actions or none."""
+        self._batches.append(rows)
+        if actions is not None:
+            self._actions.append(actions)
+        self._bytes += rows.nbytes
+        self.row_count += rows.num_rows
+
+    def drain(self) -> Gathered:
+        """Hand out what is held, at least one batch, and begin anew."""
+        rows = pa.Table.from_batches(self._batches)
+        gathered = Gathered(
+            rows=self._widened(rows) if self._everything else rows.combine_chunks(),
+            actions=np.concatenate(self._actions) if self._actions else None,
+        )
+        self._batches, self._actions = [], []
+        self._bytes = self.row_count = 0
+        return gathered
+
+    def _widened(self, rows: pa.Table) -> pa.Table:
+        for index, field in enumerate(rows.schema):
+            wide = _WIDE.get(field.type)
+            column = rows.column(index)
+            if wide is None or field.name in self._exact_columns or column.nbytes <= _WIDEN_BYTES:
+                continue
+            rows = rows.set_column(index, field.name, pc.cast(column, wide))
+        return rows
+
+
+def take_rows(rows: pa.Table, numbers: np.ndarray) -> pa.Table:
+    """Return rows by their numbers, in memory of their own unless they are all rows in order."""
+    every = len(numbers) == rows.num_rows and bool(
+        (numbers == np.arange(len(numbers), dtype=numbers.dtype)).all()
+    )
+    return rows if every else rows.take(pa.array(numbers))

@@ -1,0 +1,63 @@
+"""Results of all tasks become what the catalog is asked to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from arctic.errors import InternalError
+from arctic.table.commit_plan import AppendFiles, OverwriteBase
+from arctic.table.files import Partition, WrittenFile
+from arctic.write.target import TaskResult
+
+
+def plan_append(results: Iterable[TaskResult], *, summary: Mapping[str, str]) -> AppendFiles:
+    """Plan the one snapshot that makes a write visible.
+
+    Args:
+        results: one for each task, in any order.
+        summary: extra snapshot summary entries.
+
+    Raises:
+        InternalError: two results for one input partition, whose offsets would overlap.
+    """
+    return AppendFiles(files=_files(results), summary=summary)
+
+
+def plan_overwrite(
+    results: Iterable[TaskResult],
+    *,
+    dynamic: bool,
+    change_sequence_number: int | None,
+    change_partitions: frozenset[Partition],
+    summary: Mapping[str, str],
+) -> OverwriteBase:
+    """Plan the one base snapshot that replaces the table, or some of its partitions.
+
+    Args:
+        results: one for each task, in any order.
+        dynamic: replace only the partitions that were written to.
+        change_sequence_number: changes up to it, inclusive, are replaced too; None: unkeyed.
+        change_partitions: partitions that have such changes.
+        summary: extra snapshot summary entries.
+
+    Raises:
+        InternalError: two results for one input partition, whose rows would be doubled.
+    """
+    return OverwriteBase(
+        files=_files(results),
+        dynamic=dynamic,
+        change_sequence_number=change_sequence_number,
+        change_partitions=change_partitions,
+        summary=summary,
+    )
+
+
+def _files(results: Iterable[TaskResult]) -> tuple[WrittenFile, ...]:
+    ordered = sorted(results, key=lambda result: result.task.partition_id)
+    for before, after in zip(ordered, ordered[1:], strict=False):
+        if before.task.partition_id == after.task.partition_id:
+            raise InternalError(
+                f"two results for input partition {after.task.partition_id}: tasks "
+                f"{before.task.task_id} and {after.task.task_id}; expected one"
+            )
+    return tuple(file for result in ordered for file in result.files)

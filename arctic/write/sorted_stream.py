@@ -1,0 +1,121 @@
+"""Rows that come sorted by key and event: one of each key, without holding more than a chunk.
+
+Rules:
+    - All rows of a key are neighbours in the stream, the last event last, so only the last row
+      of a chunk has to wait for the next one.
+    - The claim is checked: where keys do not rise strictly after that, some key might be
+      written twice, and the write stops.
+
+Must not know: files, partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from arctic.errors import InternalError
+from arctic.mor.keys import factorise
+from arctic.write.gather import take_rows
+
+
+class SortedStream:
+    """What is remembered from one chunk to the next."""
+
+    def __init__(self, *, key: Sequence[str], event_order: Sequence[str], table_name: str) -> None:
+        self._key = list(key)
+        self._event_order = list(event_order)
+        self._table_name = table_name
+        self._held: pa.Table | None = None
+        self._last_keys: dict[Hashable, pa.Table] = {}
+
+    def last_of_each_key(self, rows: pa.Table | None, *, is_last: bool) -> pa.Table | None:
+        """Return the last row of each key that is complete, in stream order; None without any.
+
+        Args:
+            rows: the next chunk, at least one row; None: no more rows.
+            is_last: whether the stream ends with them.
+
+        Raises:
+            InternalError: two events of a key in the wrong order.
+        """
+        parts = [part for part in (self._held, rows) if part is not None]
+        self._held = None
+        if not parts:
+            return None
+        chunk = pa.concat_tables(parts).combine_chunks()
+        codes, _ = factorise(chunk.select(self._key))
+        repeated = codes[1:] == codes[:-1]
+        if self._event_order and repeated.any():
+            self._check_events(chunk, repeated)
+        kept = np.append(~repeated, True)
+        if not is_last:
+            self._held = take_rows(chunk, np.array([chunk.num_rows - 1]))
+            kept[-1] = False
+        numbers = np.flatnonzero(kept)
+        return take_rows(chunk, numbers) if len(numbers) else None
+
+    def check_ascending(
+        self, rows: pa.Table, groups: Sequence[tuple[Hashable, np.ndarray]]
+    ) -> None:
+        """Check that keys rise strictly inside each group, from the chunks before on.
+
+        Args:
+            rows: what ``last_of_each_key`` returned.
+            groups: a name, the same in every chunk, and ascending row numbers; rows with equal
+                keys must be in one group.
+
+        Raises:
+            InternalError: the stream is not sorted by key.
+        """
+        keys = rows.select(self._key)
+        for name, numbers in groups:
+            group = take_rows(keys, numbers)
+            before = self._last_keys.get(name)
+            joined = group if before is None else pa.concat_tables([before, group])
+            if (compare_neighbours(joined) >= 0).any():
+                raise InternalError(
+                    f"rows for table {self._table_name!r} were announced as sorted by "
+                    f"{', '.join(self._key)}, but are not: a key could be written twice"
+                )
+            self._last_keys[name] = take_rows(group, np.array([group.num_rows - 1]))
+
+    def _check_events(self, chunk: pa.Table, repeated: np.ndarray) -> None:
+        falling = compare_neighbours(chunk.select(self._event_order)) > 0
+        if (falling & repeated).any():
+            raise InternalError(
+                f"rows for table {self._table_name!r} were announced as sorted by "
+                f"{', '.join(self._event_order)} inside a key, but are not: a later event could lose"
+            )
+
+
+def compare_neighbours(rows: pa.Table) -> np.ndarray:
+    """Compare each row with the next one, column by column: -1 below, 0 equal, 1 above.
+
+    Args:
+        rows: columns without nulls, the most significant first.
+
+    Returns:
+        int8, one less than the rows.
+    """
+    result = np.zeros(max(rows.num_rows - 1, 0), dtype=np.int8)
+    for column in rows.combine_chunks().columns:
+        if not column.num_chunks or not result.size:
+            break
+        values = column.chunk(0)
+        left, right = values.slice(0, len(values) - 1), values.slice(1)
+        order = _is_less(right, left).astype(np.int8) - _is_less(left, right).astype(np.int8)
+        result = np.where(result == 0, order, result)
+    return result
+
+
+def _is_less(left: pa.Array, right: pa.Array) -> np.ndarray:
+    if pt.is_floating(left.type):
+        # NaN is greater than every number, as in Spark and in Arrow's sort.
+        some, other = left.to_numpy(), right.to_numpy()
+        return np.asarray((some < other) | (np.isnan(other) & ~np.isnan(some)))
+    return np.asarray(pc.less(left, right).to_numpy(zero_copy_only=False))
