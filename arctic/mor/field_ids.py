@@ -27,7 +27,9 @@ def known_field_id(field: pa.Field) -> int:
     return number
 
 
-def field_with_id(name: str, data_type: pa.DataType, number: int, *, nullable: bool = True) -> pa.Field:
+def field_with_id(
+    name: str, data_type: pa.DataType, number: int, *, nullable: bool = True
+) -> pa.Field:
     """Return a field that carries an id."""
     return pa.field(name, data_type, nullable, metadata={FIELD_ID_KEY: str(number)})
 

@@ -27,9 +27,7 @@ TRANSACTION_ID_FIELD: pa.Field = field_with_id(
 )
 FILE_OFFSET_FIELD: pa.Field = field_with_id("_file_offset", pa.int64(), FILE_OFFSET_FIELD_ID)
 """The only one of these that is a column of files, of change files."""
-CHANGE_ACTION_FIELD: pa.Field = field_with_id(
-    "_change_action", pa.string(), CHANGE_ACTION_FIELD_ID
-)
+CHANGE_ACTION_FIELD: pa.Field = field_with_id("_change_action", pa.string(), CHANGE_ACTION_FIELD_ID)
 
 META_FIELDS: tuple[pa.Field, ...] = (TRANSACTION_ID_FIELD, FILE_OFFSET_FIELD, CHANGE_ACTION_FIELD)
 """The columns that a look at one store adds after the table's own."""

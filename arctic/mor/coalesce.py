@@ -1,0 +1,47 @@
+"""Join small neighbouring batches: handing one over costs the same, however few rows it has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+
+MAX_BYTES = 32 * 2**20
+"""Batches are not joined beyond this, so that wide rows stay within Arrow's 2 GiB of text."""
+
+
+def coalesce(batches: Iterable[pa.RecordBatch], *, max_rows: int) -> Iterator[pa.RecordBatch]:
+    """Yield the same rows in the same order, without empty and with fewer small batches.
+
+    Args:
+        batches: of one schema, none above ``max_rows``. One of at least half as many rows is
+            handed on as it is; smaller ones are copied together.
+        max_rows: upper bound for the rows of a batch, inclusive.
+    """
+    waiting: list[pa.RecordBatch] = []
+    rows, size = 0, 0
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        large = 2 * batch.num_rows >= max_rows
+        if waiting and (large or rows + batch.num_rows > max_rows or size > MAX_BYTES):
+            yield _joined(waiting)
+            waiting, rows, size = [], 0, 0
+        if large:
+            yield batch
+            continue
+        waiting.append(batch)
+        rows += batch.num_rows
+        size += batch.nbytes
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    if len(batches) == 1:
+        return batches[0]
+    schema = batches[0].schema
+    columns = [
+        pa.concat_arrays([batch.column(at) for batch in batches]) for at in range(len(schema))
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)

@@ -1,0 +1,133 @@
+"""One data file being read: which of its rows survive, and in what form they leave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from arctic.mor.change_deletes import DeleteIndex, known_offsets
+from arctic.mor.field_ids import field_with_id
+from arctic.mor.file_columns import FileColumns, Projection
+from arctic.mor.filter import comparison_type, matching_rows
+from arctic.mor.integer_index import IntArray
+from arctic.mor.parquet_input import ParquetInput
+from arctic.mor.prune import matching_row_groups
+from arctic.mor.request import (
+    FILE_OFFSET_FIELD,
+    META_FIELDS,
+    OpenFile,
+    ReadRequest,
+)
+from arctic.mor.row_set import RowSet
+from arctic.table.files import FileKind, KeyedFile
+from arctic.table.predicate import tests_of
+
+Mask = npt.NDArray[np.bool_]
+
+_META_TYPES: Mapping[int, pa.DataType] = {
+    int(field.metadata[b"PARQUET:field_id"]): field.type for field in META_FIELDS
+}
+
+
+class DataFile:
+    """A data file that is open; to be used as a context manager."""
+
+    def __init__(self, file: KeyedFile, request: ReadRequest, open_file: OpenFile) -> None:
+        self._file = file
+        self._request = request
+        self._parquet = ParquetInput(file.path, open_file)
+        try:
+            self._columns = FileColumns(file, self._parquet.schema, request.name_mapping)
+            self._row_groups = matching_row_groups(
+                self._parquet, request.row_filter, self._columns.names, self._columns.constants
+            )
+        except BaseException:
+            self._parquet.close()
+            raise
+
+    def __enter__(self) -> DataFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._parquet.close()
+
+    @property
+    def row_count(self) -> int:
+        """The rows of the whole file."""
+        return int(self._parquet.metadata.num_rows)
+
+    def killed_rows(self, index: DeleteIndex) -> Iterator[IntArray]:
+        """Yield numbers, in the whole file, of rows that deletes kill."""
+        merge = self._merge_columns()
+        for first_row, batch in self._batches(merge):
+            yield first_row + self._dead_rows(batch, merge, index)
+
+    def survivors(
+        self, positions: IntArray, dead: RowSet | None, index: DeleteIndex | None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the rows that match the filter and are deleted by nothing.
+
+        Args:
+            positions: rows that position deletes remove, ascending and distinct.
+            dead: rows that are known to be dead already.
+            index: further change deletes.
+        """
+        output = self._columns.project(self._request.schema)
+        tested = self._tested_columns()
+        merge = self._merge_columns() if index is not None else self._columns.project([])
+        for first_row, batch in self._batches(output, tested, merge):
+            mask = np.ones(len(batch), bool)
+            start, end = np.searchsorted(positions, (first_row, first_row + len(batch)))
+            mask[positions[start:end] - first_row] = False
+            if dead is not None:
+                mask &= ~dead.slice(first_row, len(batch))
+            if self._request.row_filter is not None:
+                columns = dict(zip(self._tested_ids(), tested.arrays(batch), strict=True))
+                mask &= matching_rows(self._request.row_filter, columns, len(batch))
+            if index is not None:
+                if 2 * np.count_nonzero(mask) < len(batch):
+                    # Looking keys up costs more than copying the few rows that are left.
+                    batch = batch.filter(pa.array(mask))
+                    mask = np.ones(len(batch), bool)
+                mask[self._dead_rows(batch, merge, index)] = False
+            batch = batch.select(output.names)
+            yield self._finished(batch if mask.all() else batch.filter(pa.array(mask)), output)
+
+    def _finished(self, batch: pa.RecordBatch, output: Projection) -> pa.RecordBatch:
+        schema = self._request.schema
+        if not len(schema):
+            # Without columns only a struct array knows how many rows there are.
+            rows = pa.StructArray.from_buffers(pa.struct([]), len(batch), [None])
+            return pa.RecordBatch.from_struct_array(rows)
+        return pa.RecordBatch.from_arrays(output.arrays(batch), schema=schema)
+
+    def _batches(self, *projections: Projection) -> Iterator[tuple[int, pa.RecordBatch]]:
+        names = dict.fromkeys(name for projection in projections for name in projection.names)
+        return self._parquet.batches(list(names), self._row_groups, self._request.batch_rows)
+
+    def _merge_columns(self) -> Projection:
+        """Return the key columns, and the file offset where rows have one of their own."""
+        offset = [FILE_OFFSET_FIELD] if self._file.kind is FileKind.INSERT else []
+        return self._columns.project([*self._request.key, *offset])
+
+    def _dead_rows(self, batch: pa.RecordBatch, merge: Projection, index: DeleteIndex) -> IntArray:
+        keys, offsets = merge.arrays(batch), None
+        if self._file.kind is FileKind.INSERT:
+            offsets = known_offsets(keys.pop(), self._file.path)
+        return index.dead_rows(keys, self._file.transaction_id, offsets)
+
+    def _tested_ids(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(test.field_id for test in tests_of(self._request.row_filter)))
+
+    def _tested_columns(self) -> Projection:
+        """Return the filter's columns in the types in which they are compared."""
+        targets = []
+        for number in self._tested_ids():
+            kind = _META_TYPES.get(number, pa.null())
+            if number in self._columns.names:
+                kind = comparison_type(self._columns.fields[number].type)
+            targets.append(field_with_id(str(number), kind, number))
+        return self._columns.project(targets)

@@ -1,0 +1,125 @@
+"""Where the columns that a reader asks for come from in one file: a column, or a fact about it.
+
+Must not know: Parquet, row groups, deletes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from arctic.errors import FormatError, InternalError
+from arctic.mor.field_ids import field_id, has_field_ids, known_field_id
+from arctic.mor.project import Convert, converter
+from arctic.mor.request import (
+    CHANGE_ACTION_FIELD_ID,
+    FILE_OFFSET_FIELD_ID,
+    TRANSACTION_ID_FIELD_ID,
+)
+from arctic.table.files import FileKind, KeyedFile, Value
+from arctic.table.lsn import BASE_FILE_OFFSET
+
+_ACTIONS = {FileKind.BASE: None, FileKind.INSERT: "INSERT", FileKind.CHANGE_DELETE: "DELETE"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    target: pa.Field
+    name: str | None
+    """None: not read from the file."""
+    convert: Convert
+    constant: Value
+
+    def array(self, batch: pa.RecordBatch, subject: str) -> pa.Array:
+        if self.name is None:
+            if self.constant is None:
+                return self.convert(batch)
+            return pa.repeat(pa.scalar(self.constant, self.target.type), len(batch))
+        column = self.convert(batch.column(self.name))
+        if not self.target.nullable and column.null_count:
+            raise FormatError(
+                f"{subject}: required column {self.target.name!r} holds {column.null_count} nulls"
+            )
+        return column
+
+
+class Projection:
+    """Some columns of one file, as they were asked for."""
+
+    def __init__(self, file: FileColumns, columns: Sequence[_Column]) -> None:
+        self._subject = file.subject
+        self._columns = columns
+        self.names = tuple(dict.fromkeys(c.name for c in columns if c.name is not None))
+        """The file's columns that have to be read, each once."""
+
+    def arrays(self, batch: pa.RecordBatch) -> list[pa.Array]:
+        """Return the columns of a batch that holds at least ``names``."""
+        return [column.array(batch, self._subject) for column in self._columns]
+
+
+class FileColumns:
+    """The columns of one data or delete file by field id."""
+
+    def __init__(
+        self, file: KeyedFile, schema: pa.Schema, name_mapping: Mapping[str, int] | None
+    ) -> None:
+        if file.kind not in _ACTIONS:
+            raise InternalError(f"file {file.path!r} of kind {file.kind} holds no rows of a table")
+        self.subject = f"file {file.path!r}"
+        self.fields = self._by_id(schema, name_mapping)
+        self.constants: Mapping[int, Value] = {
+            TRANSACTION_ID_FIELD_ID: file.transaction_id,
+            CHANGE_ACTION_FIELD_ID: _ACTIONS[file.kind],
+        }
+        """Facts about the file, the same for every row, by reserved field id."""
+        if file.kind is FileKind.BASE:
+            self.constants = {**self.constants, FILE_OFFSET_FIELD_ID: BASE_FILE_OFFSET}
+        self.names = {number: field.name for number, field in self.fields.items()}
+        """The columns that are read from the file; facts hide a column of the same id."""
+        for number in self.constants:
+            self.names.pop(number, None)
+
+    def project(self, targets: Sequence[pa.Field]) -> Projection:
+        """Find columns in the file.
+
+        Args:
+            targets: the fields that are asked for, with ids.
+
+        Raises:
+            FormatError: a required column that is absent, or a type that cannot be read.
+        """
+        return Projection(self, [self._column(target) for target in targets])
+
+    def _column(self, target: pa.Field) -> _Column:
+        number = known_field_id(target)
+        constant = self.constants.get(number)
+        name = self.names.get(number)
+        source = None if name is None else self.fields[number]
+        if constant is not None:
+            return _Column(target, None, _never, constant)
+        subject = f"{self.subject}, column {target.name!r}"
+        convert = converter(source, target, by_name=self._by_name, subject=subject)
+        return _Column(target, name, convert, None)
+
+    def _by_id(
+        self, schema: pa.Schema, name_mapping: Mapping[str, int] | None
+    ) -> dict[int, pa.Field]:
+        names = schema.names
+        if len(set(names)) < len(names):
+            raise FormatError(f"{self.subject}: two columns have one name, in {names!r}")
+        self._by_name = not has_field_ids(schema)
+        if not self._by_name:
+            numbered = ((field_id(field), field) for field in schema)
+            return {number: field for number, field in numbered if number is not None}
+        if name_mapping is None:
+            raise FormatError(
+                f"{self.subject}: no column has a field id; expected ids, or the table property "
+                "'schema.name-mapping.default'"
+            )
+        return {name_mapping[field.name]: field for field in schema if field.name in name_mapping}
+
+
+def _never(column: pa.Array) -> pa.Array:
+    raise InternalError(f"a constant column was converted from {column.type}")

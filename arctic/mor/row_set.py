@@ -1,0 +1,24 @@
+"""A set of row numbers of one file, a bit for each row."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+
+class RowSet:
+    """Row numbers below a bound; a file of a hundred million rows takes 12.5 MB."""
+
+    def __init__(self, row_count: int) -> None:
+        self._bits = np.zeros(-(-row_count // 8), np.uint8)
+
+    def add(self, rows: npt.NDArray[np.int64]) -> None:
+        """Put row numbers into the set; they are distinct."""
+        np.bitwise_or.at(self._bits, rows >> 3, (1 << (rows & 7)).astype(np.uint8))
+
+    def slice(self, first_row: int, row_count: int) -> npt.NDArray[np.bool_]:
+        """Say for each of some neighbouring rows whether it is in the set."""
+        skipped = first_row & 7
+        packed = self._bits[first_row >> 3 : -(-(first_row + row_count) // 8)]
+        bits = np.unpackbits(packed, bitorder="little")
+        return bits[skipped : skipped + row_count].view(np.bool_)
