@@ -27,6 +27,7 @@ from pyiceberg.exceptions import (
 from pyiceberg.table import Table
 
 from arctic.errors import InvalidInputError, NotFoundError
+from arctic.iceberg.blob_types import accept_any_blob_type
 from arctic.iceberg.pair import store_of
 from arctic.iceberg.sqlite import database_of, first_use, harden, sqlite_uri
 from arctic.iceberg.translate import catalog_errors
@@ -37,6 +38,7 @@ CATALOG_NAME = "arctic"
 
 _WAREHOUSE_VARIABLE = "ARCTIC_WAREHOUSE"
 _DEFAULT_WAREHOUSE = "warehouse"
+_LOAD_TRIES = 5
 _CATALOG_FILE = "catalog.db"
 _CATALOG_CHOICES = frozenset({"uri", "type", "py-catalog-impl"})
 
@@ -87,6 +89,7 @@ def open_catalog(config: CatalogConfig, *, create: bool = False) -> Catalog:
         UnsupportedError: the client library of this catalog is not installed.
         StorageError: the catalog cannot be reached.
     """
+    accept_any_blob_type()
     if config.name is None:
         return _open_embedded(config, create=create)
     properties = dict(config.properties)
@@ -120,10 +123,11 @@ def load_table(catalog: Catalog, identifier: tuple[str, ...]) -> Table | None:
         StorageError: the catalog or the metadata file cannot be reached.
     """
     with catalog_errors(f"load table {'.'.join(identifier)!r}"):
-        try:
-            return catalog.load_table(identifier)
-        except (NoSuchTableError, NoSuchNamespaceError):
-            return None
+        for _ in range(_LOAD_TRIES - 1):
+            # Writers delete old metadata files: the one that the catalog named can be gone by now.
+            with contextlib.suppress(FileNotFoundError):
+                return _load(catalog, identifier)
+        return _load(catalog, identifier)
 
 
 def create_namespace(catalog: Catalog, namespace: tuple[str, ...]) -> None:
@@ -188,6 +192,13 @@ def table_identifiers(catalog: Catalog, namespace: tuple[str, ...]) -> list[tupl
             return sorted(catalog.list_tables(namespace))
         except NoSuchNamespaceError as error:
             raise NotFoundError(f"namespace {name!r} does not exist") from error
+
+
+def _load(catalog: Catalog, identifier: tuple[str, ...]) -> Table | None:
+    try:
+        return catalog.load_table(identifier)
+    except (NoSuchTableError, NoSuchNamespaceError):
+        return None
 
 
 def _ensure_namespace(catalog: Catalog, namespace: tuple[str, ...]) -> None:

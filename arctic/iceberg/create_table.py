@@ -13,7 +13,6 @@ another process may be completing it already; and the change store names its bas
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -29,7 +28,7 @@ from arctic.iceberg.catalog import CatalogConfig, create_namespace, load_table, 
 from arctic.iceberg.drop_table import drop_table
 from arctic.iceberg.leftover import check_is_leftover, drop_leftover
 from arctic.iceberg.names import change_identifier, check_new_name, parse_identifier
-from arctic.iceberg.open_table import OpenTable, open_base
+from arctic.iceberg.open_table import OpenTable, open_base, wait_for_creator
 from arctic.iceberg.pair import (
     base_properties,
     belongs_to,
@@ -45,9 +44,6 @@ from arctic.iceberg.translate import catalog_errors
 from arctic.tree.key_type import check_key_type
 
 __all__ = ["create_table", "drop_table"]
-
-_CREATOR_PATIENCE_SECONDS = 3.0
-_CREATOR_POLL_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +180,12 @@ def _complete_pair(
             drop_leftover(catalog, change)
             change = None
         else:
-            change = _wait_for_creator(catalog, definition, base, identifier)
+            change = wait_for_creator(catalog, base, identifier)
+    if change is not None and not belongs_to(change, base):
+        raise FormatError(
+            f"table {definition.name!r} is half made: {'.'.join(identifier)!r} is the change store "
+            "of an earlier table; drop the table and create it again"
+        )
     if change is not None:
         return False
     if not created:
@@ -214,22 +215,6 @@ def _create(
                 f"create table {'.'.join(identifier)!r}: {error}; a catalog without a place for "
                 "tables needs the option warehouse"
             ) from error
-
-
-def _wait_for_creator(
-    catalog: Catalog, definition: _Definition, base: Table, identifier: tuple[str, ...]
-) -> Table | None:
-    """Give the caller that created base time to remove a leftover; return what is there then."""
-    deadline = time.monotonic() + _CREATOR_PATIENCE_SECONDS
-    while time.monotonic() < deadline:
-        time.sleep(_CREATOR_POLL_SECONDS)
-        change = load_table(catalog, identifier)
-        if change is None or belongs_to(change, base):
-            return change
-    raise FormatError(
-        f"table {definition.name!r} is half made: {'.'.join(identifier)!r} is the change store of "
-        "an earlier table; drop the table and create it again"
-    )
 
 
 def _check_completable(definition: _Definition, base: Table) -> None:

@@ -10,6 +10,7 @@ Source: amoro BasicMixedIcebergCatalog.loadTable, KeyedSchemaUpdate @96a4d781a.
 from __future__ import annotations
 
 import difflib
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,11 +37,15 @@ from arctic.iceberg.pair import (
     store_of,
 )
 from arctic.iceberg.partitioning import Partitioner, check_partition_fields, partition_fields
+from arctic.iceberg.refresh import refresh
 from arctic.iceberg.schema import arrow_schema
 from arctic.iceberg.schema_sync import change_lags, complete_change
 from arctic.iceberg.table_io import TableIO
 from arctic.table.keyed_table import Column, KeyedTable
 from arctic.tree.key_type import check_key_type
+
+_CREATOR_PATIENCE_SECONDS = 3.0
+_CREATOR_POLL_SECONDS = 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +204,7 @@ def _checked_key(base: Table, name: str) -> tuple[str, ...]:
 def _load_change(catalog: Catalog, base: Table, name: str) -> Table:
     identifier = change_identifier_of(base.properties, table_name=name)
     subject = f"table {name!r}: change store {'.'.join(identifier)!r}"
-    change = load_table(catalog, identifier)
+    change = wait_for_creator(catalog, base, identifier)
     if change is None:
         remedy = (
             "its change files are lost to the catalog; register the change store again"
@@ -208,10 +213,27 @@ def _load_change(catalog: Catalog, base: Table, name: str) -> Table:
         )
         raise FormatError(f"{subject} does not exist: {remedy}")
     if not belongs_to(change, base):
-        raise FormatError(f"{subject} belongs to another table; drop it and create the table again")
+        raise FormatError(
+            f"{subject} is that of an earlier table; drop the table and create it again"
+        )
     _check_store(change, subject=subject)
     if not base.spec().compatible_with(change.spec()):
         raise FormatError(f"{subject} has other partition fields than the base store")
+    return change
+
+
+def wait_for_creator(catalog: Catalog, base: Table, identifier: tuple[str, ...]) -> Table | None:
+    """Load a change store, and give whoever is creating it the time to finish.
+
+    Returns:
+        What stands at ``identifier`` then: the change store, that of an earlier table, or None. A
+        base store with snapshots is not being created, so nothing is waited for.
+    """
+    change = load_table(catalog, identifier)
+    deadline = time.monotonic() + (0 if base.metadata.snapshots else _CREATOR_PATIENCE_SECONDS)
+    while (change is None or not belongs_to(change, base)) and time.monotonic() < deadline:
+        time.sleep(_CREATOR_POLL_SECONDS)
+        change = load_table(catalog, identifier)
     return change
 
 
@@ -222,7 +244,7 @@ def _in_step(
         lags = change_lags(base, change, name=name)
     except FormatError:
         # The stores were loaded one after the other: a schema change may lie in between.
-        base.refresh()
+        refresh(base)
         lags = change_lags(base, change, name=name)
     if lags and for_writing:
         return complete_change(catalog, base, change, name=name)

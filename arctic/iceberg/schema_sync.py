@@ -31,6 +31,7 @@ from pyiceberg.table.update import (
 
 from arctic.errors import ConflictError, FormatError
 from arctic.iceberg.catalog import load_table
+from arctic.iceberg.refresh import refresh
 from arctic.iceberg.translate import catalog_errors
 
 _TRIES = 20
@@ -61,7 +62,8 @@ def change_lags(base: Table, change: Table, *, name: str) -> bool:
 def complete_change(catalog: Catalog, base: Table, change: Table, *, name: str) -> Table:
     """Give the change store base's current schema; return the change store as it is then.
 
-    Several processes may do so at once: one of them commits, the others find it done.
+    Several processes may do so at once: one of them commits, the others find it done. Refreshes
+    ``base`` in place.
 
     Raises:
         ConflictError: other commits to the change store won every try.
@@ -75,7 +77,9 @@ def complete_change(catalog: Catalog, base: Table, change: Table, *, name: str) 
             AssertCurrentSchemaId.model_validate(
                 {"current-schema-id": change.metadata.current_schema_id}
             ),
-            AssertLastAssignedFieldId({"last-assigned-field-id": change.metadata.last_column_id}),
+            AssertLastAssignedFieldId.model_validate(
+                {"last-assigned-field-id": change.metadata.last_column_id}
+            ),
         )
         with catalog_errors(f"complete the schema of change store of {name!r}"):
             try:
@@ -86,6 +90,7 @@ def complete_change(catalog: Catalog, base: Table, change: Table, *, name: str) 
         if latest is None:
             raise FormatError(f"table {name!r}: its change store was dropped meanwhile")
         change = latest
+        refresh(base)
         if not change_lags(base, change, name=name):
             return change
     raise ConflictError(f"table {name!r}: other commits kept the change store's schema behind")

@@ -12,8 +12,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import requests
-from pydantic import ValidationError as MetadataError
-from pyiceberg.exceptions import CommitStateUnknownException, NotInstalledError, RESTError
+from pydantic import ValidationError as ModelError
+from pyiceberg.exceptions import (
+    CommitStateUnknownException,
+    NotInstalledError,
+    RESTError,
+    ValidationError,
+)
 from sqlalchemy.exc import SQLAlchemyError
 
 from arctic.errors import (
@@ -53,8 +58,8 @@ def catalog_errors(action: str) -> Iterator[None]:
         raise CommitStateUnknownError(f"{action}: {_first_line(error)}") from error
     except (NotInstalledError, ImportError) as error:
         raise UnsupportedError(f"{action}: {error}") from error
-    except MetadataError as error:
-        raise FormatError(f"{action}: its metadata is not readable: {error}") from error
+    except (ModelError, ValidationError, UnicodeDecodeError) as error:
+        raise FormatError(f"{action}: its metadata cannot be parsed: {error}") from error
     except (OSError, SQLAlchemyError, requests.RequestException, RESTError) as error:
         raise _storage_error(action, error) from error
     except _optional_errors() as error:
