@@ -113,13 +113,7 @@ class _Lister:
         """Return the files of one store, in manifest order."""
         _check_format(table)
         manifests = live_manifests(table, snapshot_of(table, snapshot_id))
-        foreign = [each for each in manifests if each.partition_spec_id != table.spec().spec_id]
-        if foreign:
-            raise UnsupportedError(
-                f"file {_first_path(table, foreign[0])!r}: it has partition spec "
-                f"{foreign[0].partition_spec_id}, the table has {table.spec().spec_id}; rewrite it "
-                "under the current spec"
-            )
+        check_specs(table, manifests)
         wanted = [each for each in manifests if self._filter is None or self._filter.opens(each)]
         self.pruned += PruneCounts(manifests=len(manifests) - len(wanted))
         if convert is _change_file:
@@ -183,6 +177,22 @@ class PartitionFilter:
 def partition_of(record: Record, width: int) -> Partition:
     """Return the partition of a manifest entry as a plain tuple."""
     return tuple([record[position] for position in range(width)])
+
+
+def check_specs(table: Table, manifests: Collection[ManifestFile]) -> None:
+    """Refuse files of another partition spec: their partitions are other tuples.
+
+    Raises:
+        UnsupportedError: naming one of them.
+    """
+    current = table.spec().spec_id
+    for manifest in manifests:
+        if manifest.partition_spec_id != current:
+            raise UnsupportedError(
+                f"file {_first_path(table, manifest)!r}: it has partition spec "
+                f"{manifest.partition_spec_id}, the table has {current}; rewrite it under the "
+                "current spec"
+            )
 
 
 def _base_file(
@@ -292,14 +302,14 @@ def _decoders(
 
 
 def _decoder(column_type: PrimitiveType) -> Callable[[bytes | None], Value]:
-    convert = from_bytes.dispatch(type(column_type))
+    convert: Callable[[Any, bytes], Any] = from_bytes.dispatch(type(column_type))
 
     def decode(encoded: bytes | None) -> Value:
         """Decode a bound; the type's own code reads bounds from before a promotion."""
         if encoded is None:
             return None
         try:
-            value: Value = convert(column_type, encoded)
+            value = convert(column_type, encoded)
         except UnicodeDecodeError:  # a text that was cut inside a character
             return None
         # Nothing compares with NaN, so as a bound it would prune everything.

@@ -3,7 +3,8 @@
 Rules:
     - Every write holds the complete map, in one Puffin file that the snapshot's summary names.
     - Its statistics entry lists no blobs: PyIceberg up to 0.12 cannot load a table whose metadata
-      names an unknown blob type, and the base store must stay loadable by everybody.
+      names an unknown blob type, and the base store must stay loadable by everybody. Where Amoro
+      has marked the table already, its readers need its marker and the list, so both are written.
     - The newest snapshot of the lineage with our marker or Amoro's decides; without one, the
       legacy table property; without that, nothing is merged.
 
@@ -14,25 +15,26 @@ and the empty blob list; the legacy property, which Amoro no longer writes, is k
 from __future__ import annotations
 
 import json
-import struct
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
 from pyiceberg.io import FileIO
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.puffin import MAGIC_BYTES, PuffinFile
+from pyiceberg.table.puffin import PuffinFile
 from pyiceberg.table.snapshots import Snapshot, ancestors_of
 from pyiceberg.table.statistics import StatisticsFile
 
 from arctic.errors import FormatError, UnsupportedError
 from arctic.iceberg.partition_key import PartitionKeys
+from arctic.iceberg.puffin import puffin_file
 from arctic.iceberg.translate import catalog_errors
 from arctic.table.files import Partition
 
 MARKER = "arctic.optimized-sequence"
 """Snapshot-summary key; its value is the path of the Puffin file."""
 AMORO_MARKER = "optimized-sequence.exist"
+_AMORO_MARKERS = {AMORO_MARKER: "true", "base-optimized-time.exist": "true"}
 LEGACY_PROPERTY = "table.partition-properties"
 LEGACY_LIMIT = 1_000
 """Partitions that the property holds at most: table metadata is read by every open."""
@@ -51,12 +53,15 @@ class OptimizedState:
     """Greatest merged sequence number of the change store, inclusive."""
     time_ms: Mapping[Partition, int] = field(default_factory=dict)
     """When that was; nobody decides by it."""
+    amoro_reads: bool = False
+    """Whether Amoro's own marker is in use: its readers then ignore the legacy property."""
 
     def advanced(
         self, partitions: Collection[Partition], sequence_number: int, time_ms: int
     ) -> OptimizedState:
         """Return the state in which exactly this sequence number holds for some partitions."""
-        return OptimizedState(
+        return replace(
+            self,
             sequence={**self.sequence, **dict.fromkeys(partitions, sequence_number)},
             time_ms={**self.time_ms, **dict.fromkeys(partitions, time_ms)},
         )
@@ -93,7 +98,8 @@ def read_state(
     for last in ancestors_of(start, metadata):
         path = _marked_path(last, metadata)
         if path is not None:
-            return _read_puffin(io, path, keys)
+            state = _read_puffin(io, path, keys)
+            return replace(state, amoro_reads=_marks(last, AMORO_MARKER))
     if not _has_marker(metadata):
         return _legacy_state(metadata.properties, keys)
     # The property was written with a marked snapshot that is not in this lineage: a later one, or
@@ -132,64 +138,32 @@ def stage_state(
         _SEQUENCE_BLOB: _payload(state.sequence, keys),
         _TIME_BLOB: _payload(state.time_ms, keys),
     }
-    content, footer_bytes = puffin_bytes(payloads, snapshot_id, sequence_number)
+    puffin = puffin_file(payloads, snapshot_id=snapshot_id, sequence_number=sequence_number)
     path = f"{location.rstrip('/')}/data/puffin/{snapshot_id}-{uuid4()}.puffin"
     with (
         catalog_errors(f"write optimized sequence {path!r}"),
         io.new_output(path).create(overwrite=False) as stream,
     ):
-        stream.write(content)
+        stream.write(puffin.content)
     return StagedState(
         statistics=StatisticsFile.model_validate(
             {
                 "snapshot-id": snapshot_id,
                 "statistics-path": path,
-                "file-size-in-bytes": len(content),
-                "file-footer-size-in-bytes": footer_bytes,
-                "blob-metadata": [],
+                "file-size-in-bytes": len(puffin.content),
+                "file-footer-size-in-bytes": puffin.footer_bytes,
+                "blob-metadata": puffin.blobs if state.amoro_reads else [],
             }
         ),
-        summary={MARKER: path},
+        summary={MARKER: path, **(_AMORO_MARKERS if state.amoro_reads else {})},
         legacy_property=_legacy_text(state, keys),
     )
 
 
-def puffin_bytes(
-    payloads: Mapping[str, bytes], snapshot_id: int, sequence_number: int
-) -> tuple[bytes, int]:
-    """Return a Puffin file of uncompressed blobs, and the size of its footer in bytes.
-
-    Args:
-        payloads: by blob type.
-        snapshot_id: the snapshot that every blob was made for.
-        sequence_number: of that snapshot.
-    """
-    content, blobs = bytearray(MAGIC_BYTES), []
-    for blob_type, payload in payloads.items():
-        blobs.append(
-            {
-                "type": blob_type,
-                "fields": [],
-                "snapshot-id": snapshot_id,
-                "sequence-number": sequence_number,
-                "offset": len(content),
-                "length": len(payload),
-            }
-        )
-        content += payload
-    footer = json.dumps({"blobs": blobs, "properties": {"created-by": "arctic"}}).encode()
-    no_flags = bytes(4)
-    tail = MAGIC_BYTES + footer + struct.pack("<i", len(footer)) + no_flags + MAGIC_BYTES
-    return bytes(content + tail), len(tail)
-
-
 def _marked_path(snapshot: Snapshot, metadata: TableMetadata) -> str | None:
-    if snapshot.summary is None:
-        return None
-    ours = snapshot.summary[MARKER]
-    if ours is not None:
-        return str(ours)
-    if snapshot.summary[AMORO_MARKER] is None:
+    if snapshot.summary is not None and _marks(snapshot, MARKER):
+        return str(snapshot.summary[MARKER])
+    if not _marks(snapshot, AMORO_MARKER):
         return None
     paths = [
         entry.statistics_path
@@ -207,10 +181,14 @@ def _marked_path(snapshot: Snapshot, metadata: TableMetadata) -> str | None:
 
 def _has_marker(metadata: TableMetadata) -> bool:
     return any(
-        snapshot.summary is not None
-        and (snapshot.summary[MARKER] is not None or snapshot.summary[AMORO_MARKER] is not None)
+        _marks(snapshot, marker)
         for snapshot in metadata.snapshots
+        for marker in (MARKER, AMORO_MARKER)
     )
+
+
+def _marks(snapshot: Snapshot, marker: str) -> bool:
+    return snapshot.summary is not None and snapshot.summary[marker] is not None
 
 
 def _read_puffin(io: FileIO, path: str, keys: PartitionKeys) -> OptimizedState:

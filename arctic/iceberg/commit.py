@@ -1,0 +1,193 @@
+"""Applying a commit plan: one snapshot of one store, or nothing.
+
+Rules:
+    - An overwrite is planned anew on every attempt: what it replaces is what lies in its
+      partitions then. So it wins over everything that was committed before it.
+    - Data, optimized sequence, statistics entry, marker and legacy property are one metadata
+      commit: base never says that changes are merged that it does not hold.
+    - A plan that changes nothing makes no snapshot.
+
+Source: amoro OverwriteBaseFiles, KeyedPartitionRewrite @96a4d781a. Differs: the optimized sequence
+also advances where only changes are replaced and base has no file.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from pyiceberg.manifest import DataFile
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Operation
+
+from arctic.errors import ConflictError
+from arctic.iceberg.commit_loop import CommitResult, commit_snapshot
+from arctic.iceberg.data_files import data_files
+from arctic.iceberg.entries import entries_of, live_manifests
+from arctic.iceberg.manifests import check_specs, partition_of
+from arctic.iceberg.open_table import OpenTable
+from arctic.iceberg.partition_key import PartitionKeys, partition_keys
+from arctic.iceberg.sequence_file import (
+    LEGACY_PROPERTY,
+    OptimizedState,
+    StagedState,
+    read_state,
+    stage_state,
+)
+from arctic.iceberg.snapshot_producer import SnapshotPlan, StagedSnapshot, stage_snapshot
+from arctic.iceberg.translate import catalog_errors
+from arctic.table.commit_plan import AppendFiles, OverwriteBase
+from arctic.table.files import FileKind, Partition
+
+__all__ = ["CommitResult", "commit_append", "commit_overwrite"]
+
+_CHANGE_KINDS = (FileKind.INSERT, FileKind.CHANGE_DELETE)
+_BASE_KINDS = (FileKind.BASE,)
+
+
+def commit_append(opened: OpenTable, plan: AppendFiles) -> CommitResult | None:
+    """Add files: to the change store of a keyed table, to the base store of another one.
+
+    Returns:
+        The snapshot; None when the plan has no files.
+
+    Raises:
+        ConflictError: other writers won every retry, or the store is not at the sequence number
+            that the plan expects; the files were not committed.
+        CommitStateUnknownError: the files may have been committed.
+        StorageError: the catalog or a file cannot be reached; the files were not committed.
+    """
+    if not plan.files:
+        return None
+    store = opened.base if opened.change is None else opened.change
+    added = data_files(
+        plan.files,
+        opened.table,
+        spec_id=store.spec().spec_id,
+        kinds=_BASE_KINDS if opened.change is None else _CHANGE_KINDS,
+    )
+    what = SnapshotPlan(operation=Operation.APPEND, added=added, summary=plan.summary)
+
+    def stage(head: Table, snapshot_id: int) -> StagedSnapshot:
+        _check_expected(head, plan.expected_sequence_number)
+        return _staged(head, what, snapshot_id)
+
+    return commit_snapshot(store, stage)
+
+
+def commit_overwrite(opened: OpenTable, plan: OverwriteBase) -> CommitResult | None:
+    """Replace the base files of whole partitions, and the changes that lie on them.
+
+    Returns:
+        The snapshot; None when nothing is added, removed or marked as merged.
+
+    Raises:
+        ConflictError: other writers won every retry; the files were not committed.
+        CommitStateUnknownError: the files may have been committed.
+        UnsupportedError: base holds files of another partition spec.
+        FormatError: the present optimized sequence is not readable.
+        StorageError: the catalog or a file cannot be reached; the files were not committed.
+    """
+    added = data_files(
+        plan.files, opened.table, spec_id=opened.base.spec().spec_id, kinds=_BASE_KINDS
+    )
+    keys = partition_keys(opened.table) if opened.table.is_keyed else None
+    overwrite = _Overwrite(plan=plan, added=added, keys=keys)
+    return commit_snapshot(opened.base, overwrite.stage)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Overwrite:
+    plan: OverwriteBase
+    added: tuple[DataFile, ...]
+    keys: PartitionKeys | None
+    """None: the table has no change store, hence no optimized sequence."""
+
+    def stage(self, head: Table, snapshot_id: int) -> StagedSnapshot | None:
+        """Build one attempt on a fresh head; None when it would change nothing."""
+        new = frozenset(file.partition for file in self.plan.files)
+        live = _live_files(head)
+        removed = frozenset(
+            path for path, partition in live.items() if not self.plan.dynamic or partition in new
+        )
+        what = SnapshotPlan(
+            operation=_operation(bool(self.added), bool(removed)),
+            added=self.added,
+            removed_paths=removed,
+            summary=self.plan.summary,
+        )
+        if self.keys is None:
+            return _staged(head, what, snapshot_id) if self.added or removed else None
+        before = read_state(head.metadata, head.io, head.metadata.current_snapshot_id, self.keys)
+        state = self._advanced(before, new, live)
+        if not self.added and not removed and state.sequence == before.sequence:
+            return None
+        if not state.sequence:
+            return _staged(head, what, snapshot_id)
+        marks = stage_state(
+            state,
+            io=head.io,
+            location=head.location(),
+            snapshot_id=snapshot_id,
+            sequence_number=head.metadata.next_sequence_number(),
+            keys=self.keys,
+        )
+        return _staged(head, _marked(what, marks), snapshot_id)
+
+    def _advanced(
+        self, before: OptimizedState, new: frozenset[Partition], live: Mapping[str, Partition]
+    ) -> OptimizedState:
+        replaced_up_to = self.plan.change_sequence_number
+        if not replaced_up_to:
+            return before
+        covered = new
+        if not self.plan.dynamic:
+            covered = new.union(live.values(), before.sequence, self.plan.change_partitions)
+        return before.advanced(covered, replaced_up_to, time.time_ns() // 1_000_000)
+
+
+def _live_files(head: Table) -> dict[str, Partition]:
+    """Return the partition of every live data and delete file by path."""
+    manifests = live_manifests(head, head.current_snapshot())
+    check_specs(head, manifests)
+    width = len(head.spec().fields)
+    return {
+        entry.data_file.file_path: partition_of(entry.data_file.partition, width)
+        for _, entries in entries_of(head.io, manifests)
+        for entry in entries
+    }
+
+
+def _operation(adds: bool, removes: bool) -> Operation:
+    if adds and not removes:
+        return Operation.APPEND
+    if removes and not adds:
+        return Operation.DELETE
+    return Operation.OVERWRITE
+
+
+def _marked(what: SnapshotPlan, marks: StagedState) -> SnapshotPlan:
+    return replace(
+        what,
+        summary={**what.summary, **marks.summary},
+        statistics=marks.statistics,
+        properties={LEGACY_PROPERTY: marks.legacy_property},
+    )
+
+
+def _staged(head: Table, what: SnapshotPlan, snapshot_id: int) -> StagedSnapshot:
+    with catalog_errors(f"write the manifests of a commit to {'.'.join(head.name())!r}"):
+        return stage_snapshot(head, what, snapshot_id)
+
+
+def _check_expected(head: Table, expected: int | None) -> None:
+    if expected is None:
+        return
+    snapshot = head.current_snapshot()
+    actual = 0 if snapshot is None else snapshot.sequence_number
+    if actual != expected:
+        raise ConflictError(
+            f"table {'.'.join(head.name())!r}: it was expected at sequence number {expected}, but "
+            f"another commit moved it to {actual}; plan again"
+        )

@@ -1,0 +1,294 @@
+"""One snapshot that adds and removes files: the only file that uses PyIceberg's private API.
+
+PyIceberg's own producers cannot remove delete files, copy the whole metadata a dozen times for
+each commit, and retry without building anew what was planned. This one stages exactly one attempt
+on one head; who calls it retries.
+
+Rules:
+    - A file that is to be removed must be live in the head, else nothing is staged.
+    - Entries keep their sequence numbers when their manifest is rewritten or merged.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyiceberg.avro.file import AvroOutputFile
+from pyiceberg.manifest import (
+    DEFAULT_READ_VERSION,
+    DataFile,
+    DataFileContent,
+    ManifestContent,
+    ManifestEntry,
+    ManifestEntryStatus,
+    ManifestFile,
+    ManifestWriter,
+    ManifestWriterV2,
+)
+from pyiceberg.table import Table, Transaction
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.snapshots import Operation
+from pyiceberg.table.statistics import StatisticsFile
+from pyiceberg.table.update import (
+    AssertTableUUID,
+    RemovePropertiesUpdate,
+    SetPropertiesUpdate,
+    SetStatisticsUpdate,
+    TableRequirement,
+    TableUpdate,
+)
+from pyiceberg.table.update.snapshot import _SnapshotProducer
+
+from arctic.errors import ConflictError
+from arctic.iceberg.entries import entries_of, live_manifests
+from arctic.iceberg.manifest_merge import FILES_IN_A_MANIFEST, group_for_merge
+
+_ENTRIES_IN_A_BLOCK = 500
+"""Avro blocks are compressed each for itself: one entry in each makes manifests 8 times larger."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotPlan:
+    """What one snapshot does to a store."""
+
+    operation: Operation
+    added: tuple[DataFile, ...] = ()
+    removed_paths: frozenset[str] = frozenset()
+    """Data and delete files, as their manifest entries spell them."""
+    summary: Mapping[str, str] = field(default_factory=dict)
+    statistics: StatisticsFile | None = None
+    properties: Mapping[str, str | None] = field(default_factory=dict)
+    """Table properties that change in the same commit; None removes one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedSnapshot:
+    """One attempt: its manifests are written, and nobody refers to them yet."""
+
+    table: Table
+    snapshot_id: int
+    sequence_number: int
+    parent_id: int | None
+    updates: tuple[TableUpdate, ...]
+    requirements: tuple[TableRequirement, ...]
+    discard: Callable[[], None]
+    """Deletes what was written; only for an attempt that is known not to have landed."""
+
+    def commit(self) -> None:
+        """Ask the catalog once; PyIceberg's exceptions come through."""
+        self.table._do_commit(updates=self.updates, requirements=self.requirements)
+
+
+def stage_snapshot(head: Table, plan: SnapshotPlan, snapshot_id: int) -> StagedSnapshot:
+    """Write the manifests of a snapshot on top of a head.
+
+    Args:
+        head: the store, just refreshed.
+        plan: what the snapshot does.
+        snapshot_id: the same for all attempts, so that one that landed unseen is recognised.
+
+    Raises:
+        ConflictError: a file that is to be removed is gone.
+        StorageError: the parent's manifests cannot be read.
+        OSError: a manifest cannot be written.
+    """
+    producer = _Producer(head, plan, snapshot_id)
+
+    def discard() -> None:
+        producer._clean_all_uncommitted()
+        if plan.statistics is not None:
+            with contextlib.suppress(OSError):
+                head.io.delete(plan.statistics.statistics_path)
+
+    try:
+        updates, requirements = producer._commit()
+    except BaseException:
+        discard()
+        raise
+    return StagedSnapshot(
+        table=head,
+        snapshot_id=snapshot_id,
+        sequence_number=head.metadata.next_sequence_number(),
+        parent_id=head.metadata.current_snapshot_id,
+        updates=(*updates, *_further_updates(plan, head.properties)),
+        requirements=(*requirements, AssertTableUUID(uuid=head.metadata.table_uuid)),
+        discard=discard,
+    )
+
+
+def _further_updates(plan: SnapshotPlan, present: Mapping[str, str]) -> Iterable[TableUpdate]:
+    if plan.statistics is not None:
+        yield SetStatisticsUpdate.model_validate({"statistics": plan.statistics})
+    changed = {
+        name: text
+        for name, text in plan.properties.items()
+        if text is not None and text != present.get(name)
+    }
+    if changed:
+        yield SetPropertiesUpdate(updates=changed)
+    removed = [name for name, text in plan.properties.items() if text is None and name in present]
+    if removed:
+        yield RemovePropertiesUpdate(removals=removed)
+
+
+class _AtHead(Transaction):
+    """Stages nothing, so its metadata is the head's; PyIceberg's copies it at every access."""
+
+    @property
+    def table_metadata(self) -> TableMetadata:
+        return self._table.metadata
+
+
+class _Producer(_SnapshotProducer["_Producer"]):
+    def __init__(self, head: Table, plan: SnapshotPlan, snapshot_id: int) -> None:
+        super().__init__(
+            operation=plan.operation,
+            transaction=_AtHead(head),
+            io=head.io,
+            snapshot_properties=dict(plan.summary),
+        )
+        self._snapshot_id = snapshot_id
+        self._head = head
+        self._added_data_files = list(plan.added)
+        self._removed_paths = plan.removed_paths
+
+    def _manifests(self) -> list[ManifestFile]:
+        kept = self._kept_manifests()
+        return [*self._added_manifests(), *self._merged(kept)]
+
+    def _added_manifests(self) -> list[ManifestFile]:
+        by_content: dict[ManifestContent, list[DataFile]] = defaultdict(list)
+        for file in self._added_data_files:
+            is_data = file.content == DataFileContent.DATA
+            by_content[ManifestContent.DATA if is_data else ManifestContent.DELETES].append(file)
+        return [
+            self._write(content, files[start : start + FILES_IN_A_MANIFEST], ManifestWriter.add)
+            for content, files in by_content.items()
+            for start in range(0, len(files), FILES_IN_A_MANIFEST)
+        ]
+
+    def _write(
+        self,
+        content: ManifestContent,
+        files: Sequence[DataFile],
+        add: Callable[[ManifestWriter, ManifestEntry], ManifestWriter],
+    ) -> ManifestFile:
+        with self._writer(content, self._head.spec().spec_id) as writer:
+            for file in files:
+                add(
+                    writer,
+                    ManifestEntry.from_args(status=ManifestEntryStatus.ADDED, data_file=file),
+                )
+        return writer.to_manifest_file()
+
+    def _kept_manifests(self) -> list[ManifestFile]:
+        parent = self._head.current_snapshot()
+        manifests = live_manifests(self._head, parent)
+        if not self._removed_paths:
+            return list(manifests)
+        kept: list[ManifestFile] = []
+        found: set[str] = set()
+        for manifest, entries in entries_of(self._io, manifests):
+            gone = [file for entry in entries if self._is_removed(file := entry.data_file)]
+            found.update(file.file_path for file in gone)
+            self._deleted_data_files.update(gone)
+            kept.append(self._without(manifest, entries) if gone else manifest)
+        missing = sorted(self._removed_paths - found)
+        if missing:
+            raise ConflictError(
+                f"table {'.'.join(self._head.name())!r}: {len(missing)} files that this commit "
+                f"replaces are gone, such as {missing[0]!r}; another commit won, so plan again"
+            )
+        return kept
+
+    def _is_removed(self, file: DataFile) -> bool:
+        return file.file_path in self._removed_paths
+
+    def _without(self, manifest: ManifestFile, entries: Sequence[ManifestEntry]) -> ManifestFile:
+        with self._writer(manifest.content, manifest.partition_spec_id) as writer:
+            for entry in entries:
+                if self._is_removed(entry.data_file):
+                    writer.delete(entry)
+                else:
+                    writer.existing(entry)
+        return writer.to_manifest_file()
+
+    def _merged(self, manifests: Sequence[ManifestFile]) -> list[ManifestFile]:
+        groups = group_for_merge(manifests, self._head.properties, written_by=self._snapshot_id)
+        return [group[0] if len(group) == 1 else self._merge(group) for group in groups]
+
+    def _merge(self, manifests: Sequence[ManifestFile]) -> ManifestFile:
+        first = manifests[0]
+        with self._writer(first.content, first.partition_spec_id) as writer:
+            for _, entries in entries_of(self._io, manifests):
+                for entry in entries:
+                    writer.existing(entry)
+        return writer.to_manifest_file()
+
+    def _writer(self, content: ManifestContent, spec_id: int) -> ManifestWriter:
+        return _ManifestWriter(
+            self.spec(spec_id),
+            self.schema(),
+            self.new_manifest_output(),
+            self._snapshot_id,
+            self._compression,
+            content=content,
+        )
+
+    def _deleted_entries(self) -> list[ManifestEntry]:
+        return []  # _manifests does it all
+
+    def _existing_manifests(self) -> list[ManifestFile]:
+        return []
+
+
+class _ManifestWriter(ManifestWriterV2):
+    """Writes data and delete manifests, many entries in a block."""
+
+    def __init__(self, *arguments: Any, content: ManifestContent) -> None:
+        super().__init__(*arguments)
+        self._content = content
+
+    def content(self) -> ManifestContent:
+        return self._content
+
+    @property
+    def _meta(self) -> dict[str, str]:
+        deletes = self._content == ManifestContent.DELETES
+        return {**super()._meta, "content": "deletes" if deletes else "data"}
+
+    def new_writer(self) -> AvroOutputFile[ManifestEntry]:
+        return _BlockWriter(
+            output_file=self._output_file,
+            file_schema=self._with_partition(self.version),
+            record_schema=self._with_partition(DEFAULT_READ_VERSION),
+            schema_name="manifest_entry",
+            metadata=self._meta,
+        )
+
+
+class _BlockWriter(AvroOutputFile[ManifestEntry]):
+    """Gathers entries until a block is worth compressing."""
+
+    def __init__(self, **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._pending: list[ManifestEntry] = []
+
+    def write_block(self, objects: list[ManifestEntry]) -> None:
+        self._pending += objects
+        if len(self._pending) >= _ENTRIES_IN_A_BLOCK:
+            self._flush()
+
+    def __exit__(self, *exception: Any) -> None:
+        if exception[0] is None:
+            self._flush()
+        super().__exit__(*exception)
+
+    def _flush(self) -> None:
+        if self._pending:
+            super().write_block(self._pending)
+            self._pending = []
