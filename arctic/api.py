@@ -303,7 +303,9 @@ def _scan(
     opened = open_stores(reference.config, reference.identifier)
     row_filter = None if filter is None else parse_filter(filter, opened)
     if row_filter is not None and reference.metadata_table is not None:
-        raise InvalidInputError(f"a filter on metadata table {given['path']!r}; filter its rows instead")
+        raise InvalidInputError(
+            f"a filter on metadata table {given['path']!r}; filter its rows instead"
+        )
     return scan_opened(
         opened,
         given,
@@ -320,7 +322,9 @@ def _reader(job: ScanJob) -> pa.RecordBatchReader:
 def _explain(base: Mapping[str, str], **arguments: Any) -> str:
     job = _scan(base, **arguments)
     if job.plan is None:
-        raise InvalidInputError(f"metadata table {base['path']!r} has no plan; name the table itself")
+        raise InvalidInputError(
+            f"metadata table {base['path']!r} has no plan; name the table itself"
+        )
     return job.plan.explain()
 
 

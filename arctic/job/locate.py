@@ -63,15 +63,14 @@ class RowLocator:
         schema = self.request.schema
         if keys.num_rows == 0 or not self.tasks:
             return schema.empty_table()
-        index = KeyIndex.build(keys)
+        index = KeyIndex(keys)
         nodes = self._nodes(keys)
         tasks = tuple(task for task in self.tasks if any(task.node.overlaps(n) for n in nodes))
         found = []
         group = NodeTaskGroup(tasks=tasks, cost_bytes=sum(task.cost_bytes for task in tasks))
         for batch in read_group(group, self.request, self.io.open_input) if tasks else ():
-            codes = index.lookup([batch.column(name) for name in keys.column_names])
-            hits = pa.array(codes >= 0)
-            found.append(batch.filter(hits))
+            rows, _ = index.match([batch.column(name) for name in keys.column_names])
+            found.append(batch.take(pa.array(rows)))
         return pa.Table.from_batches(found, schema=schema)
 
     def _nodes(self, keys: pa.Table) -> list[TreeNode]:

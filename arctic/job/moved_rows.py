@@ -5,8 +5,8 @@ looked up in a pinned state. So, before each attempt to commit: if a store has m
 written keys up among the files that are new, and delete what is found there. The commit holds
 only if the change store is still where it was looked at.
 
-The added deletes come first in the transaction (task number 0 has the lowest offsets), so they
-kill what other writers committed, never a row of this write.
+The added deletes come first in the transaction (their task numbers give the lowest offsets), so
+they kill what other writers committed, never a row of this write.
 """
 
 from __future__ import annotations
@@ -22,15 +22,14 @@ from arctic.iceberg.commit import CommitResult, commit_append
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.job.locate import RowLocator, locate_rows
 from arctic.table.files import FileKind
-from arctic.write.conform import plan_conform
-from arctic.write.open_writer import open_writer
 from arctic.write.plan_commit import plan_append
 from arctic.write.target import TaskId, TaskResult, WriteMode, WriteRequest, WriteTarget
-
-ADDED_DELETES_TASK = 0
-"""The task number of deletes that a commit adds; the tasks of a write start at 1."""
+from arctic.write.writer import open_writer, plan_write
 
 _MAX_ROUNDS = 50
+
+ADDED_DELETES_TASK = 0
+"""The task number of deletes that a commit adds; those of the write itself start at 1."""
 
 
 def commit_over_moved_rows(
@@ -45,23 +44,31 @@ def commit_over_moved_rows(
     Raises:
         ConflictError: other writers were faster in every round.
     """
-    written = list(results)
-    keys = _deleted_keys(opened, written)
+    keys = _deleted_keys(opened, results)
+    added: list[TaskResult] = []
+    moved = locator.request.schema.empty_table()
     for _ in range(_MAX_ROUNDS):
         opened = open_table(opened.config, opened.table.name, for_writing=True)
         fresh = locate_rows(opened)
         if fresh.snapshot != locator.snapshot:
-            moved = fresh.without(locator.data_paths)(keys)
-            written += _added_deletes(target, moved)
+            found = fresh.without(locator.data_paths)(keys)
+            if found.num_rows:
+                moved = pa.concat_tables([moved, found])
+                target.delete_files([file.path for each in added for file in each.files])
+                added = [_write_deletes(target, moved)]
             locator = fresh
+        plan = plan_append(
+            [*added, *results],
+            expected_sequence_number=locator.snapshot.change_sequence_number,
+            summary={},
+        )
         try:
-            expected = locator.snapshot.change_sequence_number
-            return commit_append(opened, plan_append(written, expected_sequence_number=expected))
+            return commit_append(opened, plan)
         except ConflictError:
             continue
     raise ConflictError(
-        f"table {opened.table.name!r}: other writers committed during each of {_MAX_ROUNDS} attempts, "
-        "and its keys can move between partitions; write again"
+        f"table {opened.table.name!r}: other writers committed during each of {_MAX_ROUNDS} "
+        "attempts, and its keys can move between partitions; write again"
     )
 
 
@@ -77,15 +84,11 @@ def _deleted_keys(opened: OpenTable, results: Sequence[TaskResult]) -> pa.Table:
     return pa.concat_tables(tables).combine_chunks()
 
 
-def _added_deletes(target: WriteTarget, rows: pa.Table) -> list[TaskResult]:
-    if rows.num_rows == 0:
-        return []
+def _write_deletes(target: WriteTarget, rows: pa.Table) -> TaskResult:
     request = WriteRequest(mode=WriteMode.DELETE)
-    task = TaskId(
-        partition_id=ADDED_DELETES_TASK, task_id=0, operation_id=secrets.randbits(63)
-    )
-    conform = plan_conform(rows.schema, target=target, request=request)
+    task = TaskId(partition_id=ADDED_DELETES_TASK, task_id=0, operation_id=secrets.randbits(63))
+    conform = plan_write(target.table, target.schema, rows.schema, request=request, locates=False)
     writer = open_writer(target, task, request=request, conform=conform, locate=None)
     for batch in rows.to_batches():
         writer.write(batch)
-    return [writer.close()]
+    return writer.close()

@@ -235,7 +235,8 @@ def _projected(schema: pa.Schema, columns: Sequence[str] | None, opened: OpenTab
     for name in columns:
         if name not in schema.names:
             raise NotFoundError(
-                f"table {opened.table.name!r} has no column {name!r}; it has {', '.join(schema.names)}"
+                f"table {opened.table.name!r} has no column {name!r}; "
+                f"it has {', '.join(schema.names)}"
             )
     return pa.schema([schema.field(name) for name in columns])
 

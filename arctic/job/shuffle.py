@@ -3,7 +3,7 @@
 Rules:
     - Where the key decides the partition (or the caller vouches that it never changes), rows are
       spread by (partition, node); else by node alone, because only the key is sure to stay.
-    - Ids are computed from the table's types: an int key of the frame hashes as the long it will be.
+    - Ids are computed from the table's types: an int of the frame hashes as the long it will be.
     - Any assignment is right as long as equal keys meet; this one also sends each (partition,
       node) to a single task, which is what bounds the number of files.
 """
@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -60,12 +61,17 @@ class ShufflePlan:
             int32, not null, from 0 to ``task_count`` - 1.
         """
         batch = pa.RecordBatch.from_arrays(
-            [pc.cast(column, field.type) for column, field in zip(columns, self.schema, strict=True)],
+            [
+                pc.cast(column, field.type)
+                for column, field in zip(columns, self.schema, strict=True)
+            ],
             schema=self.schema,
         )
         place = np.zeros(batch.num_rows, dtype=np.int64)
         if self.key:
-            place += hash_arrays([batch.column(name) for name in self.key], self.key_types) & self.mask
+            place += (
+                hash_arrays([batch.column(name) for name in self.key], self.key_types) & self.mask
+            )
         if self.partitioner is not None:
             for values in self.partitioner.arrays(batch):
                 place = (place * 31 + _fingerprints(values)) & 0x7FFFFFFF
@@ -90,7 +96,9 @@ def plan_shuffle(
     by_partition = bool(table.partition_fields) and (
         table.partition_follows_key or stable or not table.is_keyed or mode == "append"
     )
-    sources = tuple(column.name for column in table.partition_source_columns) if by_partition else ()
+    sources = (
+        tuple(column.name for column in table.partition_source_columns) if by_partition else ()
+    )
     by_partition = by_partition and all(name in columns for name in sources)
     used = tuple(dict.fromkeys((*table.primary_key, *(sources if by_partition else ()))))
     buckets = (opt.BASE_BUCKETS if mode == "overwrite" else opt.CHANGE_BUCKETS).value(
@@ -112,10 +120,11 @@ def plan_shuffle(
     )
 
 
-def _fingerprints(values: pa.Array) -> np.ndarray:
+def _fingerprints(values: pa.Array) -> npt.NDArray[np.int64]:
     encoded = pc.dictionary_encode(values, null_encoding="encode")
     distinct = np.array(
         [zlib.crc32(repr(value).encode()) for value in encoded.dictionary.to_pylist()],
         dtype=np.int64,
     )
-    return distinct[encoded.indices.to_numpy(zero_copy_only=False)]
+    numbers: npt.NDArray[np.int64] = distinct[encoded.indices.to_numpy(zero_copy_only=False)]
+    return numbers

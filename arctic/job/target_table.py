@@ -39,7 +39,8 @@ def open_or_create(options: Mapping[str, str], incoming: pa.Schema) -> OpenTable
     except NotFoundError as error:
         if key is None:
             raise NotFoundError(
-                f"{error.message}; to create it with this write, give option primaryKey='column, ...'"
+                f"{error.message}; to create it with this write, give option "
+                "primaryKey='column, ...'"
             ) from error
         return create_table(
             reference.config,

@@ -29,11 +29,17 @@ from arctic.job.target_table import open_or_create
 from arctic.options import Scope
 from arctic.table.files import Partition
 from arctic.table.snapshot import TableSnapshot
-from arctic.write.conform import Conform, plan_conform
-from arctic.write.open_writer import open_writer
+from arctic.write.conform import Conform
 from arctic.write.plan_commit import plan_append, plan_overwrite
-from arctic.write.straddle import check_straddling
-from arctic.write.target import TaskId, TaskResult, WriteMode, WriteOptions, WriteRequest, WriteTarget
+from arctic.write.target import (
+    TaskId,
+    TaskResult,
+    WriteMode,
+    WriteOptions,
+    WriteRequest,
+    WriteTarget,
+)
+from arctic.write.writer import check_key_owners, open_writer, plan_write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +61,6 @@ class WriteJob:
     """An overwrite of the partitions it has rows for only."""
     change_partitions: frozenset[Partition]
     """For an overwrite: partitions with change files up to the pinned sequence number."""
-    shuffled: bool
-    """Whether the caller sent each key to one task."""
 
 
 def begin_write(
@@ -80,9 +84,11 @@ def begin_write(
     request = _request(
         options, mode, incoming, change_sequence_number=snapshot.change_sequence_number
     )
-    request.check(opened.table)
     target = _target(opened, options)
-    conform = plan_conform(incoming, target=target, request=request)
+    locates = _must_locate(target, request, options)
+    conform = plan_write(
+        opened.table, opened.arrow_schema, incoming, request=request, locates=locates
+    )
     partitions: frozenset[Partition] = frozenset()
     if mode is WriteMode.OVERWRITE and opened.table.is_keyed:
         files = list_files(opened, snapshot, field_ids=(), row_filter=None)
@@ -96,10 +102,9 @@ def begin_write(
         target=target,
         request=request,
         conform=conform,
-        locator=locate_rows(opened) if _must_locate(target, request, options) else None,
+        locator=locate_rows(opened) if locates else None,
         dynamic=opt.PARTITION_OVERWRITE_MODE.value(options) == "dynamic",
         change_partitions=partitions,
-        shuffled=TASK_COLUMN in incoming.names,
     )
 
 
@@ -112,9 +117,7 @@ def shuffle_plan(
     """
     job = begin_write(options, incoming, overwrite=overwrite)
     opened = open_table(job.config, job.identifier)
-    return plan_shuffle(
-        opened, options, mode=job.request.mode.value, columns=incoming.names
-    )
+    return plan_shuffle(opened, options, mode=job.request.mode.value, columns=incoming.names)
 
 
 def write_task(
@@ -134,9 +137,11 @@ def write_task(
     task = TaskId(
         partition_id=partition_id + ADDED_DELETES_TASK + 1,
         task_id=task_id,
-        operation_id=secrets.randbits(63)
+        operation_id=secrets.randbits(63),
     )
-    writer = open_writer(job.target, task, request=job.request, conform=job.conform, locate=job.locator)
+    writer = open_writer(
+        job.target, task, request=job.request, conform=job.conform, locate=job.locator
+    )
     try:
         for batch in batches:
             writer.write(batch)
@@ -176,15 +181,20 @@ def _commit(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult | None
         raise ConflictError(
             f"table {job.identifier!r} was dropped and created again during the write; write again"
         )
-    if not job.shuffled:
-        check_straddling(results, target=job.target, request=job.request, open_input=opened.io.open_input)
+    check_key_owners(
+        results,
+        table=opened.table,
+        request=job.request,
+        assume_stable=job.locator is None,
+        open_input=opened.io.open_input,
+    )
     if job.request.mode is WriteMode.OVERWRITE:
         return _commit_overwrite(job, opened, results)
     if not any(result.files for result in results):
         return None
     if job.locator is not None:
         return commit_over_moved_rows(opened, results, target=job.target, locator=job.locator)
-    return commit_append(opened, plan_append(results))
+    return commit_append(opened, plan_append(results, summary={}))
 
 
 def _commit_overwrite(
@@ -202,6 +212,7 @@ def _commit_overwrite(
         dynamic=job.dynamic,
         change_sequence_number=sequence if keyed else None,
         change_partitions=job.change_partitions,
+        summary={},
     )
     return commit_overwrite(opened, plan)
 

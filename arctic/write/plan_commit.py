@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 
 from arctic.errors import InternalError
 from arctic.table.commit_plan import AppendFiles, OverwriteBase
@@ -10,17 +11,27 @@ from arctic.table.files import Partition, WrittenFile
 from arctic.write.target import TaskResult
 
 
-def plan_append(results: Iterable[TaskResult], *, summary: Mapping[str, str]) -> AppendFiles:
+def plan_append(
+    results: Iterable[TaskResult],
+    *,
+    summary: Mapping[str, str],
+    expected_sequence_number: int | None = None,
+) -> AppendFiles:
     """Plan the one snapshot that makes a write visible.
 
     Args:
         results: one for each task, in any order.
         summary: extra snapshot summary entries.
+        expected_sequence_number: commit only while the store's newest snapshot has this one.
 
     Raises:
         InternalError: two results for one input partition, whose offsets would overlap.
     """
-    return AppendFiles(files=_files(results), summary=summary)
+    return AppendFiles(
+        files=_files(results),
+        summary=summary,
+        expected_sequence_number=expected_sequence_number,
+    )
 
 
 def plan_overwrite(
@@ -54,7 +65,7 @@ def plan_overwrite(
 
 def _files(results: Iterable[TaskResult]) -> tuple[WrittenFile, ...]:
     ordered = sorted(results, key=lambda result: result.task.partition_id)
-    for before, after in zip(ordered, ordered[1:], strict=False):
+    for before, after in pairwise(ordered):
         if before.task.partition_id == after.task.partition_id:
             raise InternalError(
                 f"two results for input partition {after.task.partition_id}: tasks "

@@ -33,7 +33,9 @@ SCHEMA = pa.schema(
 
 ids = st.integers(0, 11)
 regions = st.sampled_from(REGIONS)
-payloads = st.tuples(st.one_of(st.none(), st.integers(-5, 5)), st.one_of(st.none(), st.text("ab", max_size=2)))
+payloads = st.tuples(
+    st.one_of(st.none(), st.integers(-5, 5)), st.one_of(st.none(), st.text("ab", max_size=2))
+)
 rows = st.lists(st.tuples(ids, regions, payloads), min_size=1, max_size=8)
 Row = dict[str, Any]
 Key = tuple[Any, ...]
@@ -124,7 +126,9 @@ class TableMachine(RuleBasedStateMachine):
         batch = [{"id": number, "region": region} for number, region in drawn]
         for row in batch:
             self.model.pop(self.key_of(row), None)
-        return self.write([{name: row[name] for name in self.key} for row in batch], "delete", schema)
+        return self.write(
+            [{name: row[name] for name in self.key} for row in batch], "delete", schema
+        )
 
     @rule(target=snapshots, drawn=st.lists(st.tuples(ids, regions, payloads), max_size=8))
     def overwrite(self, drawn: Any) -> Any:
