@@ -1,0 +1,1 @@
+"""The PySpark edge: Spark's words in, Arctic's out; it decides nothing."""

@@ -1,0 +1,102 @@
+"""One read of Spark's: planned once on the driver, then each group read by an executor.
+
+Rules:
+    - Planning happens when the reader is made: Spark pickles the reader *before* it asks for the
+      partitions, and once for each task, so the groups must not travel with it.
+    - Every batch has exactly the schema that Spark asked for; Spark checks the first one only.
+
+Must not know: how files are merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from arctic import options as opt
+from arctic.errors import InvalidInputError
+from arctic.iceberg.open_table import open_table
+from arctic.job.reference import parse_reference
+from arctic.job.scan_job import GroupReader, ScanJob, scan_opened
+from arctic.options import Scope
+from arctic.spark.error_surface import message_first
+from arctic.spark.hints import HINTS_KEY, hinted_filter
+from arctic.spark.types import arrow_schema
+from arctic.write.cast import cast_array
+
+
+class ArcticReader(DataSourceReader):
+    """Reads groups of node tasks."""
+
+    def __init__(self, reader: GroupReader, schema: pa.Schema, groups: Sequence[Any]) -> None:
+        self._reader = reader
+        self._schema = schema
+        """The schema of every batch, in Spark's types."""
+        self._groups = groups
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Leave the groups behind: each task gets its own as the input partition."""
+        return ArcticReader, (self._reader, self._schema, ())
+
+    def partitions(self) -> list[InputPartition]:
+        """Return one input partition for each group; Spark makes one of None for an empty list."""
+        return [InputPartition(group) for group in self._groups]
+
+    @message_first
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of one group."""
+        if partition.value is None:
+            return
+        for batch in self._reader.read(partition.value):
+            columns = [
+                cast_array(column, field.type)
+                for column, field in zip(batch.columns, self._schema, strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(columns, schema=self._schema)
+
+
+def plan_reader(options: Mapping[str, str], requested: StructType) -> ArcticReader:
+    """Pin the table's state and plan a read of the requested columns.
+
+    Args:
+        options: ``path``, catalog and read options.
+        requested: what Spark wants back: all columns of the table, or those that a query needs,
+            or what the user gave to ``.schema(...)``.
+
+    Raises:
+        ArcticError: as ``begin_scan``; InvalidInputError for a requested column of another type.
+    """
+    opt.check_known(options, Scope.READ)
+    reference = parse_reference(options)
+    opened = open_table(reference.config, reference.identifier)
+    row_filter = None
+    if reference.metadata_table is None and requested.fields:
+        hints = requested.fields[0].metadata.get(HINTS_KEY, "[]")
+        row_filter = hinted_filter(hints, opened.table)
+    job = scan_opened(
+        opened,
+        options,
+        metadata_name=reference.metadata_table,
+        columns=requested.names,
+        row_filter=row_filter,
+    )
+    schema = arrow_schema(requested)
+    _check_types(job, schema)
+    return ArcticReader(job.reader, schema, job.groups)
+
+
+def _check_types(job: ScanJob, requested: pa.Schema) -> None:
+    for field, wanted in zip(job.schema, requested, strict=True):
+        if _plain(field.type) != wanted.type:
+            raise InvalidInputError(
+                f"column {field.name!r} is {field.type} in the table, but the given schema says "
+                f"{wanted.type}; give the table's type and cast the column after reading"
+            )
+
+
+def _plain(data_type: pa.DataType) -> pa.DataType:
+    return pa.binary() if pa.types.is_fixed_size_binary(data_type) else data_type

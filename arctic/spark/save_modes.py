@@ -1,0 +1,246 @@
+"""``mode("upsert")`` and ``mode("delete")`` on Spark's own DataFrameWriter, for our format only.
+
+Rules:
+    - The order of calls is free: a mode that Spark does not know is kept until it is clear which
+      format it is for. Any other format then gets its native behaviour, and its native error.
+    - Every ``save()`` in our format spreads its rows over tasks first; see ``spread``.
+    - Appends and overwrites that reach the source another way (SQL, ``insertInto``) work without.
+
+Must not know: tables.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from arctic.errors import InvalidInputError
+from arctic.spark.error_surface import named_error
+from arctic.spark.source import FORMAT
+from arctic.spark.spread import spread_rows
+
+OWN_MODES = frozenset({"upsert", "delete"})
+_SPARK_MODES = frozenset({"append", "overwrite"})
+
+# Ends of a chain of calls other than save(): there, a mode of ours is none.
+ENDS = ("csv", "insertInto", "jdbc", "json", "orc", "parquet", "saveAsTable", "text", "xml")
+LAYOUTS = ("bucketBy", "clusterBy", "sortBy")
+_INSTALLED = "_arctic_save_modes"
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What was said to one writer so far."""
+
+    format: str | None = None
+    mode: str | None = None
+    own_mode: str | None = None
+    """As the user spelt it; not yet told to Spark."""
+    options: dict[str, str] = field(default_factory=dict)
+    partition_by: tuple[str, ...] = ()
+    layouts: list[str] = field(default_factory=list)
+    is_native: bool = False
+    """Inside a call that belongs to Spark alone."""
+
+
+def install_save_modes(writer_class: type) -> None:
+    """Teach a DataFrameWriter class, classic or Connect; again is harmless."""
+    if _INSTALLED in vars(writer_class):
+        return
+    native = {
+        name: getattr(writer_class, name)
+        for name in ("format", "mode", "option", "options", "partitionBy", "save", *LAYOUTS, *ENDS)
+    }
+    setattr(writer_class, _INSTALLED, True)
+    _patch(writer_class, native, "mode", _mode)
+    _patch(writer_class, native, "format", _format)
+    _patch(writer_class, native, "option", _option)
+    _patch(writer_class, native, "options", _options)
+    _patch(writer_class, native, "partitionBy", _partition_by)
+    _patch(writer_class, native, "save", functools.partial(_save, native))
+    for name in LAYOUTS:
+        _patch(writer_class, native, name, functools.partial(_layout, name))
+    for name in ENDS:
+        _patch(writer_class, native, name, functools.partial(_end, native["mode"]))
+
+
+def _patch(
+    writer_class: type,
+    native: Mapping[str, Callable[..., Any]],
+    name: str,
+    ours: Callable[..., Any],
+) -> None:
+    original = native[name]
+
+    @functools.wraps(original)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        asked = self.__dict__.setdefault("_arctic_asked", _Asked())
+        if asked.is_native:
+            return original(self, *args, **kwargs)
+        return ours(functools.partial(original, self), self, asked, *args, **kwargs)
+
+    setattr(writer_class, name, call)
+
+
+def _mode(native: Callable[..., Any], self: Any, asked: _Asked, saveMode: Any) -> Any:
+    if isinstance(saveMode, str) and saveMode.lower() in OWN_MODES:
+        asked.own_mode = saveMode
+        return self
+    result = native(saveMode)
+    if saveMode is not None:
+        asked.mode, asked.own_mode = saveMode, None
+    return result
+
+
+def _format(native: Callable[..., Any], self: Any, asked: _Asked, source: Any) -> Any:
+    asked.format = source
+    return native(source)
+
+
+def _option(native: Callable[..., Any], self: Any, asked: _Asked, key: Any, value: Any) -> Any:
+    asked.options |= _texts({key: value})
+    return native(key, value)
+
+
+def _options(native: Callable[..., Any], self: Any, asked: _Asked, **options: Any) -> Any:
+    asked.options |= _texts(options)
+    return native(**options)
+
+
+def _partition_by(native: Callable[..., Any], self: Any, asked: _Asked, *cols: Any) -> Any:
+    asked.partition_by = _names(*cols)
+    return native(*cols)
+
+
+def _layout(
+    name: str, native: Callable[..., Any], self: Any, asked: _Asked, /, *args: Any, **kwargs: Any
+) -> Any:
+    asked.layouts.append(name)
+    return native(*args, **kwargs)
+
+
+def _end(
+    native_mode: Callable[..., Any],
+    native: Callable[..., Any],
+    self: Any,
+    asked: _Asked,
+    /,
+    *args: Any,
+    **kwargs: Any,
+) -> Any:
+    asked.is_native = True
+    try:
+        if asked.own_mode is not None:
+            native_mode(self, asked.own_mode)
+        return native(*args, **kwargs)
+    finally:
+        asked.is_native = False
+
+
+def _save(
+    natives: Mapping[str, Callable[..., Any]],
+    native: Callable[..., Any],
+    self: Any,
+    asked: _Asked,
+    /,
+    path: str | None = None,
+    format: str | None = None,
+    mode: str | None = None,
+    partitionBy: Any = None,
+    **options: Any,
+) -> None:
+    source = format or asked.format
+    if not isinstance(source, str) or source.lower() != FORMAT:
+        _end(natives["mode"], native, self, asked, path, format, mode, partitionBy, **options)
+        return
+    _refuse_layouts(asked)
+    columns = asked.partition_by if partitionBy is None else _names(partitionBy)
+    given = _with_partitions({**asked.options, **_texts(options)}, columns)
+    if path is not None:
+        given["path"] = str(path)
+    chosen = _chosen_mode(self, mode or asked.own_mode or asked.mode, natives["mode"])
+    if chosen in OWN_MODES:
+        given = _with_mode(given, chosen)
+        chosen = "append"
+    writer = spread_rows(_frame(self), given, overwrite=chosen == "overwrite").write
+    writer.__dict__["_arctic_asked"] = _Asked(is_native=True)
+    writer.format(FORMAT).options(**given).mode(chosen)
+    try:
+        writer.save()
+    except PySparkException as error:
+        named = named_error(str(error))
+        if named is None:
+            raise
+        raise named from error
+
+
+def _chosen_mode(self: Any, mode: str | None, native_mode: Callable[..., Any]) -> str:
+    if mode is not None and mode.lower() in OWN_MODES:
+        return mode.lower()
+    if mode is not None:
+        native_mode(self, mode)  # Refuses what nobody knows.
+        if mode.lower() in _SPARK_MODES:
+            return mode.lower()
+    raise InvalidInputError(
+        f"save mode {mode or 'error'!r} is not offered by format {FORMAT!r}; "
+        "expected 'upsert', 'append', 'delete' or 'overwrite'"
+    )
+
+
+def _refuse_layouts(asked: _Asked) -> None:
+    if asked.layouts:
+        raise InvalidInputError(
+            f"{asked.layouts[0]}() with format {FORMAT!r}: the table decides where its rows go; "
+            "leave the call out"
+        )
+
+
+def _with_mode(options: dict[str, str], mode: str) -> dict[str, str]:
+    given = options.get("write-mode", mode)
+    if given.strip().lower() != mode:
+        raise InvalidInputError(
+            f"option write-mode = {given!r} with mode({mode!r}); expected one of them"
+        )
+    return {**options, "write-mode": mode}
+
+
+def _with_partitions(options: dict[str, str], columns: tuple[str, ...]) -> dict[str, str]:
+    if not columns:
+        return options
+    text = ", ".join(columns)
+    for name in ("partitionby", "partition-by"):
+        if name in options:
+            raise InvalidInputError(
+                f"option {name} = {options[name]!r} with partitionBy({text!r}); "
+                "expected one of them"
+            )
+    return {**options, "partitionby": text}
+
+
+def _frame(writer: Any) -> DataFrame:
+    if isinstance(writer._df, DataFrame):
+        return writer._df
+    # A Connect writer holds the plan of its frame. Its module needs packages that classic Spark
+    # does not, so it is imported only where it is there already.
+    from pyspark.sql.connect.dataframe import DataFrame as ConnectFrame  # noqa: PLC0415
+
+    return ConnectFrame(writer._df, writer._spark)
+
+
+def _names(*columns: Any) -> tuple[str, ...]:
+    if len(columns) == 1 and isinstance(columns[0], list | tuple):
+        columns = tuple(columns[0])
+    return tuple(str(column) for column in columns)
+
+
+def _texts(options: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        name.lower(): str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in options.items()
+        if value is not None
+    }

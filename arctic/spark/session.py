@@ -1,0 +1,56 @@
+"""A Spark session that knows Arctic.
+
+>>> local_session.__name__, register.__name__
+('local_session', 'register')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from arctic.spark.java import ensure_java
+from arctic.spark.save_modes import install_save_modes
+from arctic.spark.source import ArcticDataSource
+from arctic.spark.table_v2 import install_own_scans
+
+
+def register(session: SparkSession) -> None:
+    """Teach a session ``format("arctic")``, ``mode("upsert")`` and scans that prune.
+
+    May be called again, for the same session or another one, classic or Connect. Reading, plain
+    appends and overwrites, and SQL on temporary views work without it.
+    """
+    try:
+        session.dataSource.register(ArcticDataSource)
+    except AnalysisException as error:
+        # Spark found it by itself, through the module pyspark_arctic.
+        if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
+            raise
+    install_save_modes(type(session.range(0).write))
+    install_own_scans(session)
+
+
+def local_session(
+    *, master: str = "local[*]", app_name: str = "arctic", conf: Mapping[str, str] | None = None
+) -> SparkSession:
+    """Start Spark on this machine, or return the session that runs, and register Arctic.
+
+    Args:
+        master: where tasks run.
+        app_name: how the session calls itself.
+        conf: further settings; the web interface is off unless they turn it on.
+
+    Raises:
+        StorageError: there is no Java that Spark can run on.
+    """
+    ensure_java()
+    builder = SparkSession.builder.master(master).appName(app_name)
+    settings = {"spark.ui.enabled": "false", **(conf or {})}
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    register(session)
+    return session

@@ -1,0 +1,47 @@
+"""The data source ``arctic``, as Spark's Python workers use it.
+
+Each method runs in a worker beside the driver, without a session: the table is opened there, and
+plain values go back. Filters and columns of a query do not come through PySpark's own
+``pushFilters``, which gives one query the rows of another's filter (see ``table_v2``).
+"""
+
+from __future__ import annotations
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceWriter
+from pyspark.sql.types import StructType
+
+from arctic.job.scan_job import table_schema
+from arctic.spark.error_surface import message_first
+from arctic.spark.reader import plan_reader
+from arctic.spark.types import spark_schema
+from arctic.spark.writer import begin_writer
+
+FORMAT = "arctic"
+
+
+class ArcticDataSource(DataSource):
+    """Reads and writes Arctic tables."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name for ``format(...)`` and ``USING``."""
+        return FORMAT
+
+    @message_first
+    def schema(self) -> StructType:
+        """Return the columns that ``load()`` yields."""
+        return spark_schema(table_schema(self._plain_options()))
+
+    @message_first
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """Plan a batch read."""
+        return plan_reader(self._plain_options(), schema)
+
+    @message_first
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+        """Begin a batch write."""
+        return begin_writer(self._plain_options(), schema, overwrite=overwrite)
+
+    def _plain_options(self) -> dict[str, str]:
+        # Spark's mapping ignores the case of its keys; everything below compares in lower case.
+        return {name.lower(): value for name, value in self.options.items()}

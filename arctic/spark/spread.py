@@ -1,0 +1,68 @@
+"""The rows of a frame, sent to the tasks that own their keys before a write.
+
+One task then sees every event of a key, in order, and each (partition, node) has one writer,
+which is what bounds the number of files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
+
+from arctic.errors import InvalidInputError
+from arctic.job.shuffle import ARRIVAL_COLUMN, HELPER_COLUMNS, TASK_COLUMN, ShufflePlan
+from arctic.job.write_job import shuffle_plan
+from arctic.spark.types import arrow_schema
+
+_TASKS_PER_CORE = 3
+"""Enough to even out skew; each one costs a Python worker's start and its own files."""
+
+
+def spread_rows(frame: DataFrame, options: Mapping[str, str], *, overwrite: bool) -> DataFrame:
+    """Return the frame with its rows where they are to be written, and the helper columns.
+
+    Args:
+        frame: the rows as the user has them.
+        options: ``path``, catalog and write options, keys in lower case.
+        overwrite: the save mode is overwrite.
+
+    Raises:
+        ArcticError: whatever ``begin_write`` refuses, before any row is computed.
+    """
+    schema = arrow_schema(frame.schema)
+    for name in HELPER_COLUMNS:
+        if name in schema.names:
+            raise InvalidInputError(f"column {name!r}: the name is reserved; rename the column")
+    plan = shuffle_plan(options, schema, overwrite=overwrite)
+    if plan is None:
+        return frame
+    count = _task_count(frame.sparkSession, plan)
+    task_of = arrow_udf(_task_ids(plan, count), "int", ArrowUDFType.SCALAR)
+    return (
+        frame.withColumn(ARRIVAL_COLUMN, F.monotonically_increasing_id())
+        .withColumn(TASK_COLUMN, task_of(*[_quoted(name) for name in plan.columns]))
+        .repartitionById(count, F.col(TASK_COLUMN))
+        .sortWithinPartitions(*[_quoted(name) for name in plan.sort_columns], ARRIVAL_COLUMN)
+    )
+
+
+def _task_ids(plan: ShufflePlan, count: int) -> Callable[..., pa.Array]:
+    def task_ids(*columns: pa.Array) -> pa.Array:
+        return plan.task_ids(columns, count)
+
+    return task_ids
+
+
+def _task_count(session: SparkSession, plan: ShufflePlan) -> int:
+    count = int(session.conf.get("spark.sql.shuffle.partitions") or 200)
+    if hasattr(session, "_jsparkSession"):  # A Connect client does not know the cluster's size.
+        count = min(count, _TASKS_PER_CORE * session.sparkContext.defaultParallelism)
+    return count if plan.max_tasks is None else min(count, plan.max_tasks)
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"

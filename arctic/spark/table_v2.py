@@ -1,0 +1,63 @@
+"""A session's queries, made to plan their own scans of our tables.
+
+PySpark has its own filter push-down for Python data sources, and this package does not use it:
+up to Spark 4.3 a relation keeps one read plan for all queries, so the filter of one query decides
+the rows of the next, and both sides of a self-join read with the filter of one of them. A frame or
+view also never sees a commit made after its first use. ``ArcticTable.java`` gives each scan a plan
+of its own, with the columns it needs and the filters it may use; it is compiled in the driver by
+the compiler that Spark itself compiles its queries with.
+
+Where that cannot be had (Spark Connect, a Spark whose classes moved) every query reads all columns
+of all files, rightly but slowly; ``.schema(...)`` and option ``columns`` still narrow it.
+"""
+
+from __future__ import annotations
+
+import logging
+from importlib.resources import files
+from typing import Any
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.sql import SparkSession
+
+from arctic.spark.source import FORMAT
+
+CONF = "spark.arctic.ownScans"
+"""Set to true once a session has them; a user who sets it to false before is left alone."""
+
+_log = logging.getLogger(__name__)
+
+
+def install_own_scans(session: SparkSession) -> bool:
+    """Give the scans of a classic session their own plans; again is harmless.
+
+    Returns:
+        Whether the session has them now.
+    """
+    known = session.conf.get(CONF, None)
+    if known is not None:
+        return known == "true"
+    if not hasattr(session, "_jsparkSession"):
+        _log.info("Spark Connect: queries read all columns of all files; name them in .schema(...)")
+        return False
+    try:
+        rule = _compiled_rule(session)
+        session._jsparkSession.extensions().injectOptimizerRule(rule)
+    except Py4JError as error:
+        _log.warning("queries read all columns of all files, this Spark is unknown: %s", error)
+        return False
+    session.conf.set(CONF, "true")
+    return True
+
+
+def _compiled_rule(session: SparkSession) -> Any:
+    context = session.sparkContext
+    jvm: Any = context._jvm
+    gateway: Any = context._gateway
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
+    compiler.cook(files("arctic.spark").joinpath("ArcticTable.java").read_text(encoding="utf-8"))
+    install = compiler.getClassLoader().loadClass("arctic.spark.ArcticTable$Install")
+    arguments = gateway.new_array(jvm.java.lang.Object, 1)
+    arguments[0] = FORMAT
+    return install.getConstructors()[0].newInstance(arguments)

@@ -1,0 +1,74 @@
+"""One write of Spark's: begun on the driver, written by its tasks, committed once.
+
+Must not know: how rows become files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
+from pyspark.sql.types import StructType
+
+from arctic.errors import InternalError
+from arctic.job.write_job import WriteJob, abort_write, begin_write, commit_write, write_task
+from arctic.spark.error_surface import message_first
+from arctic.spark.types import arrow_schema
+from arctic.write.target import TaskResult
+
+
+@dataclass(frozen=True)
+class TaskMessage(WriterCommitMessage):
+    """What a finished task tells the commit."""
+
+    result: TaskResult
+
+
+class ArcticWriter(DataSourceArrowWriter):
+    """Writes Arrow batches in tasks."""
+
+    def __init__(self, job: WriteJob) -> None:
+        self._job = job
+
+    @message_first
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Write the rows of one task to files that nobody refers to yet."""
+        context = TaskContext.get()
+        if context is None:
+            raise InternalError("a write task runs outside of Spark")
+        result = write_task(
+            self._job,
+            iterator,
+            partition_id=context.partitionId(),
+            task_id=context.taskAttemptId(),
+        )
+        return TaskMessage(result)
+
+    @message_first
+    def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """Make the files of all tasks visible in one snapshot."""
+        results = _results(messages)
+        if len(results) != len(messages):
+            raise InternalError(
+                f"{len(messages) - len(results)} of {len(messages)} write tasks sent no result"
+            )
+        commit_write(self._job, results)
+
+    @message_first
+    def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+        """Delete the files of the tasks that finished; of the others nothing is known here."""
+        abort_write(self._job, _results(messages))
+
+
+def begin_writer(
+    options: Mapping[str, str], schema: StructType, *, overwrite: bool
+) -> ArcticWriter:
+    """Check everything about a write that can be checked before its first row."""
+    return ArcticWriter(begin_write(options, arrow_schema(schema), overwrite=overwrite))
+
+
+def _results(messages: Sequence[WriterCommitMessage | None]) -> list[TaskResult]:
+    return [message.result for message in messages if isinstance(message, TaskMessage)]
