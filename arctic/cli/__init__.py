@@ -1,0 +1,1 @@
+"""The terminal face: look at tables without Spark."""

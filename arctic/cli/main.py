@@ -1,0 +1,193 @@
+"""The ``arctic`` command: tables, show, explain, history.
+
+Rules:
+    - A failure is one line on standard error: exit code 1, or 2 when the command line is wrong.
+    - No stack trace reaches the terminal; ``ARCTIC_DEBUG=1`` asks for it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TypeVar
+
+import click
+
+from arctic import api
+from arctic.cli.render import print_json, print_rows
+from arctic.cli.show import describe
+from arctic.errors import ArcticError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and leave with its exit code.
+
+    Args:
+        arguments: what follows the program name; that of this process if None.
+    """
+    try:
+        code = commands.main(arguments, prog_name="arctic", standalone_mode=False)
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx is not None else "arctic"
+        _fail(EXIT_USAGE, f"{error.format_message()} See '{path} --help'.", error)
+    except click.ClickException as error:
+        _fail(EXIT_FAILED, error.format_message(), error)
+    except ArcticError as error:
+        _fail(EXIT_FAILED, error.message, error)
+    except (click.Abort, KeyboardInterrupt) as error:
+        _fail(EXIT_INTERRUPTED, "interrupted", error)
+    except Exception as error:  # noqa: BLE001 - the outermost edge: what is left is a bug of ours
+        kind = type(error).__name__
+        _fail(EXIT_FAILED, f"unexpected {kind}: {error}; ARCTIC_DEBUG=1 shows where", error)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(code: int, message: str, error: BaseException) -> NoReturn:
+    if os.environ.get("ARCTIC_DEBUG") == "1":
+        raise error
+    click.echo("arctic: " + " ".join(message.split()), err=True)
+    sys.exit(code)
+
+
+def _property(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, str]:
+    pairs = [value.partition("=") for value in values]
+    for name, equals, _ in pairs:
+        if not equals or not name.strip():
+            raise click.BadParameter("expected NAME=VALUE, for example uri=http://localhost:8181.")
+    return {name.strip(): value for name, _, value in pairs}
+
+
+def catalog_options(command: F) -> F:
+    """Add the options that every command takes: where the tables are, and how to print."""
+    for option in (
+        click.option(
+            "--output",
+            type=click.Choice(["text", "json"]),
+            default="text",
+            show_default=True,
+            help="Text for people, or one JSON document.",
+        ),
+        click.option(
+            "--property",
+            "properties",
+            metavar="NAME=VALUE",
+            multiple=True,
+            callback=_property,
+            help="A PyIceberg catalog property, such as uri=...; may be repeated.",
+        ),
+        click.option("--catalog", metavar="NAME", help="A catalog configured for PyIceberg."),
+        click.option(
+            "--warehouse",
+            metavar="FOLDER",
+            help="Folder of the embedded catalog; else ARCTIC_WAREHOUSE, else ./warehouse.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def _place(
+    warehouse: str | None, catalog: str | None, properties: dict[str, str]
+) -> dict[str, Any]:
+    if catalog is not None and properties:
+        raise click.UsageError("--catalog names a configured catalog; leave out --property.")
+    return {"warehouse": warehouse, "catalog": catalog or properties or None}
+
+
+def _names(text: str | None) -> list[str] | None:
+    return None if text is None else [name.strip() for name in text.split(",")]
+
+
+_columns = click.option("--columns", metavar="A,B,C", help="Columns to read, in this order.")
+_filter = click.option(
+    "--filter", "row_filter", metavar="TEXT", help='Rows to keep, such as "amount > 10".'
+)
+
+
+@click.group()
+@click.version_option(package_name="arctic-lakehouse")
+def commands() -> None:
+    """Look at Arctic tables: a keyed streaming lakehouse table format on Iceberg."""
+
+
+@commands.command()
+@click.argument("namespace", required=False)
+@catalog_options
+def tables(namespace: str | None, output: str, **place: Any) -> None:
+    """List the tables of a NAMESPACE, or of all."""
+    names = api.list_tables(namespace, **_place(**place))
+    if output == "json":
+        print_json(names)
+        return
+    for name in names:
+        click.echo(name)
+
+
+@commands.command()
+@click.argument("table")
+@click.option(
+    "--rows", type=click.IntRange(min=0), default=10, show_default=True, help="Rows to print."
+)
+@_columns
+@_filter
+@catalog_options
+def show(
+    table: str,
+    rows: int,
+    columns: str | None,
+    row_filter: str | None,
+    output: str,
+    **place: Any,
+) -> None:
+    """Describe a TABLE (namespace.table): schema, key, stores, nodes and some rows."""
+    description = describe(
+        api.open_table(table, **_place(**place)),
+        row_count=rows,
+        columns=_names(columns),
+        row_filter=row_filter,
+    )
+    if output == "json":
+        print_json(description.document())
+    else:
+        description.print()
+
+
+@commands.command()
+@click.argument("table")
+@_columns
+@_filter
+@catalog_options
+def explain(
+    table: str, columns: str | None, row_filter: str | None, output: str, **place: Any
+) -> None:
+    """Print how a read of TABLE would be carried out: nodes, files, deletes, tasks."""
+    plan = api.explain(table, columns=_names(columns), filter=row_filter, **_place(**place))
+    if output == "json":
+        print_json({"table": table, "plan": plan.splitlines()})
+    else:
+        click.echo(plan)
+
+
+@commands.command()
+@click.argument("table")
+@catalog_options
+def history(table: str, output: str, **place: Any) -> None:
+    """List the snapshots of both stores of TABLE, oldest first."""
+    snapshots = api.open_table(table, **_place(**place)).inspect("snapshots")
+    if output == "json":
+        print_json(snapshots.to_pylist())
+    else:
+        print_rows(snapshots)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,150 @@
+"""What ``arctic show`` says of a table: description, stores, nodes, first rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from arctic.api import Table
+from arctic.cli.render import print_facts, print_rows
+
+_NODE_COLUMNS = (
+    "partition",
+    "node_id",
+    "base_files",
+    "base_rows",
+    "insert_files",
+    "insert_rows",
+    "change_delete_files",
+    "change_delete_rows",
+)
+"""What fits a terminal; JSON has every column."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """Everything that is shown of one table."""
+
+    name: str
+    primary_key: tuple[str, ...]
+    partition_by: tuple[str, ...]
+    columns: pa.Table
+    stores: pa.Table
+    nodes: pa.Table
+    rows: pa.Table | None
+    """None: none were asked for."""
+
+    def document(self) -> dict[str, Any]:
+        """Return it as one value for JSON."""
+        document = {
+            "table": self.name,
+            "primary_key": list(self.primary_key),
+            "partition_by": list(self.partition_by),
+            "columns": self.columns.to_pylist(),
+            "stores": self.stores.to_pylist(),
+            "nodes": self.nodes.to_pylist(),
+        }
+        return document if self.rows is None else {**document, "rows": self.rows.to_pylist()}
+
+    def print(self) -> None:
+        """Print it for people."""
+        print_facts(
+            {
+                "table": self.name,
+                "primary key": ", ".join(self.primary_key) or "none",
+                "partitions": ", ".join(self.partition_by) or "none",
+            }
+        )
+        print_rows(self.columns, title="columns")
+        print_rows(self.stores, title="stores")
+        shown = [name for name in _NODE_COLUMNS if name != "partition" or self.partition_by]
+        print_rows(self.nodes.select(shown), title="nodes")
+        if self.rows is not None:
+            print_rows(self.rows, title=f"first {self.rows.num_rows} rows")
+
+
+def describe(
+    table: Table, *, row_count: int, columns: Sequence[str] | None, row_filter: str | None
+) -> Description:
+    """Look at a table.
+
+    Args:
+        table: an open table.
+        row_count: how many rows to fetch; reading stops there.
+        columns: of the rows; all if None.
+        row_filter: which rows.
+    """
+    rows = None
+    if row_count:
+        rows = _first_rows(table, row_count, columns=columns, filter=row_filter)
+    return Description(
+        name=table.name,
+        primary_key=table.primary_key,
+        partition_by=table.partition_by,
+        columns=_columns(table),
+        stores=_stores(table),
+        nodes=table.inspect("nodes"),
+        rows=rows,
+    )
+
+
+def _columns(table: Table) -> pa.Table:
+    return pa.Table.from_pylist(
+        [
+            {"name": field.name, "type": str(field.type), "nullable": field.nullable}
+            for field in table.schema
+        ],
+        schema=pa.schema([("name", pa.string()), ("type", pa.string()), ("nullable", pa.bool_())]),
+    )
+
+
+def _stores(table: Table) -> pa.Table:
+    """Return a row for each store: its newest snapshot, and the files that a read uses."""
+    snapshots, files = table.inspect("snapshots"), table.inspect("files")
+    unmerged = files.filter(pc.invert(pc.fill_null(files["merged"], False)))
+    rows = []
+    for store in ("base", "change") if table.is_keyed else ("base",):
+        own = snapshots.filter(pc.equal(snapshots["store"], store))
+        read = unmerged.filter(pc.equal(unmerged["store"], store))
+        newest = own.slice(own.num_rows - 1).to_pylist() if own.num_rows else []
+        rows.append(
+            {
+                "store": store,
+                "snapshots": own.num_rows,
+                "newest": newest[0]["snapshot_id"] if newest else None,
+                "committed_at": newest[0]["committed_at"] if newest else None,
+                "files": read.num_rows,
+                "rows": pc.sum(read["record_count"]).as_py() or 0,
+                "bytes": pc.sum(read["size_bytes"]).as_py() or 0,
+            }
+        )
+    return pa.Table.from_pylist(rows, schema=_STORES)
+
+
+_STORES = pa.schema(
+    [
+        ("store", pa.string()),
+        ("snapshots", pa.int64()),
+        ("newest", pa.int64()),
+        ("committed_at", pa.timestamp("us", tz="UTC")),
+        ("files", pa.int64()),
+        ("rows", pa.int64()),
+        ("bytes", pa.int64()),
+    ]
+)
+
+
+def _first_rows(table: Table, count: int, **arguments: Any) -> pa.Table:
+    reader = table.read(**arguments)
+    batches: list[pa.RecordBatch] = []
+    missing = count
+    for batch in reader:
+        batches.append(batch.slice(0, missing))
+        missing -= batches[-1].num_rows
+        if missing <= 0:
+            break
+    return pa.Table.from_batches(batches, schema=reader.schema)

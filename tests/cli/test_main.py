@@ -1,0 +1,260 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import arctic
+from arctic.cli.main import main
+
+SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("price", pa.decimal128(8, 2))])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What one command did."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> Any:
+        """The JSON document that it printed."""
+        return json.loads(self.out)
+
+
+Command = Callable[..., Outcome]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run the command line in this process."""
+
+    def command(*arguments: str) -> Outcome:
+        with pytest.raises(SystemExit) as left:
+            main(arguments)
+        captured = capsys.readouterr()
+        assert isinstance(left.value.code, int)
+        return Outcome(code=left.value.code, out=captured.out, err=captured.err)
+
+    return command
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> str:
+    """Two tables; ``shop.users`` has three rows after two writes."""
+    place = str(tmp_path / "warehouse")
+    users = arctic.create_table("shop.users", SCHEMA, primary_key=["id"], warehouse=place)
+    arctic.create_table("shop.visits", SCHEMA, partition_by=["city"], warehouse=place)
+    users.write(_rows((1, "Rome"), (2, "Oslo")), mode="upsert")
+    users.write(_rows((2, "Bern"), (3, "Lima")), mode="upsert")
+    return place
+
+
+def _rows(*pairs: tuple[int, str]) -> pa.Table:
+    rows = [{"id": number, "city": city, "price": None} for number, city in pairs]
+    return pa.Table.from_pylist(rows, schema=SCHEMA)
+
+
+def test_tables_lists_names_one_a_line(run: Command, warehouse: str) -> None:
+    """The change stores are no tables of their own."""
+    outcome = run("tables", "--warehouse", warehouse)
+
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.splitlines() == ["shop.users", "shop.visits"]
+
+
+def test_tables_as_json_is_a_list(run: Command, warehouse: str) -> None:
+    """One document."""
+    outcome = run("tables", "shop", "--warehouse", warehouse, "--output", "json")
+
+    assert outcome.document == ["shop.users", "shop.visits"]
+
+
+def test_show_describes_a_table_for_people(run: Command, warehouse: str) -> None:
+    """Description, stores, nodes and rows, without colours where there is no terminal."""
+    outcome = run("show", "shop.users", "--warehouse", warehouse)
+
+    assert outcome.code == 0
+    for text in ("shop.users", "primary key", "decimal128(8, 2)", "change", "nodes", "Bern"):
+        assert text in outcome.out
+    assert "first 3 rows" in outcome.out
+    assert "\x1b" not in outcome.out
+
+
+def test_show_as_json_has_everything(run: Command, warehouse: str) -> None:
+    """Programs get the same, with all columns."""
+    document = run("show", "shop.users", "--warehouse", warehouse, "--output", "json").document
+
+    assert document["primary_key"] == ["id"]
+    assert document["columns"][0] == {"name": "id", "type": "int64", "nullable": False}
+    assert [store["store"] for store in document["stores"]] == ["base", "change"]
+    assert document["stores"][1]["snapshots"] == 2
+    assert sum(node["insert_rows"] for node in document["nodes"]) == 4
+    assert sorted(row["id"] for row in document["rows"]) == [1, 2, 3]
+
+
+def test_show_reads_as_many_rows_as_asked(run: Command, warehouse: str) -> None:
+    """Also none at all."""
+    one = run("show", "shop.users", "--rows", "1", "--warehouse", warehouse, "--output", "json")
+    none = run("show", "shop.users", "--rows", "0", "--warehouse", warehouse, "--output", "json")
+
+    assert len(one.document["rows"]) == 1
+    assert "rows" not in none.document
+
+
+def test_show_takes_columns_and_a_filter(run: Command, warehouse: str) -> None:
+    """The filter is in the words of ``arctic.read``."""
+    place = ("--warehouse", warehouse, "--output", "json")
+    outcome = run("show", "shop.users", "--columns", "city, id", "--filter", "id >= 3", *place)
+
+    assert outcome.document["rows"] == [{"city": "Lima", "id": 3}]
+
+
+def test_show_describes_an_empty_table_without_a_key(run: Command, warehouse: str) -> None:
+    """No snapshot, no node and no row are nothing special."""
+    outcome = run("show", "shop.visits", "--warehouse", warehouse)
+
+    assert outcome.code == 0
+    assert "primary key none" in outcome.out
+    assert "first 0 rows" in outcome.out
+
+
+def test_explain_prints_the_plan(run: Command, warehouse: str) -> None:
+    """The text of ``arctic.explain``."""
+    outcome = run("explain", "shop.users", "--filter", "id = 3", "--warehouse", warehouse)
+
+    assert outcome.code == 0
+    assert outcome.out == arctic.explain("shop.users", filter="id = 3", warehouse=warehouse) + "\n"
+
+
+def test_explain_as_json_names_the_table(run: Command, warehouse: str) -> None:
+    """The plan's lines."""
+    document = run("explain", "shop.users", "--warehouse", warehouse, "--output", "json").document
+
+    assert document["table"] == "shop.users"
+    assert document["plan"][0] == "read of shop.users: merged view"
+
+
+def test_history_lists_the_commits_of_both_stores(run: Command, warehouse: str) -> None:
+    """Each snapshot once, with its time."""
+    document = run("history", "shop.users", "--warehouse", warehouse, "--output", "json").document
+
+    assert [row["store"] for row in document] == ["change", "change"]
+    assert all(row["committed_at"] for row in document)
+    assert run("history", "shop.users", "--warehouse", warehouse).out.count("append") == 2
+
+
+def test_a_catalog_may_be_given_by_its_properties(run: Command, warehouse: str) -> None:
+    """``--property`` names PyIceberg catalog properties."""
+    uri = f"uri=sqlite:///{warehouse}/catalog.db"
+    outcome = run("tables", "--property", uri, "--property", "type=sql")
+
+    assert outcome.out.splitlines() == ["shop.users", "shop.visits"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mistake:
+    """A command that cannot work."""
+
+    id: str
+    arguments: tuple[str, ...]
+    code: int
+    says: str
+    """Part of the one line."""
+
+
+MISTAKES = [
+    Mistake(id="missing table", arguments=("show", "shop.nobody"), code=1, says="shop.nobody"),
+    Mistake(id="no namespace", arguments=("show", "users"), code=1, says="namespace.table"),
+    Mistake(
+        id="unknown column",
+        arguments=("show", "shop.users", "--columns", "town"),
+        code=1,
+        says="no column 'town'",
+    ),
+    Mistake(
+        id="broken filter",
+        arguments=("explain", "shop.users", "--filter", "id >"),
+        code=1,
+        says="id >",
+    ),
+    Mistake(id="no command", arguments=(), code=2, says="arctic --help"),
+    Mistake(id="unknown command", arguments=("sohw",), code=2, says="sohw"),
+    Mistake(id="no table", arguments=("show",), code=2, says="arctic show --help"),
+    Mistake(
+        id="bad number", arguments=("show", "shop.users", "--rows", "-1"), code=2, says="--rows"
+    ),
+    Mistake(
+        id="bad property", arguments=("tables", "--property", "uri"), code=2, says="NAME=VALUE"
+    ),
+    Mistake(
+        id="two catalogs",
+        arguments=("tables", "--catalog", "prod", "--property", "uri=x"),
+        code=2,
+        says="--catalog",
+    ),
+]
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.id)
+def test_a_mistake_is_one_line_and_an_exit_code(
+    run: Command, warehouse: str, monkeypatch: pytest.MonkeyPatch, mistake: Mistake
+) -> None:
+    """1 when it failed, 2 when the command line is wrong; never a stack trace."""
+    monkeypatch.setenv("ARCTIC_WAREHOUSE", warehouse)
+
+    outcome = run(*mistake.arguments)
+
+    assert outcome.code == mistake.code
+    assert outcome.out == ""
+    assert outcome.err.startswith("arctic: ")
+    assert outcome.err.count("\n") == 1
+    assert mistake.says in outcome.err
+
+
+def test_a_missing_warehouse_is_not_created_by_looking(run: Command, tmp_path: Path) -> None:
+    """A typo in the folder is an error, not an empty catalog."""
+    missing = tmp_path / "typo"
+
+    assert run("tables", "--warehouse", str(missing)).code == 1
+    assert not missing.exists()
+
+
+def test_a_bug_is_one_line_too(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What nobody foresaw names its kind and how to see more."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("division\nby zero")
+
+    monkeypatch.setattr("arctic.api.list_tables", fail)
+
+    outcome = run("tables")
+
+    assert outcome.code == 1
+    assert outcome.err == (
+        "arctic: unexpected ZeroDivisionError: division by zero; ARCTIC_DEBUG=1 shows where\n"
+    )
+
+
+def test_debugging_shows_the_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error itself leaves the process, for those who ask."""
+    monkeypatch.setenv("ARCTIC_DEBUG", "1")
+
+    with pytest.raises(arctic.InvalidInputError):
+        main(["show", "users"])
+
+
+def test_help_is_no_failure(run: Command) -> None:
+    """Every command is listed with what it does."""
+    outcome = run("--help")
+
+    assert outcome.code == 0
+    for name in ("tables", "show", "explain", "history"):
+        assert f"  {name} " in outcome.out

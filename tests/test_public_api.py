@@ -1,0 +1,115 @@
+"""What ``import arctic`` offers is a promise: additions are noticed, removals are refused."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import arctic
+
+VERBS = {
+    "create_table": (
+        "identifier, schema, *, primary_key, partition_by, properties, exist_ok, warehouse, catalog"
+    ),
+    "drop_table": "identifier, *, purge, warehouse, catalog",
+    "explain": "identifier, *, columns, filter, options, warehouse, catalog",
+    "list_tables": "namespace, *, warehouse, catalog",
+    "open_table": "identifier, *, warehouse, catalog",
+    "read": "identifier, *, columns, filter, options, warehouse, catalog",
+    "register": "spark",
+    "write": "identifier, data, *, mode, options, warehouse, catalog",
+}
+ERRORS = {
+    "AlreadyExistsError",
+    "ArcticError",
+    "CommitStateUnknownError",
+    "ConflictError",
+    "FormatError",
+    "InternalError",
+    "InvalidInputError",
+    "NotFoundError",
+    "StorageError",
+    "UnsupportedError",
+}
+CLASSES = {"Table", "WriteReport"}
+TABLE_MEMBERS = {
+    "explain",
+    "inspect",
+    "is_keyed",
+    "name",
+    "partition_by",
+    "primary_key",
+    "properties",
+    "read",
+    "schema",
+    "write",
+}
+
+_IMPORT_WITHOUT = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == {module!r}:
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Missing())
+import arctic
+"""
+
+
+def _parameters(function: object) -> str:
+    assert callable(function)
+    names: list[str] = []
+    for parameter in inspect.signature(function).parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in names:
+            names.append("*")
+        names.append(parameter.name)
+    return ", ".join(names)
+
+
+def test_the_package_offers_exactly_these_names() -> None:
+    """A new name is added here on purpose, with its documentation."""
+    assert set(arctic.__all__) == VERBS.keys() | ERRORS | CLASSES
+    assert list(arctic.__all__) == sorted(arctic.__all__)
+
+
+@pytest.mark.parametrize("name", sorted(VERBS))
+def test_a_verb_takes_exactly_these_arguments(name: str) -> None:
+    """A caller who names arguments keeps working."""
+    assert _parameters(getattr(arctic, name)) == VERBS[name]
+
+
+def test_a_table_offers_exactly_these_members() -> None:
+    """The description of a table, and the verbs on it."""
+    assert {name for name in vars(arctic.Table) if not name.startswith("_")} == TABLE_MEMBERS
+
+
+@pytest.mark.parametrize("name", sorted(arctic.__all__))
+def test_every_name_is_documented(name: str) -> None:
+    """``help(arctic.read)`` says something."""
+    assert inspect.getdoc(getattr(arctic, name))
+
+
+def test_the_package_carries_its_types() -> None:
+    """Type checkers of users see the annotations."""
+    assert (Path(arctic.__file__).parent / "py.typed").is_file()
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    """One number, in two files that could drift apart."""
+    project = (Path(__file__).parent.parent / "pyproject.toml").read_text(encoding="utf-8")
+
+    assert f'\nversion = "{arctic.__version__}"\n' in project
+
+
+@pytest.mark.parametrize("module", ["pyspark", "py4j", "pandas", "duckdb"])
+def test_the_package_works_without(module: str) -> None:
+    """Reading and writing Arrow data needs no Spark, and nothing needs pandas."""
+    program = _IMPORT_WITHOUT.format(module=module)
+
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
