@@ -253,14 +253,14 @@ def _children(path: str, iceberg_type: IcebergType) -> Iterator[tuple[str, Icebe
 
 def _check_names(prefix: str, fields: tuple[NestedField, ...]) -> None:
     seen: dict[str, str] = {}
-    for column in fields:
+    for position, column in enumerate(fields):
         if not column.name or "." in column.name:
             raise InvalidInputError(
                 f"column {prefix + column.name!r}: a name must not be empty or contain '.', which "
                 "separates nested names"
             )
         twin = seen.setdefault(column.name.lower(), column.name)
-        if len(seen) < fields.index(column) + 1:
+        if len(seen) <= position:
             raise InvalidInputError(
                 f"column {prefix + column.name!r}: {prefix + twin!r} differs only in case, which "
                 "Spark cannot tell apart"

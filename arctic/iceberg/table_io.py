@@ -62,8 +62,6 @@ class TableIO:
         file_io = self._file_io(path)
         try:
             created = file_io.new_output(path).create(overwrite=False)
-        except FileExistsError as error:
-            raise StorageError(f"file {path!r} exists already; expected a new name") from error
         except (OSError, ValueError, ImportError) as error:
             raise _failed("create", path, error) from error
         return created if isinstance(created, pa.NativeFile) else pa.PythonFile(created, mode="w")

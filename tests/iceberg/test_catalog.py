@@ -41,13 +41,13 @@ PROCESSES = 4
 
 
 def embedded(folder: Path | str) -> CatalogConfig:
+    """The embedded catalog of a folder."""
     return CatalogConfig.from_options({"warehouse": str(folder)})
 
 
 def make(config: CatalogConfig, identifier: str, key: tuple[str, ...] = ("id",)) -> OpenTable:
-    return create_table(
-        config, identifier, SCHEMA, primary_key=key, partition_by=(), properties={}
-    )
+    """A table of two columns."""
+    return create_table(config, identifier, SCHEMA, primary_key=key, partition_by=(), properties={})
 
 
 def test_option_names_are_read_without_case(tmp_path: Path) -> None:
