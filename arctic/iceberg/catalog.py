@@ -71,7 +71,8 @@ class CatalogConfig:
         }
         name, warehouse = CATALOG.value(options), WAREHOUSE.value(options)
         if name is None and not properties.keys() & _CATALOG_CHOICES:
-            folder = warehouse or os.environ.get(_WAREHOUSE_VARIABLE) or _DEFAULT_WAREHOUSE
+            given = warehouse or properties.pop("warehouse", None)
+            folder = given or os.environ.get(_WAREHOUSE_VARIABLE) or _DEFAULT_WAREHOUSE
             return cls(name=None, warehouse=_local_folder(folder), properties=properties)
         return cls(name=name or CATALOG_NAME, warehouse=warehouse, properties=properties)
 
@@ -253,6 +254,9 @@ def _check_file(database: Path, subject: str, *, create: bool) -> None:
 
 
 def _use_file_uri(catalog: SqlCatalog) -> None:
-    warehouse = catalog.properties.get("warehouse")
-    if warehouse and not re.match(r"[A-Za-z][\w+.-]*:", warehouse):
+    """Spell a local warehouse as the embedded catalog does; a URI of another scheme stays."""
+    warehouse = catalog.properties.get("warehouse", "")
+    if re.match(r"file:/(?!/)", warehouse):
+        catalog.properties["warehouse"] = f"file://{warehouse[len('file:') :]}"
+    elif warehouse and not re.match(r"[A-Za-z][\w+.-]*:", warehouse):
         catalog.properties["warehouse"] = f"file://{_local_folder(warehouse)}"

@@ -53,7 +53,7 @@ def drop_table(config: CatalogConfig, identifier: str, *, purge: bool = False) -
             catalog.drop_table(store.name())
     if purge:
         for store in stores:
-            io = TableIO(properties=dict(store.io.properties), location=store.location())
+            io = TableIO.of(store)
             for folder in _FOLDERS:
                 io.delete_tree(f"{store.location()}/{folder}")
             io.delete_if_empty(store.location())

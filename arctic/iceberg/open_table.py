@@ -23,6 +23,7 @@ from arctic.errors import (
     InternalError,
     InvalidInputError,
     NotFoundError,
+    StorageError,
     UnsupportedError,
 )
 from arctic.iceberg.catalog import CatalogConfig, load_table, namespaces, open_catalog
@@ -69,7 +70,7 @@ class OpenTable:
     @property
     def io(self) -> TableIO:
         """Access to the files of both stores; pickles."""
-        return TableIO(properties=dict(self.base.io.properties), location=self.base.location())
+        return TableIO.of(self.base)
 
     @property
     def partitioner(self) -> Partitioner:
@@ -157,21 +158,29 @@ def check_is_base(table: Table, parts: tuple[str, ...]) -> None:
 
 def not_found(catalog: Catalog, parts: tuple[str, ...]) -> NotFoundError:
     """Return the error for a missing table, with the names that come near."""
+    try:
+        hint = _near(catalog, parts)
+    except (StorageError, NotFoundError):
+        # A catalog may let us load a table but not list any.
+        hint = ""
+    return NotFoundError(f"table {'.'.join(parts)!r} not found{hint}")
+
+
+def _near(catalog: Catalog, parts: tuple[str, ...]) -> str:
     name = ".".join(parts)
     known = [".".join(found) for found in namespaces(catalog)]
     namespace = ".".join(parts[:-1])
     if namespace not in known:
         near = difflib.get_close_matches(namespace, known, n=3) or known[:5]
-        hint = f"; namespaces: {', '.join(near)}" if near else "; the catalog is empty"
-        return NotFoundError(f"table {name!r} not found: no namespace {namespace!r}{hint}")
+        there = f"namespaces: {', '.join(near)}" if near else "the catalog is empty"
+        return f": no namespace {namespace!r}; {there}"
     tables = [
         ".".join(found)
         for found in identifiers(catalog, parts[:-1])
         if not found[-1].endswith(CHANGE_SUFFIX)
     ]
     near = difflib.get_close_matches(name, tables, n=3) or tables[:5]
-    hint = f"; did you mean {', '.join(near)}?" if near else f"; namespace {namespace!r} is empty"
-    return NotFoundError(f"table {name!r} not found{hint}")
+    return f"; did you mean {', '.join(near)}?" if near else f"; namespace {namespace!r} is empty"
 
 
 def _check_store(store: Table, *, subject: str) -> None:

@@ -29,7 +29,16 @@ NAMES_BASE = "arctic.change-names-base"
 _MIXED_ICEBERG = "MIXED_ICEBERG"
 _CREATED = "table.create-timestamp"
 _OWN_KEYS = frozenset(
-    {TABLE_FORMAT, STORE, PRIMARY_KEY, CHANGE_IDENTIFIER, BASE_UUID, NAMES_BASE, _CREATED}
+    {
+        TABLE_FORMAT,
+        STORE,
+        PRIMARY_KEY,
+        CHANGE_IDENTIFIER,
+        BASE_UUID,
+        NAMES_BASE,
+        _CREATED,
+        "table.partition-properties",  # the optimized sequence, for readers that need it so
+    }
 )
 _DEFAULTS = {
     "write.metadata.delete-after-commit.enabled": "true",

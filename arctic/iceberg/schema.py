@@ -102,7 +102,7 @@ def iceberg_schema(schema: pa.Schema | Schema) -> Schema:
     if isinstance(schema, Schema):
         fields = tuple(schema.columns)
         for column in fields:
-            _check_iceberg_type(column.name, column.field_type)
+            _check_iceberg_field(column.name, column)
     elif not isinstance(schema, pa.Schema):
         raise InvalidInputError(
             f"schema of type {type(schema).__name__!r}; expected a pyarrow or PyIceberg schema"
@@ -227,9 +227,15 @@ _PRIMITIVES: tuple[tuple[Callable[[Any], bool], Any], ...] = (
 )
 
 
+def _check_iceberg_field(path: str, column: NestedField) -> None:
+    if column.initial_default is not None or column.write_default is not None:
+        raise InvalidInputError(f"column {path!r}: default values need Iceberg format version 3")
+    _check_iceberg_type(path, column.field_type)
+
+
 def _check_iceberg_type(path: str, iceberg_type: IcebergType) -> None:
     for child_path, child in _children(path, iceberg_type):
-        _check_iceberg_type(child_path, child)
+        _check_iceberg_field(child_path, child)
     if isinstance(iceberg_type, UUIDType):
         raise InvalidInputError(
             f"column {path!r}: type uuid is unknown to Spark; use string or fixed[16]"
@@ -241,14 +247,15 @@ def _check_iceberg_type(path: str, iceberg_type: IcebergType) -> None:
         )
 
 
-def _children(path: str, iceberg_type: IcebergType) -> Iterator[tuple[str, IcebergType]]:
+def _children(path: str, iceberg_type: IcebergType) -> Iterator[tuple[str, NestedField]]:
+    fields: tuple[NestedField, ...] = ()
     if isinstance(iceberg_type, StructType):
-        yield from ((f"{path}.{child.name}", child.field_type) for child in iceberg_type.fields)
+        fields = iceberg_type.fields
     elif isinstance(iceberg_type, ListType):
-        yield f"{path}.element", iceberg_type.element_type
+        fields = (iceberg_type.element_field,)
     elif isinstance(iceberg_type, MapType):
-        yield f"{path}.key", iceberg_type.key_type
-        yield f"{path}.value", iceberg_type.value_type
+        fields = (iceberg_type.key_field, iceberg_type.value_field)
+    yield from ((f"{path}.{child.name}", child) for child in fields)
 
 
 def _check_names(prefix: str, fields: tuple[NestedField, ...]) -> None:
@@ -273,4 +280,4 @@ def _check_nested_names(path: str, iceberg_type: IcebergType) -> None:
         _check_names(f"{path}.", iceberg_type.fields)
     for child_path, child in _children(path, iceberg_type):
         if not isinstance(iceberg_type, StructType):
-            _check_nested_names(child_path, child)
+            _check_nested_names(child_path, child.field_type)

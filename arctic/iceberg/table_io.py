@@ -23,8 +23,11 @@ from pyarrow.fs import FileSystem, FSSpecHandler, LocalFileSystem, PyFileSystem
 from pyiceberg.io import PY_IO_IMPL, SCHEMA_TO_FILE_IO, FileIO, load_file_io
 from pyiceberg.io.fsspec import FsspecFileIO
 from pyiceberg.io.pyarrow import PyArrowFileIO
+from pyiceberg.table import Table
 
 from arctic.errors import ArcticError, StorageError, UnsupportedError
+
+_IO_PREFIXES = ("s3.", "gcs.", "adls.", "hdfs.", "hf.", "client.", "py-io-impl")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +38,16 @@ class TableIO:
     """PyIceberg FileIO properties; not printed, because they hold passwords."""
     location: str
     """Where paths of an unknown scheme are taken to be."""
+
+    @classmethod
+    def of(cls, store: Table) -> TableIO:
+        """Return the access that a store's catalog gives, without its other table properties."""
+        properties = {
+            name: text
+            for name, text in store.io.properties.items()
+            if name not in store.properties or name.startswith(_IO_PREFIXES)
+        }
+        return cls(properties=properties, location=store.location())
 
     def open_input(self, path: str) -> Any:
         """Open a file for reading at any position, as pyarrow does.

@@ -97,6 +97,23 @@ def test_a_warehouse_that_would_become_another_place_is_refused(
         embedded(warehouse)
 
 
+def test_a_warehouse_among_the_catalog_properties_counts_too(tmp_path: Path) -> None:
+    """Callers that give the catalog as a mapping put it there."""
+    config = CatalogConfig.from_options({"catalog.warehouse": str(tmp_path)})
+
+    assert (config.name, config.warehouse, config.properties) == (None, str(tmp_path), {})
+
+
+@pytest.mark.parametrize("prefix", ["", "file:", "file://"])
+def test_a_sql_catalog_keeps_its_tables_under_file_uris(prefix: str, tmp_path: Path) -> None:
+    """However the warehouse was spelled."""
+    config = CatalogConfig.from_options(
+        {"catalog.uri": sqlite_uri(tmp_path / "x.db"), "warehouse": f"{prefix}{tmp_path}/files"}
+    )
+
+    assert make(config, "db.users").base.location() == f"file://{tmp_path}/files/db/users"
+
+
 def test_a_config_pickles_and_does_not_print_passwords() -> None:
     """It goes to other processes and into error messages."""
     config = CatalogConfig.from_options({"catalog.uri": "http://x", "catalog.token": "secret"})

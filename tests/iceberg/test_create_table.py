@@ -21,7 +21,6 @@ from arctic.errors import (
     FormatError,
     InvalidInputError,
     NotFoundError,
-    StorageError,
     UnsupportedError,
 )
 from arctic.iceberg import create_table as create_module
@@ -240,6 +239,7 @@ def test_names_that_would_be_misread_are_refused(identifier: str, config: Catalo
         ({"properties": {"format-version": "3"}}, InvalidInputError, "expected '2'"),
         ({"properties": {"table-format": "ICEBERG"}}, InvalidInputError, "set by Arctic"),
         ({"properties": {"mixed-format.x": "y"}}, InvalidInputError, "set by Arctic"),
+        ({"properties": {"table.partition-properties": "{}"}}, InvalidInputError, "set by Arctic"),
         ({"properties": {BASE_UUID: "y"}}, InvalidInputError, "set by Arctic"),
         ({"properties": {"owner": 1}}, InvalidInputError, "expected two texts"),
         (
@@ -594,10 +594,6 @@ def open_at_once(folder: str, barrier: Any, _: bool) -> str:
         except NotFoundError:
             time.sleep(0.01)
             continue
-        except StorageError as error:
-            if "database is locked" in str(error):
-                continue
-            return repr(error)
         except ArcticError as error:
             return repr(error)
         assert opened.change is not None

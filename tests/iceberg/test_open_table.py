@@ -12,11 +12,11 @@ from urllib.parse import urlparse
 
 import pyarrow as pa
 import pytest
-from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.exceptions import CommitFailedException, ForbiddenError
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
-from pyiceberg.transforms import YearTransform
+from pyiceberg.transforms import IdentityTransform, YearTransform
 from pyiceberg.types import LongType, NestedField, StringType, TimestampType, UUIDType
 
 from arctic.errors import (
@@ -106,6 +106,20 @@ def test_a_missing_table_is_answered_with_near_names(config: CatalogConfig) -> N
     open_catalog(config).create_namespace("empty")
     with pytest.raises(NotFoundError, match="namespace 'empty' is empty"):
         open_table(config, "empty.users")
+
+
+def test_a_catalog_that_lists_nothing_still_says_what_is_missing(
+    config: CatalogConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some let us load a table but not list any."""
+
+    def forbidden(*_: Any) -> None:
+        raise ForbiddenError("no listing")
+
+    monkeypatch.setattr("pyiceberg.catalog.sql.SqlCatalog.list_namespaces", forbidden)
+
+    with pytest.raises(NotFoundError, match=r"table 'db\.user' not found$"):
+        open_table(config, "db.user")
 
 
 def test_an_empty_catalog_says_so(tmp_path: Path) -> None:
@@ -264,7 +278,7 @@ def test_stores_with_different_partitions_do_not_fit(config: CatalogConfig) -> N
     """Their deletes would not meet their rows."""
     schema = Schema(NestedField(1, "id", LongType(), required=True))
     spec = PartitionSpec(
-        PartitionField(source_id=1, field_id=1000, transform="identity", name="id")
+        PartitionField(source_id=1, field_id=1000, transform=IdentityTransform(), name="id")
     )
     catalog, properties = open_catalog(config), foreign_properties("id")
     catalog.create_table("db.foreign", schema, properties=dict(properties))
@@ -475,6 +489,7 @@ def test_the_open_table_stays_and_its_parts_travel(config: CatalogConfig) -> Non
 
     with pytest.raises(InternalError, match="send its table, io or partitioner"):
         pickle.dumps(opened)
+    assert len(pickle.dumps(opened.io)) < 1000
     for part in (opened.table, opened.partitioner, opened.io, opened.config):
         assert pickle.loads(pickle.dumps(part)) == part
     assert opened.partitioner.texts == ("day(ts)",)

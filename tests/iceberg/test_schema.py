@@ -187,6 +187,16 @@ def test_a_pyiceberg_type_that_spark_or_format_2_lacks_is_refused(iceberg_type: 
         iceberg_schema(Schema(NestedField(1, "bad", nested, required=False)))
 
 
+@pytest.mark.parametrize("nested", [False, True])
+def test_a_default_value_is_refused_instead_of_forgotten(nested: bool) -> None:
+    """Only format version 3 can store it."""
+    column = NestedField(2, "x", LongType(), required=False, initial_default=1, write_default=1)
+    outer = NestedField(1, "x", StructType(column), required=False) if nested else column
+
+    with pytest.raises(InvalidInputError, match="default values"):
+        iceberg_schema(Schema(outer))
+
+
 @pytest.mark.parametrize(
     ("names", "message"),
     [
