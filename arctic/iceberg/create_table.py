@@ -86,8 +86,7 @@ def create_table(
         AlreadyExistsError: the name is taken, or what is there differs.
         InvalidInputError: a name, column, key, partition field or property that cannot be.
         UnsupportedError: a partition field that a keyed table cannot carry.
-        FormatError: a base store with rows but without its change store.
-        StorageError: the catalog cannot be reached.
+        FormatError: a base store with rows but without its own change store.
     """
     definition = _define(identifier, schema, primary_key, partition_by, properties)
     catalog = open_catalog(config, create=True)
@@ -175,12 +174,13 @@ def _complete_pair(
         return False
     identifier = change_identifier_of(base.properties, table_name=definition.name)
     change = load_table(catalog, identifier)
-    if change is not None and not belongs_to(change, base):
-        if created:
-            drop_leftover(catalog, change)
-            change = None
-        else:
-            change = wait_for_creator(catalog, base, identifier)
+    leftover = change is not None and not belongs_to(change, base)
+    if created and change is not None and leftover:
+        drop_leftover(catalog, change)
+        change = None
+    elif not created and (leftover or (change is None and _difference(definition, base))):
+        # We cannot complete this pair; whoever created base may still be about to.
+        change = wait_for_creator(catalog, base, identifier)
     if change is not None and not belongs_to(change, base):
         raise FormatError(
             f"table {definition.name!r} is half made: {'.'.join(identifier)!r} is the change store "

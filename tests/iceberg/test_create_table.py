@@ -334,6 +334,7 @@ OTHERS = (
 
 @pytest.mark.parametrize("other", OTHERS, ids=lambda other: other.id)
 @pytest.mark.parametrize("half_made", [False, True])
+@pytest.mark.usefixtures("impatient")
 def test_another_definition_is_told_by_its_difference(
     half_made: bool,
     other: Other,
