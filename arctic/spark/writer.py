@@ -59,8 +59,14 @@ class ArcticWriter(DataSourceArrowWriter):
 
     @message_first
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
-        """Delete the files of the tasks that finished; of the others nothing is known here."""
-        abort_write(self._job, _results(messages))
+        """Delete the files of the tasks that finished, unless a commit was attempted.
+
+        Spark also comes here when the commit failed, perhaps after it landed. Then every task has
+        a message, and the commit itself has removed what it knows to be unreferenced.
+        """
+        results = _results(messages)
+        if len(results) < len(messages):
+            abort_write(self._job, results)
 
 
 def begin_writer(
