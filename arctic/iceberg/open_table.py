@@ -177,7 +177,7 @@ def _near(catalog: Catalog, parts: tuple[str, ...]) -> str:
     tables = [
         ".".join(found)
         for found in identifiers(catalog, parts[:-1])
-        if not found[-1].endswith(CHANGE_SUFFIX)
+        if found != parts and not found[-1].endswith(CHANGE_SUFFIX)
     ]
     near = difflib.get_close_matches(name, tables, n=3) or tables[:5]
     return f"; did you mean {', '.join(near)}?" if near else f"; namespace {namespace!r} is empty"

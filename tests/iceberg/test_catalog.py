@@ -8,6 +8,7 @@ import pickle
 import sqlite3
 import subprocess
 import sys
+import types
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlparse
@@ -15,10 +16,17 @@ from urllib.parse import urlparse
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import (
+    CommitFailedException,
+    CommitStateUnknownException,
+    ForbiddenError,
+    NotInstalledError,
+)
 from sqlalchemy.pool import NullPool
 
 from arctic.errors import (
     ArcticError,
+    CommitStateUnknownError,
     FormatError,
     InvalidInputError,
     NotFoundError,
@@ -35,6 +43,7 @@ from arctic.iceberg.catalog import (
 from arctic.iceberg.create_table import create_table
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.iceberg.sqlite import database_of, first_use, sqlite_uri
+from arctic.iceberg.translate import catalog_errors
 
 SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("name", pa.string())])
 PROCESSES = 4
@@ -313,6 +322,27 @@ def test_only_races_are_tried_again() -> None:
     with pytest.raises(sqlite3.OperationalError, match="disk full"):
         first_use(locked)
     assert len(tries) == 3
+
+
+def test_errors_of_clients_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By what there is to do; those of clients that are not installed cannot occur."""
+    thrift = types.ModuleType("thrift.Thrift")
+    thrift.TException = type("TException", (Exception,), {})  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "thrift.Thrift", thrift)
+    expected: list[tuple[Exception, type[ArcticError]]] = [
+        (thrift.TException("no answer"), StorageError),
+        (ForbiddenError("not you"), StorageError),
+        (TimeoutError("too slow"), StorageError),
+        (CommitStateUnknownException("perhaps"), CommitStateUnknownError),
+        (NotInstalledError("pip install x"), UnsupportedError),
+        (NotFoundError("ours already"), NotFoundError),
+    ]
+
+    for foreign, ours in expected:
+        with pytest.raises(ours, match=str(foreign)), catalog_errors("do something"):
+            raise foreign
+    with pytest.raises(CommitFailedException), catalog_errors("do something"):
+        raise CommitFailedException("a lost race is for the caller")
 
 
 def open_at_once(folder: str, barrier: object) -> str:
