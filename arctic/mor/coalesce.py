@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
+from arctic.mor.batch import make_batch
+
 MAX_BYTES = 32 * 2**20
 """Batches are not joined beyond this, so that wide rows stay within Arrow's 2 GiB of text."""
 
@@ -44,4 +46,4 @@ def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
     columns = [
         pa.concat_arrays([batch.column(at) for batch in batches]) for at in range(len(schema))
     ]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+    return make_batch(columns, schema, sum(batch.num_rows for batch in batches))

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from arctic.mor.batch import make_batch
 from arctic.mor.change_deletes import DeleteIndex, known_offsets
 from arctic.mor.field_ids import field_with_id
 from arctic.mor.file_columns import FileColumns, Projection
@@ -26,6 +27,9 @@ from arctic.table.files import FileKind, KeyedFile
 from arctic.table.predicate import tests_of
 
 Mask = npt.NDArray[np.bool_]
+
+FEW_DROPPED = 64
+"""Below one row in so many, copying runs of rows is faster than picking them one by one."""
 
 _META_TYPES: Mapping[int, pa.DataType] = {
     int(field.metadata[b"PARQUET:field_id"]): field.type for field in META_FIELDS
@@ -90,19 +94,11 @@ class DataFile:
             if index is not None:
                 if 2 * np.count_nonzero(mask) < len(batch):
                     # Looking keys up costs more than copying the few rows that are left.
-                    batch = batch.filter(pa.array(mask))
+                    batch = _kept(batch, mask)
                     mask = np.ones(len(batch), bool)
                 mask[self._dead_rows(batch, merge, index)] = False
-            batch = batch.select(output.names)
-            yield self._finished(batch if mask.all() else batch.filter(pa.array(mask)), output)
-
-    def _finished(self, batch: pa.RecordBatch, output: Projection) -> pa.RecordBatch:
-        schema = self._request.schema
-        if not len(schema):
-            # Without columns only a struct array knows how many rows there are.
-            rows = pa.StructArray.from_buffers(pa.struct([]), len(batch), [None])
-            return pa.RecordBatch.from_struct_array(rows)
-        return pa.RecordBatch.from_arrays(output.arrays(batch), schema=schema)
+            batch = _kept(batch.select(output.names), mask)
+            yield make_batch(output.arrays(batch), self._request.schema, len(batch))
 
     def _batches(self, *projections: Projection) -> Iterator[tuple[int, pa.RecordBatch]]:
         names = dict.fromkeys(name for projection in projections for name in projection.names)
@@ -131,3 +127,16 @@ class DataFile:
                 kind = comparison_type(self._columns.fields[number].type)
             targets.append(field_with_id(str(number), kind, number))
         return self._columns.project(targets)
+
+
+def _kept(batch: pa.RecordBatch, mask: Mask) -> pa.RecordBatch:
+    """Return the rows where the mask is true."""
+    dropped = len(mask) - int(np.count_nonzero(mask))
+    if not dropped:
+        return batch
+    kept = pa.array(mask)
+    if dropped * FEW_DROPPED > len(mask) or not batch.num_columns:
+        # Arrow turns the mask into row numbers once, and takes them from each column.
+        return batch.filter(kept)
+    columns = [column.filter(kept) for column in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)

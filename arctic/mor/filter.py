@@ -93,11 +93,10 @@ def _test(test: ColumnTest, column: pa.Array) -> Mask:
         return _mask(pc.is_valid(column))
     if pat.is_null(column.type):
         return np.zeros(len(column), bool)
-    if test.op in (Op.STARTS_WITH, Op.NOT_STARTS_WITH):
-        return _starts_with(test, column)
-    values = _as_numbers(column)
     try:
-        return _compare(test, values)
+        if test.op in (Op.STARTS_WITH, Op.NOT_STARTS_WITH):
+            return _starts_with(test, column)
+        return _compare(test, _as_numbers(column))
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         raise InternalError(f"row filter {test}: column is {column.type}: {error}") from error
 

@@ -40,18 +40,14 @@ class Run(NamedTuple):
 class ParquetInput:
     """A file that is open for reading; to be used as a context manager."""
 
-    def __init__(
-        self, path: str, open_file: OpenFile, *, dictionary_columns: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, path: str, open_file: OpenFile) -> None:
         self.path = path
         self._open_file = open_file
         self._source: Any = None
         with self._errors():
             self._source = open_file(path)
             try:
-                self._file = pq.ParquetFile(
-                    self._source, pre_buffer=True, read_dictionary=list(dictionary_columns)
-                )
+                self._file = pq.ParquetFile(self._source, pre_buffer=True)
                 self.schema: pa.Schema = self._file.schema_arrow
             except BaseException:
                 self._source.close()
@@ -68,6 +64,15 @@ class ParquetInput:
         """Close the file."""
         self._file.close()
         self._source.close()
+
+    def keep_encoded(self, name: str) -> None:
+        """Yield a text column as dictionaries from now on: much faster where values repeat."""
+        if self.leaf_column(name) is None:
+            return
+        with self._errors():
+            self._file = pq.ParquetFile(
+                self._source, pre_buffer=True, metadata=self.metadata, read_dictionary=[name]
+            )
 
     @property
     def row_groups(self) -> range:

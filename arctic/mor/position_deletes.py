@@ -21,6 +21,7 @@ from arctic.mor.field_ids import field_id
 from arctic.mor.integer_index import IntArray
 from arctic.mor.parquet_input import ParquetInput
 from arctic.mor.request import OpenFile
+from arctic.mor.widen import can_widen
 from arctic.scan.task import NodeTask
 from arctic.table.files import FileKind, KeyedFile
 
@@ -69,12 +70,12 @@ class PositionDeletes:
     def _load(self, path: str) -> None:
         data_paths = list(dict.fromkeys(self._data_paths[path]))
         wanted = pa.array(data_paths, pa.string())
-        with ParquetInput(path, self._open_file, dictionary_columns=[_PATH_NAME]) as parquet:
+        with ParquetInput(path, self._open_file) as parquet:
             names = _column_names(parquet)
+            parquet.keep_encoded(names[0])
             for _, batch in parquet.batches(names, parquet.row_groups, self._batch_rows):
                 paths, positions = (batch.column(name) for name in names)
-                if paths.null_count or positions.null_count:
-                    raise FormatError(f"position-delete file {path!r}: a path or position is null")
+                _check(paths, positions, path)
                 self._keep(data_paths, _which(paths, wanted), positions.cast(pa.int64()))
 
     def _keep(self, data_paths: Collection[str], which: IntArray, positions: pa.Array) -> None:
@@ -98,6 +99,17 @@ def _column_names(parquet: ParquetInput) -> list[str]:
             )
         names.append((by_id or by_name)[0])
     return names
+
+
+def _check(paths: pa.Array, positions: pa.Array, path: str) -> None:
+    """Refuse columns that cannot be what the format says they are."""
+    subject = f"position-delete file {path!r}"
+    if not can_widen(paths.type, pa.string()):
+        raise FormatError(f"{subject}: a path is {paths.type}; expected string")
+    if not can_widen(positions.type, pa.int64()):
+        raise FormatError(f"{subject}: a position is {positions.type}; expected int64")
+    if paths.null_count or positions.null_count:
+        raise FormatError(f"{subject}: a path or position is null")
 
 
 def _which(paths: pa.Array, wanted: pa.Array) -> IntArray:

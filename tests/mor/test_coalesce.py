@@ -1,0 +1,42 @@
+"""Small batches are joined, large ones are handed on."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arctic.mor import coalesce as module
+from arctic.mor.coalesce import coalesce
+
+
+def batch(numbers: list[int]) -> pa.RecordBatch:
+    """Return a batch of one column."""
+    return pa.record_batch({"number": pa.array(numbers, pa.int64())})
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=10)), st.booleans())
+def test_the_rows_stay_the_same(parts: list[list[int]], wide: bool) -> None:
+    """In their order, in batches that are neither empty nor too large."""
+    source = [batch(part) for part in parts]
+    if wide:
+        source = [one.select([]) for one in source]
+    joined = list(coalesce(source, max_rows=10))
+    assert all(1 <= one.num_rows <= 10 for one in joined)
+    assert sum(one.num_rows for one in joined) == sum(map(len, parts))
+    if not wide:
+        numbers = [number for one in joined for number in one.column(0).to_pylist()]
+        assert numbers == [number for part in parts for number in part]
+
+
+def test_a_large_batch_is_not_copied() -> None:
+    """Half the rows of a full batch are enough."""
+    large = batch([1, 2, 3])
+    assert next(iter(coalesce([large], max_rows=6))) is large
+
+
+def test_wide_rows_are_not_joined_without_end() -> None:
+    """Texts behind 32-bit offsets must stay below 2 GiB."""
+    text = "x" * (module.MAX_BYTES // 2 + 1)
+    one = pa.record_batch({"text": [text]})
+    assert [part.num_rows for part in coalesce([one] * 4, max_rows=100)] == [2, 2]
