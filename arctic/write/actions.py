@@ -54,10 +54,8 @@ def check_action_type(field: pa.Field) -> None:
     Raises:
         InvalidInputError: naming the column.
     """
-    data_type = field.type.value_type if pt.is_dictionary(field.type) else field.type
-    if not (
-        pt.is_string(data_type) or pt.is_large_string(data_type) or pt.is_string_view(data_type)
-    ):
+    kind = field.type.value_type if pt.is_dictionary(field.type) else field.type
+    if not (pt.is_string(kind) or pt.is_large_string(kind) or pt.is_string_view(kind)):
         raise InvalidInputError(
             f"action column {field.name!r} is {field.type}; expected text such as {_expected()}"
         )
@@ -79,7 +77,7 @@ def read_actions(column: pa.Array, *, name: str, describe_row: Callable[[int], s
     meaning = np.array(
         [SPELLINGS.get(text, unknown) for text in encoded.dictionary.to_pylist()], dtype=np.int8
     )
-    codes = meaning[encoded.indices.to_numpy(zero_copy_only=False)]
+    codes: np.ndarray = meaning[encoded.indices.to_numpy(zero_copy_only=False)]
     refused = np.flatnonzero(codes == unknown)
     if refused.size:
         row = int(refused[0])
@@ -92,7 +90,7 @@ def read_actions(column: pa.Array, *, name: str, describe_row: Callable[[int], s
 
 def is_insert(codes: np.ndarray) -> np.ndarray:
     """Return which action codes put a row into the table."""
-    return (codes == Action.INSERT) | (codes == Action.UPDATE_AFTER)
+    return np.isin(codes, (Action.INSERT, Action.UPDATE_AFTER))
 
 
 def _expected() -> str:

@@ -13,6 +13,8 @@ The caller guarantees that all rows of a key come to one task.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -25,7 +27,7 @@ from arctic.write.collapse import check_order, collapse, event_order
 from arctic.write.conform import Conform
 from arctic.write.files import DataFiles, Destination
 from arctic.write.gather import RowBuffer, take_rows
-from arctic.write.route import Places, find_partitions, group_rows, hash_keys
+from arctic.write.route import Partitions, Places, find_partitions, group_rows, hash_keys
 from arctic.write.sorted_stream import SortedStream
 from arctic.write.target import (
     TaskId,
@@ -136,14 +138,11 @@ class BaseWriter:
             mask=self._mask,
         )
 
-    def _domains(self, places: Places) -> list[tuple[object, np.ndarray]]:
+    def _domains(self, places: Places) -> list[tuple[Hashable, np.ndarray]]:
         """Return groups of rows such that equal keys are always in one group."""
         if self._target.keys_move:
-            nowhere = np.zeros_like(places.partitions.codes)
-            everywhere = type(places.partitions)(values=((),), codes=nowhere)
-            places = Places(
-                partitions=everywhere, node_indices=places.node_indices, mask=places.mask
-            )
+            anywhere = Partitions(values=((),), codes=np.zeros_like(places.partitions.codes))
+            places = replace(places, partitions=anywhere)
         return [((group.partition, group.node), group.rows) for group in group_rows(places)]
 
     def _write_rows(

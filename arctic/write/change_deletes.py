@@ -17,22 +17,15 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from arctic.mor.request import FILE_OFFSET_FIELD_ID, META_FIELDS
+from arctic.mor.request import FILE_OFFSET_FIELD
 from arctic.write.collapse import Survivors
 from arctic.write.route import Places
 from arctic.write.target import WriteTarget
 
-(FILE_OFFSET,) = (
-    field
-    for field in META_FIELDS
-    if field.metadata[b"PARQUET:field_id"] == str(FILE_OFFSET_FIELD_ID).encode()
-)
-"""The column that change files have after the table's own."""
-
 
 def insert_schema(target: WriteTarget) -> pa.Schema:
     """Return the columns of an insert file."""
-    return pa.schema([*target.schema, FILE_OFFSET])
+    return pa.schema([*target.schema, FILE_OFFSET_FIELD])
 
 
 def change_delete_schema(target: WriteTarget) -> pa.Schema:
@@ -40,7 +33,7 @@ def change_delete_schema(target: WriteTarget) -> pa.Schema:
     fields = [
         field if field.name in target.key else field.with_nullable(True) for field in target.schema
     ]
-    return pa.schema([*fields, FILE_OFFSET])
+    return pa.schema([*fields, FILE_OFFSET_FIELD])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +107,7 @@ def delete_table(
         else:
             columns.append(pa.nulls(len(rows), field.type))
     columns.append(pa.array(deletes.offsets[rows]))
-    return pa.table(columns, names=[*target.schema.names, FILE_OFFSET.name])
+    return pa.table(columns, names=[*target.schema.names, FILE_OFFSET_FIELD.name])
 
 
 def _source_column(

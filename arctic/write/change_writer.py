@@ -22,10 +22,10 @@ import pyarrow as pa
 
 from arctic.errors import InternalError
 from arctic.mor.keys import factorise
+from arctic.mor.request import FILE_OFFSET_FIELD
 from arctic.table.files import FileKind
 from arctic.write.actions import is_insert, read_actions
 from arctic.write.change_deletes import (
-    FILE_OFFSET,
     ChangeDeletes,
     change_delete_schema,
     delete_table,
@@ -250,7 +250,7 @@ class ChangeWriter:
         payload = rows.select(self._target.schema.names)
         for group in group_rows(places.take(numbers)):
             inserted = take_rows(payload, numbers[group.rows])
-            table = inserted.append_column(FILE_OFFSET.name, pa.array(offsets[group.rows]))
+            table = inserted.append_column(FILE_OFFSET_FIELD.name, pa.array(offsets[group.rows]))
             self._files.add(_destination(group, FileKind.INSERT), table)
         self._inserts += len(numbers)
 

@@ -54,8 +54,8 @@ class Conform:
         """
         if tuple(batch.schema.names) != self.incoming_names:
             raise InvalidInputError(
-                f"a batch has columns {batch.schema.names}; expected {list(self.incoming_names)} as "
-                "in the frame's schema"
+                f"a batch has columns {batch.schema.names}; expected those of the frame's schema: "
+                f"{list(self.incoming_names)}"
             )
         arrays = [self._table_column(batch, field) for field in self.table_fields]
         extras = [_plain_form(batch.column(name)) for name in self.extra_columns]
@@ -197,8 +197,13 @@ def _check_extras(incoming: pa.Schema, extra_columns: Sequence[str], mode: Write
     for name in extra_columns:
         if name not in incoming.names:
             raise InvalidInputError(
-                f"column {name!r} is named as an action or ordering column of this {mode.value}, but "
-                f"the frame does not have it; {near_name(name, incoming.names)}"
+                f"column {name!r} is named as an action or ordering column of this {mode.value}, "
+                f"but the frame does not have it; {near_name(name, incoming.names)}"
+            )
+        if pt.is_nested(incoming.field(name).type):
+            raise InvalidInputError(
+                f"column {name!r} is {incoming.field(name).type}: it can neither tell an action "
+                "nor an order; expected a plain column"
             )
 
 

@@ -89,7 +89,8 @@ class SortedStream:
         if (falling & repeated).any():
             raise InternalError(
                 f"rows for table {self._table_name!r} were announced as sorted by "
-                f"{', '.join(self._event_order)} inside a key, but are not: a later event could lose"
+                f"{', '.join(self._event_order)} inside a key, but are not: a later event could "
+                "lose"
             )
 
 

@@ -99,9 +99,9 @@ def check_straddling(
         if row is not None:
             values = ", ".join(f"{name}={every.column(name)[row].as_py()!r}" for name in key)
             raise InvalidInputError(
-                f"write to table {table_name!r}: rows with key ({values}) came to several tasks, so "
-                "their order is not known; call arctic.register(spark) to have the frame arranged, "
-                f"or repartition it by {', '.join(key)} yourself"
+                f"write to table {table_name!r}: rows with key ({values}) came to several tasks, "
+                "so their order is not known; call arctic.register(spark) to have the frame "
+                f"arranged, or repartition it by {', '.join(key)} yourself"
             )
 
 

@@ -22,7 +22,8 @@ from arctic.table.keyed_table import KeyedTable
 from arctic.tree.node import bucket_mask
 
 CHUNK_ROWS = 262_144
-"""Rows that a change writer collapses at once: from here on larger chunks were not faster."""
+"""Rows that are worked on at once: 64 to 256 thousand were measured alike, a million a fifth
+slower; and the larger the chunk, the more events of a key are collapsed."""
 
 Locate = Callable[[pa.Table], pa.Table]
 """Key columns in key order -> key and partition source columns of every current row of them."""
@@ -196,13 +197,13 @@ class WriteRequest:
                 )
         if self.action_column and self.mode in (WriteMode.DELETE, WriteMode.OVERWRITE):
             raise InvalidInputError(
-                f"action column {self.action_column!r} with mode {mode!r}: every row would have two "
-                "meanings; expected mode append or upsert"
+                f"action column {self.action_column!r} with mode {mode!r}: every row would have "
+                "two meanings; expected mode append or upsert"
             )
         if self.ordering_column and self.mode is WriteMode.APPEND and not self.action_column:
             raise InvalidInputError(
-                f"ordering column {self.ordering_column!r} with mode 'append': every row is kept, so "
-                "no order is asked; expected mode upsert"
+                f"ordering column {self.ordering_column!r} with mode 'append': every row is kept, "
+                "so no order is asked; expected mode upsert"
             )
 
 

@@ -119,7 +119,7 @@ def check_key_owners(
     *,
     table: KeyedTable,
     request: WriteRequest,
-    locates: bool,
+    assume_stable: bool,
     open_input: Callable[[str], Any],
 ) -> None:
     """Refuse a write whose rows of one key came to several tasks, where that would be wrong.
@@ -130,7 +130,7 @@ def check_key_owners(
         results: of all tasks.
         table: the table that was written to.
         request: what was asked for.
-        locates: whether the tasks searched for current rows.
+        assume_stable: whether the caller vouches that no key changes its partition.
         open_input: opens a path for reading at any position.
 
     Raises:
@@ -138,12 +138,11 @@ def check_key_owners(
     """
     if not must_own_keys(table, request):
         return
-    moves = not table.partition_follows_key
-    # Without a search each partition may have its own task: a known move is a delete in one and
-    # an insert in another, and any other move was ruled out by the caller.
-    across = moves and (locates or request.mode is WriteMode.OVERWRITE)
+    # Vouched-for partitions may each have a task of their own: a known move is a delete in one
+    # and an insert in another, and any other move was ruled out.
+    across_partitions = not table.partition_follows_key and not assume_stable
     check_straddling(
-        find_straddling(results, across_partitions=across),
+        find_straddling(results, across_partitions=across_partitions),
         key=table.primary_key,
         table_name=table.name,
         open_input=open_input,
