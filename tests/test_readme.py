@@ -33,13 +33,16 @@ def test_a_page_runs_as_it_is_printed(page: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", WITH_SPARK, ids=lambda page: page.name)
 def test_a_page_with_spark_runs_as_it_is_printed(page: Path, tmp_path: Path) -> None:
     """In a process of its own: the page starts its session as a reader would."""
-    script = (
-        "from tests.snippets import *; import sys; run(snippets_of(Path(sys.argv[1])), Path('.'))"
-    )
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        # As in an activated environment: Spark's workers take the first Python of the path.
+        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+    }
     outcome = subprocess.run(
-        [sys.executable, "-c", script, str(page)],
+        [sys.executable, "-m", "tests.snippets", str(page)],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env=environment,
         capture_output=True,
         text=True,
         timeout=240,

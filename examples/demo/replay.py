@@ -24,9 +24,9 @@ class Step:
 
     title: str
     event_count: int
-    """Events or keys that came in."""
+    """Events that came in; of a delete, its keys."""
     seconds: float
-    """From the call to the return, reading the delivered file included."""
+    """Everything included: reading the delivered file, finding keys, shuffle, files, commit."""
     new_files: int
     new_bytes: int
     table_bytes: int
@@ -44,37 +44,36 @@ class Replay:
 
     def load(self, weeks: Sequence[Week]) -> Step:
         """Replace what is in the table, nothing yet, by the latest event of each key."""
-        return self._measured(
-            f"weeks {weeks[0].number}-{weeks[-1].number}, one load (overwrite)",
-            sum(week.event_count for week in weeks),
-            lambda: self._write(self._events(weeks), "overwrite"),
-        )
 
-    def upsert(self, week: Week) -> Step:
-        """Bring one more week in."""
-        return self._measured(
-            f"week {week.number} (upsert)",
-            week.event_count,
-            lambda: self._write(self._events([week]), "upsert"),
-        )
+        def write() -> int:
+            self._write(self._events(weeks), "overwrite")
+            return sum(week.event_count for week in weeks)
+
+        return self._measured(f"first load: {len(weeks)} weeks (overwrite)", write)
+
+    def upsert(self, week: Week, *, only_store: int | None = None) -> Step:
+        """Bring one more week in, or what one store sent of it."""
+        events, sender = self._events([week]), ""
+        if only_store is not None:
+            events, sender = events.where(f.col("store_id") == only_store), f", store {only_store}"
+
+        def write() -> int:
+            self._write(events, "upsert")
+            return week.event_count if only_store is None else int(events.count())
+
+        return self._measured(f"week {week.number}{sender} (upsert)", write)
 
     def delete(self, products: pa.Table) -> Step:
         """Delete every row of some products; their keys are read from the table itself."""
-        gone = self._spark.createDataFrame(products)
-        keys = self.rows().join(f.broadcast(gone), "product_id", "left_semi").select(*KEY).cache()
-        count = keys.count()
-        step = self._measured(
-            f"{products.num_rows:,} discontinued products (delete)",
-            count,
-            lambda: (
-                keys.write.format("arctic")
-                .option("warehouse", self._warehouse)
-                .mode("delete")
-                .save(TABLE)
-            ),
-        )
-        keys.unpersist()
-        return step
+
+        def write() -> int:
+            gone = self._spark.createDataFrame(products)
+            keys = self.rows().join(f.broadcast(gone), "product_id", "left_semi").select(*KEY)
+            writer = keys.cache().write.format("arctic").option("warehouse", self._warehouse)
+            writer.mode("delete").save(TABLE)
+            return int(keys.count())
+
+        return self._measured(f"{products.num_rows:,} products (delete)", write)
 
     def rows(self, **options: str) -> Any:
         """Return the merged view as a Spark frame."""
@@ -93,10 +92,10 @@ class Replay:
             .save(TABLE)
         )
 
-    def _measured(self, title: str, event_count: int, write: Callable[[], None]) -> Step:
+    def _measured(self, title: str, write: Callable[[], int]) -> Step:
         files_before, bytes_before = self._size()
         started = time.monotonic()
-        write()
+        event_count = write()
         seconds = time.monotonic() - started
         files, size = self._size()
         return Step(

@@ -45,11 +45,8 @@ class Report:
 
     def steps(self, steps: Sequence[Step]) -> None:
         """Show every commit with its cost."""
-        grid = _grid(
-            "step", "events", "seconds", "events/s", "new files", "written", "of the table"
-        )
+        grid = _grid("step", "events", "seconds", "events/s", "files", "written", "table before")
         for step in steps:
-            share = f"{step.new_bytes / step.table_bytes:.1%}" if step.table_bytes else ""
             grid.add_row(
                 step.title,
                 f"{step.event_count:,}",
@@ -57,7 +54,7 @@ class Report:
                 f"{step.event_count / step.seconds:,.0f}",
                 f"{step.new_files:,}",
                 _megabytes(step.new_bytes),
-                share,
+                _megabytes(step.table_bytes),
             )
         self._console.print(grid)
 
@@ -100,4 +97,4 @@ def _cell(value: Any) -> Text:
 
 
 def _megabytes(size_bytes: int) -> str:
-    return f"{size_bytes / 1e6:.1f} MB"
+    return f"{size_bytes / 1e6:,.2f} MB"
