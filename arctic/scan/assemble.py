@@ -13,9 +13,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
+from arctic.scan.order import age_order
 from arctic.scan.plan_files import FilesToRead
-from arctic.scan.reach import Reach, ReachIndex
+from arctic.scan.reach import FileRanges, Reach, ReachIndex
 from arctic.scan.task import FileTask, NodeTask, PruneCounts
 from arctic.scan.weight import packing_weight_bytes
 from arctic.table.files import KeyedFile, Partition
@@ -24,19 +26,19 @@ from arctic.tree.node import TreeNode
 
 
 def assemble(
-    files: FilesToRead, *, key_ids: Sequence[int], open_file_cost_bytes: int
+    files: FilesToRead, *, ranges: FileRanges, open_file_cost_bytes: int
 ) -> tuple[tuple[NodeTask, ...], PruneCounts]:
     """Group data files by partition and node, and attach the change deletes.
 
     Args:
         files: in planning order.
-        key_ids: field ids of the key columns, for key ranges.
+        ranges: of the primary key.
         open_file_cost_bytes: the least that a file weighs.
 
     Returns:
         Tasks in planning order, and the deletes that were left off.
     """
-    index = ChangeDeleteIndex(files.change_deletes, key_ids)
+    index = ChangeDeleteIndex(files.change_deletes, ranges)
     nodes: dict[tuple[Partition, TreeNode], list[FileTask]] = defaultdict(list)
     for task in files.data:
         nodes[task.file.partition, task.file.node].append(task)
@@ -44,16 +46,18 @@ def assemble(
     verdicts: dict[Reach, int] = dict.fromkeys(Reach, 0)
     used: set[str] = set()
     for (partition, node), data in nodes.items():
-        rows = ReachIndex([task.file for task in data], key_ids)
-        deletes = []
-        for delete, keys in index.overlapping(partition, node):
-            verdict = rows.judge(delete, keys)
-            verdicts[verdict] += 1
-            if verdict is Reach.POSSIBLE:
-                deletes.append(delete)
+        candidates = index.overlapping(partition, node)
+        deletes = _judged([task.file for task in data], candidates, ranges, verdicts)
         used.update(delete.path for delete in deletes)
+        weighed = chain((task.file for task in data), deletes)
         tasks.append(
-            node_task(partition, node, data, deletes, open_file_cost_bytes=open_file_cost_bytes)
+            NodeTask(
+                partition=partition,
+                node=node,
+                data=tuple(data),
+                change_deletes=tuple(deletes),
+                cost_bytes=packing_weight_bytes(weighed, open_file_cost_bytes=open_file_cost_bytes),
+            )
         )
     return tuple(tasks), PruneCounts(
         idle_change_deletes=len(files.change_deletes) - len(used),
@@ -62,27 +66,23 @@ def assemble(
     )
 
 
-def node_task(
-    partition: Partition,
-    node: TreeNode,
-    data: Sequence[FileTask],
-    change_deletes: Sequence[KeyedFile],
-    *,
-    open_file_cost_bytes: int,
-    part_number: int = 1,
-    part_count: int = 1,
-) -> NodeTask:
-    """Return a task with its cost."""
-    weighed = (*(task.file for task in data), *change_deletes)
-    return NodeTask(
-        partition=partition,
-        node=node,
-        data=tuple(data),
-        change_deletes=tuple(change_deletes),
-        cost_bytes=packing_weight_bytes(weighed, open_file_cost_bytes=open_file_cost_bytes),
-        part_number=part_number,
-        part_count=part_count,
-    )
+def _judged(
+    data: Sequence[KeyedFile],
+    candidates: Sequence[tuple[KeyedFile, KeyRange]],
+    ranges: FileRanges,
+    verdicts: dict[Reach, int],
+) -> list[KeyedFile]:
+    """Return the deletes that can touch the data, oldest first, and count all verdicts."""
+    if not candidates:
+        return []
+    rows = ReachIndex(data, ranges)
+    deletes = []
+    for delete, keys in candidates:
+        verdict = rows.judge(delete, keys)
+        verdicts[verdict] += 1
+        if verdict is Reach.POSSIBLE:
+            deletes.append(delete)
+    return sorted(deletes, key=age_order)
 
 
 class ChangeDeleteIndex:
@@ -90,22 +90,25 @@ class ChangeDeleteIndex:
 
     __slots__ = ("_at", "_below")
 
-    def __init__(self, deletes: Sequence[KeyedFile], key_ids: Sequence[int]) -> None:
-        self._at: dict[tuple[Partition, int], list[tuple[KeyedFile, KeyRange]]] = defaultdict(list)
-        self._below: dict[tuple[Partition, int], list[tuple[KeyedFile, KeyRange]]] = defaultdict(
-            list
-        )
+    def __init__(self, deletes: Sequence[KeyedFile], ranges: FileRanges) -> None:
+        self._at: dict[tuple[Partition, int], list[tuple[KeyedFile, KeyRange]]] = {}
+        self._below: dict[tuple[Partition, int], list[tuple[KeyedFile, KeyRange]]] = {}
         for delete in deletes:
-            entry = (delete, KeyRange.of(delete.bounds, key_ids))
+            entry = (delete, ranges.of(delete))
             own_id, *ancestor_ids = delete.node.lineage_ids()
-            self._at[delete.partition, own_id].append(entry)
+            self._at.setdefault((delete.partition, own_id), []).append(entry)
             for node_id in ancestor_ids:
-                self._below[delete.partition, node_id].append(entry)
+                self._below.setdefault((delete.partition, node_id), []).append(entry)
 
     def overlapping(
         self, partition: Partition, node: TreeNode
+    ) -> Sequence[tuple[KeyedFile, KeyRange]]:
+        """Return each delete of an overlapping node once, with its key range."""
+        return list(self._overlapping(partition, node))
+
+    def _overlapping(
+        self, partition: Partition, node: TreeNode
     ) -> Iterator[tuple[KeyedFile, KeyRange]]:
-        """Yield each delete whose node overlaps, with its key range: from the root down."""
-        for node_id in reversed(node.lineage_ids()):
+        for node_id in node.lineage_ids():
             yield from self._at.get((partition, node_id), ())
         yield from self._below.get((partition, node.node_id), ())

@@ -6,6 +6,7 @@ iterate over a set, or depend on the order in which files arrive.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from arctic.table.files import KeyedFile, Partition, Value
@@ -23,6 +24,7 @@ def value_order(value: Value) -> tuple[int, Any]:
     return (2, 0) if value != value else (1, value)
 
 
+@lru_cache(maxsize=2**16)
 def partition_order(partition: Partition) -> tuple[tuple[int, Any], ...]:
     """Return a sort key for partitions of one table."""
     return tuple(value_order(value) for value in partition)
@@ -33,12 +35,11 @@ def node_order(partition: Partition, node: TreeNode) -> tuple[Any, ...]:
     return (partition_order(partition), node.node_id)
 
 
+def age_order(file: KeyedFile) -> tuple[int, int, str]:
+    """Return a sort key for the files of one task: the oldest transaction first."""
+    return (file.transaction_id, file.sequence_number, file.path)
+
+
 def file_order(file: KeyedFile) -> tuple[Any, ...]:
     """Return a sort key for the files of one table; a path stands in a store once."""
-    return (
-        partition_order(file.partition),
-        file.node.node_id,
-        file.transaction_id,
-        file.sequence_number,
-        file.path,
-    )
+    return (partition_order(file.partition), file.node.node_id, *age_order(file))

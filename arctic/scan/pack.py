@@ -3,6 +3,7 @@
 Strategy: number partitioning, sorted greedy. The heaviest task goes first, each to the bin that
 is lightest. A bin that already reads the same node, or else the same partition, is preferred as
 long as it stays within its fair share: change deletes that tasks of a group share are read once.
+Parts of one node go one after the other, so that neighbours in key order meet in one group.
 
 Law: no group is heavier than the fair share plus the heaviest task.
 """
@@ -11,22 +12,25 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from arctic.scan.order import file_order, node_order
-from arctic.scan.task import FileTask, NodeTask, NodeTaskGroup, ScanOptions
+from arctic.scan.join import join_tasks
+from arctic.scan.order import node_order
+from arctic.scan.task import NodeTask, NodeTaskGroup, ScanOptions
 from arctic.scan.weight import packing_weight_bytes
-from arctic.table.files import ColumnBounds, KeyedFile, Partition
+from arctic.table.files import Partition
+
+_Node = tuple[Partition, int]
 
 
 def pack_tasks(tasks: Sequence[NodeTask], *, options: ScanOptions) -> tuple[NodeTaskGroup, ...]:
     """Distribute tasks over at most ``options.max_groups`` groups.
 
     Returns:
-        Groups with the heaviest first, so that a long one does not start last. Files in them
-        have no bounds any more: planning was their only use.
+        Groups with the heaviest first, so that a long one does not start last. What a group reads
+        of one node is one task, and its files have no bounds: planning was their only use.
     """
     if not tasks:
         return ()
@@ -35,12 +39,34 @@ def pack_tasks(tasks: Sequence[NodeTask], *, options: ScanOptions) -> tuple[Node
         total_bytes=sum(task.cost_bytes for task in tasks),
         open_file_cost_bytes=options.open_file_cost_bytes,
     )
-    for task in sorted(tasks, key=lambda task: (-task.cost_bytes, *_task_order(task))):
+    for task in _heaviest_first(tasks):
         bins.place(task)
-    groups = [_group(filled) for filled in bins.all if filled.tasks]
-    return tuple(
-        sorted(groups, key=lambda group: (-group.cost_bytes, *_task_order(group.tasks[0])))
+    filled = [chosen for chosen in bins.all if chosen.tasks]
+    filled.sort(key=lambda chosen: (-chosen.load_bytes, *_task_order(chosen.tasks[0])))
+    joined = join_tasks(
+        [chosen.tasks for chosen in filled], open_file_cost_bytes=options.open_file_cost_bytes
     )
+    return tuple(
+        NodeTaskGroup(tasks=group, cost_bytes=chosen.load_bytes)
+        for group, chosen in zip(joined, filled, strict=True)
+    )
+
+
+def _heaviest_first(tasks: Sequence[NodeTask]) -> list[NodeTask]:
+    """Sort by cost, all parts of one node by that of the heaviest part."""
+    costs: dict[_Node, int] = {}
+    for task in tasks:
+        node = _node(task)
+        costs[node] = max(task.cost_bytes, costs.get(node, 0))
+    return sorted(tasks, key=lambda task: (-costs[_node(task)], *_task_order(task)))
+
+
+def _node(task: NodeTask) -> _Node:
+    return (task.partition, task.node.node_id)
+
+
+def _task_order(task: NodeTask) -> tuple[Any, ...]:
+    return (*node_order(task.partition, task.node), task.part_number)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,6 +77,9 @@ class _Bin:
     load_bytes: int = 0
     tasks: list[NodeTask] = field(default_factory=list)
     delete_paths: set[str] = field(default_factory=set)
+    delete_tuples: set[int] = field(default_factory=set)
+    """Identities of delete tuples that are in ``delete_paths`` whole: parts of a node share them,
+    and looking through them again for each part would be most of the work."""
 
 
 class _Bins:
@@ -69,26 +98,29 @@ class _Bins:
         self._open_file_cost_bytes = open_file_cost_bytes
         self._heap = [(0, number) for number in range(count)]
         self._by_partition: dict[Partition, _Bin] = {}
-        self._by_node: dict[tuple[Partition, int], _Bin] = {}
+        self._by_node: dict[_Node, _Bin] = {}
 
     def place(self, task: NodeTask) -> None:
         """Put a task where it costs least, without ruining the balance."""
-        node = (task.partition, task.node.node_id)
-        lightest = self._lightest()
-        chosen, load_bytes = lightest, self._load_with(lightest, task)
-        # Only the last bin of a node or partition is asked: the earlier ones were full.
-        for near in (self._by_node.get(node), self._by_partition.get(task.partition)):
-            if near is None:
-                continue
-            near_load_bytes = self._load_with(near, task)
-            if near_load_bytes <= max(self._fair_bytes, load_bytes):
-                chosen, load_bytes = near, near_load_bytes
-                break
+        chosen, load_bytes = self._choose(task)
         chosen.load_bytes = load_bytes
         chosen.tasks.append(task)
-        chosen.delete_paths.update(delete.path for delete in task.change_deletes)
+        if id(task.change_deletes) not in chosen.delete_tuples:
+            chosen.delete_tuples.add(id(task.change_deletes))
+            chosen.delete_paths.update(delete.path for delete in task.change_deletes)
         heapq.heappush(self._heap, (load_bytes, chosen.number))
-        self._by_node[node] = self._by_partition[task.partition] = chosen
+        self._by_node[_node(task)] = self._by_partition[task.partition] = chosen
+
+    def _choose(self, task: NodeTask) -> tuple[_Bin, int]:
+        # Only the last bin of a node or partition is asked: the earlier ones were full.
+        near = [self._by_node.get(_node(task)), self._by_partition.get(task.partition)]
+        choices = [(bin_, self._load_with(bin_, task)) for bin_ in near if bin_ is not None]
+        for choice in choices:
+            if choice[1] <= self._fair_bytes:
+                return choice
+        lightest = self._lightest()
+        choices.append((lightest, self._load_with(lightest, task)))
+        return min(choices, key=lambda choice: choice[1])
 
     def _lightest(self) -> _Bin:
         # An entry of an earlier load is out of date; the current one is further down.
@@ -97,48 +129,9 @@ class _Bins:
         return self.all[self._heap[0][1]]
 
     def _load_with(self, candidate: _Bin, task: NodeTask) -> int:
-        shared = (d for d in task.change_deletes if d.path in candidate.delete_paths)
-        return (
-            candidate.load_bytes
-            + task.cost_bytes
-            - packing_weight_bytes(shared, open_file_cost_bytes=self._open_file_cost_bytes)
-        )
-
-
-def _task_order(task: NodeTask) -> tuple[Any, ...]:
-    return (
-        *node_order(task.partition, task.node),
-        task.part_number,
-        file_order(task.data[0].file),
-    )
-
-
-def _group(filled: _Bin) -> NodeTaskGroup:
-    slim: dict[str, KeyedFile] = {}
-    tasks = sorted(filled.tasks, key=_task_order)
-    return NodeTaskGroup(
-        tasks=tuple(_without_bounds(task, slim) for task in tasks), cost_bytes=filled.load_bytes
-    )
-
-
-_NO_BOUNDS: Mapping[int, ColumnBounds] = {}
-
-
-def _without_bounds(task: NodeTask, slim: dict[str, KeyedFile]) -> NodeTask:
-    def slimmed(file: KeyedFile) -> KeyedFile:
-        # A file that several tasks share stays one object, which pickles once.
-        if file.path not in slim:
-            slim[file.path] = replace(file, bounds=_NO_BOUNDS)
-        return slim[file.path]
-
-    return replace(
-        task,
-        data=tuple(
-            FileTask(
-                file=slimmed(part.file),
-                position_deletes=tuple(slimmed(delete) for delete in part.position_deletes),
-            )
-            for part in task.data
-        ),
-        change_deletes=tuple(slimmed(delete) for delete in task.change_deletes),
-    )
+        """Return the load of a bin after a task, with the deletes that it reads already free."""
+        read = [file_task.file for file_task in task.data]
+        if id(task.change_deletes) not in candidate.delete_tuples:
+            read += [d for d in task.change_deletes if d.path not in candidate.delete_paths]
+        added_bytes = packing_weight_bytes(read, open_file_cost_bytes=self._open_file_cost_bytes)
+        return candidate.load_bytes + added_bytes

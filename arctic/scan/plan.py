@@ -13,6 +13,7 @@ from arctic.scan.assemble import assemble
 from arctic.scan.explain import explain_plan
 from arctic.scan.pack import pack_tasks
 from arctic.scan.plan_files import FilesToRead, plan_data, plan_files
+from arctic.scan.reach import FileRanges
 from arctic.scan.split import split_tasks
 from arctic.scan.task import NodeTaskGroup, PruneCounts, ScanOptions
 from arctic.table.files import KeyedFile
@@ -79,10 +80,11 @@ def plan_scan(
         snapshot=snapshot,
         row_filter=row_filter,
     )
+    ranges = FileRanges(key_ids)
     nodes, out_of_tasks = assemble(
-        files, key_ids=key_ids, open_file_cost_bytes=options.open_file_cost_bytes
+        files, ranges=ranges, open_file_cost_bytes=options.open_file_cost_bytes
     )
-    tasks = split_tasks(nodes, options=options, key_ids=key_ids)
+    tasks = split_tasks(nodes, options=options, ranges=ranges)
     groups = pack_tasks(tasks, options=options)
     return ScanPlan(
         table_name=table_name,
@@ -120,12 +122,14 @@ def plan_store(
     data, out_of_files = plan_data(
         files=files, position_deletes=position_deletes, row_filter=row_filter
     )
+    ranges = FileRanges(())
     nodes, _ = assemble(
         FilesToRead(data=data, change_deletes=()),
-        key_ids=(),
+        ranges=ranges,
         open_file_cost_bytes=options.open_file_cost_bytes,
     )
-    groups = pack_tasks(split_tasks(nodes, options=options, key_ids=()), options=options)
+    tasks = split_tasks(nodes, options=options, ranges=ranges)
+    groups = pack_tasks(tasks, options=options)
     return ScanPlan(
         table_name=table_name,
         is_merged_view=False,

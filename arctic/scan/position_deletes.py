@@ -14,7 +14,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 
-from arctic.scan.order import file_order
+from arctic.scan.order import age_order
 from arctic.table.files import KeyedFile, Partition
 
 
@@ -37,7 +37,7 @@ class PositionDeleteIndex:
         }
 
     def applying_to(self, data: KeyedFile) -> tuple[KeyedFile, ...]:
-        """Return the position deletes of a base file, in planning order."""
+        """Return the position deletes of a base file, the oldest first."""
         found = [
             delete
             for delete in self._by_path.get(data.path, ())
@@ -51,4 +51,4 @@ class PositionDeleteIndex:
                 if place in self._sequences:
                     start = bisect_left(self._sequences[place], data.sequence_number)
                     found += self._by_node[place][start:]
-        return tuple(sorted(found, key=file_order))
+        return tuple(sorted(found, key=age_order))

@@ -17,22 +17,20 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from arctic.scan.assemble import node_task
-from arctic.scan.order import file_order, value_order
-from arctic.scan.reach import Reach, ReachIndex
-from arctic.scan.task import FileTask, NodeTask, ScanOptions
+from arctic.scan.order import age_order, value_order
+from arctic.scan.reach import DeletesByPart, FileRanges
+from arctic.scan.task import NodeTask, ScanOptions
 from arctic.scan.weight import packing_weight_bytes, ratio_weight_bytes
 from arctic.table.files import KeyedFile
-from arctic.tree.key_range import KeyRange
 
 
 def split_tasks(
-    tasks: Sequence[NodeTask], *, options: ScanOptions, key_ids: Sequence[int]
+    tasks: Sequence[NodeTask], *, options: ScanOptions, ranges: FileRanges
 ) -> tuple[NodeTask, ...]:
     """Divide the tasks that are heavier than the average group will be.
 
     Returns:
-        All tasks in planning order, the parts of one node side by side.
+        All tasks in planning order; the parts of one node side by side, in key order.
     """
     cost_avg_bytes = average_cost_bytes(tasks, options)
     return tuple(
@@ -43,7 +41,7 @@ def split_tasks(
             cost_avg_bytes=cost_avg_bytes,
             weight_ratio=options.weight_ratio,
             open_file_cost_bytes=options.open_file_cost_bytes,
-            key_ids=key_ids,
+            ranges=ranges,
         )
     )
 
@@ -60,7 +58,7 @@ def split_task(
     cost_avg_bytes: int,
     weight_ratio: float,
     open_file_cost_bytes: int,
-    key_ids: Sequence[int],
+    ranges: FileRanges,
 ) -> tuple[NodeTask, ...]:
     """Divide one node's data files into ``ceil(cost / cost_avg_bytes)`` parts of like cost.
 
@@ -69,7 +67,7 @@ def split_task(
         cost_avg_bytes: a task up to this cost, inclusive, stays whole.
         weight_ratio: so does one whose data weighs at most this many times its deletes.
         open_file_cost_bytes: the least that a file weighs.
-        key_ids: field ids of the key columns.
+        ranges: of the primary key.
 
     Returns:
         The parts; the task itself where it stays whole.
@@ -78,17 +76,31 @@ def split_task(
         return (task,)
     if _data_to_deletes(task, open_file_cost_bytes) <= weight_ratio:
         return (task,)
-    data = sorted(task.data, key=lambda part: _key_order(part.file, key_ids))
-    costs = [
-        packing_weight_bytes([part.file], open_file_cost_bytes=open_file_cost_bytes)
-        for part in data
-    ]
+    data = sorted(task.data, key=lambda part: _key_order(part.file, ranges))
+    costs = [max(part.file.size_bytes, open_file_cost_bytes) for part in data]
     count = min(math.ceil(task.cost_bytes / cost_avg_bytes), len(data))
-    keyed_deletes = [(file, KeyRange.of(file.bounds, key_ids)) for file in task.change_deletes]
-    return tuple(
-        _part(task, data[start:stop], keyed_deletes, number, count, open_file_cost_bytes, key_ids)
-        for number, (start, stop) in enumerate(balanced_runs(costs, count), start=1)
-    )
+    deletes = DeletesByPart(task.change_deletes, [part.file for part in data], ranges)
+    parts = []
+    weights: dict[int, int] = {}
+    for number, (start, stop) in enumerate(balanced_runs(costs, count), start=1):
+        touching = deletes.touching([part.file for part in data[start:stop]])
+        # By identity: parts share one tuple where they can, and adding it up takes long.
+        if id(touching) not in weights:
+            weights[id(touching)] = packing_weight_bytes(
+                touching, open_file_cost_bytes=open_file_cost_bytes
+            )
+        parts.append(
+            NodeTask(
+                partition=task.partition,
+                node=task.node,
+                data=tuple(data[start:stop]),
+                change_deletes=touching,
+                cost_bytes=sum(costs[start:stop]) + weights[id(touching)],
+                part_number=number,
+                part_count=count,
+            )
+        )
+    return tuple(parts)
 
 
 def balanced_runs(costs: Sequence[int], count: int) -> list[tuple[int, int]]:
@@ -119,27 +131,6 @@ def balanced_runs(costs: Sequence[int], count: int) -> list[tuple[int, int]]:
     return [*runs, (start, len(costs))]
 
 
-def _part(
-    task: NodeTask,
-    data: Sequence[FileTask],
-    keyed_deletes: Sequence[tuple[KeyedFile, KeyRange]],
-    number: int,
-    count: int,
-    open_file_cost_bytes: int,
-    key_ids: Sequence[int],
-) -> NodeTask:
-    rows = ReachIndex([part.file for part in data], key_ids)
-    return node_task(
-        task.partition,
-        task.node,
-        sorted(data, key=lambda part: file_order(part.file)),
-        [file for file, keys in keyed_deletes if rows.judge(file, keys) is Reach.POSSIBLE],
-        open_file_cost_bytes=open_file_cost_bytes,
-        part_number=number,
-        part_count=count,
-    )
-
-
 def _data_to_deletes(task: NodeTask, open_file_cost_bytes: int) -> float:
     if not task.change_deletes:
         return math.inf
@@ -150,7 +141,6 @@ def _data_to_deletes(task: NodeTask, open_file_cost_bytes: int) -> float:
     return data / deletes
 
 
-def _key_order(file: KeyedFile, key_ids: Sequence[int]) -> tuple[Any, ...]:
-    known = (file.bounds.get(key_id) for key_id in key_ids)
-    lowers = tuple(value_order(None if column is None else column.lower) for column in known)
-    return (lowers, file_order(file))
+def _key_order(file: KeyedFile, ranges: FileRanges) -> tuple[Any, ...]:
+    lowers = tuple(value_order(column.lower) for column in ranges.of(file).columns)
+    return (lowers, age_order(file))

@@ -33,7 +33,7 @@ class NodeTask:
     cost_bytes: int
     """Sum over data and change-delete files of max(size, open-file cost)."""
     part_number: int = 1
-    """Which of the parts that the node was split into, from 1 to ``part_count``, inclusive."""
+    """Which of the tasks that read this node, from 1 to ``part_count``, inclusive."""
     part_count: int = 1
     """How many tasks read this node together; 1 when it was not split."""
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple, Protocol
 
@@ -45,8 +44,7 @@ class ColumnRange(NamedTuple):
 _ANYTHING = ColumnRange(None, None, True)
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRange:
+class KeyRange(NamedTuple):
     """A box that holds every key of a file or row group."""
 
     columns: tuple[ColumnRange, ...]
@@ -55,7 +53,7 @@ class KeyRange:
     @classmethod
     def of(cls, bounds: Mapping[int, Bounds], key_ids: Sequence[int]) -> KeyRange:
         """Return the range that bounds by field id tell; anything where they are silent."""
-        return cls(tuple(_column_range(bounds.get(key_id)) for key_id in key_ids))
+        return cls(tuple([_column_range(bounds.get(key_id)) for key_id in key_ids]))
 
     def overlaps(self, other: KeyRange) -> bool:
         """Say whether some key may lie in both; true for keys without columns.
@@ -72,6 +70,28 @@ class KeyRange:
             if theirs.upper is not None and mine.lower is not None and theirs.upper < mine.lower:
                 return False
         return True
+
+    @classmethod
+    def hull(cls, ranges: Sequence[KeyRange]) -> KeyRange:
+        """Return the least range around all of them: what misses it misses each of them.
+
+        Args:
+            ranges: at least one.
+        """
+        if len(ranges) == 1:
+            return ranges[0]
+        return cls(tuple(map(_hull, zip(*(keys.columns for keys in ranges), strict=True))))
+
+    @classmethod
+    def core(cls, ranges: Sequence[KeyRange]) -> KeyRange:
+        """Return what only has to be overlapped for all of them to be.
+
+        Its lower bounds may be above its upper bounds: it is a probe for ``overlaps``, no box.
+
+        Args:
+            ranges: at least one.
+        """
+        return cls(tuple(map(_core, zip(*(keys.columns for keys in ranges), strict=True))))
 
 
 def ranges_overlap(
@@ -95,7 +115,7 @@ class KeyRangeIndex:
     back until none before can reach the range. The others are tried one by one.
     """
 
-    __slots__ = ("_loose", "_lowers", "_ranges", "_reach", "_sorted")
+    __slots__ = ("_loose", "_lowers", "_ranges", "_reach", "_sorted", "_uppers")
 
     def __init__(self, ranges: Sequence[KeyRange]) -> None:
         self._ranges = tuple(ranges)
@@ -103,8 +123,8 @@ class KeyRangeIndex:
         self._loose = tuple(place for place, keys in enumerate(ranges) if not _is_tight(keys))
         self._sorted = sorted(tight, key=lambda place: self._ranges[place].columns[0].lower)
         self._lowers = [self._ranges[place].columns[0].lower for place in self._sorted]
-        uppers = (self._ranges[place].columns[0].upper for place in self._sorted)
-        self._reach = list(accumulate(uppers, max))
+        self._uppers = [self._ranges[place].columns[0].upper for place in self._sorted]
+        self._reach = list(accumulate(self._uppers, max))
 
     def overlapping(self, probe: KeyRange) -> Iterator[int]:
         """Yield the places of the ranges that overlap the probe, each once, in no known order."""
@@ -118,10 +138,13 @@ class KeyRangeIndex:
         if first.upper is not None:
             stop = bisect_right(self._lowers, first.upper)
         for position in range(stop - 1, -1, -1):
-            if first.lower is not None and self._reach[position] < first.lower:
-                return
+            if first.lower is not None:
+                if self._reach[position] < first.lower:
+                    return
+                if self._uppers[position] < first.lower:
+                    continue
             place = self._sorted[position]
-            if probe.overlaps(self._ranges[place]):
+            if len(probe.columns) == 1 or probe.overlaps(self._ranges[place]):
                 yield place
 
 
@@ -129,6 +152,24 @@ def _column_range(known: Bounds | None) -> ColumnRange:
     if known is None or isinstance(known.lower, float) or isinstance(known.upper, float):
         return _ANYTHING
     return ColumnRange(known.lower, known.upper, known.null_count != 0)
+
+
+def _hull(columns: Sequence[ColumnRange]) -> ColumnRange:
+    lowers = [column.lower for column in columns]
+    uppers = [column.upper for column in columns]
+    return ColumnRange(
+        None if any(lower is None for lower in lowers) else min(lowers),
+        None if any(upper is None for upper in uppers) else max(uppers),
+        any(column.may_be_null for column in columns),
+    )
+
+
+def _core(columns: Sequence[ColumnRange]) -> ColumnRange:
+    return ColumnRange(
+        max((column.lower for column in columns if column.lower is not None), default=None),
+        min((column.upper for column in columns if column.upper is not None), default=None),
+        all(column.may_be_null for column in columns),
+    )
 
 
 def _is_tight(keys: KeyRange) -> bool:
