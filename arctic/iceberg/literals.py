@@ -122,7 +122,10 @@ def _float(value: Any) -> float:
 def _decimal(value: Any, precision: int, scale: int) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise ValueError("expected a number")
-    number = Decimal(value).quantize(Decimal(1).scaleb(-scale), context=_EXACT)
+    number = Decimal(value)
+    if not number.is_finite():
+        raise ValueError("expected a finite number")
+    number = number.quantize(Decimal(1).scaleb(-scale), context=_EXACT)
     if len(number.as_tuple().digits) > precision:
         raise ValueError(f"expected at most {precision - scale} digits before the point")
     return number

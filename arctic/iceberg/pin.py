@@ -11,13 +11,14 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyiceberg.table import Table
-from pyiceberg.table.snapshots import Snapshot, ancestors_of
+from pyiceberg.table.snapshots import Snapshot
 
 from arctic.errors import FormatError, InvalidInputError, NotFoundError
+from arctic.iceberg.history import current_at, lineage, reaches_beginning
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.partition_key import partition_keys
 from arctic.iceberg.refresh import refresh
@@ -134,8 +135,8 @@ def _at_snapshot(stores: _Stores, snapshot_id: int) -> TableSnapshot:
 
 
 def _at_time(stores: _Stores, as_of_ms: int) -> TableSnapshot:
-    base = _logged_at(stores, stores.base, as_of_ms)
-    change = None if stores.change is None else _logged_at(stores, stores.change, as_of_ms)
+    base = _current_at(stores, stores.base, as_of_ms)
+    change = None if stores.change is None else _current_at(stores, stores.change, as_of_ms)
     if base is None and change is None:
         raise NotFoundError(
             f"table {stores.name!r} had no snapshot at {as_of_ms}; {stores.existing()}"
@@ -174,30 +175,19 @@ def _change_over(
     return None
 
 
-def _logged_at(stores: _Stores, table: Table, as_of_ms: int) -> Snapshot | None:
+def _current_at(stores: _Stores, table: Table, as_of_ms: int) -> Snapshot | None:
     """Return the snapshot that a store was at; None when it had none yet."""
-    before, after = None, None
-    for entry in table.metadata.snapshot_log:
-        if entry.timestamp_ms <= as_of_ms:
-            before = entry
-        elif after is None:
-            after = entry
-    follower = None if after is None else table.metadata.snapshot_by_id(after.snapshot_id)
-    parent_id = None if follower is None else follower.parent_snapshot_id
-    found = None if before is None else table.metadata.snapshot_by_id(before.snapshot_id)
-    # What the log lost between two entries shows in the later one: its parent is gone.
-    gap = parent_id is not None and table.metadata.snapshot_by_id(parent_id) is None
-    if gap or (before is not None and found is None):
+    snapshot, is_certain = current_at(table.metadata, as_of_ms)
+    if not is_certain:
         raise NotFoundError(
             f"table {stores.name!r}: the snapshot of {as_of_ms} has expired; {stores.existing()}"
         )
-    return found
+    return snapshot
 
 
 def _check_complete(stores: _Stores, table: Table, subject: str) -> None:
     """Refuse to take an expired history for an empty one."""
-    lineage = list(_lineage(table))
-    if lineage and lineage[-1].parent_snapshot_id is not None:
+    if not reaches_beginning(table.metadata, _lineage(table)):
         raise NotFoundError(
             f"table {stores.name!r}: the snapshots of {'.'.join(table.name())!r} that belong to "
             f"{subject} have expired; {stores.existing()}"
@@ -208,8 +198,8 @@ def _greatest(merged: Mapping[Partition, int]) -> int:
     return max(merged.values(), default=NOTHING_MERGED)
 
 
-def _lineage(table: Table) -> Iterator[Snapshot]:
-    yield from ancestors_of(table.current_snapshot(), table.metadata)
+def _lineage(table: Table) -> list[Snapshot]:
+    return lineage(table.metadata, table.current_snapshot())
 
 
 def _listed(table: Table) -> str:

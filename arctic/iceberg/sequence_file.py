@@ -22,10 +22,11 @@ from uuid import uuid4
 from pyiceberg.io import FileIO
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.puffin import PuffinFile
-from pyiceberg.table.snapshots import Snapshot, ancestors_of
+from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.table.statistics import StatisticsFile
 
 from arctic.errors import FormatError, UnsupportedError
+from arctic.iceberg.history import lineage, reaches_beginning
 from arctic.iceberg.partition_key import PartitionKeys
 from arctic.iceberg.puffin import puffin_file
 from arctic.iceberg.translate import catalog_errors
@@ -94,17 +95,17 @@ def read_state(
         StorageError: the file cannot be read.
     """
     start = metadata.snapshot_by_id(snapshot_id) if snapshot_id is not None else None
-    last = None
-    for last in ancestors_of(start, metadata):
-        path = _marked_path(last, metadata)
+    ancestry = lineage(metadata, start)
+    for snapshot in ancestry:
+        path = _marked_path(snapshot, metadata)
         if path is not None:
             state = _read_puffin(io, path, keys)
-            return replace(state, amoro_reads=_marks(last, AMORO_MARKER))
+            return replace(state, amoro_reads=_marks(snapshot, AMORO_MARKER))
     if not _has_marker(metadata):
         return _legacy_state(metadata.properties, keys)
     # The property was written with a marked snapshot that is not in this lineage: a later one, or
     # one that was rolled back.
-    if last is not None and last.parent_snapshot_id is None:
+    if reaches_beginning(metadata, ancestry):
         return OptimizedState()
     raise UnsupportedError(
         f"table {keys.table_name!r}: what is merged in base snapshot {snapshot_id} is not known "

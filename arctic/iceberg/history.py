@@ -1,0 +1,55 @@
+"""Ancestry of snapshots, and where it has been cut off.
+
+Expiry leaves gaps in two ways: Java keeps the id of a parent that is gone, PyIceberg removes it.
+So a snapshot without a parent is the first one of a store only if its sequence number says so.
+"""
+
+from __future__ import annotations
+
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.snapshots import Snapshot, ancestors_of
+
+_FIRST_SEQUENCE_NUMBER = 1
+
+
+def lineage(metadata: TableMetadata, snapshot: Snapshot | None) -> list[Snapshot]:
+    """Return a snapshot and its known ancestors, newest first; nothing without one."""
+    return list(ancestors_of(snapshot, metadata))
+
+
+def reaches_beginning(metadata: TableMetadata, ancestry: list[Snapshot]) -> bool:
+    """Say whether nothing is missing before the last snapshot of an ancestry."""
+    if not ancestry:
+        return not metadata.snapshots
+    first = ancestry[-1]
+    return (
+        first.parent_snapshot_id is None and (first.sequence_number or 0) <= _FIRST_SEQUENCE_NUMBER
+    )
+
+
+def current_at(metadata: TableMetadata, timestamp_ms: int) -> tuple[Snapshot | None, bool]:
+    """Return what was current at a time, and whether that is certain.
+
+    Args:
+        metadata: of a store.
+        timestamp_ms: milliseconds since 1970-01-01 UTC; a commit at exactly this time counts.
+
+    Returns:
+        The snapshot, None if there was none yet; False if the one of that time has expired.
+    """
+    before = [entry for entry in metadata.snapshot_log if entry.timestamp_ms <= timestamp_ms]
+    after = [entry for entry in metadata.snapshot_log if entry.timestamp_ms > timestamp_ms]
+    found = metadata.snapshot_by_id(before[-1].snapshot_id) if before else None
+    if before and found is None:
+        return None, False
+    if not after:
+        return found, bool(before) or reaches_beginning(metadata, [])
+    follower = metadata.snapshot_by_id(after[0].snapshot_id)
+    if follower is None:
+        return found, False
+    ancestry = lineage(metadata, follower)
+    if found is None:
+        return None, reaches_beginning(metadata, ancestry)
+    went_back = (follower.sequence_number or 0) < (found.sequence_number or 0)
+    # An expired snapshot loses its line in the log, which shows in whom the next one descends from.
+    return found, went_back or (found in ancestry and found != follower)
