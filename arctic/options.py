@@ -50,9 +50,7 @@ class Option(Generic[T]):
         """The name and its aliases."""
         return (self.name, *self.aliases)
 
-    def value(
-        self, options: Mapping[str, str], properties: Mapping[str, str] | None = None
-    ) -> T:
+    def value(self, options: Mapping[str, str], properties: Mapping[str, str] | None = None) -> T:
         """Return the setting in force.
 
         Args:
@@ -66,17 +64,17 @@ class Option(Generic[T]):
         if Scope.TABLE in self.scopes and properties is not None:
             sources.append(("table property", properties))
         for where, mapping in sources:
-            lowered = {key.lower(): text for key, text in mapping.items()}
+            given = {name.lower(): (name, text) for name, text in mapping.items()}
             for name in self.names:
-                if name.lower() in lowered:
-                    return self._parsed(where, lowered[name.lower()])
+                if name.lower() in given:
+                    return self._parsed(where, *given[name.lower()])
         return self.default
 
-    def _parsed(self, where: str, text: str) -> T:
+    def _parsed(self, where: str, name: str, text: str) -> T:
         try:
             return self.parse(str(text))
         except ValueError as error:
-            raise InvalidInputError(f"{where} {self.name} = {text!r}: {error}") from error
+            raise InvalidInputError(f"{where} {name} = {text!r}: {error}") from error
 
 
 def check_known(options: Iterable[str], scope: Scope) -> None:
@@ -95,7 +93,8 @@ def check_known(options: Iterable[str], scope: Scope) -> None:
         if name.lower() in known or name.lower().startswith(CATALOG_PREFIX):
             continue
         near = difflib.get_close_matches(name.lower(), known, n=1)
-        hint = f"did you mean {known[near[0]]!r}?" if near else f"known: {', '.join(known.values())}"
+        known_names = ", ".join(known.values())
+        hint = f"did you mean {known[near[0]]!r}?" if near else f"known: {known_names}"
         raise InvalidInputError(f"unknown {scope.value} option {name!r}; {hint}")
 
 
@@ -181,122 +180,200 @@ CATALOG_PREFIX = "catalog."
 """Options that start so are PyIceberg catalog properties, passed on without the prefix."""
 
 PATH = Option(
-    name="path", parse=_optional(str), default=None, scopes=_CATALOG,
+    name="path",
+    parse=_optional(str),
+    default=None,
+    scopes=_CATALOG,
     doc="The table: 'namespace.table', or 'namespace.table.snapshots' for a metadata table.",
 )
 WAREHOUSE = Option(
-    name="warehouse", parse=_optional(str), default=None, scopes=_CATALOG,
+    name="warehouse",
+    parse=_optional(str),
+    default=None,
+    scopes=_CATALOG,
     doc="Folder of the embedded SQLite catalog; else ARCTIC_WAREHOUSE, else ./warehouse.",
 )
 CATALOG = Option(
-    name="catalog", parse=_optional(str), default=None, scopes=_CATALOG,
+    name="catalog",
+    parse=_optional(str),
+    default=None,
+    scopes=_CATALOG,
     doc="Name of a PyIceberg catalog; 'catalog.uri' and the like set its properties.",
 )
 
 COLUMNS = Option(
-    name="columns", parse=_optional(_names), default=None, scopes=_READ,
+    name="columns",
+    parse=_optional(_names),
+    default=None,
+    scopes=_READ,
     doc="Columns to read, in this order; the others are never opened.",
 )
 STORE = Option(
-    name="store", parse=_one_of("merged", "base", "change"), default="merged", scopes=_READ,
+    name="store",
+    parse=_one_of("merged", "base", "change"),
+    default="merged",
+    scopes=_READ,
     doc="Look at the merged view, or at one store with its transaction columns.",
 )
 SNAPSHOT_ID = Option(
-    name="snapshot-id", parse=_optional(_int), default=None, scopes=_READ,
+    name="snapshot-id",
+    parse=_optional(_int),
+    default=None,
+    scopes=_READ,
     doc="Read the table as it was right after this snapshot of either store.",
 )
 AS_OF_TIMESTAMP = Option(
-    name="as-of-timestamp", parse=_optional(_int), default=None, scopes=_READ,
+    name="as-of-timestamp",
+    parse=_optional(_int),
+    default=None,
+    scopes=_READ,
     doc="Read the table as it was at this time, in milliseconds since 1970-01-01 UTC.",
 )
 WEIGHT_RATIO = Option(
-    name="weight-ratio", parse=_ratio, default=2.0, scopes=_READ_TABLE,
+    name="weight-ratio",
+    parse=_ratio,
+    default=2.0,
+    scopes=_READ_TABLE,
     doc="A node is split only while its data weighs more than this many times its deletes.",
 )
 PARALLEL_MULTIPLE = Option(
-    name="parallel-multiple", parse=_positive_int, default=2, scopes=_READ_TABLE,
+    name="parallel-multiple",
+    parse=_positive_int,
+    default=2,
+    scopes=_READ_TABLE,
     doc="Task groups for each core of the parallelism.",
 )
 PARALLELISM = Option(
-    name="parallelism", parse=_optional(_positive_int), default=None, scopes=_READ_TABLE,
+    name="parallelism",
+    parse=_optional(_positive_int),
+    default=None,
+    scopes=_READ_TABLE,
     doc="Cores that a read plans for; the cores of the planning machine if not set.",
 )
 TARGET_SIZE = Option(
-    name="target-size", parse=_bytes, default=128 * 2**20, scopes=_READ_TABLE,
+    name="target-size",
+    parse=_bytes,
+    default=128 * 2**20,
+    scopes=_READ_TABLE,
     aliases=("read.split.target-size",),
     doc="Upper bound for the cost of one task, unless a single file is larger.",
 )
 OPEN_FILE_COST = Option(
-    name="open-file-cost", parse=_bytes, default=4 * 2**20, scopes=_READ_TABLE,
+    name="open-file-cost",
+    parse=_bytes,
+    default=4 * 2**20,
+    scopes=_READ_TABLE,
     aliases=("read.split.open-file-cost",),
     doc="What opening a file weighs in planning, as bytes.",
 )
 MAX_DELETE_BYTES = Option(
-    name="merge.max-delete-bytes", parse=_bytes, default=512 * 2**20, scopes=_READ_TABLE,
+    name="merge.max-delete-bytes",
+    parse=_bytes,
+    default=512 * 2**20,
+    scopes=_READ_TABLE,
     doc="Memory for the deletes of one task; above it the reader works in several passes.",
 )
 
 WRITE_MODE = Option(
-    name="write-mode", parse=_optional(_one_of("append", "upsert", "delete", "overwrite")),
-    default=None, scopes=_WRITE,
+    name="write-mode",
+    parse=_optional(_one_of("append", "upsert", "delete", "overwrite")),
+    default=None,
+    scopes=_WRITE,
     doc="The save mode, for callers that cannot say .mode('upsert').",
 )
 ACTION_COLUMN = Option(
-    name="action-column", parse=_optional(str), default=None, scopes=_WRITE,
+    name="action-column",
+    parse=_optional(str),
+    default=None,
+    scopes=_WRITE,
     doc="Column that says what each row does: I/U/D, +I/-U/+U/-D or Debezium's c/r/u/d.",
 )
 ORDERING_COLUMN = Option(
-    name="ordering-column", parse=_optional(str), default=None, scopes=_WRITE,
+    name="ordering-column",
+    parse=_optional(str),
+    default=None,
+    scopes=_WRITE,
     doc="Column by which the last event of a key in the batch wins.",
 )
 PRIMARY_KEY = Option(
-    name="primaryKey", parse=_optional(_names), default=None, scopes=_WRITE,
+    name="primaryKey",
+    parse=_optional(_names),
+    default=None,
+    scopes=_WRITE,
     aliases=("primary-key", "primary.keys"),
     doc="Key columns of a table that the write creates.",
 )
 PARTITION_BY = Option(
-    name="partitionBy", parse=_optional(_split_outside_brackets), default=None, scopes=_WRITE,
+    name="partitionBy",
+    parse=_optional(_split_outside_brackets),
+    default=None,
+    scopes=_WRITE,
     aliases=("partition-by",),
     doc="Partition fields of a table that the write creates, as 'day(ts), region'.",
 )
 PARTITION_OVERWRITE_MODE = Option(
-    name="partitionOverwriteMode", parse=_one_of("static", "dynamic"), default="static",
-    scopes=_WRITE, aliases=("partition-overwrite-mode",),
+    name="partitionOverwriteMode",
+    parse=_one_of("static", "dynamic"),
+    default="static",
+    scopes=_WRITE,
+    aliases=("partition-overwrite-mode",),
     doc="An overwrite replaces the whole table (static) or the partitions it has rows for.",
 )
 CROSS_PARTITION = Option(
-    name="write.upsert.cross-partition", parse=_one_of("lookup", "assume-stable"),
-    default="lookup", scopes=_WRITE_TABLE,
-    doc="Where the key does not decide the partition: look the old one up, or trust that it never changes.",
+    name="write.upsert.cross-partition",
+    parse=_one_of("lookup", "assume-stable"),
+    default="lookup",
+    scopes=_WRITE_TABLE,
+    doc="Where the key does not decide the partition: look the old one up, or trust that it "
+    "never changes.",
 )
 UPSERT_INSERTS = Option(
-    name="write.upsert.enabled", parse=_bool, default=True, scopes=_WRITE_TABLE,
+    name="write.upsert.enabled",
+    parse=_bool,
+    default=True,
+    scopes=_WRITE_TABLE,
     doc="Whether an insert in an action column replaces a row of its key that is there already.",
 )
 TARGET_FILE_SIZE = Option(
-    name="write.target-file-size-bytes", parse=_bytes, default=128 * 2**20, scopes=_WRITE_TABLE,
+    name="write.target-file-size-bytes",
+    parse=_bytes,
+    default=128 * 2**20,
+    scopes=_WRITE_TABLE,
     doc="A file is closed and a next one begun when it has grown to this size.",
 )
 COMPRESSION = Option(
     name="write.parquet.compression-codec",
     parse=_one_of("zstd", "snappy", "gzip", "lz4", "brotli", "uncompressed"),
-    default="zstd", scopes=_WRITE_TABLE, doc="Parquet compression.",
+    default="zstd",
+    scopes=_WRITE_TABLE,
+    doc="Parquet compression.",
 )
 ROW_GROUP_BYTES = Option(
-    name="write.parquet.row-group-size-bytes", parse=_bytes, default=32 * 2**20,
+    name="write.parquet.row-group-size-bytes",
+    parse=_bytes,
+    default=32 * 2**20,
     scopes=_WRITE_TABLE,
     doc="Arrow bytes that are gathered for one file before a row group is written.",
 )
 WRITE_BUFFER_BYTES = Option(
-    name="write.buffer-bytes", parse=_bytes, default=256 * 2**20, scopes=_WRITE_TABLE,
+    name="write.buffer-bytes",
+    parse=_bytes,
+    default=256 * 2**20,
+    scopes=_WRITE_TABLE,
     doc="Arrow bytes that one write task gathers over all its files before it writes the largest.",
 )
 BASE_BUCKETS = Option(
-    name="base.file-index.hash-bucket", parse=_positive_int, default=4, scopes=_TABLE,
+    name="base.file-index.hash-bucket",
+    parse=_positive_int,
+    default=4,
+    scopes=_TABLE,
     doc="Nodes that base files are written to; a power of two.",
 )
 CHANGE_BUCKETS = Option(
-    name="change.file-index.hash-bucket", parse=_positive_int, default=4, scopes=_TABLE,
+    name="change.file-index.hash-bucket",
+    parse=_positive_int,
+    default=4,
+    scopes=_TABLE,
     doc="Nodes that change files are written to; a power of two.",
 )
 

@@ -29,12 +29,12 @@ _KIND_NAMES = {
     FileKind.POS_DELETE: "position delete",
 }
 _REASONS = (
-    ("merged", "already merged into base"),
-    ("by_partition", "in partitions that the filter excludes"),
-    ("by_filter", "with column bounds that the filter excludes"),
-    ("listed_again", "listed more than once"),
-    ("idle_position_deletes", "position deletes of no file that is read"),
-    ("idle_change_deletes", "change deletes that touch no row that is read"),
+    ("merged", "change file", "already merged into base"),
+    ("by_partition", "file", "of partitions that the filter excludes"),
+    ("by_filter", "data file", "whose bounds the filter excludes"),
+    ("listed_again", "file", "listed before"),
+    ("idle_position_deletes", "position delete file", "for no data that is read"),
+    ("idle_change_deletes", "change delete file", "for no row that is read"),
 )
 
 
@@ -112,14 +112,14 @@ def _reads(plan: ScanPlan, tasks: Sequence[NodeTask]) -> Iterator[tuple[str, str
         found = [file for file in by_path.values() if file.kind is kind]
         if found:
             rows = sum(file.record_count for file in found)
-            yield "reads", f"{len(found):,} {name}, {_count(rows, 'row')}"
+            yield "reads", f"{_count(len(found), f'{name} file')}, {_count(rows, 'row')}"
 
 
 def _left_out(pruned: PruneCounts) -> Iterator[tuple[str, str]]:
-    for name, reason in _REASONS:
+    for name, noun, reason in _REASONS:
         number = getattr(pruned, name)
         if number:
-            yield "left out", f"{number:,} {reason}"
+            yield "left out", f"{_count(number, noun)} {reason}"
     if pruned.manifests:
         yield "unopened", f"{_count(pruned.manifests, 'manifest')} of excluded partitions"
     for number, reason in (
@@ -127,7 +127,7 @@ def _left_out(pruned: PruneCounts) -> Iterator[tuple[str, str]]:
         (pruned.pairs_by_key_range, "by key range"),
     ):
         if number:
-            yield "detached", f"{number:,} times a change delete from a task of its node, {reason}"
+            yield "detached", f"{_count(number, 'pair')} of task and change delete, {reason}"
 
 
 def _splits(tasks: Sequence[NodeTask], *, verbose: bool) -> Iterator[tuple[str, str]]:

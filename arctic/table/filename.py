@@ -64,7 +64,9 @@ def parse_base_name(path: str) -> ParsedName:
     """
     parsed = _parse(path, default=FileKind.BASE)
     if parsed.kind is FileKind.INSERT:
-        return ParsedName(node=parsed.node, kind=FileKind.BASE, transaction_id=parsed.transaction_id)
+        return ParsedName(
+            node=parsed.node, kind=FileKind.BASE, transaction_id=parsed.transaction_id
+        )
     if parsed.kind is not FileKind.BASE:
         raise FormatError(
             f"base file {path!r}: kind {parsed.kind.value!r} as a data file; expected 'B' or 'I'"
@@ -87,9 +89,7 @@ def parse_change_name(path: str) -> ParsedName:
     """
     parsed = _parse(path, default=FileKind.INSERT)
     if parsed.kind not in (FileKind.INSERT, FileKind.CHANGE_DELETE):
-        raise FormatError(
-            f"change file {path!r}: kind {parsed.kind.value!r}; expected 'I' or 'ED'"
-        )
+        raise FormatError(f"change file {path!r}: kind {parsed.kind.value!r}; expected 'I' or 'ED'")
     return parsed
 
 
@@ -100,13 +100,24 @@ def _parse(path: str, *, default: FileKind) -> ParsedName:
     node_id, kind_name, transaction_id = match.group(1, 2, 3)
     if kind_name in _FOREIGN_KINDS:
         raise FormatError(
-            f"file {path!r}: kind {kind_name!r} is never written to a store; expected B, I, ED or PD"
+            f"file {path!r}: kind {kind_name!r} is never written to a store; "
+            "expected B, I, ED or PD"
         )
     kind = _BY_SHORT_NAME.get(kind_name)
     if kind is None:
         return ParsedName(node=ROOT, kind=default, transaction_id=0)
     try:
-        node = TreeNode.from_id(int(node_id))
+        node = TreeNode.from_id(_number(node_id, "node id", path))
     except InvalidInputError as error:
         raise FormatError(f"file {path!r}: {error.message}") from error
-    return ParsedName(node=node, kind=kind, transaction_id=int(transaction_id))
+    return ParsedName(
+        node=node, kind=kind, transaction_id=_number(transaction_id, "transaction id", path)
+    )
+
+
+def _number(digits: str, what: str, path: str) -> int:
+    # Longer texts are not converted at all: Python refuses some thousand digits.
+    significant = digits.lstrip("0")
+    if len(significant) > 19 or int(significant or "0") >= 2**63:
+        raise FormatError(f"file {path!r}: {what} {digits}; expected a number below 2**63")
+    return int(significant or "0")

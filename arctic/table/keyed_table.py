@@ -18,7 +18,7 @@ class Column:
     field_id: int
     name: str
     type: str
-    """Iceberg's text of the type: ``long``, ``decimal(10, 2)``, ``timestamptz``, ``struct<...>``."""
+    """Iceberg's text: ``long``, ``decimal(10, 2)``, ``timestamptz``, ``struct<...>``, ..."""
     required: bool
     doc: str | None = None
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, cast
 
+from arctic.errors import InvalidInputError
 from arctic.table.files import ColumnBounds, Value
 
 
@@ -36,6 +37,11 @@ class Op(Enum):
     NOT_STARTS_WITH = "not starts with"
 
 
+_NULL_TESTS = frozenset({Op.IS_NULL, Op.NOT_NULL})
+_SETS = frozenset({Op.IN, Op.NOT_IN})
+_NEGATIONS = frozenset({Op.NE, Op.NOT_IN, Op.NOT_STARTS_WITH})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnTest:
     """One comparison of one top-level column."""
@@ -46,10 +52,27 @@ class ColumnTest:
     literal: Value | tuple[Value, ...] = None
     """Internal form; a tuple of non-null values for IN and NOT_IN; None for the null tests."""
 
+    def __post_init__(self) -> None:
+        """Refuse a literal of the wrong shape: a comparison with null is true of no row."""
+        if self.op in _NULL_TESTS:
+            is_right = self.literal is None
+        elif self.op in _SETS:
+            is_right = isinstance(self.literal, tuple) and None not in self.literal
+        else:
+            is_right = self.literal is not None and not isinstance(self.literal, tuple)
+        if not is_right:
+            raise InvalidInputError(
+                f"test of column {self.column!r} by {self.op.value!r}: literal {self.literal!r}; "
+                "expected none for a null test, a tuple of non-null values for a set, else a value"
+            )
+
     def __str__(self) -> str:
         """Return the text that ``explain`` prints."""
-        if self.op in (Op.IS_NULL, Op.NOT_NULL):
+        if self.op in _NULL_TESTS:
             return f"{self.column} {self.op.value}"
+        if self.op in _SETS:
+            listed = ", ".join(repr(value) for value in cast(tuple[Value, ...], self.literal))
+            return f"{self.column} {self.op.value} ({listed})"
         return f"{self.column} {self.op.value} {self.literal!r}"
 
 
@@ -119,15 +142,16 @@ def _test_may_match(test: ColumnTest, known: ColumnBounds, record_count: int) ->
         return known.null_count != 0
     if known.null_count == record_count:
         return False
-    if test.op is Op.IN:
-        literals = cast(tuple[Value, ...], test.literal)
-        return any(_within(literal, known) for literal in literals)
-    if test.op in (Op.NOT_NULL, Op.NE, Op.NOT_IN, Op.NOT_STARTS_WITH):
+    if test.op is Op.NOT_NULL or test.op in _NEGATIONS:
         return True
+    lower, upper = _trusted(known.lower), _trusted(known.upper)
+    if test.op is Op.IN:
+        return any(
+            _within(literal, lower, upper) for literal in cast(tuple[Value, ...], test.literal)
+        )
     literal = cast(Any, test.literal)
-    lower, upper = cast(Any, known.lower), cast(Any, known.upper)
     if test.op is Op.EQ:
-        return _within(literal, known)
+        return _within(literal, lower, upper)
     if test.op is Op.LT:
         return lower is None or bool(lower < literal)
     if test.op is Op.LE:
@@ -141,8 +165,12 @@ def _test_may_match(test: ColumnTest, known: ColumnBounds, record_count: int) ->
     )
 
 
-def _within(literal: Any, known: ColumnBounds) -> bool:
-    lower, upper = cast(Any, known.lower), cast(Any, known.upper)
+def _trusted(bound: Any) -> Any:
+    # Some writers take NaN for the least or greatest value, which then says nothing.
+    return None if bound != bound else bound
+
+
+def _within(literal: Any, lower: Any, upper: Any) -> bool:
     return (lower is None or lower <= literal) and (upper is None or literal <= upper)
 
 
