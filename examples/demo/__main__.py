@@ -95,7 +95,7 @@ def _run(report: Report, folder: Path, extent: Extent) -> list[Comparison]:
     report.section(
         "What each commit cost",
         "Seconds include everything: reading the delivered file, the shuffle by key, the commit.",
-        "The first write starts Spark's Python workers too. 'table before': all data files there were.",
+        "The first write starts Spark's Python workers too. 'table before' counts all data files.",
     )
     report.steps(steps)
     _show_one_key(report, replay, delivered)
