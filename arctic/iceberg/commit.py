@@ -24,7 +24,7 @@ from pyiceberg.table.snapshots import Operation
 from arctic.errors import ConflictError
 from arctic.iceberg.commit_loop import CommitResult, commit_snapshot
 from arctic.iceberg.data_files import data_files
-from arctic.iceberg.entries import entries_of, live_manifests
+from arctic.iceberg.entries import collector_paused, entries_of, live_manifests
 from arctic.iceberg.manifests import check_specs, partition_of
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.partition_key import PartitionKeys, partition_keys
@@ -152,11 +152,12 @@ def _live_files(head: Table) -> dict[str, Partition]:
     manifests = live_manifests(head, head.current_snapshot())
     check_specs(head, manifests)
     width = len(head.spec().fields)
-    return {
-        entry.data_file.file_path: partition_of(entry.data_file.partition, width)
-        for _, entries in entries_of(head.io, manifests)
-        for entry in entries
-    }
+    with collector_paused():
+        return {
+            entry.data_file.file_path: partition_of(entry.data_file.partition, width)
+            for _, entries in entries_of(head.io, manifests)
+            for entry in entries
+        }
 
 
 def _operation(adds: bool, removes: bool) -> Operation:

@@ -6,9 +6,11 @@ number of entries that are kept.
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from pyiceberg.io import FileIO
 from pyiceberg.manifest import ManifestContent, ManifestEntry, ManifestFile
@@ -69,6 +71,22 @@ def live_entries(io: FileIO, manifest: ManifestFile) -> tuple[ManifestEntry, ...
         entries = tuple(manifest.fetch_manifest_entry(io, discard_deleted=True))
         _CACHE.put(manifest.manifest_path, entries)
     return entries
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Keep Python's cycle collector from running.
+
+    Ten thousand entries are a million objects without a cycle among them: going over them again
+    and again was measured to take half of the time of a listing.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def entries_of(

@@ -28,7 +28,13 @@ from pyiceberg.typedef import Record
 from pyiceberg.types import LongType, PrimitiveType
 
 from arctic.errors import FormatError, UnsupportedError
-from arctic.iceberg.entries import entries_of, is_delete_manifest, live_manifests, snapshot_of
+from arctic.iceberg.entries import (
+    collector_paused,
+    entries_of,
+    is_delete_manifest,
+    live_manifests,
+    snapshot_of,
+)
 from arctic.iceberg.filters import to_expression
 from arctic.iceberg.open_table import OpenTable
 from arctic.scan.task import PruneCounts
@@ -82,10 +88,11 @@ def list_files(
         StorageError: a manifest cannot be read.
     """
     lister = _Lister(opened, field_ids, row_filter)
-    base = lister.files(opened.base, snapshot.base_snapshot_id, _base_file)
     change: list[KeyedFile] = []
-    if opened.change is not None:
-        change = lister.files(opened.change, snapshot.change_snapshot_id, _change_file)
+    with collector_paused():
+        base = lister.files(opened.base, snapshot.base_snapshot_id, _base_file)
+        if opened.change is not None:
+            change = lister.files(opened.change, snapshot.change_snapshot_id, _change_file)
     return StoreFiles(
         base=tuple(file for file in base if not _is_position_delete(file)),
         position_deletes=tuple(file for file in base if _is_position_delete(file)),
@@ -135,15 +142,12 @@ class _Lister:
     def _bounds(self, file: DataFile) -> dict[int, ColumnBounds]:
         if not self._decoders:
             return {}
-        lower, upper = file.lower_bounds or {}, file.upper_bounds or {}
-        nulls = file.null_value_counts or {}
+        lower, upper = _metrics(file.lower_bounds), _metrics(file.upper_bounds)
+        nulls = _metrics(file.null_value_counts)
         bounds = {}
         for field_id, decode in self._decoders:
-            least, greatest, null_count = (
-                lower.get(field_id),
-                upper.get(field_id),
-                nulls.get(field_id),
-            )
+            least, greatest = lower.get(field_id), upper.get(field_id)
+            null_count = nulls.get(field_id)
             if least is not None or greatest is not None or null_count is not None:
                 bounds[field_id] = ColumnBounds(
                     lower=decode(least), upper=decode(greatest), null_count=null_count
@@ -193,6 +197,11 @@ def check_specs(table: Table, manifests: Collection[ManifestFile]) -> None:
                 f"{manifest.partition_spec_id}, the table has {current}; rewrite it under the "
                 "current spec"
             )
+
+
+def _metrics(by_field_id: Any) -> Mapping[int, Any]:
+    """Return a map of a manifest entry; asking whether a lazy one is empty would build it."""
+    return {} if by_field_id is None else by_field_id
 
 
 def _base_file(

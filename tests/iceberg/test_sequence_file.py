@@ -433,14 +433,17 @@ class TestAmoro:
             pin(opened)
 
     @pytest.mark.parametrize(
-        "imports",
+        ("imports", "expected"),
         [
-            "import arctic.iceberg, pyiceberg.catalog.rest",
-            "import pyiceberg.catalog.rest, pyiceberg.catalog.sql, arctic.iceberg",
+            ("", "literal_error"),
+            ("import arctic.iceberg, pyiceberg.catalog.rest", "['optimized-sequence']"),
+            ("import pyiceberg.catalog.rest, arctic.iceberg", "['optimized-sequence']"),
         ],
-        ids=["before PyIceberg", "after PyIceberg"],
+        ids=["without Arctic", "before PyIceberg", "after PyIceberg"],
     )
-    def test_metadata_loads_whatever_was_imported_first(self, tmp_path: Path, imports: str) -> None:
+    def test_metadata_loads_whatever_was_imported_first(
+        self, tmp_path: Path, imports: str, expected: str
+    ) -> None:
         """PyIceberg alone refuses the whole table for one blob type; here it does not."""
         opened = make(tmp_path)
         commit_as_amoro(opened, {"region=eu": 1})
