@@ -11,7 +11,7 @@ import platform
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -175,14 +175,14 @@ def _compare(report: Report, replay: Replay, source: Path, extent: Extent) -> li
     report.section("The check")
     with report.doing("expected table computed by DuckDB from the raw file"):
         oracle = Oracle(source, weeks=extent.weeks, discontinued_after=extent.load)
-    readings = {
+    readings: dict[str, Callable[[], pa.Table]] = {
         "spark.read.format('arctic')": lambda: replay.rows().toArrow(),
         "arctic.read, without Spark": lambda: replay.table.read().read_all(),
     }
     comparisons = []
     for reader, read in readings.items():
         with report.doing(f"whole table read by {reader}"):
-            rows: pa.Table = read()
+            rows = read()
         comparisons.append(oracle.compare(reader, rows))
     report.section(
         f"All {oracle.row_count:,} rows, all columns, compared both ways (except all)",
