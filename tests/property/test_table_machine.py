@@ -42,6 +42,7 @@ Key = tuple[Any, ...]
 
 
 def as_row(drawn: tuple[int, str, tuple[int | None, str | None]]) -> Row:
+    """Return what Hypothesis drew as a row."""
     number, region, (amount, note) = drawn
     return {"id": number, "region": region, "amount": amount, "note": note}
 
@@ -57,6 +58,7 @@ class TableMachine(RuleBasedStateMachine):
         base_buckets=st.sampled_from([1, 2, 4]),
     )
     def create(self, layout: str, change_buckets: int, base_buckets: int) -> None:
+        """Create a table whose key is its partition, decides it, or moves between partitions."""
         self.folder = tempfile.mkdtemp(prefix="arctic-machine-")
         self.key = ("id", "region") if layout == "in_key" else ("id",)
         partitions = {"plain": [], "bucket_moving": ["bucket(2, region)"]}.get(layout, ["region"])
@@ -76,12 +78,15 @@ class TableMachine(RuleBasedStateMachine):
         self.read_options: dict[str, str] = {}
 
     def teardown(self) -> None:
+        """Remove the warehouse."""
         shutil.rmtree(getattr(self, "folder", ""), ignore_errors=True)
 
     def key_of(self, row: Row) -> Key:
+        """Return a row's key."""
         return tuple(row[name] for name in self.key)
 
     def write(self, batch: list[Row], mode: str, schema: pa.Schema = SCHEMA, **options: str) -> Any:
+        """Write rows; return the snapshot with the model it must show for ever."""
         report = arctic.write(
             "m.t",
             pa.Table.from_pylist(batch, schema=schema),
@@ -94,9 +99,12 @@ class TableMachine(RuleBasedStateMachine):
         return (report.snapshot_id, dict(self.model))
 
     def read(self, **arguments: Any) -> list[Row]:
+        """Read the merged view."""
         return arctic.read("m.t", warehouse=self.folder, **arguments).read_all().to_pylist()
 
     def assert_rows(self, actual: list[Row], expected: dict[Key, Row]) -> None:
+        """Compare rows in any order."""
+
         def order(row: Row) -> Any:
             return tuple(row[name] for name in ("id", "region"))
 
