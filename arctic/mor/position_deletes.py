@@ -64,7 +64,9 @@ class PositionDeletes:
         pieces = self._pieces.get(data_path, [])
         if len(pieces) > 1 or any((np.diff(piece) <= 0).any() for piece in pieces):
             # Kept, so that a file which is read twice is sorted once.
-            self._pieces[data_path] = pieces = [np.unique(np.concatenate(pieces))]
+            ordered = np.sort(np.concatenate(pieces))
+            is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+            self._pieces[data_path] = pieces = [ordered[is_first]]
         return pieces[0] if pieces else np.empty(0, np.int64)
 
     def _load(self, path: str) -> None:

@@ -101,7 +101,7 @@ def test_a_lookup_finds_the_code_of_an_equal_key(
         sliced = index.lookup([column[1:] for column in probe]).tolist()
     codes = {
         tuple(map(identity, row)): code
-        for row, code in zip(rows[:known], index.codes.tolist(), strict=True)
+        for row, code in zip(rows[:known], index.take_codes().tolist(), strict=True)
     }
     assert found == [codes.get(tuple(map(identity, row)), -1) for row in rows]
     assert sliced == found[1:]

@@ -150,3 +150,12 @@ def test_many_deletes_of_few_keys_are_reduced_in_memory(files: LocalFiles) -> No
     bounded = request(max_delete_bytes=4000, batch_rows=10)
     assert files.read(group(task(base, deletes=[deletes])), bounded) == [row(2, "b")]
     assert files.opened.count(Path(base.path).name) == 1
+
+
+def test_the_last_piece_of_shared_deletes_is_not_taken_for_all_of_them(files: LocalFiles) -> None:
+    """Deletes that do not fit in memory are read again by the next task that shares them."""
+    bases = [files.base([row(key, "x") for key in range(30)], 1) for _ in range(2)]
+    deletes = [files.deletes([row(key, None, 1) for key in range(29)], 2)]
+    bounded = request(max_delete_bytes=500, batch_rows=4)
+    tasks = [task(base, deletes=deletes) for base in bases]
+    assert [one["id"] for one in files.read(group(*tasks), bounded)] == [29, 29]
