@@ -114,9 +114,7 @@ class ChangeWriter:
             describe_row = partial(self._conform.describe_row, rows)
             check_order(rows, self._event_order, describe_row=describe_row)
             actions = self._actions(rows, describe_row)
-            if self._request.mode is not WriteMode.DELETE:
-                inserted = None if actions is None else is_insert(actions)
-                self._conform.check_required(rows, inserted)
+            self._check_required(rows, actions)
             self._buffer.add(rows, actions)
             if self._buffer.is_full:
                 self._write_chunk(self._buffer.drain())
@@ -148,6 +146,15 @@ class ChangeWriter:
         if name is None:
             return None
         return read_actions(rows.column(name), name=name, describe_row=describe_row)
+
+    def _check_required(self, rows: pa.RecordBatch, actions: np.ndarray | None) -> None:
+        inserted = None if actions is None else is_insert(actions)
+        if self._request.mode is WriteMode.DELETE:
+            inserted = np.zeros(rows.num_rows, dtype=bool)
+        # Without a search, a delete is only right if its row says where the old row is.
+        trusted = self._target.keys_move and self._locate is None
+        sources = self._target.partition_sources if trusted else ()
+        self._conform.check_required(rows, inserted, in_every_row=sources)
 
     def _write_chunk(self, chunk: Gathered) -> None:
         rows, mask = chunk.rows, self._target.options.change_mask

@@ -11,7 +11,7 @@ Must not know: files, nodes, what the rows will do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -71,19 +71,27 @@ class Conform:
             self._refuse_nulls(rows, pa.field(name, rows.column(name).type, nullable=False), None)
         return rows
 
-    def check_required(self, rows: pa.RecordBatch, inserted: np.ndarray | None) -> None:
+    def check_required(
+        self,
+        rows: pa.RecordBatch,
+        inserted: np.ndarray | None,
+        *,
+        in_every_row: Collection[str] = (),
+    ) -> None:
         """Refuse nulls in required columns, nested ones included.
 
         Args:
             rows: what ``apply`` returned.
             inserted: which rows become rows of the table; None: all of them.
+            in_every_row: required columns that the other rows must fill too.
 
         Raises:
             InvalidInputError: naming the column and the key of the first offending row.
         """
         for field in self.table_fields:
             if field.name not in self.key and has_required_part(field):
-                self._refuse_nulls(rows, field, inserted)
+                concerned = None if field.name in in_every_row else inserted
+                self._refuse_nulls(rows, field, concerned)
 
     def describe_row(self, rows: pa.RecordBatch, row: int) -> str:
         """Return how a message names a row: by its key, or by its place."""
@@ -152,8 +160,8 @@ def plan_conform(
         InvalidInputError: naming the first column that does not fit, and how to mend it.
     """
     names = incoming.names
-    _check_names(names, (*table_schema.names, *extra_columns, *ignored_columns), table_name)
     _check_extras(incoming, extra_columns, mode)
+    _check_names(names, table_schema.names, (*extra_columns, *ignored_columns), table_name)
     deletes = mode is WriteMode.DELETE
     sourced = all(name in names for name in partition_sources)
     for field in table_schema:
@@ -183,11 +191,13 @@ def plan_conform(
     )
 
 
-def _check_names(names: Sequence[str], known: Sequence[str], table_name: str) -> None:
+def _check_names(
+    names: Sequence[str], known: Sequence[str], helpers: Sequence[str], table_name: str
+) -> None:
     for name in names:
         if names.count(name) > 1:
             raise InvalidInputError(f"the frame has two columns {name!r}; expected one")
-        if name not in known:
+        if name not in known and name not in helpers:
             raise InvalidInputError(
                 f"column {name!r} is not in table {table_name!r}; {near_name(name, known)}"
             )
@@ -200,6 +210,8 @@ def _check_extras(incoming: pa.Schema, extra_columns: Sequence[str], mode: Write
                 f"column {name!r} is named as an action or ordering column of this {mode.value}, "
                 f"but the frame does not have it; {near_name(name, incoming.names)}"
             )
+        if incoming.names.count(name) > 1:
+            raise InvalidInputError(f"the frame has two columns {name!r}; expected one")
         if pt.is_nested(incoming.field(name).type):
             raise InvalidInputError(
                 f"column {name!r} is {incoming.field(name).type}: it can neither tell an action "

@@ -28,7 +28,6 @@ from arctic.table.files import FileKind, Partition, WrittenFile
 from arctic.tree.node import TreeNode
 from arctic.write.target import TaskId, WriteTarget
 
-
 _ARRAY_BYTES = 731
 """Memory of an Arrow array beside its values, as measured: with thousands of partitions a few
 rows of each are gathered at a time, and this is most of it."""
@@ -48,7 +47,9 @@ class _Waiting:
     """Rows of a destination that are not written yet."""
 
     tables: list[pa.Table] = field(default_factory=list)
-    bytes: int = 0
+    row_bytes: int = 0
+    held_bytes: int = 0
+    """``row_bytes`` and what the arrays cost beside their values."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -78,7 +79,7 @@ class DataFiles:
         self._schemas = schemas
         self._transaction_id = transaction_id
         self._waiting: dict[Destination, _Waiting] = {}
-        self._waiting_bytes = 0
+        self._held_bytes = 0
         self._open: dict[Destination, _OpenFile] = {}
         self._finished: list[WrittenFile] = []
         self._created: list[str] = []
@@ -99,14 +100,16 @@ class DataFiles:
             return
         options = self._target.options
         waiting = self._waiting.setdefault(destination, _Waiting())
-        size = rows.nbytes + rows.num_columns * _ARRAY_BYTES
+        row_bytes = rows.nbytes
+        held_bytes = row_bytes + rows.num_columns * _ARRAY_BYTES
         waiting.tables.append(rows)
-        waiting.bytes += size
-        self._waiting_bytes += size
-        if waiting.bytes >= options.row_group_bytes:
+        waiting.row_bytes += row_bytes
+        waiting.held_bytes += held_bytes
+        self._held_bytes += held_bytes
+        if waiting.row_bytes >= options.row_group_bytes:
             self._flush(destination)
-        while self._waiting_bytes > options.buffer_bytes:
-            self._flush(max(self._waiting, key=lambda place: self._waiting[place].bytes))
+        while self._held_bytes > options.buffer_bytes:
+            self._flush(max(self._waiting, key=lambda place: self._waiting[place].held_bytes))
 
     def close(self) -> tuple[WrittenFile, ...]:
         """Write what is left and complete every file.
@@ -123,7 +126,7 @@ class DataFiles:
     def abort(self) -> None:
         """Give everything up and remove the files as far as that can be done."""
         self._waiting.clear()
-        self._waiting_bytes = 0
+        self._held_bytes = 0
         while self._open:
             _, opened = self._open.popitem()
             # The failure that led here is the one to report, not those of tidying up.
@@ -138,9 +141,9 @@ class DataFiles:
 
     def _flush(self, destination: Destination) -> None:
         waiting = self._waiting.pop(destination)
-        self._waiting_bytes -= waiting.bytes
+        self._held_bytes -= waiting.held_bytes
         rows = pa.concat_tables(waiting.tables)
-        groups = max(1, round(waiting.bytes / self._target.options.row_group_bytes))
+        groups = max(1, round(waiting.row_bytes / self._target.options.row_group_bytes))
         step = -(-rows.num_rows // groups)
         for start in range(0, rows.num_rows, step):
             self._write(destination, rows.slice(start, step))

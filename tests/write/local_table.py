@@ -35,7 +35,7 @@ _operations = itertools.count(1)
 
 def field(name: str, data_type: pa.DataType, number: int, *, nullable: bool = True) -> pa.Field:
     """Return a column as the table schema has it."""
-    return pa.field(name, data_type, nullable, metadata={b"PARQUET:field_id": str(number).encode()})
+    return pa.field(name, data_type, nullable, metadata={"PARQUET:field_id": str(number)})
 
 
 SCHEMA = pa.schema(
@@ -69,7 +69,7 @@ class IdentityPartitions:
 
     def path(self, partition: Partition) -> str:
         """Return a folder for a partition."""
-        return "/".join(f"{n}={v}" for n, v in zip(self.names, partition, strict=True))
+        return "/".join(f"{n}={v!s}" for n, v in zip(self.names, partition, strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

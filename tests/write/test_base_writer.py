@@ -22,6 +22,7 @@ ORDERED = pa.schema([*(column.with_nullable(True) for column in SCHEMA), ("seq",
 
 
 def rows_of(*keys: int) -> list[Row]:
+    """Return one row for each key; the amount is its number."""
     return [
         {"id": key, "region": "eu" if key % 2 else None, "amount": number, "note": str(number)}
         for number, key in enumerate(keys)
@@ -29,6 +30,7 @@ def rows_of(*keys: int) -> list[Row]:
 
 
 def as_batches(rows: list[Row], random: Random) -> list[pa.RecordBatch]:
+    """Cut rows into batches of any size."""
     cuts = sorted(random.randint(0, len(rows)) for _ in range(random.randint(0, 3)))
     return [
         pa.RecordBatch.from_pylist(rows[start:end], schema=ORDERED)
@@ -56,7 +58,7 @@ def test_the_last_row_of_each_key_is_kept_once(
     random: Random,
 ) -> None:
     """Sorted or not, over any chunks, also where the rows of a key name different partitions."""
-    rows = [
+    rows: list[Row] = [
         {"id": key, "region": region, "amount": number, "note": None, "seq": number}
         for number, (key, region) in enumerate(drawn)
     ]
@@ -148,9 +150,7 @@ def test_a_false_claim_of_sorted_events_is_refused(tmp_path: Path) -> None:
     given_batch = pa.RecordBatch.from_pylist(rows, schema=ORDERED)
 
     with pytest.raises(InternalError, match="sorted by seq inside a key"):
-        write(
-            target, [given_batch], mode="overwrite", ordering_column="seq", sorted_input=True
-        )
+        write(target, [given_batch], mode="overwrite", ordering_column="seq", sorted_input=True)
 
 
 def test_a_table_without_a_key_keeps_every_row_in_the_root(tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ class History:
         self.model: dict[Key, Row] = {}
 
     def key_of(self, row: Row) -> Key:
+        """Return the key of a row."""
         return tuple(row[name] for name in self.key)
 
     def events(self, drawn: Sequence[Drawn]) -> list[Row]:
@@ -167,7 +168,11 @@ def one_write(history: History, kind: str, drawn: Sequence[Drawn]) -> dict[str, 
         short = list(dict.fromkeys(["id", *history.key]))
         names = short if kind == "keys" else names
         return {"rows": history.deletes(drawn), "names": names, "mode": "delete"}
-    request = {"rows": history.events(drawn), "names": [*names, "op"], "mode": "append"}
+    request: dict[str, Any] = {
+        "rows": history.events(drawn),
+        "names": [*names, "op"],
+        "mode": "append",
+    }
     request["action_column"] = "op"
     if kind != "events":
         request |= {"names": [*names, "op", "seq"], "ordering_column": "seq"}
@@ -222,17 +227,16 @@ def test_the_merged_files_are_what_a_dict_would_hold(
     mask=st.sampled_from([0, 3]),
     random=st.randoms(use_true_random=False),
 )
-def test_known_moves_need_no_search(
-    writes: list[list[Drawn]], mask: int, random: Random
-) -> None:
+def test_known_moves_need_no_search(writes: list[list[Drawn]], mask: int, random: Random) -> None:
     """With a before-image for every change, a row is deleted where it was without a look-up."""
     with tempfile.TemporaryDirectory() as folder:
         target = make_target(Path(folder), partition_by=["region"], change_mask=mask, chunk_rows=2)
         store = Store(target)
         history = History(("id",), upsert_inserts=False, random=random)
         for drawn in writes:
-            known = [("update", *rest) if what == "upsert" else (what, *rest) for what, *rest in drawn]
-            rows = history.events(known)
+            rows = history.events(
+                [("update" if each[0] == "upsert" else each[0], *each[1:]) for each in drawn]
+            )
             given_batches = batches(rows, [*SCHEMA.names, "op"], random)
             store.commit(write(target, given_batches, mode="upsert", action_column="op"))
 

@@ -1,0 +1,275 @@
+"""Parquet files: sizes, budgets, footers, and what is left after a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from arctic.errors import StorageError
+from arctic.table.files import FileKind
+from arctic.tree.node import ROOT, TreeNode
+from arctic.write.change_deletes import change_delete_schema, insert_schema
+from arctic.write.files import DataFiles, Destination
+from arctic.write.target import WriteTarget
+from tests.write.local_table import SCHEMA, LocalFiles, batch, make_target, new_task, write
+
+BASE = Destination(partition=(), node=ROOT, kind=FileKind.BASE)
+
+
+@dataclass(slots=True)
+class WatchedFiles:
+    """Local files, some of which fail."""
+
+    fail_on: int | None = None
+    """The n-th file, from 1, cannot be created."""
+    created: list[str] = field(default_factory=list)
+    deleted: list[str] = field(default_factory=list)
+
+    def create(self, path: str) -> Any:
+        """Note the path; perhaps fail."""
+        self.created.append(path)
+        if len(self.created) == self.fail_on:
+            raise OSError("disk is full")
+        return LocalFiles().create(path)
+
+    def delete(self, paths: Iterable[str]) -> None:
+        """Note the paths and remove the files."""
+        self.deleted += paths
+        LocalFiles().delete(self.deleted)
+
+
+def watched(folder: Path, files: WatchedFiles, **options: Any) -> WriteTarget:
+    """Return a target whose files are watched."""
+    target = make_target(folder, **options)
+    return replace(target, create_output=files.create, delete_files=files.delete)
+
+
+def base_files(target: WriteTarget) -> DataFiles:
+    """Return files of a table, as a base writer has them."""
+    return DataFiles(target, new_task(), schemas={FileKind.BASE: target.schema}, transaction_id=0)
+
+
+def random_rows(count: int, start: int = 0) -> pa.Table:
+    """Return rows that compress badly."""
+    numbers = np.arange(start, start + count)
+    noise = np.random.default_rng(start).bytes(count)
+    notes = [noise[i : i + 1].hex() * 5 for i in range(count)]
+    return pa.table(
+        [
+            pa.array(numbers),
+            pa.array(["eu"] * count),
+            pa.array(numbers.astype(np.int32)),
+            pa.array(notes),
+        ],
+        names=SCHEMA.names,
+    )
+
+
+def paths_below(folder: Path) -> list[Path]:
+    """Return every file in a folder."""
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_a_row_group_is_written_when_its_bytes_have_come(tmp_path: Path) -> None:
+    """Not before; the handle is opened then."""
+    watch = WatchedFiles()
+    rows = random_rows(100)
+    writer = base_files(watched(tmp_path, watch, row_group_bytes=3 * rows.nbytes))
+
+    writer.add(BASE, rows)
+    assert watch.created == []
+    for _ in range(5):
+        writer.add(BASE, rows)
+    (file,) = writer.close()
+
+    metadata = pq.read_metadata(file.path)
+    assert [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)] == [300, 300]
+    assert file.record_count == 600
+    assert file.size_bytes == Path(file.path).stat().st_size
+
+
+def test_the_largest_destination_is_written_when_the_budget_is_spent(tmp_path: Path) -> None:
+    """The others wait on."""
+    watch = WatchedFiles()
+    rows = random_rows(100)
+    writer = base_files(watched(tmp_path, watch, buffer_bytes=4 * rows.nbytes + 14_000))
+    small, large = (replace(BASE, node=TreeNode(1, index)) for index in (0, 1))
+
+    writer.add(small, rows)
+    for number in range(4):
+        writer.add(large, random_rows(100, number))
+
+    assert [Path(path).name.split("-")[0] for path in watch.created] == ["3"]
+    assert {file.node: file.record_count for file in writer.close()} == {
+        small.node: 100, large.node: 400,
+    }  # fmt: skip
+
+
+def test_a_file_is_rolled_above_the_target_size(tmp_path: Path) -> None:
+    """Each but the last has reached it; rows stay in order, names are counted."""
+    target = make_target(tmp_path, target_file_bytes=2_000, row_group_bytes=2_000)
+    writer = base_files(target)
+
+    for number in range(10):
+        writer.add(BASE, random_rows(50, 50 * number))
+    files = writer.close()
+
+    assert len(files) > 2
+    assert all(file.size_bytes >= 2_000 for file in files[:-1])
+    ids = [row for file in files for row in pq.read_table(file.path)["id"].to_pylist()]
+    assert ids == list(range(500))
+    counts = [int(file.path.rsplit("-", 1)[1].removesuffix(".parquet")) for file in files]
+    assert counts == list(range(1, len(files) + 1))
+
+
+def test_rows_that_come_at_once_are_still_cut(tmp_path: Path) -> None:
+    """A gathered input is one large table: row groups and files keep their sizes."""
+    target = make_target(tmp_path, target_file_bytes=4_000, row_group_bytes=5_000)
+    writer = base_files(target)
+
+    writer.add(BASE, random_rows(1000))
+    files = writer.close()
+
+    assert len(files) > 1
+    assert sum(file.record_count for file in files) == 1000
+    assert all(file.size_bytes < 20_000 for file in files)
+
+
+def test_the_footer_tells_columns_ids_and_bounds(tmp_path: Path) -> None:
+    """It is a Parquet file without rows, small, readable without the data."""
+    writer = base_files(make_target(tmp_path))
+    writer.add(BASE, random_rows(100))
+    (file,) = writer.close()
+
+    footer = pq.read_metadata(pa.BufferReader(file.footer))
+
+    assert footer.num_rows == 100
+    first = footer.row_group(0).column(0)
+    assert (first.path_in_schema, first.statistics.min, first.statistics.max) == ("id", 0, 99)
+    assert footer.schema.to_arrow_schema().equals(SCHEMA, check_metadata=True)
+    assert (
+        first.total_compressed_size
+        == pq.read_metadata(file.path).row_group(0).column(0).total_compressed_size
+    )
+    assert len(file.footer) < 2_000
+
+
+@pytest.mark.parametrize("codec", ["zstd", "snappy", "gzip", "lz4", "brotli", "uncompressed"])
+def test_every_codec_of_the_option_writes(tmp_path: Path, codec: str) -> None:
+    """The option's names, not pyarrow's."""
+    writer = base_files(make_target(tmp_path, compression=codec))
+    writer.add(BASE, random_rows(10))
+    (file,) = writer.close()
+
+    column = pq.read_metadata(file.path).row_group(0).column(0)
+    assert column.compression == codec.upper()
+    assert pq.read_table(file.path).num_rows == 10
+
+
+def test_texts_with_wide_offsets_are_written_as_plain_ones(tmp_path: Path) -> None:
+    """A large gather holds them so."""
+    writer = base_files(make_target(tmp_path))
+    rows = random_rows(10)
+    writer.add(BASE, rows.set_column(3, "note", rows["note"].cast(pa.large_string())))
+    (file,) = writer.close()
+
+    assert pq.read_table(file.path).to_pydict() == rows.to_pydict()
+    assert pq.read_schema(file.path).field("note").type == pa.string()
+
+
+def test_a_failed_task_removes_its_files(tmp_path: Path) -> None:
+    """Finished and open ones; the error names the file that could not be made."""
+    watch = WatchedFiles(fail_on=3)
+    size = random_rows(10).nbytes
+    target = watched(tmp_path, watch, row_group_bytes=size, target_file_bytes=1)
+    writer = base_files(target)
+    writer.add(BASE, random_rows(10))
+    writer.add(replace(BASE, node=TreeNode(1, 0)), random_rows(10))
+
+    with pytest.raises(StorageError, match=r"data file '.*' could not be written: disk is full"):
+        writer.add(BASE, random_rows(10))
+    assert len(paths_below(tmp_path)) == 2
+    writer.abort()
+
+    assert paths_below(tmp_path) == []
+    assert writer.close() == ()
+
+
+def test_an_abort_closes_what_is_open(tmp_path: Path) -> None:
+    """A half-written file goes too."""
+    watch = WatchedFiles()
+    writer = base_files(watched(tmp_path, watch, row_group_bytes=100))
+    writer.add(BASE, random_rows(10))
+    assert len(paths_below(tmp_path)) == 1
+
+    writer.abort()
+
+    assert paths_below(tmp_path) == []
+    assert watch.deleted == watch.created
+
+
+def test_an_abort_reports_no_failure_of_its_own(tmp_path: Path) -> None:
+    """What led to it is the error to see."""
+
+    def refuse(paths: Iterable[str]) -> None:
+        raise OSError("gone")
+
+    target = replace(make_target(tmp_path, row_group_bytes=100), delete_files=refuse)
+    writer = base_files(target)
+    writer.add(BASE, random_rows(10))
+
+    writer.abort()
+
+
+def test_change_files_have_the_offset_last_and_deletes_nullable_columns(tmp_path: Path) -> None:
+    """Field ids everywhere; in a delete file all but the key may be null."""
+    target = make_target(tmp_path)
+    row = {"id": 1, "region": "eu", "amount": 3, "note": "n"}
+    files = write(target, [batch([row])], mode="upsert").files
+
+    found = {file.kind: pq.read_schema(file.path) for file in files}
+
+    assert found[FileKind.INSERT].equals(insert_schema(target), check_metadata=True)
+    assert found[FileKind.CHANGE_DELETE].equals(change_delete_schema(target), check_metadata=True)
+    for schema, required in (
+        (found[FileKind.INSERT], ["id", "amount"]),
+        (found[FileKind.CHANGE_DELETE], ["id"]),
+    ):
+        assert [column.name for column in schema if not column.nullable] == required
+        offset = schema.field(len(schema) - 1)
+        assert (offset.name, offset.type, offset.nullable) == ("_file_offset", pa.int64(), True)
+        assert offset.metadata == {b"PARQUET:field_id": b"2147482645"}
+
+
+def test_decimals_are_stored_as_iceberg_asks(tmp_path: Path) -> None:
+    """As integers up to 18 digits, as bytes above; nested columns keep their ids."""
+    inner = pa.field("x", pa.int32(), metadata={b"PARQUET:field_id": b"5"})
+    schema = pa.schema(
+        [
+            pa.field(name, kind, metadata={b"PARQUET:field_id": str(number).encode()})
+            for number, (name, kind) in enumerate(
+                [
+                    ("a", pa.decimal128(9, 2)),
+                    ("b", pa.decimal128(18, 2)),
+                    ("c", pa.decimal128(19, 2)),
+                    ("s", pa.struct([inner])),
+                ],
+                start=1,
+            )
+        ]
+    )
+    target = make_target(tmp_path, schema=schema, key=())
+    rows = batch([{"a": None, "s": {"x": 1}}], schema)
+    (file,) = write(target, [rows], mode="append").files
+
+    parquet = pq.ParquetFile(file.path)
+    physical = [parquet.schema.column(index).physical_type for index in range(3)]
+    assert physical == ["INT32", "INT64", "FIXED_LEN_BYTE_ARRAY"]
+    assert parquet.schema_arrow.field("s").type.field("x").metadata == inner.metadata
