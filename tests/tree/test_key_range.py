@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arctic.tree.key_range import ColumnRange, KeyRange, KeyRangeIndex, ranges_overlap
+
+KEY_IDS = (1, 2)
+Key = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """Bounds of one column."""
+
+    lower: Any
+    upper: Any
+    null_count: int | None
+
+
+_VALUES = (st.none() | st.integers(0, 9), st.none() | st.sampled_from("abcde"))
+_KEYS = st.tuples(*_VALUES)
+
+
+@st.composite
+def bounded_files(draw: st.DrawFn) -> tuple[list[Key], dict[int, Known]]:
+    """Draw the keys of a file, with bounds that are true of them but may say less."""
+    keys = draw(st.lists(_KEYS, min_size=1, max_size=4))
+    bounds = {}
+    for key_id, column in zip(KEY_IDS, zip(*keys, strict=True), strict=True):
+        values = [value for value in column if value is not None]
+        if draw(st.booleans()) or not values:
+            lower, upper = draw(st.sampled_from([(None, None), (min(values, default=None), None)]))
+        else:
+            lower, upper = min(values), max(values)
+        null_count = draw(st.sampled_from([None, column.count(None)]))
+        if draw(st.integers(0, 5)):
+            bounds[key_id] = Known(lower=lower, upper=upper, null_count=null_count)
+    return keys, bounds
+
+
+@given(bounded_files(), bounded_files())
+def test_files_that_share_a_key_overlap(
+    one: tuple[list[Key], dict[int, Known]], other: tuple[list[Key], dict[int, Known]]
+) -> None:
+    """A range may say yes without reason, but never no where a key is in both."""
+    shared = set(one[0]) & set(other[0])
+    overlap = ranges_overlap(one[1], other[1], KEY_IDS)
+
+    assert overlap or not shared
+    assert overlap == ranges_overlap(other[1], one[1], KEY_IDS)
+
+
+@given(st.lists(bounded_files(), max_size=8), bounded_files())
+def test_an_index_finds_what_overlaps(
+    files: list[tuple[list[Key], dict[int, Known]]], probe: tuple[list[Key], dict[int, Known]]
+) -> None:
+    """The index skips ranges, but only such as do not overlap."""
+    ranges = [KeyRange.of(bounds, KEY_IDS) for _, bounds in files]
+    wanted = KeyRange.of(probe[1], KEY_IDS)
+
+    found = list(KeyRangeIndex(ranges).overlapping(wanted))
+
+    assert [n for n, keys in enumerate(ranges) if keys.overlaps(wanted)] == sorted(found)
+    assert len(set(found)) == len(found)
+
+
+@given(st.lists(bounded_files(), min_size=1, max_size=5), bounded_files())
+def test_hull_and_core_stand_for_all(
+    files: list[tuple[list[Key], dict[int, Known]]], probe: tuple[list[Key], dict[int, Known]]
+) -> None:
+    """What misses the hull misses each range; what overlaps the core overlaps each range."""
+    ranges = [KeyRange.of(bounds, KEY_IDS) for _, bounds in files]
+    wanted = KeyRange.of(probe[1], KEY_IDS)
+    overlaps = [keys.overlaps(wanted) for keys in ranges]
+
+    assert KeyRange.hull(ranges).overlaps(wanted) or not any(overlaps)
+    assert all(overlaps) or not KeyRange.core(ranges).overlaps(wanted)
+
+
+def test_disjoint_columns_tell_files_apart() -> None:
+    """One column is enough, whatever the others say."""
+    first = {1: Known(lower=1, upper=5, null_count=0), 2: Known(lower="a", upper="z", null_count=0)}
+    second = {
+        1: Known(lower=6, upper=9, null_count=0),
+        2: Known(lower="a", upper="z", null_count=0),
+    }
+
+    assert not ranges_overlap(first, second, KEY_IDS)
+    assert ranges_overlap(first, second, (2,))
+
+
+def test_nulls_on_both_sides_overlap() -> None:
+    """A null key equals a null key."""
+    low, high = ColumnRange(1, 5, True), ColumnRange(6, 9, True)
+
+    assert KeyRange((low,)).overlaps(KeyRange((high,)))
+    assert not KeyRange((low,)).overlaps(KeyRange((high._replace(may_be_null=False),)))
+
+
+def test_floating_point_bounds_tell_nothing() -> None:
+    """NaN equals NaN as a key, and no bound says whether there is one."""
+    low, high = Known(lower=1.0, upper=2.0, null_count=0), Known(lower=3.0, upper=4.0, null_count=0)
+
+    assert ranges_overlap({1: low}, {1: high}, (1,))
+
+
+def test_without_key_columns_everything_overlaps() -> None:
+    """An unkeyed table has one range."""
+    index = KeyRangeIndex([KeyRange(()), KeyRange(())])
+
+    assert ranges_overlap({}, {}, ())
+    assert sorted(index.overlapping(KeyRange(()))) == [0, 1]
