@@ -26,7 +26,7 @@ from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.typedef import Record
 
 from arctic.errors import InternalError
-from arctic.iceberg.manifests import FILE_OFFSET_ID
+from arctic.iceberg.bounds import FILE_OFFSET_ID
 from arctic.table.filename import parse_base_name, parse_change_name
 from arctic.table.files import FileKind, WrittenFile
 from arctic.table.keyed_table import KeyedTable

@@ -10,24 +10,15 @@ Rules:
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from pyiceberg.conversions import from_bytes
-from pyiceberg.expressions.visitors import (
-    expression_evaluator,
-    inclusive_projection,
-    manifest_evaluator,
-)
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestEntry, ManifestFile
-from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.typedef import Record
-from pyiceberg.types import LongType, PrimitiveType
 
 from arctic.errors import FormatError, UnsupportedError
+from arctic.iceberg.bounds import BoundsDecoder
 from arctic.iceberg.entries import (
     collector_paused,
     entries_of,
@@ -35,8 +26,8 @@ from arctic.iceberg.entries import (
     live_manifests,
     snapshot_of,
 )
-from arctic.iceberg.filters import to_expression
 from arctic.iceberg.open_table import OpenTable
+from arctic.iceberg.partition_filter import PartitionFilter
 from arctic.scan.task import PruneCounts
 from arctic.table.filename import (
     ParsedName,
@@ -44,14 +35,12 @@ from arctic.table.filename import (
     parse_change_name,
     parse_position_delete_name,
 )
-from arctic.table.files import ColumnBounds, FileKind, KeyedFile, Partition, Value
+from arctic.table.files import ColumnBounds, FileKind, KeyedFile, Partition
 from arctic.table.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
 
 DELETED_PATH_ID = 2147483546
 """Field id of ``file_path`` in position-delete files."""
-FILE_OFFSET_ID = 2147482645
-"""Field id of ``_file_offset``, which change files have beside the table's columns."""
 MAX_FORMAT_VERSION = 2
 
 
@@ -108,7 +97,7 @@ class _Lister:
         self, opened: OpenTable, field_ids: Collection[int], row_filter: Predicate | None
     ) -> None:
         self.pruned = PruneCounts()
-        self._decoders = _decoders(opened.base.schema(), field_ids)
+        self._bounds = BoundsDecoder(opened.base.schema(), field_ids)
         self._filter = None if row_filter is None else PartitionFilter(opened.base, row_filter)
 
     def files(
@@ -135,47 +124,9 @@ class _Lister:
                     by_partition += 1
                     continue
                 _check_file(entry.data_file)
-                files.append(convert(entry, partition, self._bounds(entry.data_file)))
+                files.append(convert(entry, partition, self._bounds.of(entry.data_file)))
         self.pruned += PruneCounts(by_partition=by_partition)
         return files
-
-    def _bounds(self, file: DataFile) -> dict[int, ColumnBounds]:
-        if not self._decoders:
-            return {}
-        lower, upper = _metrics(file.lower_bounds), _metrics(file.upper_bounds)
-        nulls = _metrics(file.null_value_counts)
-        bounds = {}
-        for field_id, decode in self._decoders:
-            least, greatest = lower.get(field_id), upper.get(field_id)
-            null_count = nulls.get(field_id)
-            if least is not None or greatest is not None or null_count is not None:
-                bounds[field_id] = ColumnBounds(
-                    lower=decode(least), upper=decode(greatest), null_count=null_count
-                )
-        return bounds
-
-
-class PartitionFilter:
-    """Says which partitions can hold a row that matches; each partition is judged once."""
-
-    def __init__(self, table: Table, row_filter: Predicate) -> None:
-        spec, schema = table.spec(), table.schema()
-        projected = inclusive_projection(schema, spec, case_sensitive=True)(
-            to_expression(row_filter)
-        )
-        partition_schema = Schema(*spec.partition_type(schema).fields)
-        self._matches_record = expression_evaluator(partition_schema, projected, True)
-        self._known: dict[Partition, bool] = {}
-        self.opens: Callable[[ManifestFile], bool] = manifest_evaluator(
-            spec, schema, projected, case_sensitive=True
-        )
-
-    def matches(self, partition: Partition) -> bool:
-        """Say whether some row of the partition can match."""
-        known = self._known.get(partition)
-        if known is None:
-            known = self._known[partition] = bool(self._matches_record(Record(*partition)))
-        return known
 
 
 def partition_of(record: Record, width: int) -> Partition:
@@ -197,11 +148,6 @@ def check_specs(table: Table, manifests: Collection[ManifestFile]) -> None:
                 f"{manifest.partition_spec_id}, the table has {current}; rewrite it under the "
                 "current spec"
             )
-
-
-def _metrics(by_field_id: Any) -> Mapping[int, Any]:
-    """Return a map of a manifest entry; asking whether a lazy one is empty would build it."""
-    return {} if by_field_id is None else by_field_id
 
 
 def _base_file(
@@ -294,34 +240,3 @@ def _first_path(table: Table, manifest: ManifestFile) -> str:
         for entry in entries:
             return str(entry.data_file.file_path)
     return manifest.manifest_path
-
-
-def _decoders(
-    schema: Schema, field_ids: Collection[int]
-) -> tuple[tuple[int, Callable[[bytes | None], Value]], ...]:
-    types: dict[int, Any] = {
-        column.field_id: column.field_type
-        for column in schema.columns
-        if isinstance(column.field_type, PrimitiveType)
-    }
-    types[FILE_OFFSET_ID] = LongType()
-    return tuple(
-        (field_id, _decoder(types[field_id])) for field_id in sorted(field_ids) if field_id in types
-    )
-
-
-def _decoder(column_type: PrimitiveType) -> Callable[[bytes | None], Value]:
-    convert: Callable[[Any, bytes], Any] = from_bytes.dispatch(type(column_type))
-
-    def decode(encoded: bytes | None) -> Value:
-        """Decode a bound; the type's own code reads bounds from before a promotion."""
-        if encoded is None:
-            return None
-        try:
-            value = convert(column_type, encoded)
-        except UnicodeDecodeError:  # a text that was cut inside a character
-            return None
-        # Nothing compares with NaN, so as a bound it would prune everything.
-        return None if isinstance(value, float) and math.isnan(value) else value
-
-    return decode

@@ -24,8 +24,9 @@ from pyiceberg.types import DoubleType, LongType, NestedField, StringType
 from arctic.errors import FormatError, NotFoundError, UnsupportedError
 from arctic.iceberg.entries import EntryCache
 from arctic.iceberg.manifest_merge import FILES_IN_A_MANIFEST, group_for_merge
-from arctic.iceberg.manifests import PartitionFilter, StoreFiles, list_files
+from arctic.iceberg.manifests import StoreFiles, list_files
 from arctic.iceberg.open_table import OpenTable
+from arctic.iceberg.partition_filter import PartitionFilter
 from arctic.iceberg.pin import pin
 from arctic.iceberg.refresh import refresh
 from arctic.table.files import ColumnBounds, FileKind
@@ -229,6 +230,19 @@ class TestPruning:
 
         assert len(files.change) == len(opened_paths) == 1
         assert files.pruned.manifests == 2
+
+    def test_a_filter_follows_its_column_through_a_rename(self, tmp_path: Path) -> None:
+        """It was built when the table was opened; the column is called otherwise by now."""
+        opened = make(tmp_path)
+        append(opened, [row(1, "eu"), row(2, "us")])
+        for store in (opened.base, opened.change):
+            assert store is not None
+            with refresh(store).update_schema() as update:
+                update.rename_column("region", "area")
+
+        assert {file.partition for file in listed(opened, EU).change} == {("eu",)}
+        gone = ColumnTest(op=Op.EQ, field_id=99, column="gone", literal=1)
+        assert len(listed(opened, gone).change) == 2
 
     def test_a_filter_that_nothing_matches_leaves_nothing(self, tmp_path: Path) -> None:
         """An empty disjunction is false, partitioned or not."""

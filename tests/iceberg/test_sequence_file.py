@@ -349,6 +349,19 @@ class TestReading:
         assert state_of(opened.base, opened).sequence == {("eu",): 1}
         assert state_of(opened.base, opened, before).sequence == {}
 
+    def test_a_history_that_lost_its_marker_is_refused(self, tmp_path: Path) -> None:
+        """A rollback to a snapshot whose past has expired: nobody knows what it holds."""
+        opened = make(tmp_path)
+        base = opened.base
+        first = commit_files(base, foreign_file(base, "a.parquet", ("eu",)))
+        second = commit_files(base, foreign_file(base, "b.parquet", ("eu",)))
+        append(opened, [row(1)])
+        overwrite(opened, [row(1)], up_to=1)
+        refresh(base).maintenance.expire_snapshots().by_id(first).commit()
+
+        with pytest.raises(UnsupportedError, match="not known any more"):
+            state_of(opened.base, opened, second)
+
     def test_a_broken_property_is_named(self, tmp_path: Path) -> None:
         """What is merged must never be guessed."""
         opened = make(tmp_path)
