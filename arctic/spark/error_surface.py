@@ -1,23 +1,39 @@
 """Named errors on their way through Spark, which shows Python errors as tracebacks.
 
-Spark's workers print a chain of errors with the first cause first, and a cause that was never
-raised has no traceback of its own. So the chain of a named error is made to begin with a copy of
-it: its message is the first line that a user sees, and the tracebacks follow for who needs them.
+A worker prints the traceback of what ended it, unless ``SPARK_HIDE_TRACEBACK`` is set at that
+moment: then only the error, so that its message is the first line that a user sees. Where more
+than the call, the data or the table may be at fault, the traceback follows the message as a note.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
+import os
 import re
+import traceback
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, cast
 
 from arctic import errors
-from arctic.errors import ArcticError
+from arctic.errors import (
+    AlreadyExistsError,
+    ArcticError,
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    UnsupportedError,
+)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+_SELF_EXPLAINING = (
+    AlreadyExistsError,
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    UnsupportedError,
+)
 _FIRST_LINE = re.compile(r"^(?:.*: )?arctic\.errors\.(\w+): (.*)$", re.MULTILINE)
 
 
@@ -29,7 +45,7 @@ def message_first(function: Function) -> Function:
         try:
             return function(*args, **kwargs)
         except ArcticError as error:
-            _put_first(error)
+            _surface(error)
             raise
 
     @functools.wraps(function)
@@ -37,7 +53,7 @@ def message_first(function: Function) -> Function:
         try:
             yield from function(*args, **kwargs)
         except ArcticError as error:
-            _put_first(error)
+            _surface(error)
             raise
 
     return cast(Function, generate if inspect.isgeneratorfunction(function) else call)
@@ -56,11 +72,8 @@ def named_error(text: str) -> ArcticError | None:
     return kind(match.group(2))
 
 
-def _put_first(error: ArcticError) -> None:
-    first: BaseException = error
-    while True:
-        cause = first.__cause__ or (None if first.__suppress_context__ else first.__context__)
-        if cause is None:
-            break
-        first = cause
-    first.__cause__ = type(error)(*error.args)
+def _surface(error: ArcticError) -> None:
+    # Read when the worker has caught the error, after which it exits.
+    os.environ["SPARK_HIDE_TRACEBACK"] = "1"
+    if not isinstance(error, _SELF_EXPLAINING) and hasattr(error, "add_note"):
+        error.add_note(traceback.format_exc())

@@ -11,6 +11,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceWrite
 from pyspark.sql.types import StructType
 
 from arctic.job.scan_job import table_schema
+from arctic.options import OPTIONS, Scope
 from arctic.spark.error_surface import message_first
 from arctic.spark.reader import plan_reader
 from arctic.spark.types import spark_schema
@@ -30,18 +31,24 @@ class ArcticDataSource(DataSource):
     @message_first
     def schema(self) -> StructType:
         """Return the columns that ``load()`` yields."""
-        return spark_schema(table_schema(self._plain_options()))
+        return spark_schema(table_schema(self._options_of(Scope.READ)))
 
     @message_first
     def reader(self, schema: StructType) -> DataSourceReader:
         """Plan a batch read."""
-        return plan_reader(self._plain_options(), schema)
+        return plan_reader(self._options_of(Scope.READ), schema)
 
     @message_first
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Begin a batch write."""
-        return begin_writer(self._plain_options(), schema, overwrite=overwrite)
+        return begin_writer(self._options_of(Scope.WRITE), schema, overwrite=overwrite)
 
-    def _plain_options(self) -> dict[str, str]:
-        # Spark's mapping ignores the case of its keys; everything below compares in lower case.
-        return {name.lower(): value for name, value in self.options.items()}
+    def _options_of(self, scope: Scope) -> dict[str, str]:
+        # A view is read and inserted into with the same OPTIONS, so those of the other direction
+        # are left out. What neither knows stays, and is refused where the options are checked.
+        given = {name.lower(): value for name, value in self.options.items()}
+        for option in OPTIONS:
+            if not option.scopes & {scope, Scope.CATALOG}:
+                for name in option.names:
+                    given.pop(name.lower(), None)
+        return given

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
+from pyspark.sql.pandas.functions import arrow_udf
 
 from arctic.errors import InvalidInputError
 from arctic.job.shuffle import ARRIVAL_COLUMN, HELPER_COLUMNS, TASK_COLUMN, ShufflePlan
@@ -41,7 +41,8 @@ def spread_rows(frame: DataFrame, options: Mapping[str, str], *, overwrite: bool
     if plan is None:
         return frame
     count = _task_count(frame.sparkSession, plan)
-    task_of = arrow_udf(_task_ids(plan, count), "int", ArrowUDFType.SCALAR)
+    # Its type stubs do not know that a function's annotations are enough.
+    task_of = arrow_udf(_task_ids(plan, count), "int")  # type: ignore[call-overload]
     return (
         frame.withColumn(ARRIVAL_COLUMN, F.monotonically_increasing_id())
         .withColumn(TASK_COLUMN, task_of(*[_quoted(name) for name in plan.columns]))

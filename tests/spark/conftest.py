@@ -1,0 +1,35 @@
+"""One local Spark session for the whole run, and an empty lake for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from arctic.spark.session import local_session
+from tests.spark.lake import Lake
+
+SETTINGS = {
+    "spark.sql.shuffle.partitions": "4",
+    "spark.default.parallelism": "2",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.log.level": "OFF",
+    # Far from UTC and off the hour, so that a lost or doubled conversion shows.
+    "spark.sql.session.timeZone": "Asia/Kathmandu",
+}
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A session that knows Arctic."""
+    session = local_session(master="local[2]", app_name="arctic-tests", conf=SETTINGS)
+    yield session
+    session.stop()
+
+
+@pytest.fixture
+def lake(spark: SparkSession, tmp_path: Path) -> Lake:
+    """A warehouse of its own."""
+    return Lake(spark=spark, warehouse=str(tmp_path / "warehouse"))

@@ -1,0 +1,204 @@
+"""Reading through Spark: what a load() sees, in every form that it offers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, datetime, timezone
+from decimal import Decimal
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import types as st
+
+from arctic.spark.types import arrow_schema
+from tests.spark.lake import NAME, Lake
+from tests.spark.test_types import KNOWN
+
+pytestmark = pytest.mark.spark
+
+PLACE = st.StructType(
+    [
+        st.StructField("lat", st.DoubleType()),
+        st.StructField("path", st.ArrayType(st.MapType(st.IntegerType(), st.DateType()))),
+    ]
+)
+STORED = st.StructType([*KNOWN.fields[:-1], st.StructField("place", PLACE)])
+ROWS = [(1, "eu", 1.0), (2, "us", 2.0), (3, "eu", None)]
+
+
+def test_every_type_survives_the_way_through_a_table(lake: Lake) -> None:
+    """Values come back as they went in, far from UTC, before 1900, nested and null."""
+    instant = datetime(1883, 11, 18, 12, 3, 58, 123456, tzinfo=timezone.utc)
+    full = (
+        True,
+        -(2**31),
+        2**63 - 1,
+        float("inf"),
+        -0.0,
+        Decimal("12345678901234567890.123456789012345678"),
+        "a\u0000ß𝄞",
+        bytearray(b"\x00\xff"),
+        date(1582, 10, 15),
+        instant,
+        datetime(9999, 12, 31, 23, 59, 59, 999999),  # noqa: DTZ001 - a wall clock has no zone
+        ["a", ""],
+        {"k": 0},
+        (0.5, [{1: date(1, 1, 1)}, None]),
+    )
+    empty = (None, 7, *[None] * 12)
+    lake.create(schema=arrow_schema(STORED), primary_key=("whole",))
+    lake.save(lake.spark.createDataFrame([full, empty], STORED), "upsert")
+    read = lake.load().orderBy("whole")
+    first, second = read.collect()
+
+    assert read.schema == STORED
+    assert tuple(first)[:9] == full[:9]
+    assert first["instant"].astimezone(timezone.utc) == instant
+    assert tuple(first)[10:] == full[10:]
+    assert tuple(second) == empty
+
+
+def test_columns_can_be_named_by_option_or_by_schema(lake: Lake) -> None:
+    """In the order that was asked for."""
+    lake.create()
+    lake.put(ROWS)
+    by_schema = lake.spark.read.schema("amount double, id long").format("arctic")
+    by_schema = by_schema.option("warehouse", lake.warehouse)
+
+    assert lake.load(columns="amount, id").columns == ["amount", "id"]
+    assert lake.rows(columns="region, id") == [("eu", 1), ("eu", 3), ("us", 2)]
+    assert [tuple(row) for row in by_schema.load(NAME).where("id = 2").collect()] == [(2.0, 2)]
+
+
+def test_one_store_can_be_looked_at_alone(lake: Lake) -> None:
+    """With its transaction columns: here an insert and a delete of one upsert."""
+    lake.create()
+    lake.put(ROWS[:1])
+    change = lake.load(store="change")
+
+    assert change.columns == ["id", "region", "amount", *change.columns[3:]]
+    assert change.columns[3:] == ["_transaction_id", "_file_offset", "_change_action"]
+    assert change.where("id = 1").count() == 2
+    assert lake.load(store="base").count() == 0
+
+
+def test_the_past_can_be_read_by_snapshot_and_by_time(lake: Lake) -> None:
+    """Of what was there, not of what was overwritten or upserted later."""
+    lake.create()
+    lake.put(ROWS)
+    (snapshot,) = lake.load(f"{NAME}.snapshots").where("store = 'change'").collect()
+    lake.put([(1, "eu", 100.0)])
+    lake.put([(9, "eu", 9.0)], "overwrite")
+    milliseconds = int(snapshot["committed_at"].timestamp() * 1000)
+
+    assert lake.load(**{"snapshot-id": str(snapshot["snapshot_id"])}).count() == 3
+    assert lake.load(**{"as-of-timestamp": str(milliseconds)}).count() == 3
+    assert lake.rows() == [(9, "eu", 9.0)]
+
+
+@pytest.mark.parametrize("name", ["snapshots", "files", "partitions", "nodes", "history", "refs"])
+def test_metadata_tables_are_frames_like_others(lake: Lake, name: str) -> None:
+    """They can be filtered and projected, and say what a reader without Spark says."""
+    lake.create()
+    lake.put(ROWS)
+    frame = lake.load(f"{NAME}.{name}")
+    column = frame.columns[0]
+
+    assert frame.columns == lake.table().inspect(name).column_names
+    assert frame.count() == lake.table().inspect(name).num_rows
+    assert frame.where(f"`{column}` IS NULL").select(column).count() == 0
+
+
+def test_a_table_without_rows_is_a_frame_without_rows(lake: Lake) -> None:
+    """Nothing to read is one empty task, not an error."""
+    lake.create()
+
+    assert lake.rows() == []
+    assert lake.load().count() == 0
+
+
+WRONG: dict[str, tuple[str, str, Callable[[Lake], object]]] = {
+    "unknown table": ("NotFoundError", "'db.none' not found", lambda lake: lake.load("db.none")),
+    "no namespace": (
+        "InvalidInputError",
+        "expected 'namespace.table'",
+        lambda lake: lake.load("t"),
+    ),
+    "unknown column": (
+        "NotFoundError",
+        "no column 'nope'; it has id, region, amount",
+        lambda lake: lake.load(columns="id, nope"),
+    ),
+    "unknown option": (
+        "InvalidInputError",
+        "did you mean 'columns'",
+        lambda lake: lake.load(colums="id"),
+    ),
+    "bad value": (
+        "InvalidInputError",
+        "option store = 'both': expected one of merged, base, change",
+        lambda lake: lake.load(store="both"),
+    ),
+    "unknown snapshot": (
+        "NotFoundError",
+        "snapshot 5",
+        lambda lake: lake.load(**{"snapshot-id": "5"}).collect(),
+    ),
+    "another type": (
+        "InvalidInputError",
+        "column 'id' is int64 in the table, but the given schema says string",
+        lambda lake: (
+            lake.spark.read.format("arctic")
+            .schema("id string")
+            .load(NAME, warehouse=lake.warehouse)
+            .collect()
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_wrong_read_begins_with_the_message_of_a_named_error(lake: Lake, wrong: str) -> None:
+    """Before any traceback."""
+    kind, message, read = WRONG[wrong]
+    lake.create()
+    with pytest.raises(AnalysisException) as caught:
+        read(lake)
+    first_line = str(caught.value).splitlines()[0]
+
+    assert f"arctic.errors.{kind}: " in first_line
+    assert message in first_line
+
+
+def test_a_view_made_in_sql_is_read_and_inserted_into(lake: Lake) -> None:
+    """A later query sees the insert."""
+    lake.create(primary_key=())
+    lake.view("seen")
+    lake.spark.sql("INSERT INTO seen VALUES (1, 'eu', 1.5)")
+    before = lake.spark.sql("SELECT * FROM seen").collect()
+    lake.spark.sql("INSERT INTO seen SELECT id + 1, 'us', amount * 2 FROM seen")
+    lake.frame([(3, "ap", 3.0)]).write.insertInto("seen")
+    after = lake.spark.sql("SELECT id, amount FROM seen ORDER BY id").collect()
+
+    assert [tuple(row) for row in before] == [(1, "eu", 1.5)]
+    assert [tuple(row) for row in after] == [(1, 1.5), (2, 3.0), (3, 3.0)]
+
+
+def test_a_view_upserts_where_its_options_say_so(lake: Lake) -> None:
+    """Options of a write do not disturb the reads of the same view."""
+    lake.create()
+    lake.view("kept", **{"write-mode": "upsert"})
+    for amount in (1.0, 2.0):
+        lake.spark.sql(f"INSERT INTO kept VALUES (1, 'eu', {amount}), (2, 'us', {amount})")
+
+    assert lake.spark.sql("SELECT sum(amount) FROM kept").collect() == [(4.0,)]
+
+
+def test_an_overwrite_in_sql_replaces_the_table(lake: Lake) -> None:
+    """As mode overwrite does."""
+    lake.create()
+    lake.put(ROWS)
+    lake.view("replaced")
+    lake.spark.sql("INSERT OVERWRITE replaced VALUES (7, 'eu', 7.0)")
+
+    assert lake.rows() == [(7, "eu", 7.0)]
