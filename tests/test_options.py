@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from arctic import options as opt
+from arctic.errors import InvalidInputError
+from arctic.options import OPTIONS, Option, Scope, check_known
+
+
+def test_every_name_means_one_option() -> None:
+    """Names and aliases are distinct without regard to case."""
+    names = [name.lower() for option in OPTIONS for name in option.names]
+
+    assert sorted(set(names)) == sorted(names)
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+def test_every_option_is_described(option: Option[Any]) -> None:
+    """One sentence, a place where it may stand, and a default that is a value of it."""
+    assert option.doc.endswith(".")
+    assert option.scopes
+    assert option.default == option.value({})
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "expected"),
+    [
+        (opt.TARGET_SIZE, "134217728", 134217728),
+        (opt.TARGET_SIZE, "128 MiB", 128 * 2**20),
+        (opt.TARGET_SIZE, "128mb", 128 * 2**20),
+        (opt.TARGET_SIZE, " 1G ", 2**30),
+        (opt.TARGET_SIZE, "2t", 2**41),
+        (opt.WEIGHT_RATIO, "0.5", 0.5),
+        (opt.PARALLELISM, "8", 8),
+        (opt.SNAPSHOT_ID, "-1", -1),
+        (opt.STORE, "Base", "base"),
+        (opt.UPSERT_INSERTS, " FALSE ", False),
+        (opt.COLUMNS, "id, name ,", ("id", "name")),
+        (
+            opt.PARTITION_BY,
+            "day(ts), bucket(16, id),region",
+            ("day(ts)", "bucket(16, id)", "region"),
+        ),
+        (opt.WRITE_MODE, "UPSERT", "upsert"),
+    ],
+)
+def test_a_text_becomes_a_value(option: Option[Any], text: str, expected: Any) -> None:
+    """Options arrive as text."""
+    assert expected == option.value({option.name: text})
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "message"),
+    [
+        (opt.TARGET_SIZE, "0", "bytes above 0"),
+        (opt.TARGET_SIZE, "1.5 GiB", "bytes above 0"),
+        (opt.TARGET_SIZE, "lots", "'128 MiB'"),
+        (opt.WEIGHT_RATIO, "nan", "a number above 0"),
+        (opt.WEIGHT_RATIO, "inf", "a number above 0"),
+        (opt.WEIGHT_RATIO, "-2", "a number above 0"),
+        (opt.WEIGHT_RATIO, "two", "a number above 0"),
+        (opt.PARALLELISM, "0", "a whole number above 0"),
+        (opt.PARALLELISM, "1.5", "a whole number above 0"),
+        (opt.SNAPSHOT_ID, "latest", "a whole number"),
+        (opt.STORE, "delta", "one of merged, base, change"),
+        (opt.UPSERT_INSERTS, "yes", "true or false"),
+        (opt.COLUMNS, " , ", "names separated by commas"),
+        (opt.PARTITION_BY, "", "partition fields such as"),
+    ],
+)
+def test_a_text_that_is_no_value_is_refused(option: Option[Any], text: str, message: str) -> None:
+    """The message names the option, the text and what would do."""
+    with pytest.raises(InvalidInputError, match=f"option {option.name} = '{text}': .*{message}"):
+        option.value({option.name: text})
+
+
+@pytest.mark.parametrize(
+    ("options", "properties", "expected"),
+    [
+        ({"Weight-RATIO": "3"}, {"weight-ratio": "4"}, 3.0),
+        ({}, {"WEIGHT-ratio": "4"}, 4.0),
+        ({}, {}, 2.0),
+        ({}, None, 2.0),
+    ],
+)
+def test_a_call_wins_over_a_property_over_the_default(
+    options: Mapping[str, str], properties: Mapping[str, str] | None, expected: float
+) -> None:
+    """Names are compared without case in both."""
+    assert expected == opt.WEIGHT_RATIO.value(options, properties)
+
+
+def test_a_property_of_an_option_for_calls_only_is_not_read() -> None:
+    """A table does not say which columns to read."""
+    assert opt.COLUMNS.value({}, {"columns": "id"}) is None
+
+
+def test_an_alias_means_the_option() -> None:
+    """The option's own name wins over its alias, and an error names what was written."""
+    alias = {"Read.Split.Target-Size": "1 KiB"}
+
+    assert opt.TARGET_SIZE.value(alias) == 1024
+    assert opt.TARGET_SIZE.value({**alias, "target-size": "2 KiB"}) == 2048
+    with pytest.raises(InvalidInputError, match=r"table property read\.split\.target-size = 'x'"):
+        opt.TARGET_SIZE.value({}, {"read.split.target-size": "x"})
+
+
+@pytest.mark.parametrize(
+    ("name", "scope", "message"),
+    [
+        (
+            "weigth-ratio",
+            Scope.READ,
+            "unknown read option 'weigth-ratio'; did you mean 'weight-ratio'",
+        ),
+        ("primaryKy", Scope.WRITE, "did you mean 'primaryKey'"),
+        (
+            "Target-Sise",
+            Scope.READ,
+            "unknown read option 'Target-Sise'; did you mean 'target-size'",
+        ),
+        ("zzzzzz", Scope.READ, "known: path, warehouse, catalog, columns"),
+        ("columns", Scope.WRITE, "unknown write option 'columns'"),
+    ],
+)
+def test_an_unknown_option_is_refused(name: str, scope: Scope, message: str) -> None:
+    """A typo that is ignored would quietly change what a query means."""
+    with pytest.raises(InvalidInputError, match=message):
+        check_known({name: "1"}, scope)
+
+
+def test_known_options_pass() -> None:
+    """In any case, by any alias, and everything under the catalog prefix."""
+    read = ["PATH", "Columns", "read.split.target-size", "catalog.s3.endpoint", "CATALOG.uri"]
+
+    check_known(read, Scope.READ)
+    check_known(["path", "write-mode", "primary.keys"], Scope.WRITE)
+
+
+def test_a_machine_has_cores() -> None:
+    """The default parallelism is never 0."""
+    assert opt.default_parallelism() >= 1
