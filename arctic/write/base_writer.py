@@ -23,10 +23,11 @@ import pyarrow.compute as pc
 
 from arctic.mor.keys import factorise
 from arctic.table.files import FileKind
-from arctic.write.collapse import check_order, collapse, event_order
+from arctic.write.collapse import collapse
 from arctic.write.conform import Conform
 from arctic.write.files import DataFiles, Destination
 from arctic.write.gather import RowBuffer, take_rows
+from arctic.write.order import check_order, event_order
 from arctic.write.route import Partitions, Places, find_partitions, group_rows, hash_keys
 from arctic.write.sorted_stream import SortedStream
 from arctic.write.target import (

@@ -124,6 +124,6 @@ def _source_column(
     found = deletes.found[rows]
     # One list of values, the chunk's and then the located ones: each row points into it.
     given_count = sum(len(part) for part in given)
-    values = [*given, *located.column(field.name).cast(field.type).chunks]
+    values = [*given, *located.column(field.name).chunks]
     places = np.where(found >= 0, given_count + found, content)
     return pa.chunked_array(values, field.type).take(pa.array(places))

@@ -35,15 +35,14 @@ from arctic.write.change_deletes import (
 from arctic.write.collapse import (
     Survivors,
     assign_offsets,
-    check_order,
     collapse,
-    event_order,
     first_offset,
 )
 from arctic.write.conform import Conform
 from arctic.write.files import DataFiles, Destination
 from arctic.write.gather import Gathered, RowBuffer, take_rows
-from arctic.write.moving_keys import deletes_across_partitions, locate_rows
+from arctic.write.moving_keys import deletes_across_partitions, old_rows
+from arctic.write.order import check_order, event_order
 from arctic.write.route import Group, Places, find_partitions, group_rows, hash_keys
 from arctic.write.target import (
     Locate,
@@ -223,14 +222,15 @@ class ChangeWriter:
         places: Places | None,
         node_indices: np.ndarray,
     ) -> None:
-        located, owners = None, np.empty(0, dtype=np.int64)
-        if self._locate is not None and survivors.deletes.any():
-            located, owners = locate_rows(rows, survivors, target=self._target, locate=self._locate)
+        tells = places is not None and self._request.mode is WriteMode.DELETE
+        located, owners = old_rows(
+            rows, survivors, target=self._target, locate=self._locate, chunk_tells=tells
+        )
         deletes = deletes_across_partitions(
             survivors,
             offsets,
             node_indices=node_indices,
-            given=None if places is None else places.partitions,
+            given=None if places is None or tells else places.partitions,
             located=located,
             owners=owners,
             target=self._target,

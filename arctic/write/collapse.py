@@ -15,14 +15,11 @@ collapsed, so a file holds at most one row of it for each chunk.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
-from arctic.errors import InternalError, InvalidInputError
+from arctic.errors import InternalError
 from arctic.write.actions import Action, is_insert
 from arctic.write.target import TaskId, WriteMode
 
@@ -50,47 +47,6 @@ class Survivors:
     def also_deleting(self, keys: np.ndarray) -> Survivors:
         """Return them with deletes for further keys, given as booleans."""
         return replace(self, deletes=self.deletes | keys)
-
-
-def check_order(
-    rows: pa.RecordBatch, columns: Sequence[str], *, describe_row: Callable[[int], str]
-) -> None:
-    """Refuse rows that have no place in the order of events.
-
-    Args:
-        rows: a batch with the columns.
-        columns: those that order events.
-        describe_row: how a message names a row by its number.
-
-    Raises:
-        InvalidInputError: a null, with the first row that has it.
-    """
-    for name in columns:
-        column = rows.column(name)
-        if column.null_count:
-            nulls = pc.is_null(column).to_numpy(zero_copy_only=False)
-            row = int(np.flatnonzero(nulls)[0])
-            raise InvalidInputError(
-                f"ordering column {name!r} is null in {describe_row(row)}; expected a value, "
-                "because a null has no place among the events"
-            )
-
-
-def event_order(rows: pa.Table, columns: Sequence[str]) -> np.ndarray | None:
-    """Return the row numbers in event order; None: the rows are in order as they stand.
-
-    The order is stable. NaN is greater than every number, as in Spark.
-
-    Args:
-        rows: a chunk with the columns, without nulls in them.
-        columns: most significant first.
-    """
-    if not columns or rows.num_rows < 2:
-        return None
-    keys = [(name, "ascending") for name in columns]
-    order = pc.sort_indices(rows.select(list(columns)), sort_keys=keys).to_numpy()
-    # A stream that was sorted before it came stays where it is: nothing is copied then.
-    return None if bool((order[1:] > order[:-1]).all()) else order.astype(np.int64)
 
 
 def collapse(

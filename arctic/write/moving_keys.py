@@ -4,6 +4,7 @@ Rules:
     - A key dies in the partition of its first event (the old row's, if that is known), in every
       partition where it was located, and in the one it goes to, which may hold a row that
       nobody located. Once in each: these are sets.
+    - Each row of a plain delete names a partition to delete from, also several for one key.
     - Without a search the old row is trusted to be where the events say.
 
 Must not know: how a row is searched for.
@@ -22,20 +23,40 @@ from arctic.write.route import Partitions, Places, find_partitions, join_partiti
 from arctic.write.target import Locate, WriteTarget
 
 
-def locate_rows(
-    chunk: pa.Table, survivors: Survivors, *, target: WriteTarget, locate: Locate
-) -> tuple[pa.Table, np.ndarray]:
-    """Search for the current rows of the keys that are deleted.
+def old_rows(
+    chunk: pa.Table,
+    survivors: Survivors,
+    *,
+    target: WriteTarget,
+    locate: Locate | None,
+    chunk_tells: bool,
+) -> tuple[pa.Table | None, np.ndarray]:
+    """Collect where rows of the keys that are deleted may be.
+
+    Args:
+        chunk: the rows that ``survivors`` are of.
+        survivors: of the chunk.
+        target: the table.
+        locate: searches for the current rows; None: no search.
+        chunk_tells: whether each row of the chunk says where a row is to be deleted.
 
     Returns:
-        Rows with the key and partition source columns, and which survivor each belongs to.
+        Rows with the key and partition source columns, and which survivor each belongs to; None
+        where nothing is known.
     """
     wanted = np.flatnonzero(survivors.deletes)
+    fields = [target.schema.field(name) for name in _place_columns(target)]
+    schema = pa.schema([field.with_nullable(True) for field in fields])
     keys = take_rows(chunk.select(list(target.key)), survivors.last[wanted])
-    located = locate(keys)
-    owners = _owners(keys, located)
+    parts = [chunk.select(schema.names).cast(schema)] if chunk_tells else []
+    if locate is not None and len(wanted):
+        parts.append(locate(keys).select(schema.names).cast(schema))
+    if not parts:
+        return None, wanted[:0]
+    found = pa.concat_tables(parts)
+    owners = _owners(keys, found)
     known = owners >= 0
-    return located.filter(pa.array(known)), wanted[owners[known]]
+    return found.filter(pa.array(known)), wanted[owners[known]]
 
 
 def deletes_across_partitions(
@@ -87,9 +108,12 @@ def deletes_across_partitions(
     )
 
 
-def _owners(keys: pa.Table, located: pa.Table) -> np.ndarray:
-    names = keys.column_names
-    both = pa.concat_tables([keys, located.select(names).cast(keys.schema)])
+def _place_columns(target: WriteTarget) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*target.key, *target.partition_sources)))
+
+
+def _owners(keys: pa.Table, found: pa.Table) -> np.ndarray:
+    both = pa.concat_tables([keys, found.select(keys.column_names).cast(keys.schema)])
     codes, count = factorise(both)
     owners = np.full(count, -1, dtype=np.int64)
     owners[codes[: keys.num_rows]] = np.arange(keys.num_rows)

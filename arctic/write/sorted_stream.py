@@ -15,12 +15,11 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.types as pt
 
 from arctic.errors import InternalError
 from arctic.mor.keys import factorise
 from arctic.write.gather import take_rows
+from arctic.write.order import compare_neighbours
 
 
 class SortedStream:
@@ -92,31 +91,3 @@ class SortedStream:
                 f"{', '.join(self._event_order)} inside a key, but are not: a later event could "
                 "lose"
             )
-
-
-def compare_neighbours(rows: pa.Table) -> np.ndarray:
-    """Compare each row with the next one, column by column: -1 below, 0 equal, 1 above.
-
-    Args:
-        rows: columns without nulls, the most significant first.
-
-    Returns:
-        int8, one less than the rows.
-    """
-    result = np.zeros(max(rows.num_rows - 1, 0), dtype=np.int8)
-    for column in rows.combine_chunks().columns:
-        if not column.num_chunks or not result.size:
-            break
-        values = column.chunk(0)
-        left, right = values.slice(0, len(values) - 1), values.slice(1)
-        order = _is_less(right, left).astype(np.int8) - _is_less(left, right).astype(np.int8)
-        result = np.where(result == 0, order, result)
-    return result
-
-
-def _is_less(left: pa.Array, right: pa.Array) -> np.ndarray:
-    if pt.is_floating(left.type):
-        # NaN is greater than every number, as in Spark and in Arrow's sort.
-        some, other = left.to_numpy(), right.to_numpy()
-        return np.asarray((some < other) | (np.isnan(other) & ~np.isnan(some)))
-    return np.asarray(pc.less(left, right).to_numpy(zero_copy_only=False))

@@ -154,11 +154,14 @@ def moving(folder: Path, **options: Any) -> Any:
 
 def by_partition(result: TaskResult, kind: FileKind) -> dict[Any, list[Row]]:
     """Return rows without offsets, by the value of their partition."""
-    return {
-        file.partition[0]: [{k: v for k, v in r.items() if k != "_file_offset"} for r in read(file)]
-        for file in result.files
-        if file.kind is kind
-    }
+    rows: dict[Any, list[Row]] = {}
+    for file in result.files:
+        if file.kind is kind:
+            rows.setdefault(file.partition[0], []).extend(read(file))
+    for each in rows.values():
+        for found_row in each:
+            del found_row["_file_offset"]
+    return rows
 
 
 def test_a_moved_key_dies_where_it_is_and_where_it_goes(tmp_path: Path) -> None:
@@ -350,3 +353,26 @@ def test_a_delete_must_say_where_its_row_is_if_nobody_searches(tmp_path: Path, k
         write(target, [given], **request)
     empty = pa.table({"id": pa.array([], pa.int64()), "region": pa.array([], pa.string())})
     assert write(target, [given], locate=lambda keys: empty, **request).rows_in == 1
+
+
+@pytest.mark.parametrize("searching", [True, False])
+def test_every_row_of_a_delete_names_a_partition(tmp_path: Path, searching: bool) -> None:
+    """Also three of one key; a search adds what it finds."""
+    target = moving(tmp_path)
+
+    def locate(keys: pa.Table) -> pa.Table:
+        return pa.table({"id": pa.array([1]), "region": ["asia"]})
+
+    result = write(
+        target,
+        [batch([row(1, "eu"), row(1, "us"), row(1, "eu"), row(2, "us"), row(1, None)])],
+        mode="delete",
+        locate=locate if searching else None,
+    )
+
+    dead = {
+        region: sorted(r["id"] for r in rows)
+        for region, rows in by_partition(result, FileKind.CHANGE_DELETE).items()
+    }
+    expected = {"eu": [1], "us": [1, 2], None: [1]}
+    assert dead == (expected | {"asia": [1]} if searching else expected)

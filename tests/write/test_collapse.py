@@ -6,19 +6,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arctic.errors import InternalError, InvalidInputError
+from arctic.errors import InternalError
 from arctic.write.actions import SPELLINGS
 from arctic.write.collapse import (
     Survivors,
     assign_offsets,
-    check_order,
     collapse,
-    event_order,
     first_offset,
 )
 from arctic.write.target import TaskId, WriteMode
@@ -147,30 +144,3 @@ def test_tasks_have_ranges_of_offsets_of_their_own() -> None:
     for number in (-1, last + 1):
         with pytest.raises(InternalError, match="expected 0 to"):
             first_offset(TaskId(partition_id=number, task_id=5, operation_id=1))
-
-
-def test_events_are_sorted_stably_by_several_columns() -> None:
-    """Ties of the first column go to the second, then to the arrival."""
-    rows = pa.table({"a": [2, 1, 1, 1], "b": ["x", "z", "y", "y"]})
-
-    order = event_order(rows, ["a", "b"])
-
-    assert order is not None
-    assert order.tolist() == [2, 3, 1, 0]
-
-
-@pytest.mark.parametrize(
-    "values", [[1, 1, 2], ["a", "b", "b"], [-1.0, 0.0, float("nan")], [], [3]], ids=str
-)
-def test_events_in_order_stay_where_they_are(values: list[Any]) -> None:
-    """Then nothing needs to be moved; NaN is greatest, as in Spark."""
-    assert event_order(pa.table({"a": values}), ["a"]) is None
-    assert event_order(pa.table({"a": list(reversed(values))}), []) is None
-
-
-def test_a_null_has_no_place_in_an_order() -> None:
-    """The message names the first such row."""
-    rows = pa.record_batch({"a": [1, 2, 3], "b": ["x", None, None]})
-
-    with pytest.raises(InvalidInputError, match="ordering column 'b' is null in row number 1;"):
-        check_order(rows, ["a", "b"], describe_row=lambda row: f"row number {row}")
