@@ -100,7 +100,9 @@ class TableMachine(RuleBasedStateMachine):
 
     def read(self, **arguments: Any) -> list[Row]:
         """Read the merged view."""
-        return arctic.read("m.t", warehouse=self.folder, **arguments).read_all().to_pylist()
+        reader = arctic.read("m.t", warehouse=self.folder, **arguments)
+        rows: list[Row] = reader.read_all().to_pylist()
+        return rows
 
     def assert_rows(self, actual: list[Row], expected: dict[Key, Row]) -> None:
         """Compare rows in any order."""
