@@ -29,7 +29,6 @@ from arctic.iceberg.manifests import check_specs, partition_of
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.partition_key import PartitionKeys, partition_keys
 from arctic.iceberg.sequence_file import (
-    LEGACY_PROPERTY,
     OptimizedState,
     StagedState,
     read_state,
@@ -173,7 +172,7 @@ def _marked(what: SnapshotPlan, marks: StagedState) -> SnapshotPlan:
         what,
         summary={**what.summary, **marks.summary},
         statistics=marks.statistics,
-        properties={LEGACY_PROPERTY: marks.legacy_property},
+        properties=marks.properties,
     )
 
 

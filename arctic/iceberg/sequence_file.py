@@ -33,7 +33,8 @@ from arctic.iceberg.translate import catalog_errors
 from arctic.table.files import Partition
 
 MARKER = "arctic.optimized-sequence"
-"""Snapshot-summary key; its value is the path of the Puffin file."""
+"""Snapshot-summary key; its value is the path of the Puffin file. Also a table property, where
+the legacy one would be too long."""
 AMORO_MARKER = "optimized-sequence.exist"
 _AMORO_MARKERS = {AMORO_MARKER: "true", "base-optimized-time.exist": "true"}
 LEGACY_PROPERTY = "table.partition-properties"
@@ -74,8 +75,8 @@ class StagedState:
 
     statistics: StatisticsFile
     summary: Mapping[str, str]
-    legacy_property: str | None
-    """None: too many partitions, so the property must go."""
+    properties: Mapping[str, str | None]
+    """Table properties that change with it; None removes one."""
 
 
 def read_state(
@@ -102,6 +103,8 @@ def read_state(
             state = _read_puffin(io, path, keys)
             return replace(state, amoro_reads=_marks(snapshot, AMORO_MARKER))
     if not _has_marker(metadata):
+        if MARKER in metadata.properties:
+            return _read_puffin(io, metadata.properties[MARKER], keys)
         return _legacy_state(metadata.properties, keys)
     # The property was written with a marked snapshot that is not in this lineage: a later one, or
     # one that was rolled back.
@@ -157,7 +160,7 @@ def stage_state(
             }
         ),
         summary={MARKER: path, **(_AMORO_MARKERS if state.amoro_reads else {})},
-        legacy_property=_legacy_text(state, keys),
+        properties=_properties(state, path, keys),
     )
 
 
@@ -218,9 +221,14 @@ def _parsed(payload: bytes, keys: PartitionKeys) -> Mapping[Partition, int]:
     return {keys.partition(text): int(value) for text, value in json.loads(payload).items()}
 
 
-def _legacy_text(state: OptimizedState, keys: PartitionKeys) -> str | None:
+def _properties(state: OptimizedState, path: str, keys: PartitionKeys) -> Mapping[str, str | None]:
+    """Return what is left to read by if somebody expires every marked snapshot."""
     if len(state.sequence) > LEGACY_LIMIT:
-        return None
+        return {LEGACY_PROPERTY: None, MARKER: path}
+    return {LEGACY_PROPERTY: _legacy_text(state, keys), MARKER: None}
+
+
+def _legacy_text(state: OptimizedState, keys: PartitionKeys) -> str:
     entries = {}
     for partition, sequence in state.sequence.items():
         entry = {_LEGACY_SEQUENCE: str(sequence)}

@@ -13,6 +13,7 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.manifest import ManifestWriterV2
 from pyiceberg.table import Table, Transaction
 from pyiceberg.table.update.snapshot import _SnapshotProducer
+from sqlalchemy import Engine
 from sqlalchemy.exc import OperationalError
 
 from arctic.errors import (
@@ -304,9 +305,13 @@ class TestRaces:
         """An attempt of unknown outcome that did not land is repeated, once."""
         opened = make(tmp_path)
         break_commits(monkeypatch, [fail(LOCKED), fail(LOCKED)])
+        emptied: list[Engine] = []
+        monkeypatch.setattr(Engine, "dispose", lambda engine: emptied.append(engine))
 
         result = append(opened, [row(1)])
 
+        # A pooled connection would show this process the snapshot that it failed to commit.
+        assert len(emptied) == 2
         assert result.sequence_number == 1
         assert len(files_of(opened).change) == 1
 

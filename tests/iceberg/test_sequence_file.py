@@ -18,6 +18,7 @@ from pyiceberg.table.puffin import PuffinFile
 from pyiceberg.table.statistics import StatisticsFile
 
 from arctic.errors import FormatError, UnsupportedError
+from arctic.iceberg import sequence_file
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.partition_key import PartitionKeys, partition_keys
 from arctic.iceberg.pin import pin
@@ -236,14 +237,15 @@ class TestPuffin:
             "optimized-sequence": b'{"region=eu+west":57,"region=null":12}',
             "base-optimized-time": b'{"region=eu+west":1714979289000}',
         }
-        assert staged.legacy_property == (
-            '{"region=eu+west":{"base-op-time":"1714979289000","max-txId":"57"},'
-            '"region=null":{"max-txId":"12"}}'
-        )
+        assert staged.properties == {
+            LEGACY_PROPERTY: '{"region=eu+west":{"base-op-time":"1714979289000","max-txId":"57"},'
+            '"region=null":{"max-txId":"12"}}',
+            MARKER: None,
+        }
         assert staged.summary == {MARKER: staged.statistics.statistics_path}
 
     def test_the_legacy_property_ends_at_a_thousand_partitions(self, tmp_path: Path) -> None:
-        """A property that went stale would be believed, so it goes."""
+        """A property that went stale would be believed, so it goes, and the file is named."""
         opened = make(tmp_path)
 
         fits = stage(opened, OptimizedState(sequence={(str(n),): 1 for n in range(LEGACY_LIMIT)}))
@@ -251,8 +253,11 @@ class TestPuffin:
             opened, OptimizedState(sequence={(str(n),): 1 for n in range(LEGACY_LIMIT + 1)})
         )
 
-        assert fits.legacy_property is not None
-        assert too_many.legacy_property is None
+        assert fits.properties[LEGACY_PROPERTY] is not None
+        assert too_many.properties == {
+            LEGACY_PROPERTY: None,
+            MARKER: too_many.statistics.statistics_path,
+        }
 
 
 def stage(opened: OpenTable, state: OptimizedState) -> Any:
@@ -348,6 +353,21 @@ class TestReading:
 
         assert state_of(opened.base, opened).sequence == {("eu",): 1}
         assert state_of(opened.base, opened, before).sequence == {}
+
+    @pytest.mark.parametrize("limit", [LEGACY_LIMIT, 0], ids=["legacy property", "file"])
+    def test_a_table_property_counts_once_every_marker_expired(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
+    ) -> None:
+        """Other engines expire snapshots without knowing what the marked one is for."""
+        monkeypatch.setattr(sequence_file, "LEGACY_LIMIT", limit)
+        opened = make(tmp_path)
+        append(opened, [row(1)])
+        marked = overwrite(opened, [row(1)], up_to=1)
+        assert marked is not None
+        commit_files(opened.base, foreign_file(opened.base, "a.parquet", ("eu",)))
+        refresh(opened.base).maintenance.expire_snapshots().by_id(marked.snapshot_id).commit()
+
+        assert state_of(opened.base, opened).sequence == {("eu",): 1}
 
     def test_a_history_that_lost_its_marker_is_refused(self, tmp_path: Path) -> None:
         """A rollback to a snapshot whose past has expired: nobody knows what it holds."""
