@@ -24,7 +24,13 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table, TableProperties
 from pyiceberg.utils.properties import property_as_int
 
-from arctic.errors import CommitStateUnknownError, ConflictError, InvalidInputError, StorageError
+from arctic.errors import (
+    ArcticError,
+    CommitStateUnknownError,
+    ConflictError,
+    InvalidInputError,
+    StorageError,
+)
 from arctic.iceberg.refresh import refresh
 from arctic.iceberg.snapshot_producer import StagedSnapshot
 
@@ -121,7 +127,7 @@ class _Commit:
             elapsed_ms = (time.monotonic() - started) * 1000
             if attempt > policy.retries or (attempt > 0 and elapsed_ms > policy.total_ms):
                 raise self._given_up(attempt)
-            staged = self._stage(self._head, self._snapshot_id)
+            staged = self._staged()
             if staged is None:
                 return None
             if self._try(staged):
@@ -140,7 +146,7 @@ class _Commit:
         except StorageError as error:
             if self._lost is None and self._unknown is None:
                 raise
-            raise self._state_unknown() from error
+            raise self._state_unknown(self._unknown or error) from error
         snapshot = self._head.metadata.snapshot_by_id(self._snapshot_id)
         if snapshot is not None:
             return CommitResult(
@@ -152,6 +158,14 @@ class _Commit:
             self._lost.discard()
             self._lost = None
         return None
+
+    def _staged(self) -> StagedSnapshot | None:
+        try:
+            return self._stage(self._head, self._snapshot_id)
+        except ArcticError as error:
+            if self._unknown is None:
+                raise
+            raise self._state_unknown(self._unknown) from error
 
     def _try(self, staged: StagedSnapshot) -> bool:
         try:
@@ -168,19 +182,19 @@ class _Commit:
 
     def _given_up(self, attempts: int) -> ConflictError | CommitStateUnknownError:
         if self._unknown is not None:
-            return self._state_unknown()
+            return self._state_unknown(self._unknown)
         return ConflictError(
             f"table {self._name!r}: other commits won {attempts} attempts; retry, or raise "
             f"{TableProperties.COMMIT_NUM_RETRIES}"
         )
 
-    def _state_unknown(self) -> CommitStateUnknownError:
+    def _state_unknown(self, cause: Exception) -> CommitStateUnknownError:
         error = CommitStateUnknownError(
             f"table {self._name!r}: the catalog did not say whether snapshot {self._snapshot_id} "
-            f"was committed ({type(self._unknown).__name__}: {self._unknown}); look for it in the "
-            "snapshots before writing again"
+            f"was committed ({type(cause).__name__}: {cause}); look for it in the snapshots before "
+            "writing again"
         )
-        error.__cause__ = self._unknown
+        error.__cause__ = cause
         return error
 
 

@@ -344,6 +344,20 @@ class TestRaces:
         with pytest.raises(CommitStateUnknownError, match="did not say"):
             append(opened, [row(1)])
 
+    def test_a_retry_that_fails_leaves_an_earlier_outcome_open(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A second attempt that cannot even be written says nothing of the first one."""
+        opened = make(tmp_path)
+
+        def fail_for_good(_: Callable[[], None]) -> None:
+            monkeypatch.setattr(ManifestWriterV2, "to_manifest_file", fail(OSError("disk full")))
+            raise LOCKED
+
+        break_commits(monkeypatch, [fail_for_good])
+        with pytest.raises(CommitStateUnknownError, match="database is locked"):
+            append(opened, [row(1)])
+
     def test_a_failure_before_the_commit_is_no_unknown_outcome(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
