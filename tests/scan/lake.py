@@ -1,0 +1,326 @@
+"""A small table as plain Python values: files with the rows in them, and the truth about them.
+
+The truth is computed by the rules of the format, row against row, without nodes, key ranges or
+plans; ``read`` executes a plan on the same rows. Tests compare the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from random import Random
+from typing import Any
+
+from hypothesis import strategies as st
+
+from arctic.scan.plan import ScanPlan, plan_scan
+from arctic.scan.task import NodeTask, PruneCounts, ScanOptions
+from arctic.table.files import ColumnBounds, FileKind, KeyedFile, Partition, Value
+from arctic.table.lsn import BASE_FILE_OFFSET, Lsn
+from arctic.table.predicate import ColumnTest, Op, Predicate
+from arctic.table.snapshot import TableSnapshot
+from arctic.tree.key_hash import hash_key
+from arctic.tree.node import TreeNode
+
+ID, NAME = 1, 2
+KEY_IDS = (ID, NAME)
+KEYS: tuple[tuple[Value, ...], ...] = (
+    *((number, "a") for number in range(6)),
+    (3, "b"),
+    (None, "a"),
+    (None, None),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One row of a data or change-delete file."""
+
+    key: tuple[Value, ...]
+    offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lake:
+    """Both stores of a table, with what is in each file."""
+
+    base: tuple[KeyedFile, ...]
+    position_deletes: tuple[KeyedFile, ...]
+    change: tuple[KeyedFile, ...]
+    snapshot: TableSnapshot
+    rows: Mapping[str, tuple[Row, ...]]
+    """By path of a data or change-delete file."""
+    positions: Mapping[str, Mapping[str, frozenset[int]]]
+    """By path of a position-delete file: which rows of which file are deleted."""
+
+    @property
+    def unmerged(self) -> tuple[KeyedFile, ...]:
+        """The change files that base does not contain yet."""
+        return tuple(
+            file
+            for file in self.change
+            if file.sequence_number > self.snapshot.merged_up_to(file.partition)
+        )
+
+    @property
+    def data(self) -> tuple[KeyedFile, ...]:
+        """The files whose rows make up the merged view."""
+        inserts = (file for file in self.unmerged if file.kind is FileKind.INSERT)
+        return (*self.base, *inserts)
+
+    def killers(self, file: KeyedFile, row: Row) -> list[KeyedFile]:
+        """Return the change deletes that kill a row, by the rules alone."""
+        return [
+            delete
+            for delete in self.unmerged
+            if delete.kind is FileKind.CHANGE_DELETE
+            and delete.partition == file.partition
+            and any(
+                killer.key == row.key and lsn(delete, killer) > lsn(file, row)
+                for killer in self.rows[delete.path]
+            )
+        ]
+
+    def is_deleted_by_position(self, file: KeyedFile, position: int) -> bool:
+        """Say whether a position delete applies, by the rules alone."""
+        return file.kind is FileKind.BASE and any(
+            position in self.positions[delete.path].get(file.path, ())
+            and delete.partition == file.partition
+            and delete.sequence_number >= file.sequence_number
+            and file.node.is_within(delete.node)
+            for delete in self.position_deletes
+        )
+
+    def truth(self) -> list[tuple[str, int]]:
+        """Return path and position of every row of the merged view, sorted."""
+        return sorted(
+            (file.path, position)
+            for file in self.data
+            for position, row in enumerate(self.rows[file.path])
+            if not self.is_deleted_by_position(file, position) and not self.killers(file, row)
+        )
+
+    def read(self, tasks: Iterable[NodeTask]) -> list[tuple[str, int]]:
+        """Return path and position of every row that tasks yield, sorted."""
+        found = []
+        for task in tasks:
+            deletes: dict[tuple[Value, ...], Lsn] = {}
+            for delete in task.change_deletes:
+                for row in self.rows[delete.path]:
+                    found_lsn = deletes.get(row.key, Lsn(-1, 0))
+                    deletes[row.key] = max(found_lsn, lsn(delete, row))
+            for part in task.data:
+                gone = frozenset[int]().union(
+                    *(
+                        self.positions[delete.path].get(part.file.path, frozenset())
+                        for delete in part.position_deletes
+                    )
+                )
+                found += [
+                    (part.file.path, position)
+                    for position, row in enumerate(self.rows[part.file.path])
+                    if position not in gone
+                    and not deletes.get(row.key, Lsn(-1, 0)) > lsn(part.file, row)
+                ]
+        return sorted(found)
+
+    def plan(self, options: ScanOptions, row_filter: Predicate | None = None) -> ScanPlan:
+        """Plan a read of the merged view."""
+        return plan_scan(
+            table_name="db.t",
+            base=self.base,
+            position_deletes=self.position_deletes,
+            change=self.change,
+            snapshot=self.snapshot,
+            key_ids=KEY_IDS,
+            row_filter=row_filter,
+            options=options,
+            already_pruned=PruneCounts(),
+        )
+
+
+def lsn(file: KeyedFile, row: Row) -> Lsn:
+    """Return where a row stands in the history of its key."""
+    is_base = file.kind is FileKind.BASE
+    return Lsn(file.transaction_id, BASE_FILE_OFFSET if is_base else row.offset)
+
+
+def tasks_of(plan: ScanPlan) -> list[NodeTask]:
+    """Return all tasks of a plan."""
+    return [task for group in plan.groups for task in group.tasks]
+
+
+def scan_options(
+    *,
+    parallelism: int = 2,
+    parallel_multiple: int = 2,
+    target_bytes: int = 1000,
+    open_file_cost_bytes: int = 10,
+    weight_ratio: float = 2.0,
+) -> ScanOptions:
+    """Return options in bytes that suit small tables."""
+    return ScanOptions(
+        parallelism=parallelism,
+        parallel_multiple=parallel_multiple,
+        target_bytes=target_bytes,
+        open_file_cost_bytes=open_file_cost_bytes,
+        weight_ratio=weight_ratio,
+    )
+
+
+def all_options() -> st.SearchStrategy[ScanOptions]:
+    """Draw options that split nothing, everything, or some."""
+    return st.builds(
+        scan_options,
+        parallelism=st.integers(1, 4),
+        parallel_multiple=st.integers(1, 3),
+        target_bytes=st.sampled_from([1, 50, 200, 10_000]),
+        open_file_cost_bytes=st.sampled_from([1, 40]),
+        weight_ratio=st.sampled_from([0.01, 0.5, 2.0]),
+    )
+
+
+def filters() -> st.SearchStrategy[Predicate | None]:
+    """Draw no filter, or one that bounds can tell something about."""
+    tests = st.builds(
+        lambda op, literal: ColumnTest(op=op, field_id=ID, column="id", literal=literal),
+        st.sampled_from([Op.EQ, Op.LT, Op.GT]),
+        st.integers(0, 6),
+    )
+    return st.none() | tests
+
+
+# Few partitions and nodes, so that files meet; more deletes than anything else.
+_KINDS = (
+    FileKind.BASE,
+    FileKind.BASE,
+    FileKind.INSERT,
+    FileKind.INSERT,
+    FileKind.CHANGE_DELETE,
+    FileKind.CHANGE_DELETE,
+    FileKind.CHANGE_DELETE,
+    FileKind.POS_DELETE,
+)
+_PARTITIONS: tuple[Partition, ...] = (("eu",), ("eu",), (None,))
+_MASKS = (0, 0, 1, 1, 3, 7)
+
+
+def lakes() -> st.SearchStrategy[Lake]:
+    """Draw a table with files at any depth of the tree, some of them merged already.
+
+    Hypothesis draws how many files there are and a seed; each file follows from the seed and its
+    number. So tables are dense and quick to make, and still shrink: fewer files are a prefix.
+    """
+    return st.builds(_lake, st.integers(0, 24), st.integers(0, 2**32 - 1))
+
+
+def _lake(file_count: int, seed: int) -> Lake:
+    rows: dict[str, tuple[Row, ...]] = {}
+    positions: dict[str, dict[str, frozenset[int]]] = {}
+    files: dict[FileKind, list[KeyedFile]] = {kind: [] for kind in FileKind}
+    for number in range(file_count):
+        random = Random(f"{seed} {number}")
+        kind = random.choice(_KINDS)
+        if kind is not FileKind.POS_DELETE:
+            files[kind].append(_file(random, kind, number, rows))
+        elif files[FileKind.BASE]:
+            files[kind].append(_position_delete(random, files[FileKind.BASE], number, positions))
+    random = Random(seed)
+    return Lake(
+        base=tuple(files[FileKind.BASE]),
+        position_deletes=tuple(files[FileKind.POS_DELETE]),
+        change=(*files[FileKind.INSERT], *files[FileKind.CHANGE_DELETE]),
+        snapshot=TableSnapshot(
+            base_snapshot_id=1,
+            change_snapshot_id=2,
+            change_sequence_number=12,
+            optimized_sequence={
+                partition: random.randint(0, 3)
+                for partition in _PARTITIONS
+                if random.random() < 0.5
+            },
+        ),
+        rows=rows,
+        positions=positions,
+    )
+
+
+def _file(
+    random: Random, kind: FileKind, number: int, rows: dict[str, tuple[Row, ...]]
+) -> KeyedFile:
+    """Make a file of a node at some depth, with keys that belong there."""
+    drawn = [random.choice(KEYS) for _ in range(random.randint(1, 4))]
+    mask = random.choice(_MASKS)
+    node = TreeNode(mask, _hash(drawn[0]) & mask)
+    keys = [key for key in drawn if _hash(key) & mask == node.index]
+    sequence_number = random.randint(1, 8)
+    # Spark's Java writer takes the transaction id before the data is committed.
+    age = random.randint(0, sequence_number if kind is FileKind.BASE else 2)
+    path = f"w/{kind.value}-{number}.parquet"
+    offset = random.randint(0, 3)
+    rows[path] = tuple(Row(key=key, offset=offset + place) for place, key in enumerate(keys))
+    return KeyedFile(
+        path=path,
+        kind=kind,
+        node=node,
+        partition=random.choice(_PARTITIONS),
+        transaction_id=max(sequence_number - age, 0 if kind is FileKind.BASE else 1),
+        sequence_number=sequence_number,
+        size_bytes=random.choice((1, 20, 100, 500)),
+        record_count=len(keys),
+        bounds=random.choice((_exact, _exact, _exact, _uncounted, _silent))(keys),
+    )
+
+
+@cache
+def _hash(key: tuple[Value, ...]) -> int:
+    return hash_key(key, ("int", "string"))
+
+
+def _exact(keys: Sequence[tuple[Value, ...]]) -> dict[int, ColumnBounds]:
+    bounds = {}
+    for field_id, column in zip(KEY_IDS, zip(*keys, strict=True), strict=True):
+        known: list[Any] = [value for value in column if value is not None]
+        bounds[field_id] = ColumnBounds(
+            lower=min(known, default=None),
+            upper=max(known, default=None),
+            null_count=column.count(None),
+        )
+    return bounds
+
+
+def _uncounted(keys: Sequence[tuple[Value, ...]]) -> dict[int, ColumnBounds]:
+    return {key: replace(bounds, null_count=None) for key, bounds in _exact(keys).items()}
+
+
+def _silent(keys: Sequence[tuple[Value, ...]]) -> dict[int, ColumnBounds]:
+    return {NAME: _exact(keys)[NAME]}
+
+
+def _position_delete(
+    random: Random,
+    base: Sequence[KeyedFile],
+    number: int,
+    positions: dict[str, dict[str, frozenset[int]]],
+) -> KeyedFile:
+    """Make a position delete, some of whose rows may be out of its reach."""
+    path = f"w/PD-{number}.parquet"
+    first = random.choice(base)
+    is_single = random.random() < 0.5
+    positions[path] = {
+        file.path: frozenset(row for row in range(4) if random.random() < 0.5)
+        for file in ([first] if is_single else [first, random.choice(base)])
+    }
+    lineage = [*first.node.lineage_ids(), first.node.children()[0].node_id]
+    return KeyedFile(
+        path=path,
+        kind=FileKind.POS_DELETE,
+        node=TreeNode.from_id(random.choice(lineage)),
+        partition=random.choice((first.partition, first.partition, ("eu",))),
+        transaction_id=0,
+        sequence_number=random.randint(1, 8),
+        size_bytes=1,
+        record_count=4,
+        referenced_path=first.path if is_single else None,
+    )

@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+import pickle
+import random
+from collections import Counter
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arctic.scan.assemble import assemble
+from arctic.scan.plan import plan_store
+from arctic.scan.plan_files import plan_files
+from arctic.scan.reach import FileRanges
+from arctic.scan.split import split_tasks
+from arctic.scan.task import PruneCounts, ScanOptions
+from arctic.table.files import FileKind, KeyedFile
+from arctic.table.predicate import Predicate, may_match
+from tests.scan.lake import KEY_IDS, Lake, all_options, filters, lakes, tasks_of
+
+
+@given(lakes(), all_options(), filters())
+def test_each_data_file_is_in_exactly_one_task(
+    lake: Lake, options: ScanOptions, row_filter: Predicate | None
+) -> None:
+    """Unmerged and base files, but those whose bounds the filter excludes."""
+    wanted = [f.path for f in lake.data if may_match(row_filter, f.bounds, f.record_count)]
+    tasks = tasks_of(lake.plan(options, row_filter))
+
+    assert sorted(wanted) == sorted(part.file.path for task in tasks for part in task.data)
+    for task in tasks:
+        places = {(part.file.partition, part.file.node) for part in task.data}
+        assert {(task.partition, task.node)} == places
+
+
+@given(lakes(), all_options(), filters())
+def test_each_delete_reaches_every_task_whose_rows_it_kills(
+    lake: Lake, options: ScanOptions, row_filter: Predicate | None
+) -> None:
+    """Row against row: a delete that is missing would bring a dead row back."""
+    for task in tasks_of(lake.plan(options, row_filter)):
+        attached = {delete.path for delete in task.change_deletes}
+        for part in task.data:
+            for row in lake.rows[part.file.path]:
+                assert {delete.path for delete in lake.killers(part.file, row)} <= attached
+
+
+@given(lakes(), all_options())
+def test_a_plan_reads_the_merged_view(lake: Lake, options: ScanOptions) -> None:
+    """However the work is divided, each row that is alive comes out once, and no other."""
+    assert lake.truth() == lake.read(tasks_of(lake.plan(options)))
+
+
+@given(lakes(), all_options(), filters())
+def test_a_filter_takes_away_rows_that_do_not_match_only(
+    lake: Lake, options: ScanOptions, row_filter: Predicate | None
+) -> None:
+    """Files that are left out hold no row that is wanted, and bring none back to life."""
+    read = lake.read(tasks_of(lake.plan(options, row_filter)))
+    kept = {f.path for f in lake.data if may_match(row_filter, f.bounds, f.record_count)}
+
+    assert [row for row in lake.truth() if row[0] in kept] == read
+
+
+@given(lakes(), all_options())
+def test_splitting_and_packing_change_no_row(lake: Lake, options: ScanOptions) -> None:
+    """Each step of planning yields the same rows as the one before."""
+    files, _ = plan_files(
+        base=lake.base,
+        position_deletes=lake.position_deletes,
+        change=lake.change,
+        snapshot=lake.snapshot,
+        row_filter=None,
+    )
+    ranges = FileRanges(KEY_IDS)
+    nodes, _ = assemble(files, ranges=ranges, open_file_cost_bytes=options.open_file_cost_bytes)
+    parts = split_tasks(nodes, options=options, ranges=ranges)
+
+    assert lake.truth() == lake.read(nodes) == lake.read(parts)
+    assert lake.read(parts) == lake.read(tasks_of(lake.plan(options)))
+
+
+@given(lakes(), all_options(), st.randoms(use_true_random=False))
+def test_the_order_of_files_does_not_matter(
+    lake: Lake, options: ScanOptions, shuffle: random.Random
+) -> None:
+    """Same files, same plan, same text; a file that is listed twice is read once."""
+
+    def shuffled(files: tuple[KeyedFile, ...]) -> tuple[KeyedFile, ...]:
+        return tuple(shuffle.sample(files, len(files)))
+
+    other = replace(
+        lake,
+        base=shuffled(lake.base),
+        position_deletes=shuffled(lake.position_deletes),
+        change=shuffled(lake.change),
+    )
+    twice = replace(lake, base=lake.base * 2, change=lake.change * 2)
+    plan = lake.plan(options)
+
+    assert plan == other.plan(options)
+    assert plan.explain(verbose=True) == other.plan(options).explain(verbose=True)
+    assert plan.groups == twice.plan(options).groups
+
+
+@given(lakes(), all_options())
+def test_nothing_is_lost_between_listing_and_reading(lake: Lake, options: ScanOptions) -> None:
+    """Files that are read and files that are left out, by reason, are all files."""
+    plan = lake.plan(options)
+    read = {
+        file.path
+        for task in tasks_of(plan)
+        for part in task.data
+        for file in (part.file, *part.position_deletes, *task.change_deletes)
+    }
+
+    assert plan.considered_files == len(read) + plan.pruned.files
+    assert plan.considered_files == len(lake.base + lake.position_deletes + lake.change)
+
+
+@given(lakes(), all_options())
+def test_groups_are_few_and_complete(lake: Lake, options: ScanOptions) -> None:
+    """Heaviest first; one task for each node of a group; parts of a node are numbered."""
+    plan = lake.plan(options)
+    tasks = tasks_of(plan)
+    parts = Counter((task.partition, task.node) for task in tasks)
+    numbers = sorted(
+        ((task.partition[0] or "", task.node), task.part_number, task.part_count) for task in tasks
+    )
+
+    assert len(plan.groups) <= min(options.max_groups, len(lake.data))
+    assert sorted(plan.groups, key=lambda g: -g.cost_bytes) == list(plan.groups)
+    for group in plan.groups:
+        assert len({(task.partition, task.node) for task in group.tasks}) == len(group.tasks)
+    assert numbers == sorted(
+        ((partition[0] or "", node), number, count)
+        for (partition, node), count in parts.items()
+        for number in range(1, count + 1)
+    )
+
+
+@given(lakes(), all_options())
+def test_what_executors_get_is_small(lake: Lake, options: ScanOptions) -> None:
+    """No bounds; and a file that tasks share is pickled once."""
+    for group in lake.plan(options).groups:
+        files = [
+            file
+            for task in group.tasks
+            for part in task.data
+            for file in (part.file, *part.position_deletes, *task.change_deletes)
+        ]
+        paths = {file.path for file in files}
+
+        assert all(not file.bounds for file in files)
+        assert len({id(file) for file in files}) == len(paths)
+        assert group == pickle.loads(pickle.dumps(group))
+
+
+@given(lakes(), all_options(), filters())
+def test_a_look_at_one_store_reads_its_rows_as_they_are(
+    lake: Lake, options: ScanOptions, row_filter: Predicate | None
+) -> None:
+    """Base with its position deletes; change with deletes as rows, merged or not."""
+    for files, deletes in ((lake.base, lake.position_deletes), (lake.change, ())):
+        plan = plan_store(
+            table_name="db.t",
+            files=files,
+            position_deletes=deletes,
+            snapshot=lake.snapshot,
+            row_filter=row_filter,
+            options=options,
+            already_pruned=PruneCounts(),
+        )
+
+        assert lake.read(tasks_of(plan)) == sorted(
+            (file.path, position)
+            for file in files
+            if may_match(row_filter, file.bounds, file.record_count)
+            for position in range(len(lake.rows[file.path]))
+            if not lake.is_deleted_by_position(file, position)
+        )
+        assert not any(task.change_deletes for task in tasks_of(plan))
+
+
+def test_random_tables_are_worth_reading() -> None:
+    """The laws above would be empty if rows never died, or nodes were never split."""
+    seen: Counter[str] = Counter()
+
+    @given(lakes(), all_options())
+    def collect(lake: Lake, options: ScanOptions) -> None:
+        plan = lake.plan(options)
+        tasks = tasks_of(plan)
+        seen["split"] += any(task.part_count > 1 for task in tasks)
+        seen["several groups"] += len(plan.groups) > 1
+        seen["by key range"] += plan.pruned.pairs_by_key_range > 0
+        seen["by lsn"] += plan.pruned.pairs_by_lsn > 0
+        seen["merged"] += plan.pruned.merged > 0
+        seen["idle deletes"] += plan.pruned.idle_change_deletes > 0
+        seen["idle positions"] += plan.pruned.idle_position_deletes > 0
+        alive = set(lake.truth())
+        for file in lake.data:
+            for position, row in enumerate(lake.rows[file.path]):
+                seen["alive"] += (file.path, position) in alive
+                seen["dead by position"] += lake.is_deleted_by_position(file, position)
+                for delete in lake.killers(file, row):
+                    kind = "base" if file.kind is FileKind.BASE else "insert"
+                    seen[f"dead {kind}"] += 1
+                    seen["dead from above"] += file.node.mask > delete.node.mask
+                    seen["dead from below"] += file.node.mask < delete.node.mask
+                    seen["dead in one transaction"] += delete.transaction_id == file.transaction_id
+
+    collect()
+
+    assert {name: count for name, count in seen.items() if count < 5} == {}
+    assert len(seen) == 14
