@@ -26,9 +26,9 @@ from arctic.mor.parquet_input import ParquetInput
 from arctic.mor.request import FILE_OFFSET_FIELD, OpenFile, ReadRequest
 from arctic.table.files import FileKind, KeyedFile
 
-ROW_BYTES = 96
+ROW_BYTES = 112
 """What a delete takes beside its key at most, while an index of one key column is built."""
-COLUMN_BYTES = 40
+COLUMN_BYTES = 56
 """What each further key column adds to it."""
 KEY_COPIES = 3
 """How often a key is in memory then: as read, hashed, and among the distinct ones. All three
