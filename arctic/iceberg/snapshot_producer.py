@@ -24,7 +24,6 @@ from pyiceberg.manifest import (
     DataFileContent,
     ManifestContent,
     ManifestEntry,
-    ManifestEntryStatus,
     ManifestFile,
     ManifestWriter,
     ManifestWriterV2,
@@ -166,23 +165,15 @@ class _Producer(_SnapshotProducer["_Producer"]):
             is_data = file.content == DataFileContent.DATA
             by_content[ManifestContent.DATA if is_data else ManifestContent.DELETES].append(file)
         return [
-            self._write(content, files[start : start + FILES_IN_A_MANIFEST], ManifestWriter.add)
+            self._write(content, files[start : start + FILES_IN_A_MANIFEST])
             for content, files in by_content.items()
             for start in range(0, len(files), FILES_IN_A_MANIFEST)
         ]
 
-    def _write(
-        self,
-        content: ManifestContent,
-        files: Sequence[DataFile],
-        add: Callable[[ManifestWriter, ManifestEntry], ManifestWriter],
-    ) -> ManifestFile:
+    def _write(self, content: ManifestContent, files: Sequence[DataFile]) -> ManifestFile:
         with self._writer(content, self._head.spec().spec_id) as writer:
             for file in files:
-                add(
-                    writer,
-                    ManifestEntry.from_args(status=ManifestEntryStatus.ADDED, data_file=file),
-                )
+                writer.add(ManifestEntry.from_args(data_file=file))
         return writer.to_manifest_file()
 
     def _kept_manifests(self) -> list[ManifestFile]:
