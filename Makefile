@@ -17,6 +17,7 @@ help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: $(READY) ## Make .venv and install Arctic with everything that development needs
+	@:
 
 $(READY): pyproject.toml .ci/install
 	@.ci/install $(VENV)
