@@ -133,6 +133,14 @@ def test_a_false_claim_of_sorted_keys_is_refused(tmp_path: Path, chunk_rows: int
         write(target, [batch(rows_of(1, 2, 1))], mode="overwrite", sorted_input=True)
 
 
+def test_a_key_that_comes_back_is_refused(tmp_path: Path) -> None:
+    """The rows between are of another node, where they break no order."""
+    target = make_target(tmp_path, base_mask=1)
+
+    with pytest.raises(InternalError, match="a key could be written twice"):
+        write(target, [batch(rows_of(1, 2, 1))], mode="overwrite", sorted_input=True)
+
+
 def test_a_false_claim_is_seen_across_partitions(tmp_path: Path) -> None:
     """A key in two partitions is still doubled."""
     target = make_target(tmp_path, partition_by=["region"], base_mask=0)

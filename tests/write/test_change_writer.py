@@ -376,3 +376,24 @@ def test_every_row_of_a_delete_names_a_partition(tmp_path: Path, searching: bool
     }
     expected = {"eu": [1], "us": [1, 2], None: [1]}
     assert dead == (expected | {"asia": [1]} if searching else expected)
+
+
+def test_what_is_located_belongs_to_its_key(tmp_path: Path) -> None:
+    """Also beside fresh inserts, which nobody searches for."""
+    target = moving(tmp_path, upsert_inserts=False)
+    store = Store(target)
+    store.commit(write(target, [batch([row(3, "eu")])], mode="append"))
+
+    result = write(
+        target,
+        [events(row(1, op="I"), row(2, op="I"), row(3, "us", op="U"))],
+        mode="append",
+        action_column="op",
+        locate=store.locate,
+    )
+    store.commit(result)
+
+    assert [r["id"] for r in deletes(result)] == [3, 3]
+    assert sorted((r["id"], r["region"]) for r in store.merged()) == [
+        (1, "eu"), (2, "eu"), (3, "us"),
+    ]  # fmt: skip

@@ -1,0 +1,68 @@
+"""Rows that are held, and rows that are taken."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from arctic.write import gather
+from arctic.write.gather import RowBuffer, take_rows
+from tests.write.local_table import OPTIONS
+
+BATCH = pa.record_batch({"id": ["a", "b", "c"], "note": ["x", None, "z"], "raw": [b"", b"1", None]})
+
+
+def test_a_chunk_is_full_by_rows_or_by_bytes() -> None:
+    """Wide rows make short chunks."""
+    by_rows = RowBuffer(replace(OPTIONS, chunk_rows=6), everything=False, exact_columns=())
+    by_bytes = RowBuffer(
+        replace(OPTIONS, buffer_bytes=8 * BATCH.nbytes), everything=False, exact_columns=()
+    )
+
+    for buffer in (by_rows, by_bytes):
+        full = []
+        for actions in ([1, 2, 3], [4, 5, 6]):
+            buffer.add(BATCH, np.array(actions))
+            full.append(buffer.is_full)
+        assert full == [False, True]
+        drained = buffer.drain()
+        assert drained.rows.num_rows == 6
+        assert {column.num_chunks for column in drained.rows.columns} == {1}
+        assert drained.actions is not None
+        assert drained.actions.tolist() == [1, 2, 3, 4, 5, 6]
+        assert (buffer.row_count, buffer.is_full) == (0, False)
+
+
+def test_a_long_batch_comes_in_pieces() -> None:
+    """None longer than a chunk; an empty batch in none."""
+    buffer = RowBuffer(replace(OPTIONS, chunk_rows=2), everything=False, exact_columns=())
+
+    assert [piece.num_rows for piece in buffer.pieces(BATCH)] == [2, 1]
+    assert list(buffer.pieces(BATCH.slice(0, 0))) == []
+
+
+def test_a_large_gather_gets_wide_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only columns that nothing but the file looks at; values stay."""
+    monkeypatch.setattr(gather, "_WIDEN_BYTES", 0)
+    buffer = RowBuffer(replace(OPTIONS, chunk_rows=1), everything=True, exact_columns={"id"})
+    buffer.add(BATCH, None)
+    buffer.add(BATCH, None)
+    assert not buffer.is_full
+
+    drained = buffer.drain()
+
+    assert drained.rows.schema.types == [pa.string(), pa.large_string(), pa.large_binary()]
+    assert drained.rows.to_pylist() == BATCH.to_pylist() * 2
+    assert drained.actions is None
+
+
+def test_rows_are_taken_by_number() -> None:
+    """All rows in order are the table itself: nothing is copied."""
+    rows = pa.table({"a": [5, 6, 7]})
+
+    assert take_rows(rows, np.array([0, 1, 2])) is rows
+    assert take_rows(rows, np.array([0, 2, 1]))["a"].to_pylist() == [5, 7, 6]
+    assert take_rows(rows, np.array([], dtype=np.int64)).num_rows == 0
