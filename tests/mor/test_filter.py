@@ -13,12 +13,14 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from arctic.errors import FormatError, InternalError
+from arctic.mor.filter import comparison_type, matching_rows
 from arctic.mor.parquet_input import ParquetInput
 from arctic.mor.prune import matching_row_groups
 from arctic.mor.request import META_FIELDS
@@ -137,6 +139,40 @@ def filters(kind: Kind) -> st.SearchStrategy[Predicate]:
         ),
         max_leaves=4,
     )
+
+
+def every_test(kind: Kind) -> list[ColumnTest]:
+    """Return all tests of one value of a column."""
+    literals: list[Any] = [kind.internal(value) for value in kind.values if value == value]
+    tests: list[tuple[Op, Any]] = [(Op.IS_NULL, None), (Op.NOT_NULL, None)]
+    tests += [(op, literal) for op in COMPARE for literal in literals]
+    sets = [(), *((literal,) for literal in literals), tuple(literals)]
+    tests += [(op, some) for op in (Op.IN, Op.NOT_IN) for some in sets]
+    if isinstance(literals[0], str | bytes):
+        prefixes = (Op.STARTS_WITH, Op.NOT_STARTS_WITH)
+        tests += [(op, literal) for op in prefixes for literal in literals]
+    return [ColumnTest(op=op, field_id=7, column="value", literal=some) for op, some in tests]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_comparison_of_every_type_equals_python(tmp_path: Path, name: str) -> None:
+    """On the rows, and on the bounds of row groups that hold one value each."""
+    kind = KINDS[name]
+    values = [None, *kind.values]
+    rows = [{"value": value} for value in values]
+    stored = field("value", kind.file_type or kind.type, 7)
+    base = LocalFiles(tmp_path).base(rows, schema=pa.schema([stored]), row_group_size=1)
+    column = pa.array(values, kind.type).cast(comparison_type(stored.type))
+    with ParquetInput(base.path, pa.OSFile) as parquet:
+        for test in every_test(kind):
+            expected = [at for at, row in enumerate(rows) if holds(test, row, kind)]
+            assert np.flatnonzero(matching_rows(test, {7: column}, len(rows))).tolist() == expected
+            kept = matching_row_groups(parquet, test, {7: "value"}, {})
+            assert set(kept) >= set(expected), test
+            if test.op not in (Op.NE, Op.NOT_IN, Op.NOT_NULL, Op.NOT_STARTS_WITH):
+                # A single value is its own bounds, so only NaN, which has none, is kept in vain.
+                vain = {at for at, value in enumerate(values) if value != value}
+                assert set(kept) - set(expected) <= vain, test
 
 
 @given(st.data(), st.sampled_from(sorted(KINDS)), st.booleans())

@@ -29,7 +29,7 @@ VALUES: dict[pa.DataType, list[Any]] = {
     pa.float64(): [0.0, -0.0, NAN, OTHER_NAN, 0.1, math.inf, 5e-324],
     pa.decimal128(9, 2): [Decimal("0.00"), Decimal("-0.01"), Decimal("9999999.99")],
     pa.decimal128(18, 0): [Decimal(10**18 - 1), Decimal(1 - 10**18), Decimal(0)],
-    pa.decimal128(38, 3): [Decimal("1.000"), Decimal("-1.000"), Decimal(2**64) / 1000],
+    pa.decimal128(38, 3): [Decimal("0.000"), Decimal("-1.000"), Decimal(2**64) / 1000],
     pa.date32(): [date(1970, 1, 1), date(1, 1, 1), date(2026, 2, 28)],
     pa.time64("us"): [time(0), time(23, 59, 59, 999999)],
     pa.timestamp("us"): [datetime(1970, 1, 1), datetime(1900, 1, 1, 0, 0, 0, 1)],  # noqa: DTZ001
