@@ -10,18 +10,13 @@ import pyarrow as pa
 
 from arctic.mor.batch import make_batch
 from arctic.mor.change_deletes import DeleteIndex, known_offsets
-from arctic.mor.field_ids import field_with_id
+from arctic.mor.field_ids import field_with_id, known_field_id
 from arctic.mor.file_columns import FileColumns, Projection
 from arctic.mor.filter import comparison_type, matching_rows
 from arctic.mor.integer_index import IntArray
 from arctic.mor.parquet_input import ParquetInput
 from arctic.mor.prune import matching_row_groups
-from arctic.mor.request import (
-    FILE_OFFSET_FIELD,
-    META_FIELDS,
-    OpenFile,
-    ReadRequest,
-)
+from arctic.mor.request import FILE_OFFSET_FIELD, META_FIELDS, OpenFile, ReadRequest
 from arctic.mor.row_set import RowSet
 from arctic.table.files import FileKind, KeyedFile
 from arctic.table.predicate import tests_of
@@ -32,7 +27,7 @@ FEW_DROPPED = 64
 """Below one row in so many, copying runs of rows is faster than picking them one by one."""
 
 _META_TYPES: Mapping[int, pa.DataType] = {
-    int(field.metadata[b"PARQUET:field_id"]): field.type for field in META_FIELDS
+    known_field_id(field): field.type for field in META_FIELDS
 }
 
 

@@ -30,14 +30,10 @@ class _Column:
     name: str | None
     """None: not read from the file."""
     convert: Convert
-    constant: Value
+    """Takes the file's column, or the batch when there is none."""
 
     def array(self, batch: pa.RecordBatch, subject: str) -> pa.Array:
-        if self.name is None:
-            if self.constant is None:
-                return self.convert(batch)
-            return pa.repeat(pa.scalar(self.constant, self.target.type), len(batch))
-        column = self.convert(batch.column(self.name))
+        column = self.convert(batch if self.name is None else batch.column(self.name))
         if not self.target.nullable and column.null_count:
             raise FormatError(
                 f"{subject}: required column {self.target.name!r} holds {column.null_count} nulls"
@@ -68,6 +64,7 @@ class FileColumns:
         if file.kind not in _ACTIONS:
             raise InternalError(f"file {file.path!r} of kind {file.kind} holds no rows of a table")
         self.subject = f"file {file.path!r}"
+        self._by_name = not has_field_ids(schema)
         self.fields = self._by_id(schema, name_mapping)
         self.constants: Mapping[int, Value] = {
             TRANSACTION_ID_FIELD_ID: file.transaction_id,
@@ -98,10 +95,11 @@ class FileColumns:
         name = self.names.get(number)
         source = None if name is None else self.fields[number]
         if constant is not None:
-            return _Column(target, None, _never, constant)
+            value = pa.scalar(constant, target.type)
+            return _Column(target, None, lambda batch: pa.repeat(value, len(batch)))
         subject = f"{self.subject}, column {target.name!r}"
         convert = converter(source, target, by_name=self._by_name, subject=subject)
-        return _Column(target, name, convert, None)
+        return _Column(target, name, convert)
 
     def _by_id(
         self, schema: pa.Schema, name_mapping: Mapping[str, int] | None
@@ -109,7 +107,6 @@ class FileColumns:
         names = schema.names
         if len(set(names)) < len(names):
             raise FormatError(f"{self.subject}: two columns have one name, in {names!r}")
-        self._by_name = not has_field_ids(schema)
         if not self._by_name:
             numbered = ((field_id(field), field) for field in schema)
             return {number: field for number, field in numbered if number is not None}
@@ -119,7 +116,3 @@ class FileColumns:
                 "'schema.name-mapping.default'"
             )
         return {name_mapping[field.name]: field for field in schema if field.name in name_mapping}
-
-
-def _never(column: pa.Array) -> pa.Array:
-    raise InternalError(f"a constant column was converted from {column.type}")

@@ -81,6 +81,10 @@ def _is_same(source: pa.Field, target: pa.Field, by_name: bool) -> bool:
 
 def _struct(source: pa.Field, target: pa.Field, by_name: bool, subject: str) -> Convert:
     held, wanted = child_fields(source.type), child_fields(target.type)
+    if not by_name and all(field_id(child) is None for child in held):
+        raise FormatError(
+            f"{subject}: its nested fields have no ids, though other columns have; expected ids"
+        )
     places = [same_field(child, held, by_name=by_name) for child in wanted]
     converts = [
         converter(

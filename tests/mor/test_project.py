@@ -246,6 +246,16 @@ def test_a_nested_name_that_came_back_is_another_field(files: LocalFiles) -> Non
     assert read_as(files, stored, wanted) == [{"s": {"a": None}}]
 
 
+def test_nested_fields_that_alone_lack_ids_are_refused(files: LocalFiles) -> None:
+    """Taking them for absent would read nulls where there are values."""
+    stored = pa.table(
+        [[{"a": 1}]], schema=pa.schema([field("s", pa.struct({"a": pa.int64()}), 10)])
+    )
+    wanted = pa.schema([field("s", struct(field("a", pa.int64(), 11)), 10)])
+    with pytest.raises(FormatError, match="column 's': its nested fields have no ids"):
+        read_as(files, stored, wanted)
+
+
 @pytest.mark.parametrize(
     "wanted",
     [
