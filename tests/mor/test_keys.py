@@ -74,6 +74,18 @@ def table(kinds: list[pa.DataType], rows: list[tuple[Any, ...]], chunk: int = 7)
     return pa.table(columns, names=[str(at) for at in range(len(kinds))])
 
 
+@pytest.mark.parametrize("kind", VALUES, ids=str)
+def test_every_value_of_a_type_is_told_from_the_others(kind: pa.DataType) -> None:
+    """Each is found where it is known, and nowhere else."""
+    values = [None, *VALUES[kind]]
+    codes, count = factorise(table([kind], [(value,) for value in values]))
+    keys = [identity(value) for value in values]
+    assert count == len(set(keys)) == len(set(zip(codes.tolist(), keys, strict=True)))
+    for known in values:
+        found = KeyIndex(table([kind], [(known,)])).lookup([pa.array(values, kind)])
+        assert found.tolist() == [0 if key == identity(known) else -1 for key in keys]
+
+
 @given(key_columns())
 def test_codes_are_equal_iff_the_keys_are(
     drawn: tuple[list[pa.DataType], list[tuple[Any, ...]], int],
