@@ -1,7 +1,7 @@
 """Parquet files of one task: rows gathered for each destination, row groups written, sizes kept.
 
 Rules:
-    - One open file for each destination; the next one begins above the target size.
+    - One file for each destination; the next one begins above the target size.
     - Nothing is opened before a destination has rows to write, so a task without rows leaves no
       file, and neither does one that fails early.
     - A task that fails removes its files; what stays behind is never referred to.
@@ -31,6 +31,12 @@ from arctic.write.target import TaskId, WriteTarget
 _ARRAY_BYTES = 731
 """Memory of an Arrow array beside its values, as measured: with thousands of partitions a few
 rows of each are gathered at a time, and this is most of it."""
+
+
+_MAX_OPEN_FILES = 256
+"""Many systems allow a process 1,024 handles, and object stores keep a part of each in memory.
+Above this the file that was written to longest ago is completed, and its destination may get
+another one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,10 +123,12 @@ class DataFiles:
         Raises:
             StorageError: a file could not be created or written.
         """
-        for destination in list(self._waiting):
-            self._flush(destination)
-        for destination in list(self._open):
-            self._finish(destination)
+        # One by one: thousands of destinations need only a handle at a time here.
+        for destination in [*self._waiting, *self._open]:
+            if destination in self._waiting:
+                self._flush(destination)
+            if destination in self._open:
+                self._finish(destination)
         return tuple(self._finished)
 
     def abort(self) -> None:
@@ -149,7 +157,8 @@ class DataFiles:
             self._write(destination, rows.slice(start, step))
 
     def _write(self, destination: Destination, rows: pa.Table) -> None:
-        opened = self._open.get(destination) or self._create(destination)
+        opened = self._open.pop(destination, None) or self._create(destination)
+        self._open[destination] = opened  # at the end: the first has waited longest
         row_group = _as_schema(rows, self._schemas[destination.kind])
         with _storage_errors(opened.path):
             opened.writer.write_table(row_group, row_group_size=rows.num_rows)
@@ -159,6 +168,8 @@ class DataFiles:
             self._finish(destination)
 
     def _create(self, destination: Destination) -> _OpenFile:
+        while len(self._open) >= _MAX_OPEN_FILES:
+            self._finish(next(iter(self._open)))
         name = format_name(
             node=destination.node,
             kind=destination.kind,
@@ -179,9 +190,7 @@ class DataFiles:
                 metadata_collector=footers,
                 **_parquet_options(self._target.options.compression),
             )
-        opened = _OpenFile(path=path, sink=sink, writer=writer, footers=footers)
-        self._open[destination] = opened
-        return opened
+        return _OpenFile(path=path, sink=sink, writer=writer, footers=footers)
 
     def _finish(self, destination: Destination) -> None:
         opened = self._open[destination]

@@ -15,6 +15,7 @@ import pytest
 from arctic.errors import StorageError
 from arctic.table.files import FileKind
 from arctic.tree.node import ROOT, TreeNode
+from arctic.write import files
 from arctic.write.change_deletes import change_delete_schema, insert_schema
 from arctic.write.files import DataFiles, Destination
 from arctic.write.target import WriteTarget
@@ -45,10 +46,10 @@ class WatchedFiles:
         LocalFiles().delete(self.deleted)
 
 
-def watched(folder: Path, files: WatchedFiles, **options: Any) -> WriteTarget:
+def watched(folder: Path, watch: WatchedFiles, **options: Any) -> WriteTarget:
     """Return a target whose files are watched."""
     target = make_target(folder, **options)
-    return replace(target, create_output=files.create, delete_files=files.delete)
+    return replace(target, create_output=watch.create, delete_files=watch.delete)
 
 
 def base_files(target: WriteTarget) -> DataFiles:
@@ -119,14 +120,52 @@ def test_a_file_is_rolled_above_the_target_size(tmp_path: Path) -> None:
 
     for number in range(10):
         writer.add(BASE, random_rows(50, 50 * number))
-    files = writer.close()
+    written = writer.close()
 
-    assert len(files) > 2
-    assert all(file.size_bytes >= 2_000 for file in files[:-1])
-    ids = [row for file in files for row in pq.read_table(file.path)["id"].to_pylist()]
+    assert len(written) > 2
+    assert all(file.size_bytes >= 2_000 for file in written[:-1])
+    ids = [row for file in written for row in pq.read_table(file.path)["id"].to_pylist()]
     assert ids == list(range(500))
-    counts = [int(file.path.rsplit("-", 1)[1].removesuffix(".parquet")) for file in files]
-    assert counts == list(range(1, len(files) + 1))
+    counts = [int(file.path.rsplit("-", 1)[1].removesuffix(".parquet")) for file in written]
+    assert counts == list(range(1, len(written) + 1))
+
+
+def test_no_more_files_are_open_than_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that was written to longest ago is completed; its next rows go to another."""
+    monkeypatch.setattr(files, "_MAX_OPEN_FILES", 2)
+    rows = random_rows(10)
+    writer = base_files(make_target(tmp_path, row_group_bytes=rows.nbytes))
+    first, second, third = (replace(BASE, node=TreeNode(3, index)) for index in range(3))
+
+    for destination in (first, second, first, third, second):
+        writer.add(destination, rows)
+    found = writer.close()
+
+    # The second had waited longest when the third came, then the first when the second came back.
+    assert [(file.node.index, file.record_count) for file in found] == [
+        (1, 10), (0, 20), (2, 10), (1, 10),
+    ]  # fmt: skip
+
+
+def test_closing_holds_one_handle_at_a_time(tmp_path: Path) -> None:
+    """However many destinations still wait."""
+    watch = WatchedFiles()
+    open_now = []
+
+    def create(path: str) -> Any:
+        open_now.append(sum(not sink.closed for sink in sinks))
+        sinks.append(watch.create(path))
+        return sinks[-1]
+
+    sinks: list[Any] = []
+    writer = base_files(replace(make_target(tmp_path), create_output=create))
+    for index in range(4):
+        writer.add(replace(BASE, node=TreeNode(3, index)), random_rows(3))
+
+    assert len(writer.close()) == 4
+    assert open_now == [0, 0, 0, 0]
 
 
 def test_rows_that_come_at_once_are_still_cut(tmp_path: Path) -> None:
@@ -135,11 +174,11 @@ def test_rows_that_come_at_once_are_still_cut(tmp_path: Path) -> None:
     writer = base_files(target)
 
     writer.add(BASE, random_rows(1000))
-    files = writer.close()
+    written = writer.close()
 
-    assert len(files) > 1
-    assert sum(file.record_count for file in files) == 1000
-    assert all(file.size_bytes < 20_000 for file in files)
+    assert len(written) > 1
+    assert sum(file.record_count for file in written) == 1000
+    assert all(file.size_bytes < 20_000 for file in written)
 
 
 def test_the_footer_tells_columns_ids_and_bounds(tmp_path: Path) -> None:
@@ -232,9 +271,9 @@ def test_change_files_have_the_offset_last_and_deletes_nullable_columns(tmp_path
     """Field ids everywhere; in a delete file all but the key may be null."""
     target = make_target(tmp_path)
     row = {"id": 1, "region": "eu", "amount": 3, "note": "n"}
-    files = write(target, [batch([row])], mode="upsert").files
+    written = write(target, [batch([row])], mode="upsert").files
 
-    found = {file.kind: pq.read_schema(file.path) for file in files}
+    found = {file.kind: pq.read_schema(file.path) for file in written}
 
     assert found[FileKind.INSERT].equals(insert_schema(target), check_metadata=True)
     assert found[FileKind.CHANGE_DELETE].equals(change_delete_schema(target), check_metadata=True)
