@@ -28,6 +28,7 @@ from arctic.job.shuffle import ARRIVAL_COLUMN, TASK_COLUMN, ShufflePlan, plan_sh
 from arctic.job.target_table import open_or_create
 from arctic.options import Scope
 from arctic.table.files import Partition
+from arctic.table.keyed_table import KeyedTable
 from arctic.table.snapshot import TableSnapshot
 from arctic.write.conform import Conform
 from arctic.write.plan_commit import plan_append, plan_overwrite
@@ -55,6 +56,8 @@ class WriteJob:
     target: WriteTarget
     request: WriteRequest
     conform: Conform
+    assume_stable: bool
+    """The caller vouches that no key ever changes its partition."""
     locator: RowLocator | None
     """Finds rows that may be in another partition; None where that cannot be."""
     dynamic: bool
@@ -82,7 +85,7 @@ def begin_write(
     opened = open_or_create(options, incoming)
     snapshot = pin(opened)
     request = _request(
-        options, mode, incoming, change_sequence_number=snapshot.change_sequence_number
+        options, mode, incoming, opened.table, transaction_id=snapshot.change_sequence_number
     )
     target = _target(opened, options)
     locates = _must_locate(target, request, options)
@@ -102,6 +105,7 @@ def begin_write(
         target=target,
         request=request,
         conform=conform,
+        assume_stable=_assumes_stable(target, options),
         locator=locate_rows(opened) if locates else None,
         dynamic=opt.PARTITION_OVERWRITE_MODE.value(options) == "dynamic",
         change_partitions=partitions,
@@ -185,7 +189,7 @@ def _commit(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult | None
         results,
         table=opened.table,
         request=job.request,
-        assume_stable=job.locator is None,
+        assume_stable=job.assume_stable,
         open_input=opened.io.open_input,
     )
     if job.request.mode is WriteMode.OVERWRITE:
@@ -230,18 +234,21 @@ def _request(
     options: Mapping[str, str],
     mode: WriteMode,
     incoming: pa.Schema,
+    table: KeyedTable,
     *,
-    change_sequence_number: int,
+    transaction_id: int,
 ) -> WriteRequest:
     shuffled = TASK_COLUMN in incoming.names
+    # Spark sorts a negative zero as equal to zero; as keys they differ.
+    exact_order = not any(column.type in ("float", "double") for column in table.key_columns)
     return WriteRequest(
         mode=mode,
         action_column=opt.ACTION_COLUMN.value(options),
         ordering_column=opt.ORDERING_COLUMN.value(options),
         arrival_column=ARRIVAL_COLUMN if ARRIVAL_COLUMN in incoming.names else None,
         ignored_columns=(TASK_COLUMN,) if shuffled else (),
-        sorted_input=shuffled,
-        transaction_id=change_sequence_number if mode is WriteMode.OVERWRITE else 0,
+        sorted_input=shuffled and (exact_order or mode is not WriteMode.OVERWRITE),
+        transaction_id=transaction_id if mode is WriteMode.OVERWRITE else 0,
     )
 
 
@@ -262,4 +269,8 @@ def _must_locate(target: WriteTarget, request: WriteRequest, options: Mapping[st
         return False
     if request.mode is WriteMode.APPEND and request.action_column is None:
         return False
-    return opt.CROSS_PARTITION.value(options, target.table.properties) == "lookup"
+    return not _assumes_stable(target, options)
+
+
+def _assumes_stable(target: WriteTarget, options: Mapping[str, str]) -> bool:
+    return opt.CROSS_PARTITION.value(options, target.table.properties) == "assume-stable"
