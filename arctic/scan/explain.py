@@ -87,7 +87,7 @@ def _snapshot(plan: ScanPlan) -> str:
         return f"base {base}, {change}, nothing merged yet"
     span = str(merged[0]) if merged[0] == merged[-1] else f"{merged[0]} to {merged[-1]}"
     where = _count(len(merged), "partition")
-    return f"base {base}, {change}, merged up to {span} in {where}"
+    return f"base {base}, {change}, merged up to sequence {span} in {where}"
 
 
 def _options(plan: ScanPlan) -> str:

@@ -107,7 +107,7 @@ def balanced_runs(costs: Sequence[int], count: int) -> list[tuple[int, int]]:
     """Cut a sequence into ``count`` runs, none empty, each near the average of what is left.
 
     >>> balanced_runs([5, 5, 1, 1, 1, 1, 6], 3)
-    [(0, 2), (2, 6), (6, 7)]
+    [(0, 1), (1, 5), (5, 7)]
 
     Args:
         costs: one for each item.

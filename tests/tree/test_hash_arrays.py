@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from arctic.errors import InvalidInputError
 from arctic.tree import ragged_hash
 from arctic.tree.key_hash import hash_arrays, hash_key
-from tests.tree.keys import SIMPLE, KeyColumn, composite_keys, internal_array, key_columns
+from tests.tree.keys import (
+    SIMPLE,
+    KeyColumn,
+    composite_keys,
+    decimal_of,
+    internal_array,
+    key_columns,
+)
 from tests.tree.vectors import HashVector, hash_vectors
 
 VECTORS = [vector for vector in hash_vectors() if "uuid" not in vector.types]
@@ -167,6 +174,21 @@ def test_values_of_another_type_are_refused(array: Any, type_text: str) -> None:
     """A key is never converted to something else on the way to its hash."""
     with pytest.raises(InvalidInputError, match=f"'{type_text}' cannot be hashed from Arrow"):
         hash_arrays([array], [type_text])
+
+
+def test_decimals_hash_alike_where_a_word_overflows() -> None:
+    """Around each 32-bit word of the magnitude, where the two's complement carries."""
+    edges = [
+        sign * 2**bits + near
+        for bits in (31, 32, 63, 64, 96, 126)
+        for sign in (1, -1)
+        for near in (-1, 0, 1)
+    ]
+    values = [decimal_of(unscaled, 3) for unscaled in (*edges, -(3 * 2**64), -(10**38 - 1))]
+    arrow_type = pa.decimal128(38, 3)
+    column = KeyColumn(type="decimal(38, 3)", arrow_type=arrow_type, values=values)
+
+    assert expected([column]) == hash_arrays([column.array()], [column.type]).tolist()
 
 
 def test_bytes_under_a_null_are_not_read_as_text() -> None:
