@@ -1,7 +1,7 @@
-"""Measure planning, writing and merging: ``make bench``.
+"""Measure a table through Spark, planning and merging: ``make bench``.
 
-One line for each figure: what was done, the best of a few runs, and a rate. The data is made up and
-the same every time; figures of two commits compare only on the same quiet machine.
+The data is made up and the same every time; figures of two commits compare only on the same quiet
+machine, so read the ratios.
 """
 
 from __future__ import annotations
@@ -10,28 +10,39 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.merge import merge_figures
 from benchmarks.plan import plan_figures
 from benchmarks.report import Figure
+from benchmarks.tables import measure_tables
 
 RUNS = 3
+GROUPS = ("tables", "plan", "merge")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the figures of the chosen groups."""
+    parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
+    parser.add_argument("group", nargs="*", metavar="group", help=f"of {', '.join(GROUPS)}; all")
+    parser.add_argument("--rows", type=int, default=2_000_000, help="base rows of the table")
+    parser.add_argument("--batches", type=int, default=5, help="upserts into it")
+    parser.add_argument("--no-growth", action="store_true", help="leave the 10x table out")
+    given = parser.parse_args(arguments)
+    unknown = [group for group in given.group if group not in GROUPS]
+    if unknown:
+        parser.error(f"group {unknown[0]!r}; expected one of {', '.join(GROUPS)}")
+    groups = given.group or GROUPS
     with tempfile.TemporaryDirectory(prefix="arctic-bench-") as folder:
-        groups: dict[str, Callable[[], list[Figure]]] = {
-            "plan": plan_figures,
-            "merge": lambda: merge_figures(Path(folder)),
-        }
-        parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
-        parser.add_argument("group", nargs="*", choices=[*groups, []], help="default: all")
-        for name in parser.parse_args(arguments).group or groups:
-            for figure in groups[name]():
-                print(figure.line(_best_seconds(figure)), flush=True)
+        if "tables" in groups:
+            measure_tables(
+                Path(folder), rows=given.rows, batches=given.batches, growth=not given.no_growth
+            )
+        figures = plan_figures() if "plan" in groups else []
+        figures += merge_figures(Path(folder)) if "merge" in groups else []
+        for figure in figures:
+            print(figure.line(_best_seconds(figure)), flush=True)
     return 0
 
 
