@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -25,7 +26,8 @@ class Report:
     """Collects figures and prints them as one table."""
 
     def __init__(self, title: str) -> None:
-        self._console = Console()
+        # A log is wider than the 80 columns that rich takes where there is no terminal.
+        self._console = Console(width=None if sys.stdout.isatty() else 130)
         self._table = Table(title=title, title_justify="left", show_lines=False)
         self._table.add_column("what")
         for name in ("seconds", "rows/s", "ratio"):

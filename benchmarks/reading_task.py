@@ -12,12 +12,12 @@ from arctic.job.scan_job import begin_scan
 
 
 def main(warehouse: str, table: str) -> None:
-    """Print the peak resident memory, and how much of it reading the task added."""
+    """Print the peak resident memory, and what it was before the task began."""
     job = begin_scan({"path": table, "warehouse": warehouse})
-    before = _peak_mib()
+    idle = _peak_mib()
     rows = sum(batch.num_rows for batch in job.reader.read(max(job.groups, key=_cost)))
     peak = _peak_mib()
-    print(f"{peak:.0f} MiB, {peak - before:.0f} above the idle process ({rows:,} rows)")
+    print(f"{peak:.0f} MiB, of which {idle:.0f} before its first row ({rows:,} rows)")
 
 
 def _cost(group: object) -> int:
