@@ -70,7 +70,7 @@ class DataFile:
         """Yield the rows that match the filter and are deleted by nothing.
 
         Args:
-            positions: rows that position deletes remove, ascending and distinct.
+            positions: rows that position deletes remove, ascending.
             dead: rows that are known to be dead already.
             index: further change deletes.
         """

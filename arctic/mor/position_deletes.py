@@ -44,7 +44,7 @@ class PositionDeletes:
         self._pieces: dict[str, list[IntArray]] = {}
 
     def rows(self, data_path: str, deletes: Sequence[KeyedFile]) -> IntArray:
-        """Return the deleted rows of a data file, ascending and distinct.
+        """Return the deleted rows of a data file, ascending, possibly repeated.
 
         Args:
             data_path: a data file of the group.
@@ -62,11 +62,9 @@ class PositionDeletes:
                 self._load(delete.path)
                 self._loaded.add(delete.path)
         pieces = self._pieces.get(data_path, [])
-        if len(pieces) > 1 or any((np.diff(piece) <= 0).any() for piece in pieces):
+        if len(pieces) > 1 or any((np.diff(piece) < 0).any() for piece in pieces):
             # Kept, so that a file which is read twice is sorted once.
-            ordered = np.sort(np.concatenate(pieces))
-            is_first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
-            self._pieces[data_path] = pieces = [ordered[is_first]]
+            self._pieces[data_path] = pieces = [np.sort(np.concatenate(pieces))]
         return pieces[0] if pieces else np.empty(0, np.int64)
 
     def _load(self, path: str) -> None:
