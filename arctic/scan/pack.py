@@ -130,6 +130,8 @@ class _Bins:
 
     def _load_with(self, candidate: _Bin, task: NodeTask) -> int:
         """Return the load of a bin after a task, with the deletes that it reads already free."""
+        if not task.change_deletes or not candidate.delete_paths:
+            return candidate.load_bytes + task.cost_bytes
         read = [file_task.file for file_task in task.data]
         if id(task.change_deletes) not in candidate.delete_tuples:
             read += [d for d in task.change_deletes if d.path not in candidate.delete_paths]
