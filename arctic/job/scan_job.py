@@ -138,11 +138,21 @@ def scan_opened(
     metadata_name: str | None = None,
     columns: Sequence[str] | None = None,
     row_filter: Predicate | None = None,
+    snapshot: TableSnapshot | None = None,
 ) -> ScanJob:
-    """Plan a read of a table that is open already."""
+    """Plan a read of a table that is open already.
+
+    Args:
+        opened: the table.
+        options: read options.
+        metadata_name: the metadata table that is meant; None for the rows.
+        columns: as for ``begin_scan``.
+        row_filter: as for ``begin_scan``.
+        snapshot: the state to read, where another scan of the same query has pinned it.
+    """
     wanted = columns if columns is not None else opt.COLUMNS.value(options)
     schema = _projected(_full_schema(metadata_name, opened, options), wanted, opened)
-    snapshot = pin(
+    snapshot = snapshot or pin(
         opened,
         snapshot_id=opt.SNAPSHOT_ID.value(options),
         as_of_ms=opt.AS_OF_TIMESTAMP.value(options),

@@ -1,12 +1,17 @@
 package arctic.spark;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.WeakHashMap;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.catalyst.QueryPlanningTracker;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
@@ -42,7 +47,8 @@ import org.apache.spark.unsafe.types.UTF8String;
  *
  * Spark keeps one read plan for each Python table, so with its own filter push-down a second query
  * on the same frame or view gets the rows of the first one's filter, and a view never sees a later
- * write. Here every scan has a plan of its own, and is told which columns it must return.
+ * write. Here every scan has a plan of its own, and is told which columns it must return; only the
+ * state of the table is shared by the scans of one query.
  *
  * Filters are hints: the reader may use them to leave rows out, Spark evaluates them all the same.
  *
@@ -54,10 +60,13 @@ public class ArcticTable extends PythonTable {
   private final PythonDataSourceV2 source;
   private final StructType schema;
 
-  private ArcticTable(PythonDataSourceV2 source, PythonTable table) {
+  private final Pins pins;
+
+  private ArcticTable(PythonDataSourceV2 source, PythonTable table, Pins pins) {
     super(source, table.name(), table.schema());
     this.source = source;
     this.schema = table.schema();
+    this.pins = pins;
   }
 
   private static PythonDataSourceV2 named(String format) {
@@ -70,39 +79,86 @@ public class ArcticTable extends PythonTable {
     return new Builder(this, options);
   }
 
-  /** Plans in Python, once; the hints travel in the metadata of the first column. */
-  private Scan plan(CaseInsensitiveStringMap options, StructType columns, String hints) {
-    StructField first = columns.apply(0);
-    StructField[] asked = (StructField[]) columns.fields().clone();
-    asked[0] = new StructField(first.name(), first.dataType(), first.nullable(),
-        new MetadataBuilder().putString("arctic.hints", hints).build());
+  /** Plans in Python, once; the question travels in the metadata of the first column. */
+  private Scan plan(CaseInsensitiveStringMap options, StructType columns, List hints) {
+    Map pinned = pins.ofThisQuery();
+    String table = options.asCaseSensitiveMap().toString();
+    Map question = new LinkedHashMap();
+    question.put("hints", hints);
+    question.put("parallelism", Integer.valueOf(SparkContext.getOrCreate().defaultParallelism()));
+    question.put("pin", pinned.get(table));
     PythonDataSourceReadInfo info = source.source().createReadInfoInPython(
         source.getOrCreateDataSourceInPython(name(), options, scala.Option.apply(schema)),
-        new StructType(asked), false);
+        asking(columns, json(question)), false);
+    String pin = pinIn((byte[]) info.partitions().apply(0));
+    pinned.put(table, pin);
     PythonDataSourceV2 own = named(name());
-    own.setReadInfo(info);
+    own.setReadInfo(new PythonDataSourceReadInfo(
+        info.func(), (scala.collection.immutable.Seq) info.partitions().tail()));
     Scan scan = new PythonScan(own, name(), columns, options, new Filter[0]);
-    return new OwnScan(scan, this, columns.json() + hints, hints);
+    return new OwnScan(scan, this, columns.json() + json(hints) + pin, json(hints));
+  }
+
+  private static StructType asking(StructType columns, String question) {
+    StructField first = columns.apply(0);
+    StructField[] fields = (StructField[]) columns.fields().clone();
+    fields[0] = new StructField(first.name(), first.dataType(), first.nullable(),
+        new MetadataBuilder().putString("arctic.question", question).build());
+    return new StructType(fields);
+  }
+
+  /** The first partition is no partition: a pickled text, which says what state was pinned. */
+  private static String pinIn(byte[] pickled) {
+    String text = new String(pickled, StandardCharsets.ISO_8859_1);
+    return text.substring(text.indexOf("<pin>") + 5, text.indexOf("</pin>"));
+  }
+
+  private static String json(Object value) {
+    try {
+      return JSON.writeValueAsString(value);
+    } catch (com.fasterxml.jackson.core.JsonProcessingException impossible) {
+      throw new IllegalStateException(impossible);
+    }
+  }
+
+  /** What the scans of one query have pinned, so that all of them see the same state. */
+  static class Pins {
+    private final Map queries = new WeakHashMap();
+
+    synchronized Map ofThisQuery() {
+      scala.Option query = QueryPlanningTracker.get();
+      if (query.isEmpty()) {
+        return new HashMap();
+      }
+      Map pinned = (Map) queries.get(query.get());
+      if (pinned == null) {
+        pinned = Collections.synchronizedMap(new HashMap());
+        queries.put(query.get(), pinned);
+      }
+      return pinned;
+    }
   }
 
   /** Builds the rule; handed to SparkSessionExtensions.injectOptimizerRule. */
   public static class Install extends scala.runtime.AbstractFunction1 {
-    private final String format;
+    // Spark asks for a rule more than once in a query, and the rule remembers.
+    private final OwnScans rule;
 
     public Install(String format) {
-      this.format = format;
+      this.rule = new OwnScans(format);
     }
 
     public Object apply(Object session) {
-      return new OwnScans(format);
+      return rule;
     }
   }
 
   /** Puts an ArcticTable where a query reads a Python table of our format. */
   public static class OwnScans extends Rule {
     private final String format;
+    private final Pins pins = new Pins();
     // The scans of a self-join are recognised as equal by sharing their table.
-    private final Map tables = Collections.synchronizedMap(new WeakHashMap());
+    private final Map tables = new WeakHashMap();
 
     OwnScans(String format) {
       this.format = format;
@@ -150,15 +206,13 @@ public class ArcticTable extends PythonTable {
       return (LogicalPlan) relation.makeCopy(fields);
     }
 
-    private Object own(PythonTable table) {
-      synchronized (tables) {
-        Object known = tables.get(table);
-        if (known == null) {
-          known = new ArcticTable(named(table.name()), table);
-          tables.put(table, known);
-        }
-        return known;
+    private synchronized Object own(PythonTable table) {
+      Object known = tables.get(table);
+      if (known == null) {
+        known = new ArcticTable(named(table.name()), table, pins);
+        tables.put(table, known);
       }
+      return known;
     }
   }
 
@@ -196,11 +250,7 @@ public class ArcticTable extends PythonTable {
     }
 
     public Scan build() {
-      try {
-        return table.plan(options, columns, JSON.writeValueAsString(hints));
-      } catch (com.fasterxml.jackson.core.JsonProcessingException impossible) {
-        throw new IllegalStateException(impossible);
-      }
+      return table.plan(options, columns, hints);
     }
 
     private StructField narrowest() {

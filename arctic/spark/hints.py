@@ -1,4 +1,4 @@
-"""Filters of a query, from the JSON that ``ArcticTable.java`` sends to row filters.
+"""Filters of a query, from the nested lists that ``ArcticTable.java`` sends to row filters.
 
 Rules:
     - A hint may only leave out rows for which Spark's own filter is not true. What cannot be said
@@ -12,7 +12,6 @@ Must not know: sessions, scans.
 from __future__ import annotations
 
 import base64
-import json
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
@@ -22,9 +21,6 @@ from arctic.iceberg.literals import internal_literal
 from arctic.table.files import Value
 from arctic.table.keyed_table import Column, KeyedTable
 from arctic.table.predicate import And, ColumnTest, Op, Or, Predicate, conjunction
-
-HINTS_KEY = "arctic.hints"
-"""Metadata key of the first requested column; the value is a JSON list of predicates."""
 
 _COMPARISONS = {
     "=": Op.EQ,
@@ -56,16 +52,16 @@ class _NotExact(Exception):
     """A part of a filter that has no exact form here."""
 
 
-def hinted_filter(hints: str, table: KeyedTable) -> Predicate | None:
+def hinted_filter(hints: Sequence[Any], table: KeyedTable) -> Predicate | None:
     """Return what a scan may test already; None: nothing.
 
     Args:
-        hints: a JSON list of predicates that must all hold, as
+        hints: predicates that must all hold, as
             ``[["AND", [">", {"column": "id"}, {"value": 5}], ["IS_NULL", {"column": "name"}]]]``.
         table: the table whose columns are named.
     """
     columns = {column.name: column for column in table.columns}
-    found = [_exact(hint, columns) for hint in json.loads(hints)]
+    found = [_exact(hint, columns) for hint in hints]
     return conjunction(tuple(hint for hint in found if hint is not None))
 
 

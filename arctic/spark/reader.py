@@ -24,7 +24,8 @@ from arctic.job.reference import parse_reference
 from arctic.job.scan_job import GroupReader, ScanJob, scan_opened
 from arctic.options import Scope
 from arctic.spark.error_surface import message_first
-from arctic.spark.hints import HINTS_KEY, hinted_filter
+from arctic.spark.hints import hinted_filter
+from arctic.spark.question import answer, question_of
 from arctic.spark.types import arrow_schema
 from arctic.write.cast import cast_array
 
@@ -43,13 +44,14 @@ class ArcticReader(DataSourceReader):
         return ArcticReader, (self._reader, self._schema, ())
 
     def partitions(self) -> list[InputPartition]:
-        """Return one input partition for each group; Spark makes one of None for an empty list."""
+        """Return one input partition for each group."""
         return [InputPartition(group) for group in self._groups]
 
     @message_first
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+    def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
         """Yield the rows of one group."""
-        if partition.value is None:
+        # What Spark makes of an empty list: None itself in 4.1, a partition of None later.
+        if partition is None or partition.value is None:
             return
         for batch in self._reader.read(partition.value):
             columns = [
@@ -73,20 +75,26 @@ def plan_reader(options: Mapping[str, str], requested: StructType) -> ArcticRead
     opt.check_known(options, Scope.READ)
     reference = parse_reference(options)
     opened = open_table(reference.config, reference.identifier)
+    question = question_of(requested)
     row_filter = None
-    if reference.metadata_table is None and requested.fields:
-        hints = requested.fields[0].metadata.get(HINTS_KEY, "[]")
-        row_filter = hinted_filter(hints, opened.table)
+    if question is not None and reference.metadata_table is None:
+        row_filter = hinted_filter(question.hints, opened.table)
+        if opt.PARALLELISM.value(options, opened.table.properties) is None:
+            options = {**options, opt.PARALLELISM.name: str(question.parallelism)}
     job = scan_opened(
         opened,
         options,
         metadata_name=reference.metadata_table,
         columns=requested.names,
         row_filter=row_filter,
+        snapshot=question.snapshot if question is not None else None,
     )
     schema = arrow_schema(requested)
     _check_types(job, schema)
-    return ArcticReader(job.reader, schema, job.groups)
+    groups = job.groups
+    if question is not None:
+        groups = (answer(None if job.plan is None else job.plan.snapshot), *groups)
+    return ArcticReader(job.reader, schema, groups)
 
 
 def _check_types(job: ScanJob, requested: pa.Schema) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -71,7 +70,7 @@ CASES = [
     Case("differs", ["<>", column("id"), value(5)], "id != 5"),
     Case("not less", ["NOT", ["<", column("n"), value(7)]], "n >= 7"),
     Case("in", ["IN", column("id"), value(1), value(2), value(1)], "id in (1, 2)"),
-    Case("not in", ["NOT", ["IN", column("id"), value(1)]], "id not in (1,)"),
+    Case("not in", ["NOT", ["IN", column("id"), value(1)]], "id not in (1)"),
     Case("null", ["IS_NULL", column("name")], "name is null"),
     Case("not null", ["NOT", ["IS_NULL", column("name")]], "name is not null"),
     Case("prefix", ["STARTS_WITH", column("name"), value("a")], "name starts with 'a'"),
@@ -110,11 +109,11 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_a_hint_is_said_exactly_or_not_at_all(case: Case) -> None:
     """What comes out keeps every row for which Spark's filter is true, nulls included."""
-    assert case.expected == str(hinted_filter(json.dumps([case.hint]), TABLE))
+    assert case.expected == str(hinted_filter([case.hint], TABLE))
 
 
 def test_hints_that_cannot_be_used_do_not_take_the_others_along() -> None:
     """All hints must hold, so any of them may be left out."""
     hints = [EQUAL, ["CONTAINS", column("name"), value("a")], ["IS_NOT_NULL", column("n")]]
 
-    assert str(hinted_filter(json.dumps(hints), TABLE)) == "id = 5 and n is not null"
+    assert str(hinted_filter(hints, TABLE)) == "id = 5 and n is not null"
