@@ -16,7 +16,8 @@ PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 
 
 def _needs_spark(page: Path) -> bool:
-    return any("pyspark" in snippet.code for snippet in snippets_of(page))
+    code = "".join(snippet.code for snippet in snippets_of(page))
+    return "pyspark" in code or "arctic.spark" in code
 
 
 WITHOUT_SPARK = [page for page in PAGES if snippets_of(page) and not _needs_spark(page)]
