@@ -5,17 +5,18 @@ is lightest. A bin that already reads the same node, or else the same partition,
 long as it stays within its fair share: change deletes that tasks of a group share are read once.
 Parts of one node go one after the other, so that neighbours in key order meet in one group.
 
-Law: no group is heavier than the fair share plus the heaviest task.
+Law: no group is heavier than the average, shared deletes counted for each task, plus the heaviest
+task.
 """
 
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from arctic.scan.fair_share import fair_share_bytes
 from arctic.scan.join import join_tasks
 from arctic.scan.order import node_order
 from arctic.scan.task import NodeTask, NodeTaskGroup, ScanOptions
@@ -34,18 +35,15 @@ def pack_tasks(tasks: Sequence[NodeTask], *, options: ScanOptions) -> tuple[Node
     """
     if not tasks:
         return ()
-    bins = _Bins(
-        count=min(options.max_groups, len(tasks)),
-        total_bytes=sum(task.cost_bytes for task in tasks),
-        open_file_cost_bytes=options.open_file_cost_bytes,
-    )
+    count = min(options.max_groups, len(tasks))
+    cost_bytes = options.open_file_cost_bytes
+    fair_bytes = fair_share_bytes(tasks, group_count=count, open_file_cost_bytes=cost_bytes)
+    bins = _Bins(count=count, fair_bytes=fair_bytes, open_file_cost_bytes=cost_bytes)
     for task in _heaviest_first(tasks):
         bins.place(task)
     filled = [chosen for chosen in bins.all if chosen.tasks]
     filled.sort(key=lambda chosen: (-chosen.load_bytes, *_task_order(chosen.tasks[0])))
-    joined = join_tasks(
-        [chosen.tasks for chosen in filled], open_file_cost_bytes=options.open_file_cost_bytes
-    )
+    joined = join_tasks([chosen.tasks for chosen in filled], open_file_cost_bytes=cost_bytes)
     return tuple(
         NodeTaskGroup(tasks=group, cost_bytes=chosen.load_bytes)
         for group, chosen in zip(joined, filled, strict=True)
@@ -92,9 +90,9 @@ class _Bins:
         "all",
     )
 
-    def __init__(self, *, count: int, total_bytes: int, open_file_cost_bytes: int) -> None:
+    def __init__(self, *, count: int, fair_bytes: int, open_file_cost_bytes: int) -> None:
         self.all = [_Bin(number=number) for number in range(count)]
-        self._fair_bytes = math.ceil(total_bytes / count)
+        self._fair_bytes = fair_bytes
         self._open_file_cost_bytes = open_file_cost_bytes
         self._heap = [(0, number) for number in range(count)]
         self._by_partition: dict[Partition, _Bin] = {}

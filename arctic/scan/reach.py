@@ -84,10 +84,10 @@ class DeletesByPart:
     def __init__(
         self, deletes: Sequence[KeyedFile], data: Sequence[KeyedFile], ranges: FileRanges
     ) -> None:
-        core = KeyRange.core([ranges.of(file) for file in data])
         self._ranges = ranges
         self._everywhere: list[KeyedFile] = []
         self._elsewhere: list[tuple[KeyedFile, KeyRange]] = []
+        core = KeyRange.core([ranges.of(file) for file in data]) if deletes else KeyRange(())
         for delete in sorted(deletes, key=age_order):
             keys = ranges.of(delete)
             if core.overlaps(keys):

@@ -82,6 +82,28 @@ def test_deletes_that_a_group_shares_are_counted_once() -> None:
     assert [t.cost_bytes for t in group.tasks] == [40, 40]
 
 
+def test_shared_deletes_do_not_draw_all_tasks_into_one_group() -> None:
+    """Eight parts of 100 with 250 of deletes on four groups: two parts each."""
+    shared = (delete(1, 250),)
+    tasks = [task(n, 100, node_id=4, deletes=shared) for n in range(8)]
+    groups = pack_tasks(tasks, options=bins(4))
+
+    assert [group.cost_bytes for group in groups] == [450] * 4
+
+
+def test_nodes_with_many_deletes_do_not_meet_in_every_group() -> None:
+    """Four nodes of twenty parts: five groups each, and no group reads deletes of two nodes."""
+    tasks = [
+        task(20 * node_id + n, 10, node_id=node_id, deletes=(delete(node_id, 40),))
+        for node_id in (4, 5, 6, 7)
+        for n in range(20)
+    ]
+    groups = pack_tasks(tasks, options=bins(20))
+
+    assert [group.cost_bytes for group in groups] == [80] * 20
+    assert all(len(group.tasks) == 1 for group in groups)
+
+
 def test_parts_of_a_node_that_meet_again_are_one_task() -> None:
     """They would read what they share one after the other; parts of the rest are renumbered."""
     shared, other = delete(1, 3), delete(2, 2)
@@ -115,7 +137,7 @@ def task_lists(draw: st.DrawFn) -> list[NodeTask]:
 
 @given(task_lists(), st.integers(1, 6))
 def test_no_group_is_heavier_than_its_share_and_one_task(tasks: list[NodeTask], count: int) -> None:
-    """Staying near one's own must not ruin the balance."""
+    """Staying near one's own must not ruin the balance: shared deletes count for each task."""
     groups = pack_tasks(tasks, options=bins(count))
     costs = [task.cost_bytes for task in tasks]
     share = math.ceil(sum(costs) / max(1, min(count, len(tasks))))
