@@ -3,15 +3,15 @@
 ::
 
     ArcticError
-    ├── InvalidInputError   (also ValueError)           fix the call, the data or the option
-    ├── NotFoundError       (also LookupError)          fix the name or the snapshot id
-    ├── AlreadyExistsError  (also ValueError)           choose another name, or open what is there
-    ├── UnsupportedError    (also NotImplementedError)  valid table, but we would read or write it wrongly
-    ├── FormatError                                     the bytes break the format: repair, or tell the writer
-    ├── ConflictError                                   another writer won: refresh, plan again, retry
-    ├── CommitStateUnknownError                         do NOT retry: look whether the commit landed
-    ├── StorageError        (also OSError)              the environment failed: retry later
-    └── InternalError                                   one of our invariants broke: report a bug
+    ├── InvalidInputError      (also ValueError)          fix the call, the data or the option
+    ├── NotFoundError          (also LookupError)         fix the name or the snapshot id
+    ├── AlreadyExistsError     (also ValueError)          choose another name, or open what is there
+    ├── UnsupportedError       (also NotImplementedError) valid, but not handled rightly here
+    ├── FormatError                                       bytes break the format: repair them
+    ├── ConflictError                                     another writer won: plan again, retry
+    ├── CommitStateUnknownError                           do NOT retry: look whether it landed
+    ├── StorageError           (also OSError)             the environment failed: retry later
+    └── InternalError                                     one of our invariants broke: report a bug
 
 A message names its subject and value, what is wrong, what was expected and, where known, the
 remedy. Every error takes one positional message, so that it survives the pickling between a

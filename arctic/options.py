@@ -319,6 +319,13 @@ PARTITION_OVERWRITE_MODE = Option(
     aliases=("partition-overwrite-mode",),
     doc="An overwrite replaces the whole table (static) or the partitions it has rows for.",
 )
+OVERWRITE_SEQUENCE = Option(
+    name="write.overwrite.sequence-number",
+    parse=_optional(_int),
+    default=None,
+    scopes=_WRITE,
+    doc="An overwrite replaces changes up to this one; save() sets it before the rows are read.",
+)
 CROSS_PARTITION = Option(
     name="write.upsert.cross-partition",
     parse=_one_of("lookup", "assume-stable"),

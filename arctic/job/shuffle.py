@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,8 @@ class ShufflePlan:
     mask: int
     partitioner: Partitioner | None
     """None: the partition does not take part."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """What the write itself must be told beside the user's options."""
 
     def task_ids(self, columns: Sequence[pa.Array], task_count: int) -> pa.Array:
         """Return the task of each row.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -29,7 +29,6 @@ from arctic.job.target_table import open_or_create
 from arctic.options import Scope
 from arctic.table.files import Partition
 from arctic.table.keyed_table import KeyedTable
-from arctic.table.snapshot import TableSnapshot
 from arctic.write.conform import Conform
 from arctic.write.plan_commit import plan_append, plan_overwrite
 from arctic.write.target import (
@@ -51,8 +50,8 @@ class WriteJob:
     identifier: str
     table_uuid: str
     """Of the base store, so that a table dropped and made anew meanwhile is noticed."""
-    snapshot: TableSnapshot
-    """The state when the write began: an overwrite replaces the changes up to here."""
+    replaces_up_to: int
+    """An overwrite replaces the changes up to this sequence number, inclusive."""
     target: WriteTarget
     request: WriteRequest
     conform: Conform
@@ -84,9 +83,10 @@ def begin_write(
     mode = _mode(options, overwrite=overwrite)
     opened = open_or_create(options, incoming)
     snapshot = pin(opened)
-    request = _request(
-        options, mode, incoming, opened.table, transaction_id=snapshot.change_sequence_number
-    )
+    replaces_up_to = opt.OVERWRITE_SEQUENCE.value(options)
+    if replaces_up_to is None:
+        replaces_up_to = snapshot.change_sequence_number
+    request = _request(options, mode, incoming, opened.table, transaction_id=replaces_up_to)
     target = _target(opened, options)
     locates = _must_locate(target, request, options)
     conform = plan_write(
@@ -101,7 +101,7 @@ def begin_write(
         config=reference.config,
         identifier=reference.identifier,
         table_uuid=str(opened.base.metadata.table_uuid),
-        snapshot=snapshot,
+        replaces_up_to=replaces_up_to,
         target=target,
         request=request,
         conform=conform,
@@ -121,7 +121,12 @@ def shuffle_plan(
     """
     job = begin_write(options, incoming, overwrite=overwrite)
     opened = open_table(job.config, job.identifier)
-    return plan_shuffle(opened, options, mode=job.request.mode.value, columns=incoming.names)
+    plan = plan_shuffle(opened, options, mode=job.request.mode.value, columns=incoming.names)
+    if plan is None or job.request.mode is not WriteMode.OVERWRITE:
+        return plan
+    # Fixed here, before the rows are read: they may come from the table itself, and what is
+    # committed after they were read must survive.
+    return replace(plan, options={opt.OVERWRITE_SEQUENCE.name: str(job.replaces_up_to)})
 
 
 def write_task(
@@ -205,7 +210,7 @@ def _commit_overwrite(
     job: WriteJob, opened: OpenTable, results: Sequence[TaskResult]
 ) -> CommitResult | None:
     keyed = opened.table.is_keyed
-    sequence = job.snapshot.change_sequence_number
+    sequence = job.replaces_up_to
     if job.target.keys_move and pin(opened).change_sequence_number != sequence:
         raise ConflictError(
             f"table {job.identifier!r}: changes were committed during the overwrite, and its keys "

@@ -167,7 +167,9 @@ def _save(
     if chosen in OWN_MODES:
         given = _with_mode(given, chosen)
         chosen = "append"
-    writer = spread_rows(_frame(self), given, overwrite=chosen == "overwrite").write
+    frame, told = spread_rows(_frame(self), given, overwrite=chosen == "overwrite")
+    given = {**given, **told}
+    writer = frame.write
     writer.__dict__["_arctic_asked"] = _Asked(is_native=True)
     writer.format(FORMAT).options(**given).mode(chosen)
     try:

@@ -22,13 +22,18 @@ _TASKS_PER_CORE = 3
 """Enough to even out skew; each one costs a Python worker's start and its own files."""
 
 
-def spread_rows(frame: DataFrame, options: Mapping[str, str], *, overwrite: bool) -> DataFrame:
-    """Return the frame with its rows where they are to be written, and the helper columns.
+def spread_rows(
+    frame: DataFrame, options: Mapping[str, str], *, overwrite: bool
+) -> tuple[DataFrame, Mapping[str, str]]:
+    """Send the rows of a frame to where they are to be written.
 
     Args:
         frame: the rows as the user has them.
         options: ``path``, catalog and write options, keys in lower case.
         overwrite: the save mode is overwrite.
+
+    Returns:
+        The frame with the helper columns, and further options for its write.
 
     Raises:
         ArcticError: whatever ``begin_write`` refuses, before any row is computed.
@@ -39,16 +44,17 @@ def spread_rows(frame: DataFrame, options: Mapping[str, str], *, overwrite: bool
             raise InvalidInputError(f"column {name!r}: the name is reserved; rename the column")
     plan = shuffle_plan(options, schema, overwrite=overwrite)
     if plan is None:
-        return frame
+        return frame, {}
     count = _task_count(frame.sparkSession, plan)
     # Its type stubs do not know that a function's annotations are enough.
     task_of = arrow_udf(_task_ids(plan, count), "int")  # type: ignore[call-overload]
-    return (
+    spread = (
         frame.withColumn(ARRIVAL_COLUMN, F.monotonically_increasing_id())
         .withColumn(TASK_COLUMN, task_of(*[_quoted(name) for name in plan.columns]))
         .repartitionById(count, F.col(TASK_COLUMN))
         .sortWithinPartitions(*[_quoted(name) for name in plan.sort_columns], ARRIVAL_COLUMN)
     )
+    return spread, plan.options
 
 
 def _task_ids(plan: ShufflePlan, count: int) -> Callable[..., pa.Array]:

@@ -1,0 +1,192 @@
+"""What can happen between the beginning of a write and its commit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlparse
+
+import pyarrow as pa
+import pytest
+
+import arctic
+from arctic.job.write_job import WriteJob, begin_write, commit_write, write_task
+from arctic.write.target import TaskResult
+
+SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.int64(), nullable=False),
+        pa.field("region", pa.string()),
+        pa.field("by", pa.string()),
+    ]
+)
+Row = dict[str, Any]
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> str:
+    """Return the folder of an embedded catalog."""
+    return str(tmp_path)
+
+
+def row(number: int, region: str, by: str) -> Row:
+    """Return one row."""
+    return {"id": number, "region": region, "by": by}
+
+
+def create(warehouse: str, *, partition_by: Sequence[str] = ()) -> None:
+    """Create the table m.t with key id."""
+    arctic.create_table(
+        "m.t", SCHEMA, primary_key=["id"], partition_by=partition_by, warehouse=warehouse
+    )
+
+
+def upsert(warehouse: str, *rows: Row, **options: str) -> None:
+    """Write rows from beginning to end."""
+    data = pa.Table.from_pylist(list(rows), schema=SCHEMA)
+    arctic.write("m.t", data, mode="upsert", options=options, warehouse=warehouse)
+
+
+def begin(warehouse: str, mode: str, **options: str) -> WriteJob:
+    """Begin a write as an engine does."""
+    given = {"path": "m.t", "warehouse": warehouse, "write-mode": mode, **options}
+    return begin_write(given, SCHEMA)
+
+
+def task(job: WriteJob, number: int, *rows: Row) -> TaskResult:
+    """Write the rows of one task."""
+    batches = pa.Table.from_pylist(list(rows), schema=SCHEMA).to_batches()
+    return write_task(job, batches, partition_id=number, task_id=number)
+
+
+def read(warehouse: str) -> list[Row]:
+    """Read the merged view, by key."""
+    rows: list[Row] = arctic.read("m.t", warehouse=warehouse).read_all().to_pylist()
+    return sorted(rows, key=lambda each: (each["id"], each["region"]))
+
+
+def snapshot_count(warehouse: str) -> int:
+    """Return how many snapshots both stores have."""
+    count: int = arctic.read("m.t.snapshots", warehouse=warehouse).read_all().num_rows
+    return count
+
+
+def data_files(warehouse: str) -> set[str]:
+    """Return the Parquet files on disk."""
+    return {str(path) for path in Path(warehouse).rglob("*.parquet")}
+
+
+@pytest.mark.parametrize("moves", [1, 3])
+def test_a_row_that_moved_meanwhile_is_deleted_where_it_is(warehouse: str, moves: int) -> None:
+    """Both writers saw the row in eu; the later commit finds it where the earlier one put it."""
+    create(warehouse, partition_by=["region"])
+    upsert(warehouse, row(1, "eu", "first"))
+    job = begin(warehouse, "upsert")
+    result = task(job, 0, row(1, "us", "slow"))
+    for number in range(moves):
+        upsert(warehouse, row(1, f"asia{number}", "quick"))
+
+    commit_write(job, [result])
+
+    assert read(warehouse) == [row(1, "us", "slow")]
+    assert snapshot_count(warehouse) == 2 + moves
+
+
+def test_a_row_that_moved_into_the_same_partition_leaves_one(warehouse: str) -> None:
+    """The deletes that a commit adds come before its own rows."""
+    create(warehouse, partition_by=["region"])
+    upsert(warehouse, row(1, "eu", "first"))
+    job = begin(warehouse, "upsert")
+    result = task(job, 0, row(1, "us", "slow"))
+    upsert(warehouse, row(1, "us", "quick"))
+
+    commit_write(job, [result])
+
+    assert read(warehouse) == [row(1, "us", "slow")]
+
+
+def test_an_overwrite_refuses_to_race_with_moving_rows(warehouse: str) -> None:
+    """The new rows could be where an upsert that landed meanwhile did not look."""
+    create(warehouse, partition_by=["region"])
+    upsert(warehouse, row(1, "eu", "first"))
+    job = begin(warehouse, "overwrite")
+    result = task(job, 0, row(1, "asia", "overwrite"))
+    upsert(warehouse, row(1, "us", "quick"))
+    before = data_files(warehouse) - {local(file.path) for file in result.files}
+
+    with pytest.raises(arctic.ConflictError, match="run the overwrite again"):
+        commit_write(job, [result])
+
+    assert read(warehouse) == [row(1, "us", "quick")]
+    assert before == data_files(warehouse)
+
+
+def test_an_overwrite_keeps_what_was_committed_after_its_rows_were_read(warehouse: str) -> None:
+    """The caller says up to which change its rows are what they replace."""
+    create(warehouse)
+    upsert(warehouse, row(1, "eu", "first"))
+    upsert(warehouse, row(2, "eu", "late"))
+
+    data = pa.Table.from_pylist([row(1, "eu", "rewritten")], schema=SCHEMA)
+    options = {"write.overwrite.sequence-number": "1"}
+    arctic.write("m.t", data, mode="overwrite", options=options, warehouse=warehouse)
+
+    assert read(warehouse) == [row(1, "eu", "rewritten"), row(2, "eu", "late")]
+
+
+def test_upserts_during_an_overwrite_survive_it(warehouse: str) -> None:
+    """An overwrite replaces what there was when it began."""
+    create(warehouse)
+    upsert(warehouse, row(1, "eu", "first"), row(3, "eu", "first"))
+    job = begin(warehouse, "overwrite")
+    result = task(job, 0, row(1, "eu", "overwrite"))
+    upsert(warehouse, row(1, "eu", "quick"), row(2, "eu", "quick"))
+
+    commit_write(job, [result])
+
+    assert read(warehouse) == [row(1, "eu", "quick"), row(2, "eu", "quick")]
+
+
+def test_a_table_made_anew_meanwhile_takes_no_old_write(warehouse: str) -> None:
+    """The name is the same, the table is not."""
+    create(warehouse)
+    job = begin(warehouse, "upsert")
+    result = task(job, 0, row(1, "eu", "old"))
+    arctic.drop_table("m.t", warehouse=warehouse)
+    create(warehouse)
+
+    with pytest.raises(arctic.ConflictError, match="created again"):
+        commit_write(job, [result])
+
+    assert read(warehouse) == []
+
+
+def test_a_key_in_two_tasks_of_an_overwrite_is_refused(warehouse: str) -> None:
+    """Nobody arranged the rows, and base must hold one row of a key."""
+    create(warehouse)
+    job = begin(warehouse, "overwrite")
+    results = [task(job, number, row(7, "eu", f"task {number}")) for number in range(2)]
+
+    with pytest.raises(arctic.InvalidInputError, match="id=7"):
+        commit_write(job, results)
+
+    assert snapshot_count(warehouse) == 0
+    assert data_files(warehouse) == set()
+
+
+def test_a_key_in_two_tasks_of_an_upsert_ends_with_one_row(warehouse: str) -> None:
+    """Offsets of different tasks differ, so one row survives."""
+    create(warehouse)
+    job = begin(warehouse, "upsert")
+    results = [task(job, number, row(7, "eu", f"task {number}")) for number in range(2)]
+
+    commit_write(job, results)
+
+    assert read(warehouse) == [row(7, "eu", "task 1")]
+    assert snapshot_count(warehouse) == 1
+
+
+def local(uri: str) -> str:
+    """Return the local path of a file URI."""
+    return unquote(urlparse(uri).path)
