@@ -21,7 +21,7 @@ from arctic.iceberg.filters import parse_filter
 from arctic.iceberg.inspect import METADATA_TABLES
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.open_table import open_table as open_stores
-from arctic.job.reference import parse_reference
+from arctic.job.reference import TableReference, parse_reference
 from arctic.job.scan_job import ScanJob, begin_scan, scan_opened
 from arctic.job.write_job import begin_write, commit_write, write_task
 
@@ -90,9 +90,11 @@ class Table:
         """Read rows; takes the arguments of ``arctic.read``."""
         return _reader(_scan(self._options, **arguments))
 
-    def write(self, data: Any, *, mode: str, **options: str) -> WriteReport:
+    def write(
+        self, data: Any, *, mode: str, options: Mapping[str, str] | None = None
+    ) -> WriteReport:
         """Write rows; takes the arguments of ``arctic.write``."""
-        return _write(data, {**self._options, **options, "write-mode": mode})
+        return _write(data, _joined({**self._options, "write-mode": mode}, options))
 
     def explain(self, **arguments: Any) -> str:
         """Return the plan of a read; takes the arguments of ``arctic.explain``."""
@@ -140,7 +142,7 @@ def create_table(
         UnsupportedError: a partition transform that a keyed table cannot carry.
     """
     options = _options(identifier, warehouse, catalog)
-    reference = parse_reference(options)
+    reference = _table_reference(options)
     opened = tables.create_table(
         reference.config,
         reference.identifier,
@@ -164,7 +166,7 @@ def open_table(
         FormatError: half of a table, or stores that do not fit together.
     """
     options = _options(identifier, warehouse, catalog)
-    reference = parse_reference(options)
+    reference = _table_reference(options)
     return Table(open_stores(reference.config, reference.identifier), options)
 
 
@@ -180,7 +182,7 @@ def drop_table(
     Raises:
         NotFoundError: no such table.
     """
-    reference = parse_reference(_options(identifier, warehouse, catalog))
+    reference = _table_reference(_options(identifier, warehouse, catalog))
     tables.drop_table(reference.config, reference.identifier, purge=purge)
 
 
@@ -254,8 +256,8 @@ def write(
         ConflictError: other writers won every retry.
         CommitStateUnknownError: the catalog did not answer; look before writing again.
     """
-    base = _options(identifier, warehouse, catalog)
-    return _write(data, {**base, **(options or {}), "write-mode": mode})
+    base = {**_options(identifier, warehouse, catalog), "write-mode": mode}
+    return _write(data, _joined(base, options))
 
 
 def explain(
@@ -290,6 +292,25 @@ def _options(
     return options
 
 
+def _table_reference(options: Mapping[str, str]) -> TableReference:
+    reference = parse_reference(options)
+    if reference.metadata_table is not None:
+        raise InvalidInputError(
+            f"{options['path']!r} is a metadata table of {reference.identifier!r}; name the table"
+        )
+    return reference
+
+
+def _joined(base: Mapping[str, str], options: Mapping[str, str] | None) -> dict[str, str]:
+    """Join the arguments of a call with its options, which must not say the same again."""
+    for name in options or {}:
+        if name.lower() in base:
+            raise InvalidInputError(
+                f"option {name} beside the argument that says it; expected one of them"
+            )
+    return {**base, **(options or {})}
+
+
 def _scan(
     base: Mapping[str, str],
     *,
@@ -297,7 +318,7 @@ def _scan(
     filter: Any = None,
     options: Mapping[str, str] | None = None,
 ) -> ScanJob:
-    given = {**base, **(options or {})}
+    given = _joined(base, options)
     opt.check_known(given, opt.Scope.READ)
     reference = parse_reference(given)
     opened = open_stores(reference.config, reference.identifier)

@@ -319,12 +319,12 @@ PARTITION_OVERWRITE_MODE = Option(
     aliases=("partition-overwrite-mode",),
     doc="An overwrite replaces the whole table (static) or the partitions it has rows for.",
 )
-OVERWRITE_SEQUENCE = Option(
-    name="write.overwrite.sequence-number",
+SPREAD = Option(
+    name="_arctic_spread",
     parse=_optional(_int),
     default=None,
     scopes=_WRITE,
-    doc="An overwrite replaces changes up to this one; save() sets it before the rows are read.",
+    doc="Set by save() alone: it sent the rows to their tasks when changes were at this number.",
 )
 CROSS_PARTITION = Option(
     name="write.upsert.cross-partition",

@@ -42,7 +42,11 @@ def options_page() -> str:
 def _lines() -> Iterator[str]:
     yield _INTRO
     for scope, (title, text) in _SECTIONS.items():
-        chosen = [option for option in OPTIONS if _section(option) is scope]
+        chosen = [
+            option
+            for option in OPTIONS
+            if _section(option) is scope and not option.name.startswith("_")
+        ]
         yield f"## {title}\n\n{text}\n"
         yield "| option | default | table property | meaning |"
         yield "|---|---|---|---|"

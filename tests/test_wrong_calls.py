@@ -60,6 +60,13 @@ def read(warehouse: str, **arguments: Any) -> list[dict[str, Any]]:
     return rows
 
 
+def not_utf8() -> pa.Table:
+    """Return rows with a text that no reader could decode."""
+    offsets = pa.py_buffer(bytes([0, 0, 0, 0, 2, 0, 0, 0]))
+    text = pa.Array.from_buffers(pa.string(), 1, [None, offsets, pa.py_buffer(b"\xff\xfe")])
+    return pa.table([pa.array([5]), text, pa.array([1], pa.int32())], schema=SCHEMA)
+
+
 def typed(name: str, data_type: pa.DataType) -> pa.Schema:
     """Return the schema with another type for one column."""
     place = SCHEMA.get_field_index(name)
@@ -77,6 +84,54 @@ class WrongCall:
 
 
 CALLS = [
+    WrongCall(
+        "drop of a metadata table",
+        lambda w: arctic.drop_table("shop.orders.files", purge=True, warehouse=w),
+        arctic.InvalidInputError,
+        "name the table",
+    ),
+    WrongCall(
+        "creation under the name of a metadata table",
+        lambda w: arctic.create_table("shop.t.files", SCHEMA, primary_key=["id"], warehouse=w),
+        arctic.InvalidInputError,
+        "shop.t.files",
+    ),
+    WrongCall(
+        "another table in the options",
+        lambda w: write(w, [ROW], options={"path": "shop.other"}),
+        arctic.InvalidInputError,
+        "option path",
+    ),
+    WrongCall(
+        "another mode in the options",
+        lambda w: write(w, [ROW], options={"write-mode": "delete"}),
+        arctic.InvalidInputError,
+        "option write-mode",
+    ),
+    WrongCall(
+        "column with a reserved name",
+        lambda w: write(w, [ROW], schema=pa.schema([*SCHEMA, ("_arctic_task", pa.int32())])),
+        arctic.InvalidInputError,
+        "'_arctic_task'",
+    ),
+    WrongCall(
+        "text that is not UTF-8",
+        lambda w: arctic.write("shop.orders", not_utf8(), mode="upsert", warehouse=w),
+        arctic.InvalidInputError,
+        "'name'",
+    ),
+    WrongCall(
+        "property of Iceberg that is no number",
+        lambda w: arctic.create_table(
+            "shop.t",
+            SCHEMA,
+            primary_key=["id"],
+            properties={"commit.manifest.min-count-to-merge": "abc"},
+            warehouse=w,
+        ),
+        arctic.InvalidInputError,
+        "commit.manifest.min-count-to-merge",
+    ),
     WrongCall(
         "unknown table",
         lambda w: arctic.read("shop.order", warehouse=w),

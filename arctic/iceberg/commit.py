@@ -14,7 +14,8 @@ also advances where only changes are replaced and base has no file.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from pyiceberg.manifest import DataFile
@@ -28,6 +29,7 @@ from arctic.iceberg.entries import collector_paused, entries_of, live_manifests
 from arctic.iceberg.manifests import check_specs, partition_of
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.partition_key import PartitionKeys, partition_keys
+from arctic.iceberg.refresh import refresh
 from arctic.iceberg.sequence_file import (
     OptimizedState,
     StagedState,
@@ -69,8 +71,12 @@ def commit_append(opened: OpenTable, plan: AppendFiles) -> CommitResult | None:
     what = SnapshotPlan(operation=Operation.APPEND, added=added, summary=plan.summary)
 
     def stage(head: Table, snapshot_id: int) -> StagedSnapshot:
-        _check_expected(head, plan.expected_sequence_number)
-        return _staged(head, what, snapshot_id)
+        staged = _staged(head, what, snapshot_id)
+        if plan.on_top_of is not None:
+            with _discarding(staged):
+                _check_sequence(head, plan.on_top_of.change_sequence_number)
+                _check_snapshot(refresh(opened.base), plan.on_top_of.base_snapshot_id)
+        return staged
 
     return commit_snapshot(store, stage)
 
@@ -93,7 +99,15 @@ def commit_overwrite(opened: OpenTable, plan: OverwriteBase) -> CommitResult | N
     )
     keys = partition_keys(opened.table) if opened.table.is_keyed else None
     overwrite = _Overwrite(plan=plan, added=added, keys=keys)
-    return commit_snapshot(opened.base, overwrite.stage)
+
+    def stage(head: Table, snapshot_id: int) -> StagedSnapshot | None:
+        staged = overwrite.stage(head, snapshot_id)
+        if staged is not None and opened.change is not None and plan.must_be_newest_change:
+            with _discarding(staged):
+                _check_newest(refresh(opened.change), plan.change_sequence_number or 0)
+        return staged
+
+    return commit_snapshot(opened.base, stage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,12 +151,18 @@ class _Overwrite:
     def _advanced(
         self, before: OptimizedState, new: frozenset[Partition], live: Mapping[str, Partition]
     ) -> OptimizedState:
-        replaced_up_to = self.plan.change_sequence_number
-        if not replaced_up_to:
-            return before
+        replaced_up_to = self.plan.change_sequence_number or 0
         covered = new
         if not self.plan.dynamic:
             covered = new.union(live.values(), before.sequence, self.plan.change_partitions)
+        ahead = [each for each in covered if before.sequence.get(each, 0) > replaced_up_to]
+        if ahead:
+            raise ConflictError(
+                f"changes up to sequence number {before.sequence[ahead[0]]} were merged while rows "
+                f"to replace those up to {replaced_up_to} were written; run the overwrite again"
+            )
+        if not replaced_up_to:
+            return before
         return before.advanced(covered, replaced_up_to, time.time_ns() // 1_000_000)
 
 
@@ -181,13 +201,41 @@ def _staged(head: Table, what: SnapshotPlan, snapshot_id: int) -> StagedSnapshot
         return stage_snapshot(head, what, snapshot_id)
 
 
-def _check_expected(head: Table, expected: int | None) -> None:
-    if expected is None:
-        return
+@contextmanager
+def _discarding(staged: StagedSnapshot) -> Iterator[None]:
+    """Remove what was written for an attempt when it is refused after all."""
+    try:
+        yield
+    except BaseException:
+        staged.discard()
+        raise
+
+
+def _check_sequence(head: Table, expected: int) -> None:
     snapshot = head.current_snapshot()
     actual = 0 if snapshot is None else snapshot.sequence_number
     if actual != expected:
         raise ConflictError(
-            f"table {'.'.join(head.name())!r}: it was expected at sequence number {expected}, but "
-            f"another commit moved it to {actual}; plan again"
+            f"table {'.'.join(head.name())!r} is at sequence number {actual}, but this commit was "
+            f"prepared for {expected}; look at the table again and prepare it anew"
+        )
+
+
+def _check_newest(change: Table, replaced_up_to: int) -> None:
+    try:
+        _check_sequence(change, replaced_up_to)
+    except ConflictError as error:
+        raise ConflictError(
+            "changes were committed during the overwrite of a table whose keys can move between "
+            "partitions, so a key could end up twice; run the overwrite again"
+        ) from error
+
+
+def _check_snapshot(head: Table, expected: int | None) -> None:
+    snapshot = head.current_snapshot()
+    actual = None if snapshot is None else snapshot.snapshot_id
+    if actual != expected:
+        raise ConflictError(
+            f"table {'.'.join(head.name())!r} is at snapshot {actual}, but this commit was "
+            f"prepared for {expected}; look at the table again and prepare it anew"
         )

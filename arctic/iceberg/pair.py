@@ -6,6 +6,7 @@ UUID of its base store, so that a leftover of an earlier table is never taken fo
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -125,6 +126,26 @@ def base_name_of(change: tuple[str, ...]) -> str:
     return ".".join((*change[:-1], change[-1].removesuffix(CHANGE_SUFFIX)))
 
 
+_NUMBER = (re.compile(r"\d+"), "a whole number")
+_TRUTH = (re.compile(r"true|false", re.IGNORECASE), "true or false")
+_ICEBERG_VALUES: Mapping[str, tuple[re.Pattern[str], str]] = {
+    "commit.manifest-merge.enabled": _TRUTH,
+    "commit.manifest.min-count-to-merge": _NUMBER,
+    "commit.retry.max-wait-ms": _NUMBER,
+    "commit.retry.min-wait-ms": _NUMBER,
+    "commit.retry.num-retries": _NUMBER,
+    "commit.retry.total-timeout-ms": _NUMBER,
+    "write.avro.compression-codec": (
+        re.compile(r"null|bzip2|snappy|zstandard|deflate|gzip|zstd"),
+        "an Avro codec such as gzip",
+    ),
+    "write.metadata.delete-after-commit.enabled": _TRUTH,
+    "write.metadata.previous-versions-max": _NUMBER,
+    "write.summary.partition-limit": _NUMBER,
+}
+"""Properties of Iceberg's own that a commit reads: a bad value would fail every write."""
+
+
 def check_user_properties(properties: Mapping[Any, Any]) -> None:
     """Refuse properties that would break the pair, and values that no option takes.
 
@@ -140,6 +161,9 @@ def check_user_properties(properties: Mapping[Any, Any]) -> None:
             raise InvalidInputError(
                 f"table property format-version = {text!r}: expected '2', which the format needs"
             )
+        pattern, expected = _ICEBERG_VALUES.get(name, (None, ""))
+        if pattern is not None and not pattern.fullmatch(text):
+            raise InvalidInputError(f"table property {name} = {text!r}: expected {expected}")
     for option in OPTIONS:
         if Scope.TABLE in option.scopes:
             option.value({}, properties)

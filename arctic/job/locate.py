@@ -7,7 +7,10 @@ it off for those who know that a row never changes its partition.
 
 from __future__ import annotations
 
+import pickle
+import zlib
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -37,6 +40,11 @@ class RowLocator:
     """Deepest node mask that is worth telling apart."""
     snapshot: TableSnapshot
     """The state that is searched."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel compressed: the paths of a large table are long and alike."""
+        state = (self.tasks, self.request, self.io, self.mask, self.snapshot)
+        return _unpacked, (zlib.compress(pickle.dumps(state), level=1),)
 
     @property
     def data_paths(self) -> frozenset[str]:
@@ -77,6 +85,11 @@ class RowLocator:
         columns = [keys.column(name) for name in keys.column_names]
         hashes = hash_arrays(columns, self.request.key_types)
         return [TreeNode(self.mask, int(index)) for index in np.unique(hashes & self.mask)]
+
+
+def _unpacked(packed: bytes) -> RowLocator:
+    tasks, request, io, mask, snapshot = pickle.loads(zlib.decompress(packed))
+    return RowLocator(tasks=tasks, request=request, io=io, mask=mask, snapshot=snapshot)
 
 
 def locate_rows(opened: OpenTable) -> RowLocator:

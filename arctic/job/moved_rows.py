@@ -12,7 +12,7 @@ they kill what other writers committed, never a row of this write.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -41,47 +41,44 @@ def commit_over_moved_rows(
 ) -> CommitResult | None:
     """Commit the files of a write, with deletes for rows that moved since they were located.
 
+    Memory: the keys of one change-delete file of the write, and the rows that moved.
+
     Raises:
         ConflictError: other writers were faster in every round.
     """
-    keys = _deleted_keys(opened, results)
     added: list[TaskResult] = []
     moved = locator.request.schema.empty_table()
     for _ in range(_MAX_ROUNDS):
         opened = open_table(opened.config, opened.table.name, for_writing=True)
         fresh = locate_rows(opened)
         if fresh.snapshot != locator.snapshot:
-            found = fresh.without(locator.data_paths)(keys)
-            if found.num_rows:
-                moved = pa.concat_tables([moved, found])
+            newer = fresh.without(locator.data_paths)
+            found = [newer(keys) for keys in _deleted_keys(opened, results)]
+            if any(rows.num_rows for rows in found):
+                moved = pa.concat_tables([moved, *found])
                 target.delete_files([file.path for each in added for file in each.files])
                 added = [_write_deletes(target, moved)]
             locator = fresh
-        plan = plan_append(
-            [*added, *results],
-            expected_sequence_number=locator.snapshot.change_sequence_number,
-            summary={},
-        )
+        plan = plan_append([*added, *results], on_top_of=locator.snapshot, summary={})
         try:
             return commit_append(opened, plan)
         except ConflictError:
             continue
+    target.delete_files([file.path for each in added for file in each.files])
     raise ConflictError(
         f"table {opened.table.name!r}: other writers committed during each of {_MAX_ROUNDS} "
         "attempts, and its keys can move between partitions; write again"
     )
 
 
-def _deleted_keys(opened: OpenTable, results: Sequence[TaskResult]) -> pa.Table:
+def _deleted_keys(opened: OpenTable, results: Sequence[TaskResult]) -> Iterator[pa.Table]:
     key = list(opened.table.primary_key)
     schema = pa.schema([opened.arrow_schema.field(name) for name in key])
-    tables = [schema.empty_table()]
     for result in results:
         for file in result.files:
             if file.kind is FileKind.CHANGE_DELETE:
                 with opened.io.open_input(file.path) as source:
-                    tables.append(pq.read_table(source, columns=key).select(key).cast(schema))
-    return pa.concat_tables(tables).combine_chunks()
+                    yield pq.read_table(source, columns=key).select(key).cast(schema)
 
 
 def _write_deletes(target: WriteTarget, rows: pa.Table) -> TaskResult:

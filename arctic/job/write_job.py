@@ -15,7 +15,13 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from arctic import options as opt
-from arctic.errors import ConflictError, InvalidInputError
+from arctic.errors import (
+    ArcticError,
+    CommitStateUnknownError,
+    ConflictError,
+    InternalError,
+    InvalidInputError,
+)
 from arctic.iceberg.catalog import CatalogConfig
 from arctic.iceberg.commit import CommitResult, commit_append, commit_overwrite
 from arctic.iceberg.manifests import list_files
@@ -24,11 +30,17 @@ from arctic.iceberg.pin import pin
 from arctic.job.locate import RowLocator, locate_rows
 from arctic.job.moved_rows import ADDED_DELETES_TASK, commit_over_moved_rows
 from arctic.job.reference import parse_reference
-from arctic.job.shuffle import ARRIVAL_COLUMN, TASK_COLUMN, ShufflePlan, plan_shuffle
+from arctic.job.shuffle import (
+    ARRIVAL_COLUMN,
+    HELPER_COLUMNS,
+    TASK_COLUMN,
+    ShufflePlan,
+    plan_shuffle,
+)
 from arctic.job.target_table import open_or_create
 from arctic.options import Scope
 from arctic.table.files import Partition
-from arctic.table.keyed_table import KeyedTable
+from arctic.table.snapshot import TableSnapshot
 from arctic.write.conform import Conform
 from arctic.write.plan_commit import plan_append, plan_overwrite
 from arctic.write.target import (
@@ -79,35 +91,24 @@ def begin_write(
         NotFoundError: an unknown table that the options cannot create.
         InvalidInputError: an option, a column or a type that does not fit.
     """
-    opt.check_known(options, Scope.WRITE)
-    mode = _mode(options, overwrite=overwrite)
-    opened = open_or_create(options, incoming)
-    snapshot = pin(opened)
-    replaces_up_to = opt.OVERWRITE_SEQUENCE.value(options)
-    if replaces_up_to is None:
-        replaces_up_to = snapshot.change_sequence_number
-    request = _request(options, mode, incoming, opened.table, transaction_id=replaces_up_to)
-    target = _target(opened, options)
-    locates = _must_locate(target, request, options)
-    conform = plan_write(
-        opened.table, opened.arrow_schema, incoming, request=request, locates=locates
-    )
+    begun = _prepare(options, incoming, overwrite=overwrite)
+    opened, target = begun.opened, begun.target
     partitions: frozenset[Partition] = frozenset()
-    if mode is WriteMode.OVERWRITE and opened.table.is_keyed:
-        files = list_files(opened, snapshot, field_ids=(), row_filter=None)
+    if begun.request.mode is WriteMode.OVERWRITE and opened.table.is_keyed:
+        files = list_files(opened, begun.snapshot, field_ids=(), row_filter=None)
         partitions = frozenset(file.partition for file in files.change)
     reference = parse_reference(options)
     return WriteJob(
         config=reference.config,
         identifier=reference.identifier,
         table_uuid=str(opened.base.metadata.table_uuid),
-        replaces_up_to=replaces_up_to,
+        replaces_up_to=begun.replaces_up_to,
         target=target,
-        request=request,
-        conform=conform,
+        request=begun.request,
+        conform=begun.conform,
         assume_stable=_assumes_stable(target, options),
-        locator=locate_rows(opened) if locates else None,
-        dynamic=opt.PARTITION_OVERWRITE_MODE.value(options) == "dynamic",
+        locator=locate_rows(opened) if begun.locates else None,
+        dynamic=_is_dynamic(options),
         change_partitions=partitions,
     )
 
@@ -119,14 +120,15 @@ def shuffle_plan(
 
     Refuses the same calls as ``begin_write``, so that a caller hears of them before any work.
     """
-    job = begin_write(options, incoming, overwrite=overwrite)
-    opened = open_table(job.config, job.identifier)
-    plan = plan_shuffle(opened, options, mode=job.request.mode.value, columns=incoming.names)
-    if plan is None or job.request.mode is not WriteMode.OVERWRITE:
-        return plan
+    begun = _prepare(options, incoming, overwrite=overwrite)
+    plan = plan_shuffle(
+        begun.opened, options, mode=begun.request.mode.value, columns=incoming.names
+    )
+    if plan is None:
+        return None
     # Fixed here, before the rows are read: they may come from the table itself, and what is
-    # committed after they were read must survive.
-    return replace(plan, options={opt.OVERWRITE_SEQUENCE.name: str(job.replaces_up_to)})
+    # committed after they were read must survive an overwrite with them.
+    return replace(plan, options={opt.SPREAD.name: str(begun.replaces_up_to)})
 
 
 def write_task(
@@ -174,7 +176,9 @@ def commit_write(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult |
     """
     try:
         return _commit(job, results)
-    except (InvalidInputError, ConflictError):
+    except (CommitStateUnknownError, InternalError):
+        raise
+    except ArcticError:
         abort_write(job, results)
         raise
 
@@ -209,21 +213,99 @@ def _commit(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult | None
 def _commit_overwrite(
     job: WriteJob, opened: OpenTable, results: Sequence[TaskResult]
 ) -> CommitResult | None:
-    keyed = opened.table.is_keyed
-    sequence = job.replaces_up_to
-    if job.target.keys_move and pin(opened).change_sequence_number != sequence:
-        raise ConflictError(
-            f"table {job.identifier!r}: changes were committed during the overwrite, and its keys "
-            "can move between partitions, so a key could end up twice; run the overwrite again"
-        )
     plan = plan_overwrite(
         results,
         dynamic=job.dynamic,
-        change_sequence_number=sequence if keyed else None,
+        change_sequence_number=job.replaces_up_to if opened.table.is_keyed else None,
+        # An upsert that looked for its rows in what is replaced here missed the new ones.
+        must_be_newest_change=job.target.keys_move,
         change_partitions=job.change_partitions,
         summary={},
     )
     return commit_overwrite(opened, plan)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Begun:
+    """What is known of a write before its first row, where the catalog can be reached."""
+
+    opened: OpenTable
+    snapshot: TableSnapshot
+    replaces_up_to: int
+    request: WriteRequest
+    target: WriteTarget
+    locates: bool
+    conform: Conform
+
+
+def _prepare(options: Mapping[str, str], incoming: pa.Schema, *, overwrite: bool) -> _Begun:
+    opt.check_known(options, Scope.WRITE)
+    mode = _mode(options, overwrite=overwrite)
+    opened = open_or_create(options, incoming)
+    snapshot = pin(opened)
+    spread_at = _spread_at(options, incoming, snapshot)
+    replaces_up_to = snapshot.change_sequence_number if spread_at is None else spread_at
+    exact_order = not any(type_.startswith(("float", "double")) for type_ in _key_types(opened))
+    request = WriteRequest(
+        mode=mode,
+        action_column=opt.ACTION_COLUMN.value(options),
+        ordering_column=opt.ORDERING_COLUMN.value(options),
+        arrival_column=None if spread_at is None else ARRIVAL_COLUMN,
+        ignored_columns=() if spread_at is None else (TASK_COLUMN,),
+        # Spark sorts a negative zero as equal to zero; as keys they differ.
+        sorted_input=spread_at is not None and (exact_order or mode is not WriteMode.OVERWRITE),
+        transaction_id=replaces_up_to if mode is WriteMode.OVERWRITE else 0,
+    )
+    target = _target(opened, options)
+    locates = _must_locate(target, request, options)
+    conform = plan_write(
+        opened.table, opened.arrow_schema, incoming, request=request, locates=locates
+    )
+    if mode is WriteMode.OVERWRITE and _is_dynamic(options) and target.keys_move:
+        _refuse_moving_keys(target, options)
+    return _Begun(
+        opened=opened,
+        snapshot=snapshot,
+        replaces_up_to=replaces_up_to,
+        request=request,
+        target=target,
+        locates=locates,
+        conform=conform,
+    )
+
+
+def _spread_at(
+    options: Mapping[str, str], incoming: pa.Schema, snapshot: TableSnapshot
+) -> int | None:
+    """Return the change sequence number when the rows were spread; None: nobody spread them."""
+    spread_at = opt.SPREAD.value(options)
+    reserved = [name for name in HELPER_COLUMNS if name in incoming.names]
+    if spread_at is None and reserved:
+        raise InvalidInputError(f"column {reserved[0]!r}: the name is reserved; rename the column")
+    if spread_at is not None and (
+        len(reserved) < len(HELPER_COLUMNS) or not 0 <= spread_at <= snapshot.change_sequence_number
+    ):
+        raise InvalidInputError(
+            f"option {opt.SPREAD.name} = {spread_at}: save() sets it; leave the option out"
+        )
+    return spread_at
+
+
+def _refuse_moving_keys(target: WriteTarget, options: Mapping[str, str]) -> None:
+    if not _assumes_stable(target, options):
+        raise InvalidInputError(
+            f"dynamic overwrite of table {target.table.name!r}: its key does not decide the "
+            "partition, so a key of the new rows could also stay in a partition that is not "
+            "replaced; overwrite the whole table, or set write.upsert.cross-partition=assume-stable"
+        )
+
+
+def _is_dynamic(options: Mapping[str, str]) -> bool:
+    return opt.PARTITION_OVERWRITE_MODE.value(options) == "dynamic"
+
+
+def _key_types(opened: OpenTable) -> tuple[str, ...]:
+    return tuple(column.type for column in opened.table.key_columns)
 
 
 def _mode(options: Mapping[str, str], *, overwrite: bool) -> WriteMode:
@@ -233,28 +315,6 @@ def _mode(options: Mapping[str, str], *, overwrite: bool) -> WriteMode:
             f"option write-mode = {given!r} with mode('overwrite'); expected mode('append') with it"
         )
     return WriteMode("overwrite" if overwrite else given or "append")
-
-
-def _request(
-    options: Mapping[str, str],
-    mode: WriteMode,
-    incoming: pa.Schema,
-    table: KeyedTable,
-    *,
-    transaction_id: int,
-) -> WriteRequest:
-    shuffled = TASK_COLUMN in incoming.names
-    # Spark sorts a negative zero as equal to zero; as keys they differ.
-    exact_order = not any(column.type in ("float", "double") for column in table.key_columns)
-    return WriteRequest(
-        mode=mode,
-        action_column=opt.ACTION_COLUMN.value(options),
-        ordering_column=opt.ORDERING_COLUMN.value(options),
-        arrival_column=ARRIVAL_COLUMN if ARRIVAL_COLUMN in incoming.names else None,
-        ignored_columns=(TASK_COLUMN,) if shuffled else (),
-        sorted_input=shuffled and (exact_order or mode is not WriteMode.OVERWRITE),
-        transaction_id=transaction_id if mode is WriteMode.OVERWRITE else 0,
-    )
 
 
 def _target(opened: OpenTable, options: Mapping[str, str]) -> WriteTarget:

@@ -42,7 +42,7 @@ class Survivors:
     inserts: np.ndarray
     """Whether row ``last`` is the row as it is afterwards."""
     fresh: np.ndarray
-    """Whether the first event claims that the key had no row."""
+    """Whether every event claims that the key had no row."""
 
     def also_deleting(self, keys: np.ndarray) -> Survivors:
         """Return them with deletes for further keys, given as booleans."""
@@ -82,6 +82,7 @@ def collapse(
         first_by_last[last] = first
         last = np.flatnonzero(first_by_last >= 0)
         first = first_by_last[last]
+    last_codes = codes[last]
     if order is not None:
         first, last = order[first], order[last]
     if actions is None:
@@ -96,7 +97,10 @@ def collapse(
             fresh=nothing,
         )
     began, ended = actions[first], actions[last]
-    fresh = began == Action.INSERT
+    # Not the first event alone: an insert that is replayed is followed by a delete that counts.
+    changed = np.zeros(key_count, dtype=bool)
+    changed[codes[(actions if order is None else actions[order]) != Action.INSERT]] = True
+    fresh = ~changed[last_codes]
     return Survivors(
         first=first,
         last=last,

@@ -108,6 +108,8 @@ class Conform:
             # Engines announce a schema and send a variant of it, such as another zone.
             check_castable(array.type, field, field.name)
         try:
+            # Spark's texts may hold bytes that are none; they would break the commit, or a reader.
+            array.validate(full=True)
             return cast_array(array, field.type)
         except pa.ArrowInvalid as error:
             raise InvalidInputError(

@@ -8,6 +8,7 @@ from itertools import pairwise
 from arctic.errors import InternalError
 from arctic.table.commit_plan import AppendFiles, OverwriteBase
 from arctic.table.files import Partition, WrittenFile
+from arctic.table.snapshot import TableSnapshot
 from arctic.write.target import TaskResult
 
 
@@ -15,14 +16,14 @@ def plan_append(
     results: Iterable[TaskResult],
     *,
     summary: Mapping[str, str],
-    expected_sequence_number: int | None = None,
+    on_top_of: TableSnapshot | None = None,
 ) -> AppendFiles:
     """Plan the one snapshot that makes a write visible.
 
     Args:
         results: one for each task, in any order.
         summary: extra snapshot summary entries.
-        expected_sequence_number: commit only while the store's newest snapshot has this one.
+        on_top_of: commit only while both stores are in this state.
 
     Raises:
         InternalError: two results for one input partition, whose offsets would overlap.
@@ -30,7 +31,7 @@ def plan_append(
     return AppendFiles(
         files=_files(results),
         summary=summary,
-        expected_sequence_number=expected_sequence_number,
+        on_top_of=on_top_of,
     )
 
 
@@ -39,6 +40,7 @@ def plan_overwrite(
     *,
     dynamic: bool,
     change_sequence_number: int | None,
+    must_be_newest_change: bool,
     change_partitions: frozenset[Partition],
     summary: Mapping[str, str],
 ) -> OverwriteBase:
@@ -48,6 +50,7 @@ def plan_overwrite(
         results: one for each task, in any order.
         dynamic: replace only the partitions that were written to.
         change_sequence_number: changes up to it, inclusive, are replaced too; None: unkeyed.
+        must_be_newest_change: refuse once there are newer changes.
         change_partitions: partitions that have such changes.
         summary: extra snapshot summary entries.
 
@@ -58,6 +61,7 @@ def plan_overwrite(
         files=_files(results),
         dynamic=dynamic,
         change_sequence_number=change_sequence_number,
+        must_be_newest_change=must_be_newest_change,
         change_partitions=change_partitions,
         summary=summary,
     )

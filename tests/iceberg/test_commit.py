@@ -28,6 +28,7 @@ from arctic.iceberg.commit_loop import RetryPolicy
 from arctic.iceberg.manifests import StoreFiles, list_files
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.iceberg.pin import pin
+from arctic.iceberg.refresh import refresh
 from arctic.iceberg.sequence_file import LEGACY_PROPERTY, MARKER
 from arctic.table.commit_plan import AppendFiles, OverwriteBase
 from arctic.table.files import FileKind
@@ -196,16 +197,25 @@ class TestAppend:
         bounds = files_of(reopened(opened), field_ids=(5,)).change[0].bounds
         assert (bounds[5].lower, bounds[5].upper) == (2.5, 2.5)
 
-    def test_a_plan_can_expect_a_sequence_number(self, tmp_path: Path) -> None:
+    def test_a_plan_can_expect_a_state(self, tmp_path: Path) -> None:
         """A commit that was planned on one state is refused on another, and leaves nothing."""
         opened = make(tmp_path)
         files = written(opened, [row(1)], FileKind.INSERT)
         more = written(opened, [row(2)], FileKind.INSERT)
 
-        first = commit_append(opened, AppendFiles(files=files, expected_sequence_number=0))
-        with pytest.raises(ConflictError, match="expected at sequence number 0"):
-            commit_append(opened, AppendFiles(files=more, expected_sequence_number=0))
-        second = commit_append(opened, AppendFiles(files=more, expected_sequence_number=1))
+        change = opened.change
+        assert change is not None
+        empty = pin(opened)
+        first = commit_append(opened, AppendFiles(files=files, on_top_of=empty))
+        before = referenced(refresh(change))
+        with pytest.raises(ConflictError, match="prepared for 0"):
+            commit_append(opened, AppendFiles(files=more, on_top_of=empty))
+        one = pin(opened)
+        overwrite(opened, [row(9)], up_to=1)
+        with pytest.raises(ConflictError, match="prepared for None"):
+            commit_append(opened, AppendFiles(files=more, on_top_of=one))
+        assert metadata_files(refresh(change), ".avro") == before
+        second = commit_append(opened, AppendFiles(files=more, on_top_of=pin(opened)))
 
         assert first is not None
         assert second is not None
@@ -534,11 +544,11 @@ class TestOverwrite:
             real()
 
         break_commits(monkeypatch, [lose])
-        overwrite(opened, [row(9, "us")], up_to=1)
+        overwrite(opened, [row(9, "us")], up_to=2)
 
         files = files_of(opened)
         assert [file.partition for file in files.base] == [("us",)]
-        assert pin(opened).optimized_sequence == {("eu",): 1, ("us",): 1, ("asia",): 1}
+        assert pin(opened).optimized_sequence == {("eu",): 2, ("us",): 2, ("asia",): 2}
         base = reopened(opened).base
         assert metadata_files(base, ".avro") == referenced(base)
         puffins = Path(urlparse(base.location()).path) / "data" / "puffin"

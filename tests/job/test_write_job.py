@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import arctic
+from arctic.job import locate, moved_rows
 from arctic.job.write_job import WriteJob, begin_write, commit_write, write_task
 from arctic.write.target import TaskResult
 
@@ -128,11 +129,93 @@ def test_an_overwrite_keeps_what_was_committed_after_its_rows_were_read(warehous
     upsert(warehouse, row(1, "eu", "first"))
     upsert(warehouse, row(2, "eu", "late"))
 
-    data = pa.Table.from_pylist([row(1, "eu", "rewritten")], schema=SCHEMA)
-    options = {"write.overwrite.sequence-number": "1"}
+    spread = {**row(1, "eu", "rewritten"), "_arctic_task": 0, "_arctic_arrival": 0}
+    helpers = [("_arctic_task", pa.int32()), ("_arctic_arrival", pa.int64())]
+    data = pa.Table.from_pylist([spread], schema=pa.schema([*SCHEMA, *helpers]))
+    options = {"_arctic_spread": "1"}
     arctic.write("m.t", data, mode="overwrite", options=options, warehouse=warehouse)
 
     assert read(warehouse) == [row(1, "eu", "rewritten"), row(2, "eu", "late")]
+
+
+@pytest.mark.parametrize("spread_at", [-5, 3, 99])
+def test_nobody_can_say_that_an_overwrite_replaces_the_future(
+    warehouse: str, spread_at: int
+) -> None:
+    """A number that the change store has not reached would hide what is committed next."""
+    create(warehouse)
+    upsert(warehouse, row(1, "eu", "first"))
+    helpers = [("_arctic_task", pa.int32()), ("_arctic_arrival", pa.int64())]
+    schema = pa.schema([*SCHEMA, *helpers])
+
+    with pytest.raises(arctic.InvalidInputError, match="leave the option out"):
+        arctic.write(
+            "m.t",
+            schema.empty_table(),
+            mode="overwrite",
+            options={"_arctic_spread": str(spread_at)},
+            warehouse=warehouse,
+        )
+
+
+def test_of_two_overlapping_overwrites_the_older_view_gives_way(warehouse: str) -> None:
+    """Else an upsert that the quicker one replaced would come back under the slower one."""
+    create(warehouse)
+    upsert(warehouse, row(1, "eu", "first"))
+    slow = begin(warehouse, "overwrite")
+    result = task(slow, 0, row(9, "eu", "slow"))
+    upsert(warehouse, row(1, "eu", "second"))
+    quick = begin(warehouse, "overwrite")
+    commit_write(quick, [task(quick, 0, row(2, "eu", "quick"))])
+
+    with pytest.raises(arctic.ConflictError, match="run the overwrite again"):
+        commit_write(slow, [result])
+
+    assert read(warehouse) == [row(2, "eu", "quick")]
+
+
+def test_a_replayed_insert_is_not_the_whole_story_of_its_key(warehouse: str) -> None:
+    """Where inserts need no delete, a delete after one still removes the row that was there."""
+    create(warehouse)
+    upsert(warehouse, row(1, "eu", "old"), row(2, "eu", "old"))
+    schema = pa.schema([*SCHEMA, ("op", pa.string())])
+    events = [
+        {**row(1, "eu", "again"), "op": "I"},
+        {**row(1, "eu", "again"), "op": "D"},
+        {**row(2, "eu", "again"), "op": "+I"},
+        {**row(2, "eu", "again"), "op": "-U"},
+        {**row(2, "eu", "new"), "op": "+U"},
+    ]
+    options = {"action-column": "op", "write.upsert.enabled": "false"}
+    data = pa.Table.from_pylist(events, schema=schema)
+    arctic.write("m.t", data, mode="append", options=options, warehouse=warehouse)
+
+    assert read(warehouse) == [row(2, "eu", "new")]
+
+
+def test_an_overwrite_that_commits_after_the_rows_were_located_is_seen(
+    warehouse: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A base store that moved on between the search and the commit sends the upsert back."""
+    create(warehouse, partition_by=["region"])
+    upsert(warehouse, row(1, "eu", "first"))
+    job = begin(warehouse, "upsert")
+    result = task(job, 0, row(1, "us", "upsert"))
+    search = locate.locate_rows
+    overwritten: list[bool] = []
+
+    def search_then_overwrite(opened: Any) -> Any:
+        found = search(opened)
+        if not overwritten:
+            overwritten.append(True)
+            data = pa.Table.from_pylist([row(1, "asia", "overwrite")], schema=SCHEMA)
+            arctic.write("m.t", data, mode="overwrite", warehouse=warehouse)
+        return found
+
+    monkeypatch.setattr(moved_rows, "locate_rows", search_then_overwrite)
+    commit_write(job, [result])
+
+    assert read(warehouse) == [row(1, "us", "upsert")]
 
 
 def test_upserts_during_an_overwrite_survive_it(warehouse: str) -> None:
@@ -146,6 +229,14 @@ def test_upserts_during_an_overwrite_survive_it(warehouse: str) -> None:
     commit_write(job, [result])
 
     assert read(warehouse) == [row(1, "eu", "quick"), row(2, "eu", "quick")]
+
+
+def test_a_dynamic_overwrite_needs_keys_that_stay(warehouse: str) -> None:
+    """A key of the new rows could stay in a partition that is not replaced."""
+    create(warehouse, partition_by=["region"])
+
+    with pytest.raises(arctic.InvalidInputError, match="assume-stable"):
+        begin(warehouse, "overwrite", partitionOverwriteMode="dynamic")
 
 
 def test_a_table_made_anew_meanwhile_takes_no_old_write(warehouse: str) -> None:

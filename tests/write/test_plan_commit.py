@@ -49,6 +49,7 @@ def test_an_overwrite_carries_what_it_replaces() -> None:
     plan = plan_overwrite(
         [result(1, "a"), result(0, "b")],
         dynamic=True,
+        must_be_newest_change=False,
         change_sequence_number=7,
         change_partitions=frozenset({("eu",)}),
         summary={},
@@ -57,6 +58,7 @@ def test_an_overwrite_carries_what_it_replaces() -> None:
     assert plan == OverwriteBase(
         files=(file("b"), file("a")),
         dynamic=True,
+        must_be_newest_change=False,
         change_sequence_number=7,
         change_partitions=frozenset({("eu",)}),
     )
