@@ -27,7 +27,7 @@ class Report:
 
     def __init__(self, title: str) -> None:
         # A log is wider than the 80 columns that rich takes where there is no terminal.
-        self._console = Console(width=None if sys.stdout.isatty() else 130)
+        self._console = Console(width=None if sys.stdout.isatty() else 160)
         self._table = Table(title=title, title_justify="left", show_lines=False)
         self._table.add_column("what")
         for name in ("seconds", "rows/s", "ratio"):
