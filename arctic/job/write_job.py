@@ -20,38 +20,30 @@ from arctic.errors import (
     CommitStateUnknownError,
     ConflictError,
     InternalError,
-    InvalidInputError,
 )
 from arctic.iceberg.catalog import CatalogConfig
 from arctic.iceberg.commit import CommitResult, commit_append, commit_overwrite
 from arctic.iceberg.manifests import list_files
 from arctic.iceberg.open_table import OpenTable, open_table
-from arctic.iceberg.pin import pin
 from arctic.job.locate import RowLocator, locate_rows
 from arctic.job.moved_rows import ADDED_DELETES_TASK, commit_over_moved_rows
+from arctic.job.prepare_write import assumes_stable, is_dynamic, prepare_write
 from arctic.job.reference import parse_reference
 from arctic.job.shuffle import (
-    ARRIVAL_COLUMN,
-    HELPER_COLUMNS,
-    TASK_COLUMN,
     ShufflePlan,
     plan_shuffle,
 )
-from arctic.job.target_table import open_or_create
-from arctic.options import Scope
 from arctic.table.files import Partition
-from arctic.table.snapshot import TableSnapshot
 from arctic.write.conform import Conform
 from arctic.write.plan_commit import plan_append, plan_overwrite
 from arctic.write.target import (
     TaskId,
     TaskResult,
     WriteMode,
-    WriteOptions,
     WriteRequest,
     WriteTarget,
 )
-from arctic.write.writer import check_key_owners, open_writer, plan_write
+from arctic.write.writer import check_key_owners, open_writer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +83,7 @@ def begin_write(
         NotFoundError: an unknown table that the options cannot create.
         InvalidInputError: an option, a column or a type that does not fit.
     """
-    begun = _prepare(options, incoming, overwrite=overwrite)
+    begun = prepare_write(options, incoming, overwrite=overwrite)
     opened, target = begun.opened, begun.target
     partitions: frozenset[Partition] = frozenset()
     if begun.request.mode is WriteMode.OVERWRITE and opened.table.is_keyed:
@@ -106,9 +98,9 @@ def begin_write(
         target=target,
         request=begun.request,
         conform=begun.conform,
-        assume_stable=_assumes_stable(target, options),
+        assume_stable=assumes_stable(target, options),
         locator=locate_rows(opened) if begun.locates else None,
-        dynamic=_is_dynamic(options),
+        dynamic=is_dynamic(options),
         change_partitions=partitions,
     )
 
@@ -120,7 +112,7 @@ def shuffle_plan(
 
     Refuses the same calls as ``begin_write``, so that a caller hears of them before any work.
     """
-    begun = _prepare(options, incoming, overwrite=overwrite)
+    begun = prepare_write(options, incoming, overwrite=overwrite)
     plan = plan_shuffle(
         begun.opened, options, mode=begun.request.mode.value, columns=incoming.names
     )
@@ -223,119 +215,3 @@ def _commit_overwrite(
         summary={},
     )
     return commit_overwrite(opened, plan)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Begun:
-    """What is known of a write before its first row, where the catalog can be reached."""
-
-    opened: OpenTable
-    snapshot: TableSnapshot
-    replaces_up_to: int
-    request: WriteRequest
-    target: WriteTarget
-    locates: bool
-    conform: Conform
-
-
-def _prepare(options: Mapping[str, str], incoming: pa.Schema, *, overwrite: bool) -> _Begun:
-    opt.check_known(options, Scope.WRITE)
-    mode = _mode(options, overwrite=overwrite)
-    opened = open_or_create(options, incoming)
-    snapshot = pin(opened)
-    spread_at = _spread_at(options, incoming, snapshot)
-    replaces_up_to = snapshot.change_sequence_number if spread_at is None else spread_at
-    exact_order = not any(type_.startswith(("float", "double")) for type_ in _key_types(opened))
-    request = WriteRequest(
-        mode=mode,
-        action_column=opt.ACTION_COLUMN.value(options),
-        ordering_column=opt.ORDERING_COLUMN.value(options),
-        arrival_column=None if spread_at is None else ARRIVAL_COLUMN,
-        ignored_columns=() if spread_at is None else (TASK_COLUMN,),
-        # Spark sorts a negative zero as equal to zero; as keys they differ.
-        sorted_input=spread_at is not None and (exact_order or mode is not WriteMode.OVERWRITE),
-        transaction_id=replaces_up_to if mode is WriteMode.OVERWRITE else 0,
-    )
-    target = _target(opened, options)
-    locates = _must_locate(target, request, options)
-    conform = plan_write(
-        opened.table, opened.arrow_schema, incoming, request=request, locates=locates
-    )
-    if mode is WriteMode.OVERWRITE and _is_dynamic(options) and target.keys_move:
-        _refuse_moving_keys(target, options)
-    return _Begun(
-        opened=opened,
-        snapshot=snapshot,
-        replaces_up_to=replaces_up_to,
-        request=request,
-        target=target,
-        locates=locates,
-        conform=conform,
-    )
-
-
-def _spread_at(
-    options: Mapping[str, str], incoming: pa.Schema, snapshot: TableSnapshot
-) -> int | None:
-    """Return the change sequence number when the rows were spread; None: nobody spread them."""
-    spread_at = opt.SPREAD.value(options)
-    reserved = [name for name in HELPER_COLUMNS if name in incoming.names]
-    if spread_at is None and reserved:
-        raise InvalidInputError(f"column {reserved[0]!r}: the name is reserved; rename the column")
-    if spread_at is not None and (
-        len(reserved) < len(HELPER_COLUMNS) or not 0 <= spread_at <= snapshot.change_sequence_number
-    ):
-        raise InvalidInputError(
-            f"option {opt.SPREAD.name} = {spread_at}: save() sets it; leave the option out"
-        )
-    return spread_at
-
-
-def _refuse_moving_keys(target: WriteTarget, options: Mapping[str, str]) -> None:
-    if not _assumes_stable(target, options):
-        raise InvalidInputError(
-            f"dynamic overwrite of table {target.table.name!r}: its key does not decide the "
-            "partition, so a key of the new rows could also stay in a partition that is not "
-            "replaced; overwrite the whole table, or set write.upsert.cross-partition=assume-stable"
-        )
-
-
-def _is_dynamic(options: Mapping[str, str]) -> bool:
-    return opt.PARTITION_OVERWRITE_MODE.value(options) == "dynamic"
-
-
-def _key_types(opened: OpenTable) -> tuple[str, ...]:
-    return tuple(column.type for column in opened.table.key_columns)
-
-
-def _mode(options: Mapping[str, str], *, overwrite: bool) -> WriteMode:
-    given = opt.WRITE_MODE.value(options)
-    if overwrite and given not in (None, "overwrite"):
-        raise InvalidInputError(
-            f"option write-mode = {given!r} with mode('overwrite'); expected mode('append') with it"
-        )
-    return WriteMode("overwrite" if overwrite else given or "append")
-
-
-def _target(opened: OpenTable, options: Mapping[str, str]) -> WriteTarget:
-    return WriteTarget(
-        table=opened.table,
-        schema=opened.arrow_schema,
-        partition_arrays=opened.partitioner.arrays,
-        partition_path=opened.partitioner.path,
-        create_output=opened.io.create_output,
-        delete_files=opened.io.delete_quietly,
-        options=WriteOptions.from_settings(options, opened.table),
-    )
-
-
-def _must_locate(target: WriteTarget, request: WriteRequest, options: Mapping[str, str]) -> bool:
-    if not target.keys_move or request.mode is WriteMode.OVERWRITE:
-        return False
-    if request.mode is WriteMode.APPEND and request.action_column is None:
-        return False
-    return not _assumes_stable(target, options)
-
-
-def _assumes_stable(target: WriteTarget, options: Mapping[str, str]) -> bool:
-    return opt.CROSS_PARTITION.value(options, target.table.properties) == "assume-stable"
