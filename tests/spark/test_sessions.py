@@ -19,27 +19,16 @@ print(*sorted({name.split(".")[0] for name in set(sys.modules) - before}))
 """
 RESTARTED = """
 import sys
-from pyspark.sql import SparkSession
 from arctic.spark.session import local_session
-import arctic, pyarrow
 
-def start(make):
-    return make.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
-
-warehouse = sys.argv[1]
-schema = pyarrow.schema({"id": pyarrow.int64(), "name": pyarrow.string()})
-arctic.create_table("db.t", schema, primary_key=["id"], warehouse=warehouse)
-where = {"path": "db.t", "warehouse": warehouse}
-session = start(SparkSession.builder)
-frame = session.createDataFrame([(1, "a")], "id long, name string")
-frame.write.format("arctic").mode("append").options(**where).save()
-assert session.read.format("arctic").options(**where).load().count() == 1
-session.stop()
+local_session(master="local[1]").stop()
 session = local_session(master="local[1]")
-frame = session.createDataFrame([(1, "b")], "id long, name string")
-frame.write.format("arctic").mode("upsert").options(**where).save()
-read = session.read.format("arctic").options(**where).load()
-assert [tuple(row) for row in read.where("id = 1").collect()] == [(1, "b")]
+frame = session.createDataFrame([(1, "a")], "id long, name string")
+options = {"path": "db.t", "warehouse": sys.argv[1]}
+frame.write.format("arctic").mode("upsert").option("primaryKey", "id").options(**options).save()
+read = session.read.format("arctic").options(**options).load().where("id = 1")
+assert [tuple(row) for row in read.collect()] == [(1, "a")]
+assert "hints" in read._jdf.queryExecution().executedPlan().toString()
 """
 
 
@@ -65,8 +54,8 @@ def test_every_way_to_end_a_write_is_known() -> None:
 
 
 @pytest.mark.spark
-def test_the_format_is_found_without_register_and_after_a_restart(tmp_path: Path) -> None:
-    """A plain session appends and reads; one that starts after its stop upserts."""
+def test_a_session_that_starts_after_another_stopped_is_registered_too(tmp_path: Path) -> None:
+    """The classes that were taught and the rule that was compiled belong to the one before."""
     done = subprocess.run(
         [sys.executable, "-c", RESTARTED, str(tmp_path)],
         capture_output=True,

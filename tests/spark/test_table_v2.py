@@ -182,6 +182,9 @@ def test_a_session_without_own_scans_reads_the_same(lake: Lake) -> None:
     assert plain.conf.get(CONF, None) is None
 
 
+REPLACEMENT = "SELECT 1L AS id, 'us' AS region, -1.0D AS amount"
+
+
 def test_registering_again_changes_nothing(lake: Lake) -> None:
     """In the same session, in a new one, and where own scans are not wanted."""
     _partitioned(lake)
@@ -195,8 +198,7 @@ def test_registering_again_changes_nothing(lake: Lake) -> None:
 
     assert install_own_scans(second)
     assert not install_own_scans(third)
+    Lake(spark=second, warehouse=lake.warehouse).save(second.sql(REPLACEMENT), "upsert")
     for session in (lake.spark, second, third):
-        own = Lake(spark=session, warehouse=lake.warehouse)
-        own.save(own.frame([(1, "us", -1.0)]), "upsert")
-        assert own.load().where("region = 'us' AND amount < 0").count() == 1
-        assert own.load(NAME).count() == 10
+        frame = Lake(spark=session, warehouse=lake.warehouse).load()
+        assert frame.where("region = 'us' AND amount < 0").count() == 1
