@@ -246,7 +246,16 @@ public class ArcticTable extends PythonTable {
 
     public void pruneColumns(StructType required) {
       // A reader yields rows by their columns: count(*) needs one, and the cheapest will do.
-      columns = required.isEmpty() ? new StructType(new StructField[] {narrowest()}) : required;
+      if (required.isEmpty()) {
+        columns = new StructType(new StructField[] {narrowest()});
+        return;
+      }
+      // Spark asks for parts of a struct too; columns are read whole.
+      StructField[] whole = new StructField[required.length()];
+      for (int i = 0; i < whole.length; i++) {
+        whole[i] = table.schema.apply(required.apply(i).name());
+      }
+      columns = new StructType(whole);
     }
 
     public Scan build() {

@@ -202,3 +202,15 @@ def test_an_overwrite_in_sql_replaces_the_table(lake: Lake) -> None:
     lake.spark.sql("INSERT OVERWRITE replaced VALUES (7, 'eu', 7.0)")
 
     assert lake.rows() == [(7, "eu", 7.0)]
+
+
+def test_a_part_of_a_struct_can_be_selected_and_filtered(lake: Lake) -> None:
+    """Spark asks for the part alone; the column is read whole."""
+    schema = st.StructType([st.StructField("id", st.LongType()), st.StructField("place", PLACE)])
+    lake.create(schema=arrow_schema(schema), primary_key=("id",))
+    rows = [(1, (0.5, None)), (2, (2.5, None)), (3, None)]
+    lake.save(lake.spark.createDataFrame(rows, schema), "upsert")
+    read = lake.load()
+
+    assert read.where("place.lat > 1").select("id", "place.lat").collect() == [(2, 2.5)]
+    assert read.selectExpr("sum(place.lat)", "count(id)").collect() == [(3.0, 3)]
