@@ -48,7 +48,7 @@ fmt: $(READY) ## Format the code and sort the imports
 docs: $(READY) ## Write docs/options.md anew from the options in the code
 	@$(PYTHON) -m tests.options_table > docs/options.md
 
-bench: $(READY) ## Measure planning, merging and writing; prints one line for each figure
+bench: $(READY) ## Measure a table through Spark, planning and merging
 	@$(PYTHON) -m benchmarks $(ARGS)
 
 ci: ## Run what CI runs: lint, types, layers, test; a test that is skipped fails

@@ -30,10 +30,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit code.
 
     Args:
-        arguments: what follows the program name; that of this process if None.
+        arguments: what follows the program name; that of this process if None. Nothing asks for
+            help.
     """
+    given = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        code = commands.main(arguments, prog_name="arctic", standalone_mode=False)
+        code = commands.main(given or ["--help"], prog_name="arctic", standalone_mode=False)
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx is not None else "arctic"
         _fail(EXIT_USAGE, f"{error.format_message()} See '{path} --help'.", error)
