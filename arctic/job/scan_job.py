@@ -22,6 +22,7 @@ from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.iceberg.pin import pin
 from arctic.iceberg.table_io import TableIO
 from arctic.job.reference import parse_reference
+from arctic.mor.nullable import nullable_throughout
 from arctic.mor.read import read_group
 from arctic.mor.request import META_FIELDS, ReadRequest
 from arctic.options import Scope
@@ -234,7 +235,14 @@ def _full_schema(
         return metadata_schema(metadata_name, opened)
     if opt.STORE.value(options) == "merged":
         return opened.arrow_schema
-    return pa.schema([*opened.arrow_schema, *META_FIELDS])
+    if opt.STORE.value(options) == "base":
+        return pa.schema([*opened.arrow_schema, *META_FIELDS])
+    # A delete by key has no value for the other columns, whatever the table requires of them.
+    key = opened.table.primary_key
+    columns = [
+        field if field.name in key else nullable_throughout(field) for field in opened.arrow_schema
+    ]
+    return pa.schema([*columns, *META_FIELDS])
 
 
 def _projected(schema: pa.Schema, columns: Sequence[str] | None, opened: OpenTable) -> pa.Schema:

@@ -3,8 +3,8 @@
 Rules:
     - With a before-image the row is the old row. Without one it holds the key, the partition
       source columns and the required columns, and null in every optional column.
-    - All columns but the key are nullable in the file, also those that the table requires: a
-      delete by key has no value for them.
+    - All columns but the key are nullable in the file, and so is what is nested in them, also
+      where the table requires a value: a delete by key has none.
     - A key dies once in each partition where it may have a row.
 
 Must not know: how events became deletes, how files are written.
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from arctic.mor.nullable import nullable_throughout
 from arctic.mor.request import FILE_OFFSET_FIELD
 from arctic.write.collapse import Survivors
 from arctic.write.route import Places
@@ -31,7 +32,7 @@ def insert_schema(target: WriteTarget) -> pa.Schema:
 def change_delete_schema(target: WriteTarget) -> pa.Schema:
     """Return the columns of a change-delete file: all but the key may be null."""
     fields = [
-        field if field.name in target.key else field.with_nullable(True) for field in target.schema
+        field if field.name in target.key else nullable_throughout(field) for field in target.schema
     ]
     return pa.schema([*fields, FILE_OFFSET_FIELD])
 
@@ -95,17 +96,17 @@ def delete_table(
     # An index that is null takes a null, for every type there is.
     only_images = pa.array(content, mask=~images) if images.any() else None
     columns = []
-    for field in target.schema:
+    for field, written in zip(target.schema, change_delete_schema(target), strict=False):
         if field.name in target.partition_sources and field.name not in target.key:
             columns.append(_source_column(deletes, rows, field, chunk, located))
         elif field.name not in chunk.column_names:
-            columns.append(pa.nulls(len(rows), field.type))
+            columns.append(pa.nulls(len(rows), written.type))
         elif field.name in target.key or not field.nullable:
             columns.append(chunk.column(field.name).take(known))
         elif only_images is not None:
             columns.append(chunk.column(field.name).take(only_images))
         else:
-            columns.append(pa.nulls(len(rows), field.type))
+            columns.append(pa.nulls(len(rows), written.type))
     columns.append(pa.array(deletes.offsets[rows]))
     return pa.table(columns, names=[*target.schema.names, FILE_OFFSET_FIELD.name])
 

@@ -138,7 +138,7 @@ class DataFiles:
         while self._open:
             _, opened = self._open.popitem()
             # The failure that led here is the one to report, not those of tidying up.
-            with contextlib.suppress(OSError, pa.ArrowException):
+            with contextlib.suppress(OSError, pa.ArrowException, RuntimeError):
                 opened.writer.close()
             with contextlib.suppress(OSError, pa.ArrowException):
                 opened.sink.close()

@@ -281,3 +281,29 @@ def test_a_key_in_two_tasks_of_an_upsert_ends_with_one_row(warehouse: str) -> No
 def local(uri: str) -> str:
     """Return the local path of a file URI."""
     return unquote(urlparse(uri).path)
+
+
+def test_required_parts_of_what_may_be_null_do_not_stop_a_write(warehouse: str) -> None:
+    """A struct that is null holds no value for its required field, nor does a delete by key."""
+    place = pa.struct([pa.field("lat", pa.float64(), nullable=False)])
+    numbers = pa.list_(pa.field("element", pa.int32(), nullable=False))
+    schema = pa.schema(
+        [
+            pa.field("id", pa.int64(), nullable=False),
+            pa.field("place", place),
+            pa.field("numbers", numbers, nullable=False),
+        ]
+    )
+    rows = [
+        {"id": 1, "place": None, "numbers": []},
+        {"id": 2, "place": {"lat": 2.0}, "numbers": [1]},
+    ]
+    table = arctic.create_table("m.nested", schema, primary_key=["id"], warehouse=warehouse)
+    for mode in ("upsert", "upsert", "overwrite", "upsert"):
+        table.write(pa.Table.from_pylist(rows, schema=schema), mode=mode)
+    table.write(pa.table({"id": [2]}), mode="delete")
+
+    assert table.read().read_all().to_pylist() == rows[:1]
+    changes = table.read(options={"store": "change"}).read_all()
+    assert changes.schema.field("numbers").nullable
+    assert changes.column("numbers").null_count == 1
