@@ -15,6 +15,7 @@ from typing import Any, NoReturn, TypeVar
 import click
 
 from arctic import api
+from arctic.cli.history import commit_lines, commits_of
 from arctic.cli.render import print_json, print_rows
 from arctic.cli.show import describe
 from arctic.errors import ArcticError
@@ -184,11 +185,11 @@ def explain(
 @catalog_options
 def history(table: str, output: str, **place: Any) -> None:
     """List the snapshots of both stores of TABLE, oldest first."""
-    snapshots = api.open_table(table, **_place(**place)).inspect("snapshots")
+    commits = commits_of(api.open_table(table, **_place(**place)))
     if output == "json":
-        print_json(snapshots.to_pylist())
+        print_json(commits.to_pylist(maps_as_pydicts="strict"))
     else:
-        print_rows(snapshots)
+        print_rows(commit_lines(commits))
 
 
 if __name__ == "__main__":

@@ -143,12 +143,26 @@ def test_explain_as_json_names_the_table(run: Command, warehouse: str) -> None:
 
 
 def test_history_lists_the_commits_of_both_stores(run: Command, warehouse: str) -> None:
-    """Each snapshot once, with its time."""
+    """Each snapshot once, oldest first, with its time and its summary."""
+    users = arctic.open_table("shop.users", warehouse=warehouse)
+    users.write(_rows((7, "Cork")), mode="overwrite")
+
     document = run("history", "shop.users", "--warehouse", warehouse, "--output", "json").document
 
-    assert [row["store"] for row in document] == ["change", "change"]
-    assert all(row["committed_at"] for row in document)
-    assert run("history", "shop.users", "--warehouse", warehouse).out.count("append") == 2
+    assert [row["store"] for row in document] == ["change", "change", "base"]
+    assert document[0]["summary"]["added-records"] == "4"
+    assert sorted(row["committed_at"] for row in document) == [
+        row["committed_at"] for row in document
+    ]
+
+
+def test_history_says_what_each_commit_added(run: Command, warehouse: str) -> None:
+    """In a line that fits a terminal: two deletes and two inserts of two keys in two nodes."""
+    lines = run("history", "shop.users", "--warehouse", warehouse).out.splitlines()
+
+    assert len(lines) == 3
+    assert lines[1].split()[2:7] == ["change", "append", "1", "4", "4"]
+    assert max(map(len, lines)) < 120
 
 
 def test_a_catalog_may_be_given_by_its_properties(run: Command, warehouse: str) -> None:
