@@ -266,15 +266,17 @@ def explain(
     columns: Sequence[str] | None = None,
     filter: Any = None,
     options: Mapping[str, str] | None = None,
+    verbose: bool = False,
     warehouse: str | None = None,
     catalog: Catalog | None = None,
 ) -> str:
     """Return the plan of a read as text: nodes, files, deletes, groups, and what was left out.
 
-    The same table state and options give the same text.
+    The same table state and options give the same text. Arguments are those of ``read``; with
+    ``verbose`` every file is listed, however many there are.
     """
     base = _options(identifier, warehouse, catalog)
-    return _explain(base, columns=columns, filter=filter, options=options)
+    return _explain(base, verbose=verbose, columns=columns, filter=filter, options=options)
 
 
 def _options(
@@ -340,13 +342,13 @@ def _reader(job: ScanJob) -> pa.RecordBatchReader:
     return pa.RecordBatchReader.from_batches(job.schema, job.batches())
 
 
-def _explain(base: Mapping[str, str], **arguments: Any) -> str:
+def _explain(base: Mapping[str, str], *, verbose: bool = False, **arguments: Any) -> str:
     job = _scan(base, **arguments)
     if job.plan is None:
         raise InvalidInputError(
             f"metadata table {base['path']!r} has no plan; name the table itself"
         )
-    return job.plan.explain()
+    return job.plan.explain(verbose=verbose)
 
 
 def _write(data: Any, options: Mapping[str, str]) -> WriteReport:

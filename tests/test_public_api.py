@@ -16,7 +16,7 @@ VERBS = {
         "identifier, schema, *, primary_key, partition_by, properties, exist_ok, warehouse, catalog"
     ),
     "drop_table": "identifier, *, purge, warehouse, catalog",
-    "explain": "identifier, *, columns, filter, options, warehouse, catalog",
+    "explain": "identifier, *, columns, filter, options, verbose, warehouse, catalog",
     "list_tables": "namespace, *, warehouse, catalog",
     "open_table": "identifier, *, warehouse, catalog",
     "read": "identifier, *, columns, filter, options, warehouse, catalog",
