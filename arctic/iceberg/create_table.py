@@ -149,7 +149,7 @@ def _find_or_create_base(catalog: Catalog, definition: _Definition) -> tuple[Tab
     if base is None:
         change = change_identifier(definition.parts)
         if definition.primary_key:
-            check_is_leftover(catalog, change)
+            check_is_leftover(catalog, change, of=definition.parts)
         properties = base_properties(definition.properties, definition.primary_key, change)
         created = _create(catalog, definition.parts, definition, properties)
         if created is not None:

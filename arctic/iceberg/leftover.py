@@ -21,8 +21,16 @@ from arctic.iceberg.translate import catalog_errors
 _log = logging.getLogger(__name__)
 
 
-def check_is_leftover(catalog: Catalog, identifier: tuple[str, ...]) -> Table | None:
+def check_is_leftover(
+    catalog: Catalog, identifier: tuple[str, ...], *, of: tuple[str, ...] | None = None
+) -> Table | None:
     """Return the change store that stands at a name without a base store, or None.
+
+    Args:
+        catalog: holds both.
+        identifier: of the change store.
+        of: the table that is about to be created with this change store. It may appear
+            meanwhile, made by another process: no reason to refuse, its creator is then asked for.
 
     Raises:
         AlreadyExistsError: another kind of table has the name, or another base store uses it.
@@ -36,6 +44,8 @@ def check_is_leftover(catalog: Catalog, identifier: tuple[str, ...]) -> Table | 
             f"table {name!r} already exists, and is where the change store would be; rename it"
         )
     for other in table_identifiers(catalog, identifier[:-1]):
+        if other == of:
+            continue
         base = load_table(catalog, other)
         if base is not None and base.properties.get(CHANGE_IDENTIFIER) == name:
             raise AlreadyExistsError(

@@ -24,6 +24,7 @@ from arctic.errors import (
     UnsupportedError,
 )
 from arctic.iceberg import create_table as create_module
+from arctic.iceberg import leftover
 from arctic.iceberg import open_table as open_module
 from arctic.iceberg.catalog import CatalogConfig, list_tables, open_catalog
 from arctic.iceberg.create_table import create_table
@@ -625,3 +626,21 @@ def test_processes_creating_one_table_at_once_make_exactly_one(tmp_path: Path) -
             assert reader.get(60) == pair
             assert list_tables(config) == ("db.users",)
             assert len(open_catalog(config).list_tables("db")) == 2
+
+
+def test_a_leftover_that_finds_its_table_meanwhile_is_no_obstacle(
+    config: CatalogConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process makes the pair between our look for base and our look for leftovers."""
+    look = leftover.check_is_leftover
+    others: list[OpenTable] = []
+
+    def make_then_look(*arguments: Any, **keywords: Any) -> Any:
+        monkeypatch.setattr(create_module, "check_is_leftover", look)
+        others.append(make(config))
+        return look(*arguments, **keywords)
+
+    monkeypatch.setattr(create_module, "check_is_leftover", make_then_look)
+    made = make(config, exist_ok=True)
+
+    assert made.base.metadata.table_uuid == others[0].base.metadata.table_uuid
