@@ -59,14 +59,6 @@ def read_group(
         yield pa.RecordBatch.from_pylist([], schema=request.schema)
 
 
-def read_task(
-    task: NodeTask, request: ReadRequest, open_file: OpenFile
-) -> Iterator[pa.RecordBatch]:
-    """Yield the surviving rows of one task; see ``read_group``."""
-    group = NodeTaskGroup(tasks=(task,), cost_bytes=task.cost_bytes)
-    return read_group(group, request, open_file)
-
-
 def _neighbours(tasks: Sequence[NodeTask]) -> list[NodeTask]:
     """Bring tasks with the same change deletes together, in the order of their first."""
     first: dict[tuple[str, ...], int] = {}

@@ -80,12 +80,7 @@ def plan_scan(
         snapshot=snapshot,
         row_filter=row_filter,
     )
-    ranges = FileRanges(key_ids)
-    nodes, out_of_tasks = assemble(
-        files, ranges=ranges, open_file_cost_bytes=options.open_file_cost_bytes
-    )
-    tasks = split_tasks(nodes, options=options, ranges=ranges)
-    groups = pack_tasks(tasks, options=options)
+    groups, out_of_tasks = _group(files, key_ids=key_ids, options=options)
     return ScanPlan(
         table_name=table_name,
         is_merged_view=True,
@@ -122,14 +117,7 @@ def plan_store(
     data, out_of_files = plan_data(
         files=files, position_deletes=position_deletes, row_filter=row_filter
     )
-    ranges = FileRanges(())
-    nodes, _ = assemble(
-        FilesToRead(data=data, change_deletes=()),
-        ranges=ranges,
-        open_file_cost_bytes=options.open_file_cost_bytes,
-    )
-    tasks = split_tasks(nodes, options=options, ranges=ranges)
-    groups = pack_tasks(tasks, options=options)
+    groups, _ = _group(FilesToRead(data=data, change_deletes=()), key_ids=(), options=options)
     return ScanPlan(
         table_name=table_name,
         is_merged_view=False,
@@ -140,3 +128,14 @@ def plan_store(
         considered_files=already_pruned.files + len(files) + len(position_deletes),
         pruned=already_pruned + out_of_files,
     )
+
+
+def _group(
+    files: FilesToRead, *, key_ids: tuple[int, ...], options: ScanOptions
+) -> tuple[tuple[NodeTaskGroup, ...], PruneCounts]:
+    ranges = FileRanges(key_ids)
+    nodes, pruned = assemble(
+        files, ranges=ranges, open_file_cost_bytes=options.open_file_cost_bytes
+    )
+    tasks = split_tasks(nodes, options=options, ranges=ranges)
+    return pack_tasks(tasks, options=options), pruned

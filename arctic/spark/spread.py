@@ -13,8 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 
-from arctic.errors import InvalidInputError
-from arctic.job.shuffle import ARRIVAL_COLUMN, HELPER_COLUMNS, TASK_COLUMN, ShufflePlan
+from arctic.job.shuffle import ARRIVAL_COLUMN, TASK_COLUMN, ShufflePlan
 from arctic.job.write_job import shuffle_plan
 from arctic.spark.types import arrow_schema
 
@@ -39,9 +38,6 @@ def spread_rows(
         ArcticError: whatever ``begin_write`` refuses, before any row is computed.
     """
     schema = arrow_schema(frame.schema)
-    for name in HELPER_COLUMNS:
-        if name in schema.names:
-            raise InvalidInputError(f"column {name!r}: the name is reserved; rename the column")
     plan = shuffle_plan(options, schema, overwrite=overwrite)
     if plan is None:
         return frame, {}

@@ -94,19 +94,6 @@ class KeyRange(NamedTuple):
         return cls(tuple(map(_core, zip(*(keys.columns for keys in ranges), strict=True))))
 
 
-def ranges_overlap(
-    one: Mapping[int, Bounds], other: Mapping[int, Bounds], key_ids: Sequence[int]
-) -> bool:
-    """Say whether some key may lie in both files.
-
-    Args:
-        one: bounds of a file or row group by field id; a column that is absent is not known.
-        other: the same of another one.
-        key_ids: field ids of the key columns.
-    """
-    return KeyRange.of(one, key_ids).overlaps(KeyRange.of(other, key_ids))
-
-
 class KeyRangeIndex:
     """Finds which of many ranges a given one overlaps, without trying them all.
 

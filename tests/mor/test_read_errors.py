@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 
 from arctic.errors import ArcticError, FormatError, InternalError, StorageError
-from arctic.mor.read import read_group, read_task
+from arctic.mor.read import read_group
 from arctic.scan.task import FileTask
 from arctic.table.files import FileKind, KeyedFile
 from tests.mor.local_files import TABLE, LocalFiles, group, request, task
@@ -114,7 +114,11 @@ def test_storage_that_fails_while_reading_is_a_storage_error(
     base = files.base(rows(), row_group_size=10)
     data = Path(base.path).read_bytes()
     with pytest.raises(StorageError):
-        list(read_task(task(base), request(), lambda _: pa.PythonFile(Failing(data, error, reads))))
+        list(
+            read_group(
+                group(task(base)), request(), lambda _: pa.PythonFile(Failing(data, error, reads))
+            )
+        )
 
 
 def test_plain_python_files_are_read_and_closed(files: LocalFiles) -> None:
@@ -126,10 +130,10 @@ def test_plain_python_files_are_read_and_closed(files: LocalFiles) -> None:
         return opened[-1]
 
     base = files.base(rows(5))
-    assert sum(map(len, read_task(task(base), request(), open_file))) == 5
+    assert sum(map(len, read_group(group(task(base)), request(), open_file))) == 5
     Path(base.path).write_bytes(b"broken")
     with pytest.raises(FormatError):
-        list(read_task(task(base), request(), open_file))
+        list(read_group(group(task(base)), request(), open_file))
     assert all(file.closed for file in opened)
 
 
@@ -141,7 +145,7 @@ def test_a_reader_that_stops_early_leaves_nothing_open(files: LocalFiles) -> Non
         opened.append(pa.OSFile(path))
         return opened[-1]
 
-    batches = read_task(task(files.base(rows())), request(batch_rows=10), open_file)
+    batches = read_group(group(task(files.base(rows()))), request(batch_rows=10), open_file)
     next(iter(batches))
     batches.close()  # type: ignore[attr-defined]
     assert [file.closed for file in opened] == [True]
@@ -205,4 +209,4 @@ def test_every_failure_is_one_of_ours(files: LocalFiles) -> None:
     for at in range(len(whole) - 300, len(whole), 7):
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
         with suppress(ArcticError):
-            list(read_task(task(base), request(), files.open))
+            list(read_group(group(task(base)), request(), files.open))

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arctic.tree.key_range import ColumnRange, KeyRange, KeyRangeIndex, ranges_overlap
+from arctic.tree.key_range import ColumnRange, KeyRange, KeyRangeIndex
 
 KEY_IDS = (1, 2)
 Key = tuple[Any, ...]
@@ -39,6 +39,13 @@ def _bounded_file(seed: int) -> tuple[list[Key], dict[int, Known]]:
             null_count=random.choice([column.count(None)] * 4 + [None]),
         )
     return keys, {key_id: known for key_id, known in bounds.items() if random.random() < 0.9}
+
+
+def ranges_overlap(
+    one: dict[int, Known], other: dict[int, Known], key_ids: tuple[int, ...]
+) -> bool:
+    """Say whether some key may lie in both files."""
+    return KeyRange.of(one, key_ids).overlaps(KeyRange.of(other, key_ids))
 
 
 def bounded_files() -> st.SearchStrategy[tuple[list[Key], dict[int, Known]]]:
