@@ -26,6 +26,10 @@ _SECTIONS = {
     ),
     Scope.READ: ("Reading", "Options of `spark.read`, `arctic.read` and `arctic.explain`."),
     Scope.WRITE: ("Writing", "Options of `df.write` and `arctic.write`."),
+    Scope.OPTIMIZE: (
+        "Optimizing",
+        "Options of `arctic.optimize` and `arctic.status`; each is a table property too.",
+    ),
     Scope.TABLE: (
         "Tables",
         "Properties that are given at creation only. The options above that are also table "

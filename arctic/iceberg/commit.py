@@ -16,7 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
@@ -25,19 +25,12 @@ from pyiceberg.table.snapshots import Operation
 from arctic.errors import ConflictError
 from arctic.iceberg.commit_loop import CommitResult, commit_snapshot
 from arctic.iceberg.data_files import data_files
-from arctic.iceberg.entries import collector_paused, entries_of, live_manifests
-from arctic.iceberg.manifests import check_specs, partition_of
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.partition_key import PartitionKeys, partition_keys
 from arctic.iceberg.refresh import refresh
-from arctic.iceberg.sequence_file import (
-    OptimizedState,
-    StagedState,
-    read_state,
-    stage_state,
-)
-from arctic.iceberg.snapshot_producer import SnapshotPlan, StagedSnapshot, stage_snapshot
-from arctic.iceberg.translate import catalog_errors
+from arctic.iceberg.sequence_file import OptimizedState, read_state, stage_state
+from arctic.iceberg.snapshot_producer import SnapshotPlan, StagedSnapshot
+from arctic.iceberg.staging import live_files, marked, operation, staged_on
 from arctic.table.commit_plan import AppendFiles, OverwriteBase
 from arctic.table.files import FileKind, Partition
 
@@ -71,7 +64,7 @@ def commit_append(opened: OpenTable, plan: AppendFiles) -> CommitResult | None:
     what = SnapshotPlan(operation=Operation.APPEND, added=added, summary=plan.summary)
 
     def stage(head: Table, snapshot_id: int) -> StagedSnapshot:
-        staged = _staged(head, what, snapshot_id)
+        staged = staged_on(head, what, snapshot_id)
         if plan.on_top_of is not None:
             with _discarding(staged):
                 _check_sequence(head, plan.on_top_of.change_sequence_number)
@@ -120,24 +113,24 @@ class _Overwrite:
     def stage(self, head: Table, snapshot_id: int) -> StagedSnapshot | None:
         """Build one attempt on a fresh head; None when it would change nothing."""
         new = frozenset(file.partition for file in self.plan.files)
-        live = _live_files(head)
+        live = live_files(head)
         removed = frozenset(
             path for path, partition in live.items() if not self.plan.dynamic or partition in new
         )
         what = SnapshotPlan(
-            operation=_operation(bool(self.added), bool(removed)),
+            operation=operation(bool(self.added), bool(removed)),
             added=self.added,
             removed_paths=removed,
             summary=self.plan.summary,
         )
         if self.keys is None:
-            return _staged(head, what, snapshot_id) if self.added or removed else None
+            return staged_on(head, what, snapshot_id) if self.added or removed else None
         before = read_state(head.metadata, head.io, head.metadata.current_snapshot_id, self.keys)
         state = self._advanced(before, new, live)
         if not self.added and not removed and state.sequence == before.sequence:
             return None
         if not state.sequence:
-            return _staged(head, what, snapshot_id)
+            return staged_on(head, what, snapshot_id)
         marks = stage_state(
             state,
             io=head.io,
@@ -146,7 +139,7 @@ class _Overwrite:
             sequence_number=head.metadata.next_sequence_number(),
             keys=self.keys,
         )
-        return _staged(head, _marked(what, marks), snapshot_id)
+        return staged_on(head, marked(what, marks), snapshot_id)
 
     def _advanced(
         self, before: OptimizedState, new: frozenset[Partition], live: Mapping[str, Partition]
@@ -164,41 +157,6 @@ class _Overwrite:
         if not replaced_up_to:
             return before
         return before.advanced(covered, replaced_up_to, time.time_ns() // 1_000_000)
-
-
-def _live_files(head: Table) -> dict[str, Partition]:
-    """Return the partition of every live data and delete file by path."""
-    manifests = live_manifests(head, head.current_snapshot())
-    check_specs(head, manifests)
-    width = len(head.spec().fields)
-    with collector_paused():
-        return {
-            entry.data_file.file_path: partition_of(entry.data_file.partition, width)
-            for _, entries in entries_of(head.io, manifests)
-            for entry in entries
-        }
-
-
-def _operation(adds: bool, removes: bool) -> Operation:
-    if adds and not removes:
-        return Operation.APPEND
-    if removes and not adds:
-        return Operation.DELETE
-    return Operation.OVERWRITE
-
-
-def _marked(what: SnapshotPlan, marks: StagedState) -> SnapshotPlan:
-    return replace(
-        what,
-        summary={**what.summary, **marks.summary},
-        statistics=marks.statistics,
-        properties=marks.properties,
-    )
-
-
-def _staged(head: Table, what: SnapshotPlan, snapshot_id: int) -> StagedSnapshot:
-    with catalog_errors(f"write the manifests of a commit to {'.'.join(head.name())!r}"):
-        return stage_snapshot(head, what, snapshot_id)
 
 
 @contextmanager

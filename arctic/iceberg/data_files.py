@@ -4,6 +4,7 @@ Rules:
     - Metrics are taken by the file's own schema: its field ids stay true after a rename, and
       change files have a column more than the table.
     - Bounds of key columns are complete, never truncated: whole deletes are skipped by them.
+    - So are those of the path in position deletes: they say which one data file is meant.
     - A bound that does not hold for every row is worse than none, so it is left out.
 """
 
@@ -27,10 +28,17 @@ from pyiceberg.typedef import Record
 
 from arctic.errors import InternalError
 from arctic.iceberg.bounds import FILE_OFFSET_ID
-from arctic.table.filename import parse_base_name, parse_change_name
+from arctic.table.filename import parse_base_name, parse_change_name, parse_position_delete_name
 from arctic.table.files import FileKind, WrittenFile
 from arctic.table.keyed_table import KeyedTable
+from arctic.table.position_delete import DELETED_PATH_ID, DELETED_POSITION_ID
 
+_PARSERS = {
+    FileKind.BASE: parse_base_name,
+    FileKind.INSERT: parse_change_name,
+    FileKind.CHANGE_DELETE: parse_change_name,
+    FileKind.POS_DELETE: parse_position_delete_name,
+}
 _METRICS = "write.metadata.metrics.column."
 _FULL = "full"
 _CACHED_PLANS = 64
@@ -56,7 +64,8 @@ def data_files(
             its record; a path that is given twice.
     """
     allowed = frozenset(kinds)
-    full_ids = frozenset({*(column.field_id for column in table.key_columns), FILE_OFFSET_ID})
+    key_ids = (column.field_id for column in table.key_columns)
+    full_ids = frozenset({*key_ids, FILE_OFFSET_ID, DELETED_PATH_ID, DELETED_POSITION_ID})
     properties = tuple(
         sorted(item for item in table.properties.items() if item[0].startswith("write.metadata."))
     )
@@ -78,8 +87,7 @@ def _check(file: WrittenFile, allowed: frozenset[FileKind]) -> None:
             f"{', '.join(sorted(kind.value for kind in allowed))}"
         )
     # Readers go by the name alone, so a record that says something else would be lost.
-    parse = parse_base_name if file.kind is FileKind.BASE else parse_change_name
-    name = parse(file.path)
+    name = _PARSERS[file.kind](file.path)
     if (name.kind, name.node) != (file.kind, file.node):
         raise InternalError(f"file {file.path!r} is named otherwise than {file.kind} {file.node}")
 
@@ -97,7 +105,7 @@ def _data_file(
         metrics["lower_bounds"].pop(field_id, None)
         metrics["upper_bounds"].pop(field_id, None)
     return DataFile.from_args(
-        content=DataFileContent.DATA,
+        content=_content(file.kind),
         file_path=file.path,
         file_format=FileFormat.PARQUET,
         partition=Record(*file.partition),
@@ -107,6 +115,11 @@ def _data_file(
         key_metadata=None,
         **metrics,
     )
+
+
+def _content(kind: FileKind) -> DataFileContent:
+    is_position_delete = kind is FileKind.POS_DELETE
+    return DataFileContent.POSITION_DELETES if is_position_delete else DataFileContent.DATA
 
 
 def _without_true_bounds(footer: pq.FileMetaData, ids_by_path: Mapping[str, int]) -> set[int]:

@@ -36,11 +36,10 @@ from arctic.table.filename import (
     parse_position_delete_name,
 )
 from arctic.table.files import ColumnBounds, FileKind, KeyedFile, Partition
+from arctic.table.position_delete import DELETED_PATH_ID
 from arctic.table.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
 
-DELETED_PATH_ID = 2147483546
-"""Field id of ``file_path`` in position-delete files."""
 MAX_FORMAT_VERSION = 2
 
 

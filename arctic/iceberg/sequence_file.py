@@ -43,6 +43,8 @@ LEGACY_LIMIT = 1_000
 
 _SEQUENCE_BLOB = "optimized-sequence"
 _TIME_BLOB = "base-optimized-time"
+_FULL_TIME_BLOB = "arctic.full-optimized-time"
+"""Ours: Amoro keeps this time in a database of its own."""
 _LEGACY_SEQUENCE = "max-txId"
 _LEGACY_TIME = "base-op-time"
 
@@ -54,7 +56,9 @@ class OptimizedState:
     sequence: Mapping[Partition, int] = field(default_factory=dict)
     """Greatest merged sequence number of the change store, inclusive."""
     time_ms: Mapping[Partition, int] = field(default_factory=dict)
-    """When that was; nobody decides by it."""
+    """When that was, by a rewrite or an overwrite."""
+    full_time_ms: Mapping[Partition, int] = field(default_factory=dict)
+    """When everything in the partition was rewritten."""
     amoro_reads: bool = False
     """Whether Amoro's own marker is in use: its readers then ignore the legacy property."""
 
@@ -66,6 +70,17 @@ class OptimizedState:
             self,
             sequence={**self.sequence, **dict.fromkeys(partitions, sequence_number)},
             time_ms={**self.time_ms, **dict.fromkeys(partitions, time_ms)},
+        )
+
+    def rewritten(
+        self, merged_up_to: Mapping[Partition, int], full: Collection[Partition], time_ms: int
+    ) -> OptimizedState:
+        """Return the state after some partitions were optimized, and some of them in full."""
+        return replace(
+            self,
+            sequence={**self.sequence, **merged_up_to},
+            time_ms={**self.time_ms, **dict.fromkeys(merged_up_to, time_ms)},
+            full_time_ms={**self.full_time_ms, **dict.fromkeys(full, time_ms)},
         )
 
 
@@ -142,6 +157,8 @@ def stage_state(
         _SEQUENCE_BLOB: _payload(state.sequence, keys),
         _TIME_BLOB: _payload(state.time_ms, keys),
     }
+    if state.full_time_ms:
+        payloads[_FULL_TIME_BLOB] = _payload(state.full_time_ms, keys)
     puffin = puffin_file(payloads, snapshot_id=snapshot_id, sequence_number=sequence_number)
     path = f"{location.rstrip('/')}/data/puffin/{snapshot_id}-{uuid4()}.puffin"
     with (
@@ -207,6 +224,7 @@ def _read_puffin(io: FileIO, path: str, keys: PartitionKeys) -> OptimizedState:
             return OptimizedState(
                 sequence=_parsed(blobs[_SEQUENCE_BLOB], keys),
                 time_ms=_parsed(blobs.get(_TIME_BLOB, b"{}"), keys),
+                full_time_ms=_parsed(blobs.get(_FULL_TIME_BLOB, b"{}"), keys),
             )
         except (ValueError, TypeError, AttributeError) as error:
             raise FormatError(f"optimized sequence {path!r}: {error}") from error

@@ -67,7 +67,7 @@ def prepare_write(
         sorted_input=spread_at is not None and (exact_order or mode is not WriteMode.OVERWRITE),
         transaction_id=replaces_up_to if mode is WriteMode.OVERWRITE else 0,
     )
-    target = _target(opened, options)
+    target = write_target(opened, options)
     locates = _must_locate(target, request, options)
     conform = plan_write(
         opened.table, opened.arrow_schema, incoming, request=request, locates=locates
@@ -129,7 +129,8 @@ def _mode(options: Mapping[str, str], *, overwrite: bool) -> WriteMode:
     return WriteMode("overwrite" if overwrite else given or "append")
 
 
-def _target(opened: OpenTable, options: Mapping[str, str]) -> WriteTarget:
+def write_target(opened: OpenTable, options: Mapping[str, str]) -> WriteTarget:
+    """Return a table as write tasks see it."""
     return WriteTarget(
         table=opened.table,
         schema=opened.arrow_schema,

@@ -161,7 +161,27 @@ def scan_opened(
     if metadata_name is not None:
         return _metadata_job(opened, snapshot, metadata_name, schema)
     plan = _plan(opened, snapshot, options, row_filter)
-    request = ReadRequest(
+    request = merge_request(opened, options, schema=schema, row_filter=row_filter)
+    reader = MergeReader(request=request, io=opened.io)
+    return ScanJob(schema=schema, groups=plan.groups, reader=reader, plan=plan)
+
+
+def merge_request(
+    opened: OpenTable,
+    options: Mapping[str, str],
+    *,
+    schema: pa.Schema,
+    row_filter: Predicate | None,
+) -> ReadRequest:
+    """Return what the tasks of a read want of every file.
+
+    Args:
+        opened: the table.
+        options: read options.
+        schema: exactly what every batch has.
+        row_filter: rows that do not match are left out.
+    """
+    return ReadRequest(
         schema=schema,
         key=pa.schema([opened.arrow_schema.field(name) for name in opened.table.primary_key]),
         key_types=tuple(column.type for column in opened.table.key_columns),
@@ -170,8 +190,6 @@ def scan_opened(
         batch_rows=BATCH_ROWS,
         name_mapping=_name_mapping(opened.table.properties),
     )
-    reader = MergeReader(request=request, io=opened.io)
-    return ScanJob(schema=schema, groups=plan.groups, reader=reader, plan=plan)
 
 
 def _plan(

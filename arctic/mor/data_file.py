@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +51,16 @@ class DataFile:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
         self._parquet.close()
+
+    @property
+    def row_groups(self) -> tuple[int, ...]:
+        """The row groups that can hold a matching row, ascending."""
+        return self._row_groups
 
     @property
     def row_count(self) -> int:
@@ -61,11 +70,23 @@ class DataFile:
     def killed_rows(self, index: DeleteIndex) -> Iterator[IntArray]:
         """Yield numbers, in the whole file, of rows that deletes kill."""
         merge = self._merge_columns()
-        for first_row, batch in self._batches(merge):
+        for first_row, batch in self._batches(self._row_groups, merge):
             yield first_row + self._dead_rows(batch, merge, index)
 
+    def every_row(
+        self, fields: Sequence[pa.Field], row_groups: Collection[int]
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield columns of all rows of some row groups, matching or not, deleted or not."""
+        wanted, schema = self._columns.project(fields), pa.schema(fields)
+        for _, batch in self._batches(row_groups, wanted):
+            yield make_batch(wanted.arrays(batch), schema, len(batch))
+
     def survivors(
-        self, positions: IntArray, dead: RowSet | None, index: DeleteIndex | None
+        self,
+        positions: IntArray,
+        dead: RowSet | None,
+        index: DeleteIndex | None,
+        row_groups: Collection[int] | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """Yield the rows that match the filter and are deleted by nothing.
 
@@ -73,11 +94,13 @@ class DataFile:
             positions: rows that position deletes remove, ascending.
             dead: rows that are known to be dead already.
             index: further change deletes.
+            row_groups: some of ``row_groups``; None: all of them.
         """
+        groups = self._row_groups if row_groups is None else row_groups
         output = self._columns.project(self._request.schema)
         tested = self._tested_columns()
         merge = self._merge_columns() if index is not None else self._columns.project([])
-        for first_row, batch in self._batches(output, tested, merge):
+        for first_row, batch in self._batches(groups, output, tested, merge):
             mask = np.ones(len(batch), bool)
             start, end = np.searchsorted(positions, (first_row, first_row + len(batch)))
             mask[positions[start:end] - first_row] = False
@@ -95,9 +118,11 @@ class DataFile:
             batch = _kept(batch.select(output.names), mask)
             yield make_batch(output.arrays(batch), self._request.schema, len(batch))
 
-    def _batches(self, *projections: Projection) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def _batches(
+        self, row_groups: Collection[int], *projections: Projection
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
         names = dict.fromkeys(name for projection in projections for name in projection.names)
-        return self._parquet.batches(list(names), self._row_groups, self._request.batch_rows)
+        return self._parquet.batches(list(names), row_groups, self._request.batch_rows)
 
     def _merge_columns(self) -> Projection:
         """Return the key columns, and the file offset where rows have one of their own."""

@@ -24,9 +24,17 @@ from arctic.mor.request import OpenFile
 from arctic.mor.widen import can_widen
 from arctic.scan.task import NodeTask
 from arctic.table.files import FileKind, KeyedFile
+from arctic.table.position_delete import (
+    DELETED_PATH_ID,
+    DELETED_PATH_NAME,
+    DELETED_POSITION_ID,
+    DELETED_POSITION_NAME,
+)
 
-_PATH_ID, _PATH_NAME = 2147483546, "file_path"
-_POSITION_ID, _POSITION_NAME = 2147483545, "pos"
+_COLUMNS = (
+    (DELETED_PATH_ID, DELETED_PATH_NAME),
+    (DELETED_POSITION_ID, DELETED_POSITION_NAME),
+)
 
 
 class PositionDeletes:
@@ -89,7 +97,7 @@ class PositionDeletes:
 def _column_names(parquet: ParquetInput) -> list[str]:
     """Find the two columns by id, or by the name that the format gives them."""
     names = []
-    for number, default in ((_PATH_ID, _PATH_NAME), (_POSITION_ID, _POSITION_NAME)):
+    for number, default in _COLUMNS:
         by_id = [field.name for field in parquet.schema if field_id(field) == number]
         by_name = [name for name in parquet.schema.names if name == default]
         if not by_id and not by_name:

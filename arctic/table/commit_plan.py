@@ -37,3 +37,34 @@ class OverwriteBase:
     change_partitions: frozenset[Partition] = frozenset()
     """Partitions with change files up to that sequence number."""
     summary: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionRewrite:
+    """What an optimizing commit finds in one partition, and what it makes of it."""
+
+    partition: Partition
+    found_paths: frozenset[str]
+    """Every data and delete file of base in it when the rewrite was planned."""
+    found_sequence: int
+    """Its optimized sequence then."""
+    merged_up_to: int
+    """Its optimized sequence afterwards."""
+    is_full: bool
+    """Whether everything in it was rewritten."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewriteBase:
+    """Replace base files by others with the same rows, and mark changes as merged."""
+
+    files: tuple[WrittenFile, ...]
+    """Base files and position deletes."""
+    removed_paths: frozenset[str]
+    """Base files and position deletes that the new ones stand for."""
+    partitions: tuple[PartitionRewrite, ...]
+    planned_at: int | None
+    """The base snapshot that all this was planned on; None: there was none."""
+    changes_rows: bool
+    """Whether changes are merged, so that base shows other rows than before."""
+    summary: Mapping[str, str] = field(default_factory=dict)

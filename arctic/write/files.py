@@ -46,6 +46,8 @@ class Destination:
     partition: Partition
     node: TreeNode
     kind: FileKind
+    referenced_path: str | None = None
+    """Position deletes only: the data file they point to, which has a delete file of its own."""
 
 
 @dataclass(slots=True, kw_only=True)

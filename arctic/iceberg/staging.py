@@ -1,0 +1,58 @@
+"""Parts of an attempt to commit to a store, the same for every kind of commit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Operation
+
+from arctic.iceberg.entries import collector_paused, entries_of, live_manifests
+from arctic.iceberg.manifests import check_specs, partition_of
+from arctic.iceberg.sequence_file import StagedState
+from arctic.iceberg.snapshot_producer import SnapshotPlan, StagedSnapshot, stage_snapshot
+from arctic.iceberg.translate import catalog_errors
+from arctic.table.files import Partition
+
+
+def live_files(head: Table) -> dict[str, Partition]:
+    """Return the partition of every live data and delete file by path.
+
+    Raises:
+        UnsupportedError: files of another partition spec.
+        StorageError: a manifest cannot be read.
+    """
+    manifests = live_manifests(head, head.current_snapshot())
+    check_specs(head, manifests)
+    width = len(head.spec().fields)
+    with collector_paused():
+        return {
+            entry.data_file.file_path: partition_of(entry.data_file.partition, width)
+            for _, entries in entries_of(head.io, manifests)
+            for entry in entries
+        }
+
+
+def operation(adds: bool, removes: bool) -> Operation:
+    """Return what Iceberg calls a commit that adds or removes rows."""
+    if adds and not removes:
+        return Operation.APPEND
+    if removes and not adds:
+        return Operation.DELETE
+    return Operation.OVERWRITE
+
+
+def marked(what: SnapshotPlan, marks: StagedState) -> SnapshotPlan:
+    """Return a plan that also writes the optimized sequence."""
+    return replace(
+        what,
+        summary={**what.summary, **marks.summary},
+        statistics=marks.statistics,
+        properties={**what.properties, **marks.properties},
+    )
+
+
+def staged_on(head: Table, what: SnapshotPlan, snapshot_id: int) -> StagedSnapshot:
+    """Write the manifests of an attempt; raises as ``stage_snapshot`` does."""
+    with catalog_errors(f"write the manifests of a commit to {'.'.join(head.name())!r}"):
+        return stage_snapshot(head, what, snapshot_id)

@@ -1,0 +1,177 @@
+"""The deletes of one node task, loaded; then its data files in any order, by row groups.
+
+Strategy: change deletes come in pieces that fit in memory. All pieces but the last are looked up
+at once, in the key columns of every data file, and leave a bit for each row that they kill; the
+last one stays and is looked up while rows are read.
+
+Rules:
+    - What tasks of a group share is read once: position deletes, and the change deletes of
+      neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from arctic.errors import InternalError
+from arctic.mor.change_deletes import DeleteIndex, DeletePiece, delete_pieces
+from arctic.mor.data_file import DataFile
+from arctic.mor.integer_index import IntArray
+from arctic.mor.position_deletes import PositionDeletes
+from arctic.mor.request import OpenFile, ReadRequest
+from arctic.mor.row_set import RowSet
+from arctic.scan.task import FileTask, NodeTask
+from arctic.table.files import FileKind
+
+
+def delete_paths(task: NodeTask) -> tuple[str, ...]:
+    """Return what tells whether two tasks have the same change deletes."""
+    return tuple(file.path for file in task.change_deletes)
+
+
+class TaskReader:
+    """Holds what the tasks of a group share."""
+
+    def __init__(
+        self, tasks: Sequence[NodeTask], request: ReadRequest, open_file: OpenFile
+    ) -> None:
+        self._request = request
+        self._open_file = open_file
+        self._positions = PositionDeletes(tasks, open_file=open_file, batch_rows=request.batch_rows)
+        self._cached: tuple[tuple[str, ...], DeleteIndex] | None = None
+
+    def load(self, task: NodeTask) -> LoadedTask:
+        """Load the deletes of one task of the group.
+
+        Raises:
+            FormatError: a delete file that is corrupt, or lacks what it must have.
+            StorageError: a file that is missing or cannot be fetched.
+            InternalError: a task that no plan makes.
+        """
+        _check(task, self._request)
+        last: DeleteIndex | None = None
+        dead: dict[str, RowSet] = {}
+        for piece in self._pieces(task):
+            if piece.is_last:
+                last = piece.index
+            else:
+                self._remember(task, piece.index, dead)
+            del piece  # before the next one is loaded: memory is bounded for one
+        if last is not None and not dead:
+            self._cached = (delete_paths(task), last)
+        return LoadedTask(self._request, self._open_file, self._positions, dead, last)
+
+    def _pieces(self, task: NodeTask) -> Iterable[DeletePiece]:
+        if not task.change_deletes:
+            return ()
+        if self._cached is not None and self._cached[0] == delete_paths(task):
+            return (DeletePiece(self._cached[1], is_last=True),)
+        self._cached = None
+        return delete_pieces(task.change_deletes, self._request, self._open_file)
+
+    def _remember(self, task: NodeTask, index: DeleteIndex, dead: dict[str, RowSet]) -> None:
+        """Look up the keys of all data in some of the deletes, without reading the payload."""
+        for file_task in task.data:
+            with DataFile(file_task.file, self._request, self._open_file) as data:
+                rows = dead.setdefault(file_task.file.path, RowSet(data.row_count))
+                for killed in data.killed_rows(index):
+                    rows.add(killed)
+
+
+class LoadedTask:
+    """A task whose deletes are in memory."""
+
+    def __init__(
+        self,
+        request: ReadRequest,
+        open_file: OpenFile,
+        positions: PositionDeletes,
+        dead: dict[str, RowSet],
+        last: DeleteIndex | None,
+    ) -> None:
+        self._request = request
+        self._open_file = open_file
+        self._positions = positions
+        self._dead = dead
+        self._last = last
+
+    def open(self, file_task: FileTask) -> LoadedFile:
+        """Open one of the task's data files; to be used as a context manager."""
+        positions = self._positions.rows(file_task.file.path, file_task.position_deletes)
+        data = DataFile(file_task.file, self._request, self._open_file)
+        return LoadedFile(data, positions, self._dead.get(file_task.file.path), self._last)
+
+
+class LoadedFile:
+    """A data file that is open, with the deletes of its rows."""
+
+    def __init__(
+        self, data: DataFile, positions: IntArray, dead: RowSet | None, last: DeleteIndex | None
+    ) -> None:
+        self._data = data
+        self._positions = positions
+        self._dead = dead
+        self._last = last
+
+    def __enter__(self) -> LoadedFile:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._data.close()
+
+    @property
+    def row_groups(self) -> tuple[int, ...]:
+        """The row groups that can hold a row that is asked for."""
+        return self._data.row_groups
+
+    def survivors(self, row_groups: Collection[int] | None = None) -> Iterator[pa.RecordBatch]:
+        """Yield the rows that match the filter and are deleted by nothing.
+
+        Args:
+            row_groups: some of ``row_groups``; None: all of them.
+        """
+        return self._data.survivors(self._positions, self._dead, self._last, row_groups)
+
+    def every_row(
+        self, fields: Sequence[pa.Field], row_groups: Collection[int]
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield columns of all rows, the deleted ones too.
+
+        Args:
+            fields: columns with field ids, in the types that are wanted.
+            row_groups: which row groups.
+        """
+        return self._data.every_row(fields, row_groups)
+
+    def deleted_rows(self) -> IntArray:
+        """Return the numbers of all rows that any delete removes, ascending; filters play no part.
+
+        Memory: eight bytes for each of them, one bit for each row of the file.
+        """
+        rows = RowSet(self._data.row_count)
+        rows.add(np.unique(self._positions[self._positions < self._data.row_count]))
+        if self._last is not None:
+            for killed in self._data.killed_rows(self._last):
+                rows.add(killed)
+        deleted = rows.slice(0, self._data.row_count)
+        if self._dead is not None:
+            deleted = deleted | self._dead.slice(0, self._data.row_count)
+        return np.flatnonzero(deleted)
+
+
+def _check(task: NodeTask, request: ReadRequest) -> None:
+    """Refuse a task that would be read wrongly."""
+    known = {FileKind.BASE, FileKind.INSERT}
+    if not task.change_deletes:
+        known.add(FileKind.CHANGE_DELETE)
+    elif not len(request.key):
+        raise InternalError(f"node task {task.node} has change deletes, but the table has no key")
+    for file_task in task.data:
+        if file_task.file.kind not in known:
+            raise InternalError(
+                f"file {file_task.file.path!r}: kind {file_task.file.kind} as data of a task with "
+                f"{len(task.change_deletes)} change deletes"
+            )

@@ -1,0 +1,1 @@
+"""Folding changes into base and small files into large ones: evaluate, plan, execute."""

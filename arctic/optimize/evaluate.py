@@ -1,0 +1,179 @@
+"""Whether something is due in a partition, what, and why.
+
+Rules:
+    - Full, major, minor: the first that fires. A stronger one does all that a weaker one does.
+    - A partition that was never optimized counts from the table's first snapshot.
+    - What fires is satisfied by running it: nothing is due twice for the same reason.
+
+Source: amoro MixedIcebergPartitionPlan @96a4d781a. Differs: changes that are only deletes fire
+the interval too, position-delete files beyond the first of a data file count as delete files, and
+undersized segments are judged by node, because only those of one node can be joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from arctic.optimize.health import PartitionHealth
+from arctic.optimize.settings import OptimizeSettings, OptimizeType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastTimes:
+    """When a partition was optimized, in milliseconds since 1970-01-01 UTC."""
+
+    any_ms: int | None
+    """By any type; None: never."""
+    full_ms: int | None
+    """By a full; None: never."""
+    first_ms: int
+    """Of the table's first snapshot, from which intervals count where there is no last time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What is due in one partition."""
+
+    type: OptimizeType | None
+    """None: nothing."""
+    reason: str
+    """For people, such as ``14 fragments + 3 delete files >= 12``."""
+
+    def __str__(self) -> str:
+        """Return type and reason."""
+        return f"{self.type.value if self.type else 'nothing due'}: {self.reason}"
+
+
+def evaluate(
+    health: PartitionHealth,
+    *,
+    times: LastTimes,
+    settings: OptimizeSettings,
+    is_keyed: bool,
+    now_ms: int,
+) -> Verdict:
+    """Decide what is due in a partition.
+
+    Args:
+        health: what it consists of.
+        times: when it was optimized.
+        settings: of the table.
+        is_keyed: whether the table has a change store.
+        now_ms: the time now.
+    """
+    since_ms = now_ms - (times.first_ms if times.any_ms is None else times.any_ms)
+    if not settings.is_enabled:
+        return Verdict(type=None, reason="self-optimizing.enabled is false")
+    if times.any_ms is not None and since_ms < (settings.min_plan_interval_ms or 0):
+        return Verdict(type=None, reason=f"optimized {_time(since_ms)} ago")
+    due = (
+        _full(health, times, settings, now_ms=now_ms, is_keyed=is_keyed)
+        or _major(health, settings)
+        or _minor(health, since_ms, settings, is_keyed=is_keyed)
+    )
+    return due or Verdict(type=None, reason=_idle(health, settings, is_keyed=is_keyed))
+
+
+def strongest(verdicts: Iterable[Verdict]) -> OptimizeType | None:
+    """Return the strongest type of several partitions; None when nothing is due."""
+    order = list(OptimizeType)
+    types = [verdict.type for verdict in verdicts if verdict.type is not None]
+    return max(types, key=order.index, default=None)
+
+
+def _full(
+    health: PartitionHealth,
+    times: LastTimes,
+    settings: OptimizeSettings,
+    *,
+    now_ms: int,
+    is_keyed: bool,
+) -> Verdict | None:
+    interval = settings.full_interval_ms
+    since_ms = now_ms - (times.first_ms if times.full_ms is None else times.full_ms)
+    if interval is None or since_ms <= interval:
+        return None
+    allowed = settings.base_buckets if is_keyed else 1
+    if not (health.delete_files or health.inserts.files or health.fragments.files > allowed):
+        return None
+    return Verdict(
+        type=OptimizeType.FULL,
+        reason=f"{_time(since_ms)} since the last full > {_time(interval)}",
+    )
+
+
+def _major(health: PartitionHealth, settings: OptimizeSettings) -> Verdict | None:
+    if health.worn_segments:
+        return Verdict(
+            type=OptimizeType.MAJOR,
+            reason=f"{_count(health.worn_segments, 'segment')} with more than "
+            f"{settings.duplicate_ratio:.0%} of the rows deleted",
+        )
+    if health.joinable_nodes:
+        return Verdict(
+            type=OptimizeType.MAJOR,
+            reason=f"{_count(health.undersized.files, 'undersized segment')} that fill files of "
+            f"the target size in {_count(health.joinable_nodes, 'node')}",
+        )
+    return None
+
+
+def _minor(
+    health: PartitionHealth, since_ms: int, settings: OptimizeSettings, *, is_keyed: bool
+) -> Verdict | None:
+    allowed = settings.base_buckets if is_keyed else 1
+    number, least = _minor_files(health), max(allowed + 1, settings.minor_file_count)
+    if number >= least:
+        return Verdict(type=OptimizeType.MINOR, reason=f"{_minor_text(health)} >= {least}")
+    interval = settings.minor_interval_ms
+    pending = bool(health.unmerged_files) or number > allowed
+    if interval is not None and since_ms > interval and pending:
+        return Verdict(
+            type=OptimizeType.MINOR,
+            reason=f"{_minor_text(health)}, {_time(since_ms)} since the last run > "
+            f"{_time(interval)}",
+        )
+    return None
+
+
+def _minor_files(health: PartitionHealth) -> int:
+    return (
+        health.fragments.files
+        + health.inserts.files
+        + health.change_deletes.files
+        + health.surplus_position_deletes
+    )
+
+
+def _minor_text(health: PartitionHealth) -> str:
+    fragments = health.fragments.files + health.inserts.files
+    parts = [_count(fragments, "fragment")]
+    if health.change_deletes.files:
+        parts.append(_count(health.change_deletes.files, "change delete file"))
+    if health.surplus_position_deletes:
+        parts.append(_count(health.surplus_position_deletes, "surplus position delete file"))
+    return " + ".join(parts)
+
+
+def _idle(health: PartitionHealth, settings: OptimizeSettings, *, is_keyed: bool) -> str:
+    allowed = settings.base_buckets if is_keyed else 1
+    if not _minor_files(health):
+        return "no fragments, no unmerged changes"
+    return f"{_minor_text(health)} < {max(allowed + 1, settings.minor_file_count)}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _time(milliseconds: int) -> str:
+    """Return a duration in its largest whole unit.
+
+    >>> _time(3_600_000), _time(90_000), _time(250)
+    ('1 h', '1 min', '250 ms')
+    """
+    for unit, name in ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s")):
+        if milliseconds >= unit:
+            return f"{milliseconds // unit:,} {name}"
+    return f"{milliseconds} ms"

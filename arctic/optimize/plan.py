@@ -1,0 +1,249 @@
+"""The steps of planning a run, in order: select, divide into tasks, balance.
+
+A plan is a value: the same files, settings and types give the same plan. It says everything that
+the commit needs to know of what was planned on.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from arctic.optimize.key_ranges import KeyPart, divide_by_key
+from arctic.optimize.partition_files import PartitionFiles
+from arctic.optimize.select import Selection, select
+from arctic.optimize.settings import OptimizeSettings, OptimizeType
+from arctic.optimize.subtrees import subtree_roots
+from arctic.optimize.task import OptimizeTask, OptimizeTaskGroup
+from arctic.scan.assemble import ChangeDeleteIndex
+from arctic.scan.reach import FileRanges, Reach, ReachIndex
+from arctic.scan.task import FileTask
+from arctic.scan.weight import packing_weight_bytes
+from arctic.table.files import FileKind, KeyedFile, Partition
+from arctic.table.keyed_table import KeyedTable
+from arctic.tree.node import TreeNode
+
+_MARK_SHARE = 10
+"""Reading the keys of a file costs about a tenth of rewriting it."""
+_GROUPS_PER_CORE = 4
+"""Enough to even out tasks of unlike cost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionPlan:
+    """What a run does with one partition."""
+
+    files: PartitionFiles
+    """What was planned on."""
+    type: OptimizeType
+    selection: Selection
+    tasks: tuple[OptimizeTask, ...]
+
+    @property
+    def removed_paths(self) -> frozenset[str]:
+        """Base and position-delete files that the commit removes."""
+        rewrite, mark = self.selection.rewrite, self.selection.mark
+        replaced = {task.file.path for task in rewrite if task.file.kind is FileKind.BASE}
+        return frozenset(
+            replaced.union(d.path for task in (*rewrite, *mark) for d in task.position_deletes)
+        )
+
+    @property
+    def advances(self) -> bool:
+        """Whether changes are merged, be it only deletes of nothing."""
+        return bool(self.files.inserts or self.files.change_deletes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimizePlan:
+    """Everything that is decided about a run before the first row."""
+
+    partitions: tuple[PartitionPlan, ...]
+    """Those with something to do, in planning order."""
+    groups: tuple[OptimizeTaskGroup, ...]
+    """The heaviest first."""
+
+
+def plan_optimize(
+    partitions: Sequence[tuple[PartitionFiles, OptimizeType]],
+    *,
+    table: KeyedTable,
+    settings: OptimizeSettings,
+    parallelism: int,
+) -> OptimizePlan:
+    """Plan a run.
+
+    Args:
+        partitions: files and type of each partition that is worked on.
+        table: the table.
+        settings: of the table.
+        parallelism: tasks that run at a time.
+    """
+    ranges = FileRanges(tuple(column.field_id for column in table.key_columns))
+    plans = [_plan_partition(files, kind, table, settings, ranges) for files, kind in partitions]
+    useful = tuple(plan for plan in plans if plan.tasks or plan.advances)
+    tasks = [task for plan in useful for task in plan.tasks]
+    return OptimizePlan(
+        partitions=useful, groups=balance(tasks, settings=settings, parallelism=parallelism)
+    )
+
+
+def balance(
+    tasks: Sequence[OptimizeTask], *, settings: OptimizeSettings, parallelism: int
+) -> tuple[OptimizeTaskGroup, ...]:
+    """Put small tasks together, so that no group is heavy and none is hardly worth its start.
+
+    Strategy: number partitioning, sorted greedy: the heaviest task goes first, each to the
+    lightest group.
+    """
+    if not tasks:
+        return ()
+    total = sum(task.cost_bytes for task in tasks)
+    wanted = max(-(-total // settings.max_task_bytes), parallelism * _GROUPS_PER_CORE)
+    bins: list[tuple[int, int, list[OptimizeTask]]] = [
+        (0, number, []) for number in range(min(wanted, len(tasks)))
+    ]
+    for task in sorted(tasks, key=lambda task: -task.cost_bytes):
+        cost, number, held = bins[0]
+        held.append(task)
+        heapq.heapreplace(bins, (cost + task.cost_bytes, number, held))
+    heaviest = sorted(bins, key=lambda each: (-each[0], each[1]))
+    return tuple(
+        OptimizeTaskGroup(number=place, tasks=tuple(held), cost_bytes=cost)
+        for place, (cost, _, held) in enumerate(heaviest)
+    )
+
+
+def _plan_partition(
+    files: PartitionFiles,
+    kind: OptimizeType,
+    table: KeyedTable,
+    settings: OptimizeSettings,
+    ranges: FileRanges,
+) -> PartitionPlan:
+    selection = select(files, kind, settings=settings, ranges=ranges)
+    index = ChangeDeleteIndex(files.change_deletes, ranges)
+    maker = _TaskMaker(files.partition, table, settings, ranges, index)
+    rewrites = _by_root(selection.rewrite, settings)
+    marks = _by_root(selection.mark, settings)
+    tasks: list[OptimizeTask] = []
+    for root in sorted({*rewrites, *marks}, key=lambda root: root.node_id):
+        tasks += maker.tasks(root, rewrites.get(root, []), marks.get(root, []))
+    return PartitionPlan(files=files, type=kind, selection=selection, tasks=tuple(tasks))
+
+
+class _TaskMaker:
+    """Makes the tasks of one partition's subtrees."""
+
+    def __init__(
+        self,
+        partition: Partition,
+        table: KeyedTable,
+        settings: OptimizeSettings,
+        ranges: FileRanges,
+        index: ChangeDeleteIndex,
+    ) -> None:
+        self._partition = partition
+        self._table = table
+        self._settings = settings
+        self._ranges = ranges
+        self._index = index
+
+    def tasks(
+        self, root: TreeNode, rewrite: Sequence[FileTask], mark: Sequence[FileTask]
+    ) -> list[OptimizeTask]:
+        """Make the tasks of one subtree."""
+        limit = self._settings.max_task_bytes
+        heavy = _bytes(rewrite) + _bytes(mark) // _MARK_SHARE > limit
+        if not heavy:
+            whole = KeyPart(row_range=None, files=tuple(rewrite), bytes=_bytes(rewrite))
+            return [self._task(root, whole, mark)]
+        parts = self._parts(rewrite) if rewrite else ()
+        chunks = _chunks(self._in_key_order(mark), max_bytes=limit * _MARK_SHARE)
+        nothing = KeyPart(row_range=None, files=(), bytes=0)
+        return [
+            *(self._task(root, part, ()) for part in parts),
+            *(self._task(root, nothing, chunk) for chunk in chunks),
+        ]
+
+    def _parts(self, rewrite: Sequence[FileTask]) -> Iterable[KeyPart]:
+        limit = self._settings.max_task_bytes
+        if not self._table.is_keyed:
+            size = max(limit, self._settings.target_bytes)
+            return [
+                KeyPart(row_range=None, files=tuple(chunk), bytes=_bytes(chunk))
+                for chunk in _chunks(rewrite, max_bytes=size)
+            ]
+        column = self._table.key_columns[0]
+        return divide_by_key(rewrite, column=column, ranges=self._ranges, max_bytes=limit)
+
+    def _task(self, root: TreeNode, part: KeyPart, mark: Sequence[FileTask]) -> OptimizeTask:
+        data = [task.file for task in (*part.files, *mark)]
+        deletes = self._deletes(root, data)
+        # Files of like size, so that none is left over as a fragment.
+        count = max(1, -(-part.bytes // self._settings.target_bytes))
+        return OptimizeTask(
+            partition=self._partition,
+            node=root,
+            rewrite=tuple(map(_bare, part.files)),
+            mark=tuple(map(_bare, mark)),
+            change_deletes=tuple(delete.without_bounds() for delete in deletes),
+            row_range=part.row_range,
+            target_bytes=-(-part.bytes // count) or self._settings.target_bytes,
+            cost_bytes=2 * part.bytes
+            + _bytes(mark) // _MARK_SHARE
+            + packing_weight_bytes(
+                deletes, open_file_cost_bytes=self._settings.open_file_cost_bytes
+            )
+            + len(data) * self._settings.open_file_cost_bytes,
+        )
+
+    def _deletes(self, root: TreeNode, data: Sequence[KeyedFile]) -> list[KeyedFile]:
+        rows = ReachIndex(data, self._ranges)
+        return [
+            delete
+            for delete, keys in self._index.overlapping(self._partition, root)
+            if rows.judge(delete, keys) is Reach.POSSIBLE
+        ]
+
+    def _in_key_order(self, files: Sequence[FileTask]) -> list[FileTask]:
+        def order(task: FileTask) -> tuple[bool, object, str]:
+            columns = self._ranges.of(task.file).columns
+            lower = columns[0].lower if columns else None
+            return (lower is None, 0 if lower is None else lower, task.file.path)
+
+        return sorted(files, key=order)
+
+
+def _by_root(
+    files: Sequence[FileTask], settings: OptimizeSettings
+) -> Mapping[TreeNode, list[FileTask]]:
+    roots = subtree_roots([task.file.node for task in files], base_buckets=settings.base_buckets)
+    found: dict[TreeNode, list[FileTask]] = defaultdict(list)
+    for task in files:
+        found[roots[task.file.node]].append(task)
+    return found
+
+
+def _chunks(files: Sequence[FileTask], *, max_bytes: int) -> list[list[FileTask]]:
+    """Divide files into runs of neighbours, each up to a size or of a single file."""
+    chunks: list[list[FileTask]] = []
+    size = 0
+    for task in files:
+        if not chunks or size + task.file.size_bytes > max_bytes:
+            chunks.append([])
+            size = 0
+        chunks[-1].append(task)
+        size += task.file.size_bytes
+    return chunks
+
+
+def _bytes(files: Iterable[FileTask]) -> int:
+    return sum(task.file.size_bytes for task in files)
+
+
+def _bare(task: FileTask) -> FileTask:
+    deletes = tuple(delete.without_bounds() for delete in task.position_deletes)
+    return FileTask(file=task.file.without_bounds(), position_deletes=deletes)
