@@ -13,7 +13,11 @@ import os
 import re
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar, cast
+
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
 
 from arctic import errors
 from arctic.errors import (
@@ -70,6 +74,18 @@ def named_error(text: str) -> ArcticError | None:
     if match is None or not (isinstance(kind, type) and issubclass(kind, ArcticError)):
         return None
     return kind(match.group(2))
+
+
+@contextmanager
+def named_errors() -> Iterator[None]:
+    """Let a named error of a worker leave this block as itself, not as one of Spark's."""
+    try:
+        yield
+    except (PySparkException, Py4JJavaError) as error:
+        named = named_error(str(error))
+        if named is None:
+            raise
+        raise named from error
 
 
 def _surface(error: ArcticError) -> None:
