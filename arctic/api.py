@@ -21,7 +21,9 @@ from arctic.iceberg.filters import parse_filter
 from arctic.iceberg.inspect import METADATA_TABLES
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.open_table import open_table as open_stores
+from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
 from arctic.job.reference import TableReference, parse_reference
+from arctic.job.run_tasks import LocalRunner
 from arctic.job.scan_job import ScanJob, begin_scan, scan_opened
 from arctic.job.write_job import begin_write, commit_write, write_task
 
@@ -353,11 +355,12 @@ def _explain(base: Mapping[str, str], *, verbose: bool = False, **arguments: Any
 
 def _write(data: Any, options: Mapping[str, str]) -> WriteReport:
     started = time.monotonic()
+    optimizes = optimizes_after_write(options)
     reader = _batches(data)
     job = begin_write(options, reader.schema)
     result = write_task(job, reader, partition_id=0, task_id=0)
     commit = commit_write(job, [result])
-    return WriteReport(
+    report = WriteReport(
         snapshot_id=None if commit is None else commit.snapshot_id,
         rows=result.rows_in,
         inserts=result.inserts,
@@ -366,6 +369,9 @@ def _write(data: Any, options: Mapping[str, str]) -> WriteReport:
         bytes=sum(file.size_bytes for file in result.files),
         seconds=time.monotonic() - started,
     )
+    if optimizes:
+        optimize_after_write(options, LocalRunner(opt.default_parallelism()))
+    return report
 
 
 def _batches(data: Any) -> pa.RecordBatchReader:

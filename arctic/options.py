@@ -327,6 +327,13 @@ PARTITION_OVERWRITE_MODE = Option(
     aliases=("partition-overwrite-mode",),
     doc="An overwrite replaces the whole table (static) or the partitions it has rows for.",
 )
+OPTIMIZE = Option(
+    name="optimize",
+    parse=_one_of("none", "auto"),
+    default="none",
+    scopes=_WRITE,
+    doc="After the commit: leave the table alone, or optimize what has become slow to read (auto).",
+)
 SPREAD = Option(
     name="_arctic_spread",
     parse=_optional(_int),

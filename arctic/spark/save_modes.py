@@ -4,6 +4,7 @@ Rules:
     - The order of calls is free: a mode that Spark does not know is kept until it is clear which
       format it is for. Any other format then gets its native behaviour, and its native error.
     - Every ``save()`` in our format spreads its rows over tasks first; see ``spread``.
+    - Option ``optimize`` is carried out here, after the write, because only here is a session.
     - Appends and overwrites that reach the source another way (SQL, ``insertInto``) work without.
 
 Must not know: tables.
@@ -16,11 +17,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from arctic.errors import InvalidInputError
-from arctic.spark.error_surface import named_error
+from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
+from arctic.options import OPTIMIZE
+from arctic.spark.error_surface import named_errors
+from arctic.spark.run_tasks import SparkRunner
 from arctic.spark.source import FORMAT
 from arctic.spark.spread import spread_rows
 
@@ -167,18 +170,17 @@ def _save(
     if chosen in OWN_MODES:
         given = _with_mode(given, chosen)
         chosen = "append"
-    frame, told = spread_rows(_frame(self), given, overwrite=chosen == "overwrite")
-    given = {**given, **told}
-    writer = frame.write
+    optimizes = optimizes_after_write(given)
+    given.pop(OPTIMIZE.name, None)
+    frame = _frame(self)
+    spread, told = spread_rows(frame, given, overwrite=chosen == "overwrite")
+    writer = spread.write
     writer.__dict__["_arctic_asked"] = _Asked(is_native=True)
-    writer.format(FORMAT).options(**given).mode(chosen)
-    try:
+    writer.format(FORMAT).options(**{**given, **told}).mode(chosen)
+    with named_errors():
         writer.save()
-    except PySparkException as error:
-        named = named_error(str(error))
-        if named is None:
-            raise
-        raise named from error
+    if optimizes:
+        optimize_after_write(given, SparkRunner(frame.sparkSession))
 
 
 def _chosen_mode(self: Any, mode: str | None, native_mode: Callable[..., Any]) -> str:

@@ -14,7 +14,10 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from arctic.errors import InternalError
+from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write, table_options
+from arctic.job.run_tasks import LocalRunner
 from arctic.job.write_job import WriteJob, abort_write, begin_write, commit_write, write_task
+from arctic.options import default_parallelism
 from arctic.spark.error_surface import message_first
 from arctic.spark.types import arrow_schema
 from arctic.write.target import TaskResult
@@ -30,8 +33,10 @@ class TaskMessage(WriterCommitMessage):
 class ArcticWriter(DataSourceArrowWriter):
     """Writes Arrow batches in tasks."""
 
-    def __init__(self, job: WriteJob) -> None:
+    def __init__(self, job: WriteJob, *, optimized: Mapping[str, str] | None = None) -> None:
         self._job = job
+        self._optimized = optimized
+        """Where the table is that the commit optimizes; None where it does not."""
 
     @message_first
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
@@ -56,6 +61,10 @@ class ArcticWriter(DataSourceArrowWriter):
                 f"{len(messages) - len(results)} of {len(messages)} write tasks sent no result"
             )
         commit_write(self._job, results)
+        if self._optimized is not None:
+            # No session here, hence no tasks of Spark's; save() on a registered session keeps the
+            # option to itself and has them.
+            optimize_after_write(self._optimized, LocalRunner(default_parallelism()))
 
     @message_first
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
@@ -73,7 +82,9 @@ def begin_writer(
     options: Mapping[str, str], schema: StructType, *, overwrite: bool
 ) -> ArcticWriter:
     """Check everything about a write that can be checked before its first row."""
-    return ArcticWriter(begin_write(options, arrow_schema(schema), overwrite=overwrite))
+    optimized = table_options(options) if optimizes_after_write(options) else None
+    job = begin_write(options, arrow_schema(schema), overwrite=overwrite)
+    return ArcticWriter(job, optimized=optimized)
 
 
 def _results(messages: Sequence[WriterCommitMessage | None]) -> list[TaskResult]:
