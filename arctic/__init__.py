@@ -7,9 +7,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
+from arctic import api
 from arctic.api import (
+    Catalog,
     Table,
     WriteReport,
     create_table,
@@ -18,6 +21,7 @@ from arctic.api import (
     list_tables,
     open_table,
     read,
+    status,
     write,
 )
 from arctic.errors import (
@@ -32,6 +36,7 @@ from arctic.errors import (
     StorageError,
     UnsupportedError,
 )
+from arctic.optimize.report import OptimizeReport, TableStatus
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,8 +52,10 @@ __all__ = [
     "InternalError",
     "InvalidInputError",
     "NotFoundError",
+    "OptimizeReport",
     "StorageError",
     "Table",
+    "TableStatus",
     "UnsupportedError",
     "WriteReport",
     "create_table",
@@ -56,8 +63,10 @@ __all__ = [
     "explain",
     "list_tables",
     "open_table",
+    "optimize",
     "read",
     "register",
+    "status",
     "write",
 ]
 
@@ -73,3 +82,43 @@ def register(spark: SparkSession) -> None:
     from arctic.spark.session import register as register_session  # noqa: PLC0415
 
     register_session(spark)
+
+
+def optimize(
+    identifier: str,
+    *,
+    type: str | None = None,
+    where: Any = None,
+    spark: SparkSession | None = None,
+    options: Mapping[str, str] | None = None,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> OptimizeReport:
+    """Fold changes into base files and small files into large ones, in one base snapshot.
+
+    Args:
+        identifier: ``namespace.table``.
+        type: ``minor``, ``major`` or ``full`` for every partition; None: what is due in each.
+        where: only the partitions that can hold such rows, as ``"day = '2026-01-31'"``.
+        spark: the session whose cluster runs the tasks; None: threads of this process.
+        options: ``self-optimizing.*``, for this run.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Raises:
+        ArcticError: as ``arctic.api.optimize`` does.
+    """
+    runner = None
+    if spark is not None:
+        from arctic.spark.run_tasks import SparkRunner  # noqa: PLC0415 - late, as in register
+
+        runner = SparkRunner(spark)
+    return api.optimize(
+        identifier,
+        type=type,
+        where=where,
+        options=options,
+        runner=runner,
+        warehouse=warehouse,
+        catalog=catalog,
+    )

@@ -22,10 +22,13 @@ from arctic.iceberg.inspect import METADATA_TABLES
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.open_table import open_table as open_stores
 from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
+from arctic.job.optimize_job import optimize_table, table_status
+from arctic.job.progress import default_progress
 from arctic.job.reference import TableReference, parse_reference
-from arctic.job.run_tasks import LocalRunner
+from arctic.job.run_tasks import LocalRunner, TaskRunner
 from arctic.job.scan_job import ScanJob, begin_scan, scan_opened
 from arctic.job.write_job import begin_write, commit_write, write_task
+from arctic.optimize.report import OptimizeReport, TableStatus
 
 Catalog = str | Mapping[str, str]
 
@@ -97,6 +100,14 @@ class Table:
     ) -> WriteReport:
         """Write rows; takes the arguments of ``arctic.write``."""
         return _write(data, _joined({**self._options, "write-mode": mode}, options))
+
+    def optimize(self, **arguments: Any) -> OptimizeReport:
+        """Optimize in this process; takes the arguments of ``arctic.optimize`` but ``spark``."""
+        return _optimize(self._options, **arguments)
+
+    def status(self, **arguments: Any) -> TableStatus:
+        """Say what is due; takes the arguments of ``arctic.status``."""
+        return _status(self._options, **arguments)
 
     def explain(self, **arguments: Any) -> str:
         """Return the plan of a read; takes the arguments of ``arctic.explain``."""
@@ -281,6 +292,56 @@ def explain(
     return _explain(base, verbose=verbose, columns=columns, filter=filter, options=options)
 
 
+def optimize(
+    identifier: str,
+    *,
+    type: str | None = None,
+    where: Any = None,
+    options: Mapping[str, str] | None = None,
+    runner: TaskRunner | None = None,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> OptimizeReport:
+    """Fold changes into base files and small files into large ones, in one base snapshot.
+
+    Args:
+        identifier: ``namespace.table``.
+        type: ``minor``, ``major`` or ``full`` for every partition; None: what is due in each.
+        where: only the partitions that can hold such rows, as ``"day = '2026-01-31'"``.
+        options: ``self-optimizing.*``, for this run.
+        runner: where tasks run; None: in threads of this process.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Memory, for each task that runs: the deletes of one node (``merge.max-delete-bytes``), the sort
+    buffer (``self-optimizing.sort-buffer-bytes``), the write buffer and some row groups.
+
+    Raises:
+        NotFoundError: no such table.
+        InvalidInputError: a type, filter or option that cannot be understood.
+        UnsupportedError: content that would be read wrongly.
+        ConflictError: other writers overwrote what was optimized, in every attempt.
+        CommitStateUnknownError: the catalog did not answer; look before running again.
+    """
+    base = _options(identifier, warehouse, catalog)
+    return _optimize(base, type=type, where=where, options=options, runner=runner)
+
+
+def status(
+    identifier: str,
+    *,
+    where: Any = None,
+    options: Mapping[str, str] | None = None,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> TableStatus:
+    """Say what a table consists of, how far it is from ideal, and what is due; changes nothing.
+
+    Arguments are those of ``optimize``.
+    """
+    return _status(_options(identifier, warehouse, catalog), where=where, options=options)
+
+
 def _options(
     identifier: str | None, warehouse: str | None, catalog: Catalog | None
 ) -> dict[str, str]:
@@ -351,6 +412,29 @@ def _explain(base: Mapping[str, str], *, verbose: bool = False, **arguments: Any
             f"metadata table {base['path']!r} has no plan; name the table itself"
         )
     return job.plan.explain(verbose=verbose)
+
+
+def _optimize(
+    base: Mapping[str, str],
+    *,
+    type: str | None = None,
+    where: Any = None,
+    options: Mapping[str, str] | None = None,
+    runner: TaskRunner | None = None,
+) -> OptimizeReport:
+    return optimize_table(
+        _joined(base, options),
+        type=type,
+        where=where,
+        runner=runner or LocalRunner(opt.default_parallelism()),
+        progress=default_progress(),
+    )
+
+
+def _status(
+    base: Mapping[str, str], *, where: Any = None, options: Mapping[str, str] | None = None
+) -> TableStatus:
+    return table_status(_joined(base, options), where=where)
 
 
 def _write(data: Any, options: Mapping[str, str]) -> WriteReport:

@@ -19,8 +19,10 @@ VERBS = {
     "explain": "identifier, *, columns, filter, options, verbose, warehouse, catalog",
     "list_tables": "namespace, *, warehouse, catalog",
     "open_table": "identifier, *, warehouse, catalog",
+    "optimize": "identifier, *, type, where, spark, options, warehouse, catalog",
     "read": "identifier, *, columns, filter, options, warehouse, catalog",
     "register": "spark",
+    "status": "identifier, *, where, options, warehouse, catalog",
     "write": "identifier, data, *, mode, options, warehouse, catalog",
 }
 ERRORS = {
@@ -35,17 +37,19 @@ ERRORS = {
     "StorageError",
     "UnsupportedError",
 }
-CLASSES = {"Table", "WriteReport"}
+CLASSES = {"OptimizeReport", "Table", "TableStatus", "WriteReport"}
 TABLE_MEMBERS = {
     "explain",
     "inspect",
     "is_keyed",
     "name",
+    "optimize",
     "partition_by",
     "primary_key",
     "properties",
     "read",
     "schema",
+    "status",
     "write",
 }
 

@@ -16,6 +16,12 @@ import click
 
 from arctic import api
 from arctic.cli.history import commit_lines, commits_of
+from arctic.cli.optimize import (
+    print_report,
+    print_report_json,
+    print_status,
+    print_status_json,
+)
 from arctic.cli.render import print_json, print_rows
 from arctic.cli.show import describe
 from arctic.errors import ArcticError
@@ -190,6 +196,43 @@ def history(table: str, output: str, **place: Any) -> None:
         print_json(commits.to_pylist(maps_as_pydicts="strict"))
     else:
         print_rows(commit_lines(commits))
+
+
+_where = click.option(
+    "--where", metavar="TEXT", help="Only the partitions that can hold such rows."
+)
+
+
+@commands.command()
+@click.argument("table")
+@_where
+@catalog_options
+def status(table: str, where: str | None, output: str, **place: Any) -> None:
+    """Say what TABLE consists of, how healthy it is, and what optimizing is due."""
+    found = api.status(table, where=where, **_place(**place))
+    if output == "json":
+        print_status_json(found)
+    else:
+        print_status(found)
+
+
+@commands.command()
+@click.argument("table")
+@click.option(
+    "--type",
+    "kind",
+    type=click.Choice(["minor", "major", "full"]),
+    help="For every partition; else what is due in each.",
+)
+@_where
+@catalog_options
+def optimize(table: str, kind: str | None, where: str | None, output: str, **place: Any) -> None:
+    """Fold the changes of TABLE into base files, and small files into large ones."""
+    report = api.optimize(table, type=kind, where=where, **_place(**place))
+    if output == "json":
+        print_report_json(report)
+    else:
+        print_report(report)
 
 
 if __name__ == "__main__":

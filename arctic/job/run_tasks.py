@@ -53,6 +53,10 @@ class Progress(Protocol):
 class TaskRunner(Protocol):
     """Runs tasks somewhere."""
 
+    @property
+    def parallelism(self) -> int:
+        """How many tasks run at the same time."""
+
     def run(
         self, work: Callable[[T], R], tasks: Sequence[Task[T]], *, title: str, progress: Progress
     ) -> list[R]:

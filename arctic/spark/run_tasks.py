@@ -28,12 +28,22 @@ from arctic.spark.watch_job import collect_watched
 T = TypeVar("T")
 R = TypeVar("R")
 
+_CONNECT_PARALLELISM = 16
+
 
 class SparkRunner:
     """Runs tasks on the cluster of a session, classic or Connect."""
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session
+
+    @property
+    def parallelism(self) -> int:
+        """How many tasks run at the same time, as far as the session knows."""
+        if hasattr(self._session, "_jsparkSession"):
+            return int(self._session.sparkContext.defaultParallelism)
+        # A Connect client does not know the cluster's size.
+        return _CONNECT_PARALLELISM
 
     def run(
         self, work: Callable[[T], R], tasks: Sequence[Task[T]], *, title: str, progress: Progress

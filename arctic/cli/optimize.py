@@ -1,0 +1,89 @@
+"""What ``arctic status`` and ``arctic optimize`` print."""
+
+from __future__ import annotations
+
+import dataclasses
+from enum import Enum
+from typing import Any
+
+import click
+import pyarrow as pa
+
+from arctic.cli.render import print_facts, print_json, print_rows
+from arctic.optimize.report import OptimizeReport, TableStatus
+
+_SHOWN_PARTITIONS = 20
+
+
+def print_status(status: TableStatus) -> None:
+    """Print how a table is, and what is due in which partition."""
+    print_facts(
+        {
+            "table": status.table,
+            "health": f"{status.score} of 100",
+            "due": status.reason,
+        }
+    )
+    # What is due first, then the worst.
+    worst = sorted(
+        status.partitions, key=lambda each: (each.verdict.type is None, each.health.score)
+    )
+    if worst:
+        rows = [_line(each) for each in worst[:_SHOWN_PARTITIONS]]
+        print_rows(pa.Table.from_pylist(rows), title="partitions")
+    if len(worst) > _SHOWN_PARTITIONS:
+        click.echo(f"... and {len(worst) - _SHOWN_PARTITIONS:,} more; --output json lists all")
+
+
+def print_status_json(status: TableStatus) -> None:
+    """Print everything that is known, as one document."""
+    print_json(
+        {
+            "table": status.table,
+            "score": status.score,
+            "due": status.due.value if status.due else None,
+            "reason": status.reason,
+            "partitions": [
+                {**_plain(each), "score": each.health.score} for each in status.partitions
+            ],
+        }
+    )
+
+
+def print_report(report: OptimizeReport) -> None:
+    """Print what a run did."""
+    click.echo(str(report))
+
+
+def print_report_json(report: OptimizeReport) -> None:
+    """Print what a run did, as one document."""
+    print_json({**_plain(report), "type": report.type.value if report.type else None})
+
+
+def _line(status: Any) -> dict[str, Any]:
+    health = status.health
+    return {
+        "partition": status.partition or "(whole table)",
+        "health": health.score,
+        "fragments": health.fragments.files,
+        "segments": health.segments.files,
+        "undersized": health.undersized.files,
+        "inserts": health.inserts.files,
+        "change_deletes": health.change_deletes.files,
+        "position_deletes": health.position_deletes.files,
+        "duplicates": f"{health.duplicate_ratio:.1%}",
+        "due": str(status.verdict),
+    }
+
+
+def _plain(record: Any) -> Any:
+    """Return a record as what JSON knows."""
+    if isinstance(record, Enum):
+        return record.value
+    if dataclasses.is_dataclass(record):
+        return {
+            field.name: _plain(getattr(record, field.name)) for field in dataclasses.fields(record)
+        }
+    if isinstance(record, list | tuple):
+        return [_plain(each) for each in record]
+    return record
