@@ -11,10 +11,10 @@ PYTHON := $(VENV)/bin/python
 # Written last by .ci/install, so a broken installation is never taken for a whole one.
 READY := $(VENV)/.installed
 
-.PHONY: help install demo test quick lint types layers fmt docs bench ci clean
+.PHONY: help install demo test quick lint types layers fmt docs bench bench-optimize ci clean
 
 help: ## Show these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: $(READY) ## Make .venv and install Arctic with everything that development needs
 	@:
@@ -50,6 +50,9 @@ docs: $(READY) ## Write docs/options.md anew from the options in the code
 
 bench: $(READY) ## Measure a table through Spark, planning and merging
 	@$(PYTHON) -m benchmarks $(ARGS)
+
+bench-optimize: $(READY) ## Measure minor, major and full beside pyarrow on the same bytes
+	@$(PYTHON) -m benchmarks.optimize $(ARGS)
 
 ci: ## Run what CI runs: lint, types, layers, test; a test that is skipped fails
 	@.ci/run

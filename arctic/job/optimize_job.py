@@ -21,6 +21,7 @@ from arctic.errors import (
     CommitStateUnknownError,
     ConflictError,
     InvalidInputError,
+    StorageError,
 )
 from arctic.iceberg.commit import CommitResult
 from arctic.iceberg.commit_rewrite import commit_rewrite
@@ -29,6 +30,7 @@ from arctic.iceberg.manifests import list_files
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.iceberg.optimized_times import OptimizedTimes, optimized_times
 from arctic.iceberg.pin import pin
+from arctic.iceberg.refresh import refresh
 from arctic.job.prepare_write import write_target
 from arctic.job.reference import TableReference, parse_reference
 from arctic.job.run_tasks import Progress, Task, TaskRunner
@@ -55,8 +57,6 @@ from arctic.table.files import Partition, WrittenFile
 from arctic.table.snapshot import TableSnapshot
 
 _MAX_ATTEMPTS = 5
-_RANGE_GROWTH = 1.4
-"""A range of so many row groups is cut into several; below it stays one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,11 +132,12 @@ def optimize_table(
             settings=survey.settings,
             parallelism=runner.parallelism,
         )
-        results = _run(survey, plan, options, runner=runner, progress=progress)
         try:
+            results = _run(survey, plan, options, runner=runner, progress=progress)
             commit = _commit(survey, plan, results)
-        except ConflictError:
-            if attempt == _MAX_ATTEMPTS:
+        except (ConflictError, StorageError):
+            # A file that is gone was replaced by a commit since, and expired.
+            if attempt == _MAX_ATTEMPTS or not _has_moved_on(survey):
                 raise
             continue
         break
@@ -250,16 +251,14 @@ def _run(
 
 def _job(survey: _Survey, options: Mapping[str, str]) -> OptimizeJob:
     opened = survey.opened
-    target = write_target(opened, options)
     return OptimizeJob(
         request=merge_request(opened, options, schema=opened.arrow_schema, row_filter=None),
-        target=target,
+        target=write_target(opened, options),
         order=RowOrder(
             fields=_order_fields(opened, options),
             sorts=_sort_columns(opened, options) is not None,
             buffer_bytes=opt.SORT_BUFFER_BYTES.value(options, opened.table.properties),
             fragment_bytes=survey.settings.fragment_bytes,
-            range_bytes=int(target.options.row_group_bytes * _RANGE_GROWTH),
         ),
         open_file=opened.io.open_input,
     )
@@ -313,6 +312,11 @@ def _commit(
     except ArcticError:
         survey.opened.io.delete_quietly([file.path for file in files])
         raise
+
+
+def _has_moved_on(survey: _Survey) -> bool:
+    head = refresh(survey.opened.base)
+    return bool(head.metadata.current_snapshot_id != survey.snapshot.base_snapshot_id)
 
 
 def _report(

@@ -48,6 +48,8 @@ POSITION_DELETE_SCHEMA = pa.schema(
     ]
 )
 _ANY_SIZE = 2**62
+_RANGE_GROWTH = 1.4
+"""Up to so many times a row group, what covers a range of keys becomes one row group."""
 _MIN_ROW_GROUP_BYTES = 2**20
 _COMPRESSION = 4
 """Arrow bytes that become about one byte of Parquet: row groups must fit into small targets."""
@@ -148,7 +150,10 @@ class _Execution:
             raise
 
     def _rewritten(self, loaded: LoadedTask) -> Iterator[tuple[Destination, pa.Table]]:
-        for rows in ordered_rows(loaded, self._task.rewrite, self._job.order):
+        max_range_bytes = int(_RANGE_GROWTH * self._base_target.options.row_group_bytes)
+        for rows in ordered_rows(
+            loaded, self._task.rewrite, self._job.order, max_range_bytes=max_range_bytes
+        ):
             yield from self._placed(rows)
 
     def _placed(self, rows: pa.Table) -> Iterator[tuple[Destination, pa.Table]]:

@@ -44,8 +44,6 @@ class RowOrder:
     buffer_bytes: int
     fragment_bytes: int
     """Base files up to this size are sorted with the inserts."""
-    range_bytes: int
-    """A range of more Arrow bytes than this is sorted in any case, so that it can be cut."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -63,7 +61,7 @@ class _OrderedFile:
 
 
 def ordered_rows(
-    loaded: LoadedTask, files: Sequence[FileTask], order: RowOrder
+    loaded: LoadedTask, files: Sequence[FileTask], order: RowOrder, *, max_range_bytes: int
 ) -> Iterator[pa.Table]:
     """Yield the surviving rows of some data files, range by range.
 
@@ -71,6 +69,7 @@ def ordered_rows(
         loaded: the task, with its deletes; its request has all order columns.
         files: data files of the task.
         order: how rows are to lie.
+        max_range_bytes: a range of more Arrow bytes is sorted in any case, so that it can be cut.
     """
     if not order.fields:
         for file_task in files:
@@ -86,7 +85,7 @@ def ordered_rows(
                     buffer.add(batch)
         runs = [Run(_chunks(loaded, chain), order.columns, is_sorted=False) for chain in chains]
         for rows in merge_runs([*runs, *buffer.runs()]):
-            if order.sorts or rows.nbytes > order.range_bytes:
+            if order.sorts or rows.nbytes > max_range_bytes:
                 rows = sort_rows(rows, order.columns)
             yield rows
 

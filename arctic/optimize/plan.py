@@ -182,8 +182,10 @@ class _TaskMaker:
     def _task(self, root: TreeNode, part: KeyPart, mark: Sequence[FileTask]) -> OptimizeTask:
         data = [task.file for task in (*part.files, *mark)]
         deletes = self._deletes(root, data)
-        # Files of like size, so that none is left over as a fragment.
-        count = max(1, -(-part.bytes // self._settings.target_bytes))
+        # Files of like size, so that none is left over as a fragment; and one that is a quarter
+        # too large is better than two halves.
+        size = self._settings.target_bytes
+        count = max(1, -(-(4 * part.bytes - size) // (4 * size)))
         return OptimizeTask(
             partition=self._partition,
             node=root,
@@ -191,7 +193,7 @@ class _TaskMaker:
             mark=tuple(map(_bare, mark)),
             change_deletes=tuple(delete.without_bounds() for delete in deletes),
             row_range=part.row_range,
-            target_bytes=-(-part.bytes // count) or self._settings.target_bytes,
+            target_bytes=-(-part.bytes // count) or size,
             cost_bytes=2 * part.bytes
             + _bytes(mark) // _MARK_SHARE
             + packing_weight_bytes(

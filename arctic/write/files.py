@@ -14,7 +14,7 @@ Must not know: what rows mean.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -54,7 +54,8 @@ class Destination:
 class _Waiting:
     """Rows of a destination that are not written yet."""
 
-    tables: list[pa.Table] = field(default_factory=list)
+    tables: list[tuple[pa.Table, int]] = field(default_factory=list)
+    """In the order they came, each with its bytes."""
     row_bytes: int = 0
     held_bytes: int = 0
     """``row_bytes`` and what the arrays cost beside their values."""
@@ -110,7 +111,7 @@ class DataFiles:
         waiting = self._waiting.setdefault(destination, _Waiting())
         row_bytes = rows.nbytes
         held_bytes = row_bytes + rows.num_columns * _ARRAY_BYTES
-        waiting.tables.append(rows)
+        waiting.tables.append((rows, row_bytes))
         waiting.row_bytes += row_bytes
         waiting.held_bytes += held_bytes
         self._held_bytes += held_bytes
@@ -152,11 +153,11 @@ class DataFiles:
     def _flush(self, destination: Destination) -> None:
         waiting = self._waiting.pop(destination)
         self._held_bytes -= waiting.held_bytes
-        rows = pa.concat_tables(waiting.tables)
-        groups = max(1, round(waiting.row_bytes / self._target.options.row_group_bytes))
-        step = -(-rows.num_rows // groups)
-        for start in range(0, rows.num_rows, step):
-            self._write(destination, rows.slice(start, step))
+        for rows, size in _joined(waiting.tables, self._target.options.row_group_bytes):
+            groups = max(1, round(size / self._target.options.row_group_bytes))
+            step = -(-rows.num_rows // groups)
+            for start in range(0, rows.num_rows, step):
+                self._write(destination, rows.slice(start, step))
 
     def _write(self, destination: Destination, rows: pa.Table) -> None:
         opened = self._open.pop(destination, None) or self._create(destination)
@@ -212,6 +213,24 @@ class DataFiles:
                 footer=_footer_bytes(opened.footers[-1]),
             )
         )
+
+
+def _joined(
+    tables: Sequence[tuple[pa.Table, int]], row_group_bytes: int
+) -> Iterator[tuple[pa.Table, int]]:
+    """Join neighbours to about a row group, and never split one to do so.
+
+    What was added together may cover a range of keys without being sorted in it.
+    """
+    held: list[pa.Table] = []
+    held_bytes = 0
+    for rows, size in tables:
+        if held and held_bytes + size >= 1.5 * row_group_bytes:
+            yield pa.concat_tables(held), held_bytes
+            held, held_bytes = [], 0
+        held.append(rows)
+        held_bytes += size
+    yield pa.concat_tables(held), held_bytes
 
 
 _DICTIONARY_BYTES = 64 * 2**10

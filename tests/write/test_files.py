@@ -312,3 +312,17 @@ def test_decimals_are_stored_as_iceberg_asks(tmp_path: Path) -> None:
     physical = [parquet.schema.column(index).physical_type for index in range(3)]
     assert physical == ["INT32", "INT64", "FIXED_LEN_BYTE_ARRAY"]
     assert parquet.schema_arrow.field("s").type.field("x").metadata == inner.metadata
+
+
+def test_what_is_added_together_stays_in_one_row_group(tmp_path: Path) -> None:
+    """Rows that cover a range of keys without an order must not be spread over two of them."""
+    few, many = random_rows(900), random_rows(1_300, start=900)
+    target = make_target(tmp_path, row_group_bytes=few.nbytes * 10 // 9)
+    writer = base_files(target)
+
+    writer.add(BASE, few)
+    writer.add(BASE, many)
+    (written,) = writer.close()
+
+    groups = pq.read_metadata(written.path)
+    assert [groups.row_group(n).num_rows for n in range(groups.num_row_groups)] == [900, 1_300]

@@ -1,0 +1,73 @@
+"""Peak memory of this process and its Python children, without Spark's JVM."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+_PAUSE_SECONDS = 0.05
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+class PeakMemory:
+    """Samples resident memory while it is entered; Linux only."""
+
+    def __init__(self) -> None:
+        self.total_bytes = 0
+        """Greatest sum over all processes."""
+        self.process_bytes = 0
+        """Of the largest process."""
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> PeakMemory:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def __str__(self) -> str:
+        """Return both figures."""
+        mib = 2**20
+        return (
+            f"{self.total_bytes / mib:,.0f} MiB of all Python processes, "
+            f"{self.process_bytes / mib:,.0f} MiB of the largest"
+        )
+
+    def _watch(self) -> None:
+        while not self._stop.wait(_PAUSE_SECONDS):
+            sizes = _python_sizes(os.getpid())
+            self.total_bytes = max(self.total_bytes, sum(sizes))
+            self.process_bytes = max(self.process_bytes, max(sizes, default=0))
+
+
+def _python_sizes(root: int) -> list[int]:
+    parents: dict[int, int] = {}
+    names: dict[int, str] = {}
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdecimal():
+            continue
+        try:
+            before, _, after = (entry / "stat").read_text().rpartition(")")
+        except OSError:
+            continue
+        parents[int(entry.name)] = int(after.split()[1])
+        names[int(entry.name)] = before.partition("(")[2]
+    ours = {root}
+    grew = True
+    while grew:
+        more = {pid for pid, parent in parents.items() if parent in ours} - ours
+        ours |= more
+        grew = bool(more)
+    sizes = []
+    for pid in ours:
+        if not names.get(pid, "").startswith("java"):
+            try:
+                pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+            except (OSError, IndexError):
+                continue
+            sizes.append(pages * _PAGE_BYTES)
+    return sizes
