@@ -45,7 +45,7 @@ def optimize_after_write(options: Mapping[str, str], runner: TaskRunner) -> None
             f"table {name!r}: the write is committed, but the table could not be optimized: "
             f"{type(error).__name__}: {reason}; run arctic.optimize({name!r})",
             RuntimeWarning,
-            stacklevel=3,
+            stacklevel=4,  # Past the caller and the verb of the user, to the line that wrote.
         )
 
 

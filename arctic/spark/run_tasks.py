@@ -1,4 +1,4 @@
-"""Independent tasks, run by Spark: one job, one Spark task for each.
+"""Independent tasks, run by Spark: one stage, one Spark task for each.
 
 Rules:
     - The work and its value travel as a row of a frame, so a task gets its own and no other's.

@@ -3,8 +3,9 @@
 Rules:
     - On a classic session the job has a group and a description, which the web interface shows.
       Both are set in a thread of its own, so what the caller has set stays.
-    - When the caller is interrupted, or what is told of the progress raises, the job is cancelled
-      before the error goes on.
+    - When the caller is interrupted, the job is cancelled before the interrupt goes on.
+    - The bar that Spark itself draws on the terminal of a classic session is held back meanwhile:
+      it would be drawn over the one of whoever is told.
 
 Must not know: what the rows are.
 """
@@ -14,8 +15,10 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
+from contextlib import suppress
 from typing import Any
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import InheritableThread, SparkContext
 from pyspark.sql import DataFrame, Row
 
@@ -72,6 +75,7 @@ def _collect_classic(frame: DataFrame, *, title: str, told: Callable[[int], None
     try:
         while not rows.done():
             wait([rows], timeout=_POLL_SECONDS)
+            _hold_back_bar(context)
             told(_tasks_done(context, group))
     except BaseException:
         while not rows.done():  # Again, because a job that was not there yet is not cancelled.
@@ -90,6 +94,14 @@ def _tasks_done(context: SparkContext, group: str) -> int:
             stage = tracker.getStageInfo(max(job.stageIds))
             return 0 if stage is None else int(stage.numCompletedTasks)
     return 0
+
+
+def _hold_back_bar(context: SparkContext) -> None:
+    # It takes half a second's rest whenever something has finished. Not a public name of Spark's.
+    with suppress(Py4JError):
+        bar = context._jsc.sc().progressBar()
+        if bar.isDefined():
+            bar.get().finishAll()
 
 
 def _collect_remote(frame: DataFrame, *, told: Callable[[int], None]) -> list[Row]:

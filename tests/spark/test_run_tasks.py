@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +21,22 @@ from arctic.spark.run_tasks import SparkRunner
 from arctic.spark.watch_job import GROUP_PREFIX
 
 pytestmark = pytest.mark.spark
+
+
+WITH_SPARKS_BAR = """
+import time
+from arctic.job.progress import SilentProgress
+from arctic.job.run_tasks import Task
+from arctic.spark.run_tasks import SparkRunner
+from arctic.spark.session import local_session
+
+conf = {"spark.ui.showConsoleProgress": "true", "spark.log.level": "OFF"}
+session = local_session(master="local[1]", conf=conf)
+SparkRunner(session).run(
+    time.sleep, [Task(value=1, rows=1)] * 3, title="t", progress=SilentProgress()
+)
+session.stop()
+"""
 
 
 @dataclass
@@ -213,3 +231,16 @@ def test_progress_follows_the_tasks_that_are_done(spark: SparkSession) -> None:
     assert progress.steps == sorted(set(progress.steps))
     assert progress.steps[-1] == (7, 70)
     assert all(rows == 10 * tasks for tasks, rows in progress.steps)
+
+
+def test_sparks_own_bar_is_held_back() -> None:
+    """Two bars on one line of a terminal cannot be read; Spark would draw its own 15 times here.
+
+    On a busy machine it may be quicker once. The name that holds it back is Spark's own.
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", WITH_SPARKS_BAR], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("[Stage") < 3
