@@ -179,17 +179,30 @@ def _compare(report: Report, replay: Replay, source: Path, extent: Extent) -> li
         "spark.read.format('arctic')": lambda: replay.rows().toArrow(),
         "arctic.read, without Spark": lambda: replay.table.read().read_all(),
     }
-    comparisons = []
-    for reader, read in readings.items():
-        with report.doing(f"whole table read by {reader}"):
-            rows = read()
-        comparisons.append(oracle.compare(reader, rows))
+    comparisons = [_compared(report, oracle, *reading) for reading in readings.items()]
+    report.section("Optimizing", str(replay.table.status().reason))
+    with report.doing("everything folded into the base store (full)"):
+        done = replay.optimize()
+    report.text(str(done))
+    for name, read in {
+        "spark.read.format('arctic'), optimized": lambda: replay.rows().toArrow(),
+        "base store alone, by PyIceberg": replay.base_by_pyiceberg,
+    }.items():
+        comparisons.append(_compared(report, oracle, name, read))
     report.section(
         f"All {oracle.row_count:,} rows, all columns, compared both ways (except all)",
         f"table {TABLE!r} against the raw file",
     )
     report.comparisons(comparisons)
     return comparisons
+
+
+def _compared(
+    report: Report, oracle: Oracle, reader: str, read: Callable[[], pa.Table]
+) -> Comparison:
+    with report.doing(f"whole table read by {reader}"):
+        rows = read()
+    return oracle.compare(reader, rows)
 
 
 if __name__ == "__main__":

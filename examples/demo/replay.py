@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyiceberg.catalog.sql import SqlCatalog
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
@@ -74,6 +75,18 @@ class Replay:
             return int(keys.count())
 
         return self._measured(f"{products.num_rows:,} products (delete)", write)
+
+    def optimize(self) -> arctic.OptimizeReport:
+        """Fold every change into the base store, as Spark tasks."""
+        return arctic.optimize(TABLE, type="full", spark=self._spark, warehouse=self._warehouse)
+
+    def base_by_pyiceberg(self) -> pa.Table:
+        """Read the base store as any Iceberg engine does: it knows nothing of Arctic."""
+        catalog = SqlCatalog("plain", uri=f"sqlite:///{self._warehouse}/catalog.db")
+        try:
+            return catalog.load_table(TABLE).scan().to_arrow()
+        finally:
+            catalog.close()
 
     def rows(self, **options: str) -> Any:
         """Return the merged view as a Spark frame."""
