@@ -8,6 +8,7 @@ after the other, in any order, and no delete is read twice.
 Rules:
     - Deletes in memory stay below ``max_delete_bytes``, but for one batch.
     - Every delete row has a file offset, or the file is refused.
+    - A delete is left out only where every row that it could kill is left out too.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from arctic.mor.file_columns import FileColumns
 from arctic.mor.integer_index import IntArray
 from arctic.mor.keys import KeyIndex, factorise
 from arctic.mor.parquet_input import ParquetInput
+from arctic.mor.prune import matching_row_groups
 from arctic.mor.request import FILE_OFFSET_FIELD, OpenFile, ReadRequest
+from arctic.mor.row_test import RowTest, filter_of_deletes
 from arctic.table.files import FileKind, KeyedFile
 
 ROW_BYTES = 112
@@ -141,13 +144,19 @@ def delete_pieces(
 def _every_delete(
     files: Sequence[KeyedFile], request: ReadRequest, open_file: OpenFile
 ) -> Iterator[DeleteRows]:
+    key_filter = filter_of_deletes(request)
     for file in files:
         if file.kind is not FileKind.CHANGE_DELETE:
             raise InternalError(f"file {file.path!r} of kind {file.kind} is attached as deletes")
         with ParquetInput(file.path, open_file) as parquet:
             columns = FileColumns(file, parquet.schema, request.name_mapping)
             wanted = columns.project([*request.key, FILE_OFFSET_FIELD])
-            for _, batch in parquet.batches(wanted.names, parquet.row_groups, request.batch_rows):
+            test = RowTest(columns, key_filter)
+            groups = matching_row_groups(parquet, key_filter, columns.names, columns.constants)
+            names = list(dict.fromkeys((*wanted.names, *test.projection.names)))
+            for _, batch in parquet.batches(names, groups, request.batch_rows):
+                if key_filter is not None:
+                    batch = batch.filter(pa.array(test.mask(batch)))
                 *keys, offsets = wanted.arrays(batch)
                 yield DeleteRows(
                     pa.table(keys, schema=request.key),

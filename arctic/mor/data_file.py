@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -10,25 +10,19 @@ import pyarrow as pa
 
 from arctic.mor.batch import make_batch
 from arctic.mor.change_deletes import DeleteIndex, known_offsets
-from arctic.mor.field_ids import field_with_id, known_field_id
 from arctic.mor.file_columns import FileColumns, Projection
-from arctic.mor.filter import comparison_type, matching_rows
 from arctic.mor.integer_index import IntArray
 from arctic.mor.parquet_input import ParquetInput
 from arctic.mor.prune import matching_row_groups
-from arctic.mor.request import FILE_OFFSET_FIELD, META_FIELDS, OpenFile, ReadRequest
+from arctic.mor.request import FILE_OFFSET_FIELD, OpenFile, ReadRequest
 from arctic.mor.row_set import RowSet
+from arctic.mor.row_test import RowTest
 from arctic.table.files import FileKind, KeyedFile
-from arctic.table.predicate import tests_of
 
 Mask = npt.NDArray[np.bool_]
 
 FEW_DROPPED = 64
 """Below one row in so many, copying runs of rows is faster than picking them one by one."""
-
-_META_TYPES: Mapping[int, pa.DataType] = {
-    known_field_id(field): field.type for field in META_FIELDS
-}
 
 
 class DataFile:
@@ -98,17 +92,15 @@ class DataFile:
         """
         groups = self._row_groups if row_groups is None else row_groups
         output = self._columns.project(self._request.schema)
-        tested = self._tested_columns()
+        test = RowTest(self._columns, self._request.row_filter)
         merge = self._merge_columns() if index is not None else self._columns.project([])
-        for first_row, batch in self._batches(groups, output, tested, merge):
+        for first_row, batch in self._batches(groups, output, test.projection, merge):
             mask = np.ones(len(batch), bool)
             start, end = np.searchsorted(positions, (first_row, first_row + len(batch)))
             mask[positions[start:end] - first_row] = False
             if dead is not None:
                 mask &= ~dead.slice(first_row, len(batch))
-            if self._request.row_filter is not None:
-                columns = dict(zip(self._tested_ids(), tested.arrays(batch), strict=True))
-                mask &= matching_rows(self._request.row_filter, columns, len(batch))
+            mask &= test.mask(batch)
             if index is not None:
                 if 2 * np.count_nonzero(mask) < len(batch):
                     # Looking keys up costs more than copying the few rows that are left.
@@ -134,19 +126,6 @@ class DataFile:
         if self._file.kind is FileKind.INSERT:
             offsets = known_offsets(keys.pop(), self._file.path)
         return index.dead_rows(keys, self._file.transaction_id, offsets)
-
-    def _tested_ids(self) -> tuple[int, ...]:
-        return tuple(dict.fromkeys(test.field_id for test in tests_of(self._request.row_filter)))
-
-    def _tested_columns(self) -> Projection:
-        """Return the filter's columns in the types in which they are compared."""
-        targets = []
-        for number in self._tested_ids():
-            kind = _META_TYPES.get(number, pa.null())
-            if number in self._columns.names:
-                kind = comparison_type(self._columns.fields[number].type)
-            targets.append(field_with_id(str(number), kind, number))
-        return self._columns.project(targets)
 
 
 def _kept(batch: pa.RecordBatch, mask: Mask) -> pa.RecordBatch:

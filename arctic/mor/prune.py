@@ -1,7 +1,8 @@
 """Leave out row groups whose Parquet statistics show that no row can match a filter.
 
 Rules:
-    - Only for data files: a delete that is not read would let a row live.
+    - A filter of rows is for data files: a delete that is not read would let a row live. Deletes
+      take the part of it that tests the key alone.
     - In doubt a row group is read: bounds are used only where the physical type, the logical
       type and the literal are all of a kind that orders alike everywhere.
 """
@@ -33,7 +34,7 @@ def matching_row_groups(
     """Return the row groups that can hold a matching row, ascending.
 
     Args:
-        parquet: a data file.
+        parquet: a data file, or one of change deletes.
         predicate: the filter; None keeps every row group.
         names: field id to name of the top-level columns that the file has.
         constants: field id to the value that every row of the file has.
