@@ -43,7 +43,7 @@ from arctic.iceberg.schema import arrow_schema
 from arctic.iceberg.schema_sync import change_lags, complete_change
 from arctic.iceberg.table_io import TableIO
 from arctic.table.keyed_table import Column, KeyedTable
-from arctic.tree.key_type import check_key_type
+from arctic.tree.key_type import check_key_type, type_name
 
 _CREATOR_PATIENCE_SECONDS = 3.0
 _CREATOR_POLL_SECONDS = 0.05
@@ -207,7 +207,25 @@ def _checked_key(base: Table, name: str) -> tuple[str, ...]:
             check_key_type(types[column], column)
         except InvalidInputError as error:
             raise UnsupportedError(f"table {name!r}: {error.message}") from error
+        _check_same_hash(base, column, types[column], name)
     return key
+
+
+def _check_same_hash(base: Table, column: str, now: str, name: str) -> None:
+    """Refuse a key whose type was changed to one with another hash: its old rows would be lost.
+
+    A negative int and the same long fall into different nodes, and so do float and double.
+    """
+    field_id = base.schema().find_field(column).field_id
+    for schema in base.metadata.schemas:
+        for field in schema.columns:
+            then = str(field.field_type)
+            if field.field_id == field_id and type_name(then) != type_name(now):
+                raise UnsupportedError(
+                    f"table {name!r}: key column {column!r} was changed from {then} to {now}, so "
+                    "the same key has another hash now and its older rows would not be found; "
+                    "write the rows into a new table"
+                )
 
 
 def _load_change(catalog: Catalog, base: Table, name: str) -> Table:

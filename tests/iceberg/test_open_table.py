@@ -337,6 +337,23 @@ def evolve(table: Table, *names: str) -> None:
             update.add_column(name, StringType())
 
 
+def test_a_key_of_another_type_than_before_is_unsupported(tmp_path: Path) -> None:
+    """A negative int and the same long hash differently, so its older rows would be doubled."""
+    config = CatalogConfig.from_options({"warehouse": str(tmp_path)})
+    schema = pa.schema([("id", pa.int32()), ("n", pa.int32())])
+    create_table(config, "db.t", schema, primary_key=["id"], partition_by=[], properties={})
+    for identifier in (("db", "t"), ("db", "t_change_")):
+        with load(config, identifier).update_schema() as update:
+            update.update_column("n", LongType())
+    assert str(open_table(config, "db.t").table.column("n").type) == "long"
+    for identifier in (("db", "t"), ("db", "t_change_")):
+        with load(config, identifier).update_schema() as update:
+            update.update_column("id", LongType())
+
+    with pytest.raises(UnsupportedError, match="'id' was changed from int to long"):
+        open_table(config, "db.t")
+
+
 def test_a_base_one_version_ahead_is_readable_and_completed_by_a_writer(
     config: CatalogConfig,
 ) -> None:
