@@ -40,6 +40,7 @@ def _figure(count: int) -> Figure:
             change=change,
             snapshot=snapshot,
             key_ids=(KEY_ID,),
+            key_types=("long",),
             row_filter=None,
             options=OPTIONS,
             already_pruned=PruneCounts(),

@@ -218,6 +218,7 @@ def _plan(
             position_deletes=files.position_deletes,
             change=files.change,
             key_ids=key_ids,
+            key_types=tuple(column.type for column in table.key_columns),
             **common,
         )
     if store == "base":

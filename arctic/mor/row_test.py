@@ -19,7 +19,7 @@ from arctic.mor.field_ids import field_with_id, known_field_id
 from arctic.mor.file_columns import FileColumns
 from arctic.mor.filter import comparison_type, matching_rows
 from arctic.mor.request import META_FIELDS, ReadRequest
-from arctic.table.predicate import And, Predicate, conjunction, tests_of
+from arctic.table.predicate import Predicate, part_on, tests_of
 
 Mask = npt.NDArray[np.bool_]
 
@@ -54,12 +54,4 @@ class RowTest:
 def filter_of_deletes(request: ReadRequest) -> Predicate | None:
     """Return the part of a row filter that change deletes can be left out by, if any."""
     exact_ids = {known_field_id(field) for field in request.key if not pat.is_floating(field.type)}
-    row_filter = request.row_filter
-    parts = row_filter.children if isinstance(row_filter, And) else (row_filter,)
-    return conjunction(
-        tuple(
-            part
-            for part in parts
-            if part is not None and {test.field_id for test in tests_of(part)} <= exact_ids
-        )
-    )
+    return part_on(request.row_filter, exact_ids)

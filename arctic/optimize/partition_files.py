@@ -16,6 +16,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from arctic.scan.key_filter import ANY_KEY
 from arctic.scan.order import partition_order
 from arctic.scan.plan_files import plan_files
 from arctic.scan.task import FileTask
@@ -82,6 +83,7 @@ def files_by_partition(
         change=within,
         snapshot=snapshot,
         row_filter=None,
+        key_filter=ANY_KEY,
     )
     gathered: dict[Partition, _Gathered] = defaultdict(_Gathered)
     for task in files.data:

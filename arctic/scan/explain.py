@@ -31,6 +31,7 @@ _KIND_NAMES = {
 _REASONS = (
     ("merged", "change file", "already merged into base"),
     ("by_partition", "file", "of partitions that the filter excludes"),
+    ("by_key", "file", "without a key that the filter asks for"),
     ("by_filter", "data file", "whose bounds the filter excludes"),
     ("listed_again", "file", "listed before"),
     ("idle_position_deletes", "position delete file", "for no data that is read"),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from arctic.scan.assemble import assemble
 from arctic.scan.explain import explain_plan
+from arctic.scan.key_filter import ANY_KEY, KeyFilter
 from arctic.scan.pack import pack_tasks
 from arctic.scan.plan_files import FilesToRead, plan_data, plan_files
 from arctic.scan.reach import FileRanges
@@ -56,6 +57,7 @@ def plan_scan(
     change: Sequence[KeyedFile],
     snapshot: TableSnapshot,
     key_ids: tuple[int, ...],
+    key_types: tuple[str, ...],
     row_filter: Predicate | None,
     options: ScanOptions,
     already_pruned: PruneCounts,
@@ -69,6 +71,7 @@ def plan_scan(
         change: inserts and change deletes of the change snapshot; empty for an unkeyed table.
         snapshot: the pinned state that the files are of.
         key_ids: field ids of the primary key; empty for an unkeyed table.
+        key_types: Iceberg's texts of their types.
         row_filter: rows that do not match it are not wanted.
         options: how the read is divided.
         already_pruned: what was left out while the files were listed.
@@ -79,6 +82,7 @@ def plan_scan(
         change=change,
         snapshot=snapshot,
         row_filter=row_filter,
+        key_filter=KeyFilter.of(row_filter, key_ids=key_ids, key_types=key_types),
     )
     groups, out_of_tasks = _group(files, key_ids=key_ids, options=options)
     return ScanPlan(
@@ -115,7 +119,10 @@ def plan_store(
         already_pruned: what was left out while the files were listed.
     """
     data, out_of_files = plan_data(
-        files=files, position_deletes=position_deletes, row_filter=row_filter
+        files=files,
+        position_deletes=position_deletes,
+        row_filter=row_filter,
+        key_filter=ANY_KEY,
     )
     groups, _ = _group(FilesToRead(data=data, change_deletes=()), key_ids=(), options=options)
     return ScanPlan(

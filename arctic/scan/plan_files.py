@@ -4,7 +4,8 @@ Rules:
     - A change file is unmerged iff its sequence number is above the optimized sequence of its
       partition, strictly. The transaction id in its name plays no part.
     - Data files (base, inserts) may be left out by any filter on their column bounds.
-    - A change delete is never left out by a filter: the row that it kills would come back.
+    - A change delete is left out only by what the filter says of the key; see ``key_filter``. By
+      any other column the row that it kills would come back.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from arctic.errors import InternalError
+from arctic.scan.key_filter import KeyFilter
 from arctic.scan.order import file_order
 from arctic.scan.position_deletes import PositionDeleteIndex
 from arctic.scan.task import FileTask, PruneCounts
@@ -36,6 +38,7 @@ def plan_files(
     change: Sequence[KeyedFile],
     snapshot: TableSnapshot,
     row_filter: Predicate | None,
+    key_filter: KeyFilter,
 ) -> tuple[FilesToRead, PruneCounts]:
     """Choose the files of the merged view.
 
@@ -45,6 +48,7 @@ def plan_files(
         change: inserts and change deletes of the change snapshot.
         snapshot: says what is merged.
         row_filter: rows that do not match it are not wanted; None wants them all.
+        key_filter: what that says of the key.
 
     Returns:
         The files, and what was left out. Change deletes that turn out to touch nothing are still
@@ -56,11 +60,17 @@ def plan_files(
     inserts = [file for file in unmerged if _kind_in_change(file) is FileKind.INSERT]
     deletes = [file for file in unmerged if file.kind is FileKind.CHANGE_DELETE]
     files, pruned = plan_data(
-        files=[*base, *inserts], position_deletes=position_deletes, row_filter=row_filter
+        files=[*base, *inserts],
+        position_deletes=position_deletes,
+        row_filter=row_filter,
+        key_filter=key_filter,
     )
     deletes_once = _once(deletes)
-    return FilesToRead(data=files, change_deletes=deletes_once), pruned + PruneCounts(
-        merged=len(change) - len(unmerged), listed_again=len(deletes) - len(deletes_once)
+    wanted = tuple(file for file in deletes_once if key_filter.may_hold(file))
+    return FilesToRead(data=files, change_deletes=wanted), pruned + PruneCounts(
+        merged=len(change) - len(unmerged),
+        listed_again=len(deletes) - len(deletes_once),
+        by_key=len(deletes_once) - len(wanted),
     )
 
 
@@ -69,10 +79,12 @@ def plan_data(
     files: Sequence[KeyedFile],
     position_deletes: Sequence[KeyedFile],
     row_filter: Predicate | None,
+    key_filter: KeyFilter,
 ) -> tuple[tuple[FileTask, ...], PruneCounts]:
     """Choose data files by the filter and give the base files their position deletes."""
     once = _once(files)
-    matching = [file for file in once if may_match(row_filter, file.bounds, file.record_count)]
+    of_nodes = [file for file in once if key_filter.may_hold(file)]
+    matching = [file for file in of_nodes if may_match(row_filter, file.bounds, file.record_count)]
     deletes_once = _once(position_deletes)
     index = PositionDeleteIndex(deletes_once)
     tasks = tuple(
@@ -84,7 +96,8 @@ def plan_data(
     )
     used = {delete.path for task in tasks for delete in task.position_deletes}
     return tasks, PruneCounts(
-        by_filter=len(once) - len(matching),
+        by_key=len(once) - len(of_nodes),
+        by_filter=len(of_nodes) - len(matching),
         listed_again=len(files) - len(once) + len(position_deletes) - len(deletes_once),
         idle_position_deletes=len(deletes_once) - len(used),
     )

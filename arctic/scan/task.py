@@ -93,6 +93,8 @@ class PruneCounts:
     """Files of either store whose partition cannot match the filter."""
     by_filter: int = 0
     """Data files whose column bounds cannot match the filter."""
+    by_key: int = 0
+    """Files of either store that can hold none of the keys that the filter asks for."""
     merged: int = 0
     """Change files that the base store already contains."""
     listed_again: int = 0
@@ -112,6 +114,7 @@ class PruneCounts:
         return (
             self.by_partition
             + self.by_filter
+            + self.by_key
             + self.merged
             + self.listed_again
             + self.idle_position_deletes

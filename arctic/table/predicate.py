@@ -11,7 +11,7 @@ Must not know: who wrote the filter (Spark, a string, PyIceberg), or Arrow.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, cast
@@ -106,6 +106,26 @@ def conjunction(predicates: tuple[Predicate, ...]) -> Predicate | None:
     if not predicates:
         return None
     return predicates[0] if len(predicates) == 1 else And(predicates)
+
+
+def part_on(predicate: Predicate | None, field_ids: Collection[int]) -> Predicate | None:
+    """Return the part of a filter that tests some columns only: it holds wherever the filter does.
+
+    Args:
+        predicate: the filter.
+        field_ids: the columns.
+
+    Returns:
+        None when no part of it does.
+    """
+    parts = predicate.children if isinstance(predicate, And) else (predicate,)
+    return conjunction(
+        tuple(
+            part
+            for part in parts
+            if part is not None and all(test.field_id in field_ids for test in tests_of(part))
+        )
+    )
 
 
 def tests_of(predicate: Predicate | None) -> Iterator[ColumnTest]:

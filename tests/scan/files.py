@@ -11,6 +11,7 @@ from arctic.table.filename import (
 from arctic.table.files import ColumnBounds, FileKind, KeyedFile, Partition
 
 KEY_ID = 1
+KEY_TYPES = ("long",)
 
 _PARSERS = {
     FileKind.BASE: parse_base_name,

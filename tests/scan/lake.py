@@ -6,6 +6,7 @@ plans; ``read`` executes a plan on the same rows. Tests compare the two.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -18,13 +19,14 @@ from arctic.scan.plan import ScanPlan, plan_scan
 from arctic.scan.task import NodeTask, PruneCounts, ScanOptions
 from arctic.table.files import ColumnBounds, FileKind, KeyedFile, Partition, Value
 from arctic.table.lsn import BASE_FILE_OFFSET, Lsn
-from arctic.table.predicate import ColumnTest, Op, Predicate
+from arctic.table.predicate import And, ColumnTest, Op, Predicate
 from arctic.table.snapshot import TableSnapshot
 from arctic.tree.key_hash import hash_key
 from arctic.tree.node import TreeNode
 
 ID, NAME = 1, 2
 KEY_IDS = (ID, NAME)
+KEY_TYPES = ("int", "string")
 KEYS: tuple[tuple[Value, ...], ...] = (
     *((number, "a") for number in range(5)),
     (2, "b"),
@@ -133,6 +135,7 @@ class Lake:
             change=self.change,
             snapshot=self.snapshot,
             key_ids=KEY_IDS,
+            key_types=KEY_TYPES,
             row_filter=row_filter,
             options=options,
             already_pruned=PruneCounts(),
@@ -187,7 +190,26 @@ def filters() -> st.SearchStrategy[Predicate | None]:
         st.sampled_from([Op.EQ, Op.LT, Op.GT]),
         st.integers(0, 6),
     )
-    return st.none() | tests
+    names = st.builds(
+        lambda name: ColumnTest(op=Op.EQ, field_id=NAME, column="name", literal=name),
+        st.sampled_from(["a", "b"]),
+    )
+    # Both key columns: the nodes are known then.
+    keys = st.builds(lambda some, name: And((some, name)), tests, names)
+    return st.none() | tests | keys
+
+
+def matches(row_filter: Predicate | None, row: Row) -> bool:
+    """Say whether a row matches, by the rules alone."""
+    if row_filter is None:
+        return True
+    if isinstance(row_filter, And):
+        return all(matches(child, row) for child in row_filter.children)
+    assert isinstance(row_filter, ColumnTest)
+    value: Any = row.key[KEY_IDS.index(row_filter.field_id)]
+    literal: Any = row_filter.literal
+    compare = {Op.EQ: operator.eq, Op.LT: operator.lt, Op.GT: operator.gt}[row_filter.op]
+    return value is not None and bool(compare(value, literal))
 
 
 # Few partitions and nodes, so that files meet; more deletes than anything else.
@@ -274,7 +296,7 @@ def _file(
 
 @cache
 def _hash(key: tuple[Value, ...]) -> int:
-    return hash_key(key, ("int", "string"))
+    return hash_key(key, KEY_TYPES)
 
 
 def _exact(keys: Sequence[tuple[Value, ...]]) -> dict[int, ColumnBounds]:

@@ -19,7 +19,7 @@ from arctic.scan.plan import PruneCounts, ScanOptions, ScanPlan, plan_scan, plan
 from arctic.table.files import FileKind, KeyedFile, Partition
 from arctic.table.predicate import ColumnTest, Op, Predicate, conjunction
 from arctic.table.snapshot import TableSnapshot
-from tests.scan.files import KEY_ID, keyed_file
+from tests.scan.files import KEY_ID, KEY_TYPES, keyed_file
 
 FOLDER = Path(__file__).parent.parent / "golden"
 CASES = sorted(FOLDER.glob("*.txt"))
@@ -80,6 +80,7 @@ class Case:
             change=change,
             snapshot=snapshot,
             key_ids=(KEY_ID,),
+            key_types=KEY_TYPES,
             row_filter=self.row_filter,
             options=options,
             already_pruned=self.already_pruned,

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from arctic.errors import InternalError
+from arctic.scan.key_filter import ANY_KEY
 from arctic.scan.plan_files import plan_files
 from arctic.scan.task import PruneCounts
 from arctic.table.files import FileKind, KeyedFile
@@ -55,6 +56,7 @@ def test_a_change_file_at_the_optimized_sequence_is_merged() -> None:
         change=[insert(5, txn=9), insert(6), delete(5), delete(6)],
         snapshot=SNAPSHOT,
         row_filter=None,
+        key_filter=ANY_KEY,
     )
 
     assert [part.file for part in files.data] == [insert(6)]
@@ -70,6 +72,7 @@ def test_a_filter_leaves_out_data_but_no_change_delete() -> None:
         change=[insert(6, keys=(0, 9)), insert(7), delete(8, keys=(0, 9))],
         snapshot=SNAPSHOT,
         row_filter=ID_ABOVE_50,
+        key_filter=ANY_KEY,
     )
 
     assert [part.file for part in files.data] == [base(2, keys=(51, 60)), insert(7)]
@@ -119,6 +122,7 @@ def test_a_position_delete_applies_by_four_rules() -> None:
         change=(),
         snapshot=SNAPSHOT,
         row_filter=None,
+        key_filter=ANY_KEY,
     )
 
     (task,) = files.data
@@ -134,6 +138,7 @@ def test_a_file_that_is_listed_twice_is_read_once() -> None:
         change=[delete(6), delete(6), insert(7), insert(7)],
         snapshot=SNAPSHOT,
         row_filter=None,
+        key_filter=ANY_KEY,
     )
 
     assert [part.file for part in files.data] == [base(1), insert(7)]
@@ -151,4 +156,5 @@ def test_an_impossible_kind_in_the_change_store_is_a_bug() -> None:
             change=[keyed_file(FileKind.BASE, name_of(FileKind.BASE), sequence_number=9)],
             snapshot=SNAPSHOT,
             row_filter=None,
+            key_filter=ANY_KEY,
         )

@@ -4,11 +4,13 @@ import pickle
 import random
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from arctic.scan.assemble import assemble
+from arctic.scan.key_filter import ANY_KEY
 from arctic.scan.plan import plan_store
 from arctic.scan.plan_files import plan_files
 from arctic.scan.reach import FileRanges
@@ -16,18 +18,24 @@ from arctic.scan.split import split_tasks
 from arctic.scan.task import PruneCounts, ScanOptions
 from arctic.table.files import FileKind, KeyedFile
 from arctic.table.predicate import Predicate, may_match
-from tests.scan.lake import KEY_IDS, Lake, all_options, filters, lakes, tasks_of
+from tests.scan.lake import KEY_IDS, Lake, all_options, filters, lakes, matches, tasks_of
 
 
 @given(lakes(), all_options(), filters())
 def test_each_data_file_is_in_exactly_one_task(
     lake: Lake, options: ScanOptions, row_filter: Predicate | None
 ) -> None:
-    """Unmerged and base files, but those whose bounds the filter excludes."""
-    wanted = [f.path for f in lake.data if may_match(row_filter, f.bounds, f.record_count)]
+    """Unmerged and base files, but those that the filter excludes by bounds or by node."""
     tasks = tasks_of(lake.plan(options, row_filter))
+    planned = [part.file.path for task in tasks for part in task.data]
+    wanted = {
+        f.path for f in lake.data if any(matches(row_filter, row) for row in lake.rows[f.path])
+    }
+    allowed = {f.path for f in lake.data if may_match(row_filter, f.bounds, f.record_count)}
 
-    assert sorted(wanted) == sorted(part.file.path for task in tasks for part in task.data)
+    assert len(set(planned)) == len(planned)
+    assert wanted <= set(planned) <= allowed
+    assert row_filter is not None or allowed == set(planned)
     for task in tasks:
         places = {(part.file.partition, part.file.node) for part in task.data}
         assert {(task.partition, task.node)} == places
@@ -37,11 +45,11 @@ def test_each_data_file_is_in_exactly_one_task(
 def test_each_delete_reaches_every_task_whose_rows_it_kills(
     lake: Lake, options: ScanOptions, row_filter: Predicate | None
 ) -> None:
-    """Row against row: a delete that is missing would bring a dead row back."""
+    """Row against row: a delete that is missing would bring a dead row back that is wanted."""
     for task in tasks_of(lake.plan(options, row_filter)):
         attached = {delete.path for delete in task.change_deletes}
         for part in task.data:
-            for row in lake.rows[part.file.path]:
+            for row in filter(partial(matches, row_filter), lake.rows[part.file.path]):
                 assert {delete.path for delete in lake.killers(part.file, row)} <= attached
 
 
@@ -57,9 +65,11 @@ def test_a_filter_takes_away_rows_that_do_not_match_only(
 ) -> None:
     """Files that are left out hold no row that is wanted, and bring none back to life."""
     read = lake.read(tasks_of(lake.plan(options, row_filter)))
-    kept = {f.path for f in lake.data if may_match(row_filter, f.bounds, f.record_count)}
 
-    assert [row for row in lake.truth() if row[0] in kept] == read
+    def wanted(rows: list[tuple[str, int]]) -> list[tuple[str, int]]:
+        return [row for row in rows if matches(row_filter, lake.rows[row[0]][row[1]])]
+
+    assert wanted(lake.truth()) == wanted(read)
 
 
 @given(lakes(), all_options())
@@ -71,6 +81,7 @@ def test_splitting_and_packing_change_no_row(lake: Lake, options: ScanOptions) -
         change=lake.change,
         snapshot=lake.snapshot,
         row_filter=None,
+        key_filter=ANY_KEY,
     )
     ranges = FileRanges(KEY_IDS)
     nodes, _ = assemble(files, ranges=ranges, open_file_cost_bytes=options.open_file_cost_bytes)
