@@ -14,6 +14,7 @@ from arctic.api import (
     WriteReport,
     create_table,
     drop_table,
+    expire,
     explain,
     list_tables,
     open_table,
@@ -32,6 +33,7 @@ from arctic.errors import (
     StorageError,
     UnsupportedError,
 )
+from arctic.table.expire_report import ExpireReport
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,6 +45,7 @@ __all__ = [
     "ArcticError",
     "CommitStateUnknownError",
     "ConflictError",
+    "ExpireReport",
     "FormatError",
     "InternalError",
     "InvalidInputError",
@@ -53,6 +56,7 @@ __all__ = [
     "WriteReport",
     "create_table",
     "drop_table",
+    "expire",
     "explain",
     "list_tables",
     "open_table",

@@ -26,6 +26,11 @@ _SECTIONS = {
     ),
     Scope.READ: ("Reading", "Options of `spark.read`, `arctic.read` and `arctic.explain`."),
     Scope.WRITE: ("Writing", "Options of `df.write` and `arctic.write`."),
+    Scope.EXPIRE: (
+        "Cleaning",
+        "Options of `arctic.expire` and of the command, as `--option NAME=VALUE`; see "
+        "[cleaning](cleaning.md).",
+    ),
     Scope.TABLE: (
         "Tables",
         "Properties that are given at creation only. The options above that are also table "

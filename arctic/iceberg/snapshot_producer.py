@@ -82,6 +82,16 @@ class StagedSnapshot:
         self.table._do_commit(updates=self.updates, requirements=self.requirements)
 
 
+def commit_metadata(
+    head: Table, *, updates: Iterable[TableUpdate], requirements: Iterable[TableRequirement]
+) -> None:
+    """Commit changes that make no snapshot; the head then has the new metadata.
+
+    Exceptions of PyIceberg come through.
+    """
+    head._do_commit(updates=tuple(updates), requirements=tuple(requirements))
+
+
 def stage_snapshot(head: Table, plan: SnapshotPlan, snapshot_id: int) -> StagedSnapshot:
     """Write the manifests of a snapshot on top of a head.
 
