@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from arctic.api import ExpireReport
 from arctic.cli.render import print_json
+from arctic.table.expire_report import ExpireReport
 
 
 def print_report(report: ExpireReport, output: str) -> None:
