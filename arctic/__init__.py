@@ -17,6 +17,7 @@ from arctic.api import (
     WriteReport,
     create_table,
     drop_table,
+    expire,
     explain,
     list_tables,
     open_table,
@@ -37,6 +38,7 @@ from arctic.errors import (
     UnsupportedError,
 )
 from arctic.optimize.report import OptimizeReport, TableStatus
+from arctic.table.expire_report import ExpireReport
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,6 +50,7 @@ __all__ = [
     "ArcticError",
     "CommitStateUnknownError",
     "ConflictError",
+    "ExpireReport",
     "FormatError",
     "InternalError",
     "InvalidInputError",
@@ -60,6 +63,7 @@ __all__ = [
     "WriteReport",
     "create_table",
     "drop_table",
+    "expire",
     "explain",
     "list_tables",
     "open_table",

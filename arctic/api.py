@@ -22,6 +22,7 @@ from arctic.iceberg.inspect import METADATA_TABLES
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.open_table import open_table as open_stores
 from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
+from arctic.job.expire_job import expire_table
 from arctic.job.optimize_job import optimize_table, table_status
 from arctic.job.progress import default_progress
 from arctic.job.reference import TableReference, parse_reference
@@ -29,6 +30,7 @@ from arctic.job.run_tasks import LocalRunner, TaskRunner
 from arctic.job.scan_job import ScanJob, begin_scan, scan_opened
 from arctic.job.write_job import begin_write, commit_write, write_task
 from arctic.optimize.report import OptimizeReport, TableStatus
+from arctic.table.expire_report import ExpireReport
 
 Catalog = str | Mapping[str, str]
 
@@ -112,6 +114,10 @@ class Table:
     def explain(self, **arguments: Any) -> str:
         """Return the plan of a read; takes the arguments of ``arctic.explain``."""
         return _explain(self._options, **arguments)
+
+    def expire(self, **arguments: Any) -> ExpireReport:
+        """Remove what is no longer needed; takes the arguments of ``arctic.expire``."""
+        return _expire(self._options, **arguments)
 
     def inspect(self, name: str) -> pa.Table:
         """Return a metadata table: snapshots, files, partitions, nodes, history or refs.
@@ -342,6 +348,39 @@ def status(
     return _status(_options(identifier, warehouse, catalog), where=where, options=options)
 
 
+def expire(
+    identifier: str,
+    *,
+    dry_run: bool = False,
+    options: Mapping[str, str] | None = None,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> ExpireReport:
+    """Remove what is no longer needed: merged changes, old snapshots, files of nobody.
+
+    Rows never change. What can still be read of the past afterwards is in ``docs/cleaning.md``.
+    A run that was interrupted is finished by the next one.
+
+    Args:
+        identifier: ``namespace.table``.
+        dry_run: change nothing, only report what would go and why.
+        options: such as ``{"snapshot.keep.duration": "1d"}``; else the table's properties count.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Memory: a path for each file that the snapshots of the table refer to.
+
+    Raises:
+        NotFoundError: no such table.
+        InvalidInputError: an option that cannot be understood, or a table whose property
+            ``gc.enabled`` forbids it.
+        ConflictError: other writers won every retry; expire again.
+        CommitStateUnknownError: the catalog did not answer; expire again, nothing is lost.
+    """
+    base = _options(identifier, warehouse, catalog)
+    return _expire(base, dry_run=dry_run, options=options)
+
+
 def _options(
     identifier: str | None, warehouse: str | None, catalog: Catalog | None
 ) -> dict[str, str]:
@@ -435,6 +474,15 @@ def _status(
     base: Mapping[str, str], *, where: Any = None, options: Mapping[str, str] | None = None
 ) -> TableStatus:
     return table_status(_joined(base, options), where=where)
+
+
+def _expire(
+    base: Mapping[str, str],
+    *,
+    dry_run: bool = False,
+    options: Mapping[str, str] | None = None,
+) -> ExpireReport:
+    return expire_table(_joined(base, options), dry_run=dry_run)
 
 
 def _write(data: Any, options: Mapping[str, str]) -> WriteReport:

@@ -30,6 +30,7 @@ class Scope(Enum):
     READ = "read"
     WRITE = "write"
     OPTIMIZE = "optimize"
+    EXPIRE = "expire"
     TABLE = "table"
 
 
@@ -126,6 +127,31 @@ def _milliseconds_or_off(text: str) -> int | None:
     return None if int(text) < 0 else int(text)
 
 
+def _count(text: str) -> int:
+    if not re.fullmatch(r"\s*\d+\s*", text):
+        raise ValueError("expected a whole number, 0 or more")
+    return int(text)
+
+
+_DURATIONS_MS = {
+    "": 1,
+    "ms": 1,
+    "s": 1_000,
+    "sec": 1_000,
+    "m": 60_000,
+    "min": 60_000,
+    "h": 3_600_000,
+    "d": 86_400_000,
+}
+
+
+def _duration_ms(text: str) -> int:
+    match = re.fullmatch(r"\s*(\d+)\s*([a-z]*)\s*", text.lower())
+    if match is None or match.group(2) not in _DURATIONS_MS:
+        raise ValueError("expected milliseconds or a duration such as '720min', '12h', '1d'")
+    return int(match.group(1)) * _DURATIONS_MS[match.group(2)]
+
+
 def _int(text: str) -> int:
     try:
         return int(text)
@@ -182,6 +208,7 @@ _WRITE = frozenset({Scope.WRITE})
 _READ_TABLE = frozenset({Scope.READ, Scope.TABLE})
 _WRITE_TABLE = frozenset({Scope.WRITE, Scope.TABLE})
 _OPTIMIZE_TABLE = frozenset({Scope.OPTIMIZE, Scope.TABLE})
+_EXPIRE_TABLE = frozenset({Scope.EXPIRE, Scope.TABLE})
 _TABLE = frozenset({Scope.TABLE})
 
 CATALOG_PREFIX = "catalog."
@@ -383,6 +410,42 @@ WRITE_BUFFER_BYTES = Option(
     default=256 * 2**20,
     scopes=_WRITE_TABLE,
     doc="Arrow bytes that one write task gathers over all its files before it writes the largest.",
+)
+CHANGE_TTL_MINUTES = Option(
+    name="change.data.ttl.minutes",
+    parse=_count,
+    default=10_080,
+    scopes=_EXPIRE_TABLE,
+    doc="Minutes that a change file stays after its commit once it is merged, and that snapshots "
+    "of the change store stay.",
+)
+SNAPSHOT_KEEP_MS = Option(
+    name="snapshot.keep.duration",
+    parse=_duration_ms,
+    default=720 * 60_000,
+    scopes=_EXPIRE_TABLE,
+    doc="How long snapshots of the base store stay: milliseconds, or '720min', '12h', '1d'.",
+)
+SNAPSHOT_KEEP_COUNT = Option(
+    name="snapshot.keep.min-count",
+    parse=_positive_int,
+    default=1,
+    scopes=_EXPIRE_TABLE,
+    doc="Newest snapshots of each store that stay whatever their age.",
+)
+CLEAN_ORPHANS = Option(
+    name="clean-orphan-file.enabled",
+    parse=_bool,
+    default=True,
+    scopes=_EXPIRE_TABLE,
+    doc="Whether cleaning looks for files that no snapshot refers to.",
+)
+ORPHAN_AGE_MINUTES = Option(
+    name="clean-orphan-file.min-existing-time-minutes",
+    parse=_count,
+    default=2_880,
+    scopes=_EXPIRE_TABLE,
+    doc="Minutes that such a file stays: it may belong to a write that has not committed yet.",
 )
 BASE_BUCKETS = Option(
     name="base.file-index.hash-bucket",

@@ -30,6 +30,11 @@ _SECTIONS = {
         "Optimizing",
         "Options of `arctic.optimize` and `arctic.status`; each is a table property too.",
     ),
+    Scope.EXPIRE: (
+        "Cleaning",
+        "Options of `arctic.expire` and of the command, as `--option NAME=VALUE`; see "
+        "[cleaning](cleaning.md).",
+    ),
     Scope.TABLE: (
         "Tables",
         "Properties that are given at creation only. The options above that are also table "

@@ -16,6 +16,7 @@ VERBS = {
         "identifier, schema, *, primary_key, partition_by, properties, exist_ok, warehouse, catalog"
     ),
     "drop_table": "identifier, *, purge, warehouse, catalog",
+    "expire": "identifier, *, dry_run, options, warehouse, catalog",
     "explain": "identifier, *, columns, filter, options, verbose, warehouse, catalog",
     "list_tables": "namespace, *, warehouse, catalog",
     "open_table": "identifier, *, warehouse, catalog",
@@ -37,8 +38,9 @@ ERRORS = {
     "StorageError",
     "UnsupportedError",
 }
-CLASSES = {"OptimizeReport", "Table", "TableStatus", "WriteReport"}
+CLASSES = {"ExpireReport", "OptimizeReport", "Table", "TableStatus", "WriteReport"}
 TABLE_MEMBERS = {
+    "expire",
     "explain",
     "inspect",
     "is_keyed",

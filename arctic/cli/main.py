@@ -1,4 +1,4 @@
-"""The ``arctic`` command: tables, show, explain, history.
+"""The ``arctic`` command: tables, show, explain, history, expire.
 
 Rules:
     - A failure is one line on standard error: exit code 1, or 2 when the command line is wrong.
@@ -15,6 +15,7 @@ from typing import Any, NoReturn, TypeVar
 import click
 
 from arctic import api
+from arctic.cli.expire import print_report as print_expire_report
 from arctic.cli.history import commit_lines, commits_of
 from arctic.cli.optimize import (
     print_report,
@@ -233,6 +234,24 @@ def optimize(table: str, kind: str | None, where: str | None, output: str, **pla
         print_report_json(report)
     else:
         print_report(report)
+
+
+@commands.command()
+@click.argument("table")
+@click.option("--dry-run", is_flag=True, help="Change nothing, only say what would go.")
+@click.option(
+    "--option",
+    "options",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=_property,
+    help="An option instead of the table's property, such as snapshot.keep.duration=1d.",
+)
+@catalog_options
+def expire(table: str, dry_run: bool, options: dict[str, str], output: str, **place: Any) -> None:
+    """Remove from TABLE what is no longer needed: merged changes, old snapshots, orphans."""
+    report = api.expire(table, dry_run=dry_run, options=options, **_place(**place))
+    print_expire_report(report, output)
 
 
 if __name__ == "__main__":

@@ -15,16 +15,14 @@ from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 
 from arctic.errors import AlreadyExistsError, InvalidInputError
-from arctic.iceberg.catalog import CatalogConfig, load_table, open_catalog, table_identifiers
+from arctic.iceberg.catalog import CatalogConfig, load_table, open_catalog
+from arctic.iceberg.folders import FOLDERS, table_in_same_place
 from arctic.iceberg.leftover import check_is_leftover
 from arctic.iceberg.names import change_identifier, parse_identifier
 from arctic.iceberg.open_table import check_is_base, not_found
 from arctic.iceberg.pair import CHANGE_IDENTIFIER, belongs_to, primary_key_of
 from arctic.iceberg.table_io import TableIO
 from arctic.iceberg.translate import catalog_errors
-
-_FOLDERS = ("data", "metadata")
-"""All that a store keeps below its location."""
 
 
 def drop_table(config: CatalogConfig, identifier: str, *, purge: bool = False) -> None:
@@ -54,7 +52,7 @@ def drop_table(config: CatalogConfig, identifier: str, *, purge: bool = False) -
     if purge:
         for store in stores:
             io = TableIO.of(store)
-            for folder in _FOLDERS:
+            for folder in FOLDERS:
                 io.delete_tree(f"{store.location()}/{folder}")
             io.delete_if_empty(store.location())
 
@@ -79,17 +77,10 @@ def _stores(catalog: Catalog, parts: tuple[str, ...]) -> list[Table]:
 
 def _check_alone(catalog: Catalog, stores: list[Table]) -> None:
     """Refuse to delete files in a place that another table of the namespace lives in."""
-    own = {store.name() for store in stores}
-    places = [f"{store.location()}/{folder}/" for store in stores for folder in _FOLDERS]
-    for identifier in table_identifiers(catalog, stores[0].name()[:-1]):
-        other = None if identifier in own else load_table(catalog, identifier)
-        if other is None:
-            continue
-        theirs = [f"{other.location()}/{folder}/" for folder in _FOLDERS]
-        theirs.append(other.metadata_location)
-        for place in places:
-            if any(place.startswith(their) or their.startswith(place) for their in theirs):
-                raise InvalidInputError(
-                    f"purge of {'.'.join(stores[0].name())!r}: table {'.'.join(identifier)!r} "
-                    f"keeps files in {place!r} too; drop without purge"
-                )
+    found = table_in_same_place(catalog, stores)
+    if found is not None:
+        other, place = found
+        raise InvalidInputError(
+            f"purge of {'.'.join(stores[0].name())!r}: table {other!r} keeps files in {place!r} "
+            "too; drop without purge"
+        )

@@ -11,13 +11,14 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
-from arctic.errors import FormatError, InvalidInputError, NotFoundError
+from arctic.errors import FormatError, InvalidInputError, NotFoundError, UnsupportedError
 from arctic.iceberg.history import current_at, lineage, reaches_beginning
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.partition_key import partition_keys
@@ -58,6 +59,25 @@ def pin(
     if as_of_ms is not None:
         return _at_time(_loaded(opened), as_of_ms)
     return _newest(opened)
+
+
+def changes_under(opened: OpenTable, base_ids: Collection[int]) -> frozenset[int]:
+    """Return the change snapshots that a look at these base snapshots reads.
+
+    Args:
+        opened: a keyed table; its stores are refreshed.
+        base_ids: snapshots of the base store; those that are refused already need nothing.
+
+    Raises:
+        FormatError: what is merged is contradictory or not readable.
+        StorageError: the catalog or a file cannot be reached.
+    """
+    stores = _loaded(opened)
+    found = set()
+    for base_id in base_ids:
+        with suppress(NotFoundError, UnsupportedError):
+            found.add(_at_snapshot(stores, base_id).change_snapshot_id)
+    return frozenset(each for each in found if each is not None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -131,6 +131,11 @@ def read_state(
     )
 
 
+def tells_merged(snapshot: Snapshot) -> bool:
+    """Say whether a snapshot carries a marker of the optimized sequence, ours or Amoro's."""
+    return _marks(snapshot, MARKER) or _marks(snapshot, AMORO_MARKER)
+
+
 def stage_state(
     state: OptimizedState,
     *,
@@ -201,11 +206,7 @@ def _marked_path(snapshot: Snapshot, metadata: TableMetadata) -> str | None:
 
 
 def _has_marker(metadata: TableMetadata) -> bool:
-    return any(
-        _marks(snapshot, marker)
-        for snapshot in metadata.snapshots
-        for marker in (MARKER, AMORO_MARKER)
-    )
+    return any(tells_merged(snapshot) for snapshot in metadata.snapshots)
 
 
 def _marks(snapshot: Snapshot, marker: str) -> bool:

@@ -30,7 +30,7 @@ from pyiceberg.manifest import (
 )
 from pyiceberg.table import Table, Transaction
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.snapshots import Operation
+from pyiceberg.table.snapshots import Operation, Summary
 from pyiceberg.table.statistics import StatisticsFile
 from pyiceberg.table.update import (
     AssertTableUUID,
@@ -41,6 +41,7 @@ from pyiceberg.table.update import (
     TableUpdate,
 )
 from pyiceberg.table.update.snapshot import _SnapshotProducer
+from pyiceberg.typedef import EMPTY_DICT
 
 from arctic.errors import ConflictError
 from arctic.iceberg.entries import entries_of, live_manifests
@@ -80,6 +81,16 @@ class StagedSnapshot:
     def commit(self) -> None:
         """Ask the catalog once; PyIceberg's exceptions come through."""
         self.table._do_commit(updates=self.updates, requirements=self.requirements)
+
+
+def commit_metadata(
+    head: Table, *, updates: Iterable[TableUpdate], requirements: Iterable[TableRequirement]
+) -> None:
+    """Commit changes that make no snapshot; the head then has the new metadata.
+
+    Exceptions of PyIceberg come through.
+    """
+    head._do_commit(updates=tuple(updates), requirements=tuple(requirements))
 
 
 def stage_snapshot(head: Table, plan: SnapshotPlan, snapshot_id: int) -> StagedSnapshot:
@@ -154,6 +165,14 @@ class _Producer(_SnapshotProducer["_Producer"]):
         self._head = head
         self._added_data_files = list(plan.added)
         self._removed_paths = plan.removed_paths
+
+    def _summary(self, snapshot_properties: dict[str, str] = EMPTY_DICT) -> Summary:
+        if self._operation != Operation.REPLACE:
+            return super()._summary(snapshot_properties)
+        self._operation = Operation.OVERWRITE  # PyIceberg adds no totals up for a replace
+        totals = super()._summary(snapshot_properties).additional_properties
+        self._operation = Operation.REPLACE
+        return Summary(Operation.REPLACE, **totals)
 
     def _manifests(self) -> list[ManifestFile]:
         kept = self._kept_manifests()

@@ -19,7 +19,15 @@ from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
-from pyarrow.fs import FileSystem, FSSpecHandler, LocalFileSystem, PyFileSystem
+from pyarrow.fs import (
+    FileInfo,
+    FileSelector,
+    FileSystem,
+    FileType,
+    FSSpecHandler,
+    LocalFileSystem,
+    PyFileSystem,
+)
 from pyiceberg.io import PY_IO_IMPL, SCHEMA_TO_FILE_IO, FileIO, load_file_io
 from pyiceberg.io.fsspec import FsspecFileIO
 from pyiceberg.io.pyarrow import PyArrowFileIO
@@ -28,6 +36,17 @@ from pyiceberg.table import Table
 from arctic.errors import ArcticError, StorageError, UnsupportedError
 
 _IO_PREFIXES = ("s3.", "gcs.", "adls.", "hdfs.", "hf.", "client.", "py-io-impl")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundFile:
+    """A file as a listing shows it."""
+
+    path: str
+    """Begins as the folder that was listed does."""
+    size_bytes: int
+    modified_ms: int | None
+    """Milliseconds since 1970-01-01 UTC; None where the store does not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +120,33 @@ class TableIO:
         except OSError as error:
             raise _failed("delete", location, error) from error
 
+    def list_files(self, folder: str) -> tuple[FoundFile, ...]:
+        """Return the files below a folder, by path; a missing folder has none.
+
+        A file whose path would open another one, because of a ``#`` in its name, is left out.
+
+        Args:
+            folder: a path of a scheme that a file system is installed for.
+
+        Raises:
+            StorageError: the folder cannot be listed.
+            UnsupportedError: this access cannot list files.
+        """
+        file_system, root = self._file_system(folder)
+        root = root.rstrip("/")
+        try:
+            found = file_system.get_file_info(
+                FileSelector(root, allow_not_found=True, recursive=True)
+            )
+        except OSError as error:
+            raise _failed("list", folder, error) from error
+        files = []
+        for info in found:
+            path = folder.rstrip("/") + info.path[len(root) :]
+            if info.type == FileType.File and self._file_system(path)[1] == info.path:
+                files.append(_found_file(path, info))
+        return tuple(sorted(files, key=lambda file: file.path))
+
     def delete_if_empty(self, location: str) -> None:
         """Delete a local folder with nothing in it; object stores have no folders.
 
@@ -134,8 +180,17 @@ class TableIO:
         if isinstance(file_io, FsspecFileIO):
             return PyFileSystem(FSSpecHandler(file_io.get_fs(scheme))), path
         raise UnsupportedError(
-            f"location {location!r}: {type(file_io).__name__} cannot list files; delete it by hand"
+            f"location {location!r}: {type(file_io).__name__} cannot list files; look there by hand"
         )
+
+
+def _found_file(path: str, info: FileInfo) -> FoundFile:
+    nanoseconds = info.mtime_ns or 0
+    return FoundFile(
+        path=path,
+        size_bytes=info.size or 0,
+        modified_ms=nanoseconds // 1_000_000 if nanoseconds > 0 else None,
+    )
 
 
 @lru_cache(maxsize=64)

@@ -2,55 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from typing import Any
 
 import pyarrow as pa
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import (
-    Bundle,
-    RuleBasedStateMachine,
-    initialize,
-    invariant,
-    multiple,
-    precondition,
-    rule,
-)
+from hypothesis.stateful import initialize, invariant, multiple, precondition, rule
 
-import arctic
+from tests.property.table_machine import SCHEMA, LakeMachine, Row, as_row, ids, payloads, regions
+from tests.property.table_machine import rows as some_rows
 
-REGIONS = ["eu", "us", "asia"]
-SCHEMA = pa.schema(
-    [
-        pa.field("id", pa.int64(), nullable=False),
-        pa.field("region", pa.string()),
-        pa.field("amount", pa.int32()),
-        pa.field("note", pa.string()),
-    ]
-)
-
-ids = st.integers(0, 11)
-regions = st.sampled_from(REGIONS)
-payloads = st.tuples(
-    st.one_of(st.none(), st.integers(-5, 5)), st.one_of(st.none(), st.text("ab", max_size=2))
-)
-rows = st.lists(st.tuples(ids, regions, payloads), min_size=1, max_size=8)
-Row = dict[str, Any]
 Key = tuple[Any, ...]
 
 
-def as_row(drawn: tuple[int, str, tuple[int | None, str | None]]) -> Row:
-    """Return what Hypothesis drew as a row."""
-    number, region, (amount, note) = drawn
-    return {"id": number, "region": region, "amount": amount, "note": note}
-
-
-class TableMachine(RuleBasedStateMachine):
-    """Drives a real table on a real catalog; ``model`` maps each key to its row."""
-
-    snapshots = Bundle("snapshots")
+class TableMachine(LakeMachine):
+    """A table with a primary key; ``model`` maps each key to its row."""
 
     @initialize(
         layout=st.sampled_from(["plain", "in_key", "moving", "bucket_moving"]),
@@ -59,67 +25,34 @@ class TableMachine(RuleBasedStateMachine):
     )
     def create(self, layout: str, change_buckets: int, base_buckets: int) -> None:
         """Create a table whose key is its partition, decides it, or moves between partitions."""
-        self.folder = tempfile.mkdtemp(prefix="arctic-machine-")
         self.key = ("id", "region") if layout == "in_key" else ("id",)
         partitions = {"plain": [], "bucket_moving": ["bucket(2, region)"]}.get(layout, ["region"])
-        self.partitioned = bool(partitions)
-        arctic.create_table(
-            "m.t",
-            SCHEMA,
+        self.create_table(
             primary_key=self.key,
             partition_by=partitions,
             properties={
                 "change.file-index.hash-bucket": str(change_buckets),
                 "base.file-index.hash-bucket": str(base_buckets),
             },
-            warehouse=self.folder,
         )
         self.model: dict[Key, Row] = {}
-        self.read_options: dict[str, str] = {}
 
-    def teardown(self) -> None:
-        """Remove the warehouse."""
-        shutil.rmtree(getattr(self, "folder", ""), ignore_errors=True)
+    def rows_now(self) -> list[Row]:
+        """Return the rows of the model."""
+        return list(self.model.values())
 
     def key_of(self, row: Row) -> Key:
         """Return a row's key."""
         return tuple(row[name] for name in self.key)
 
-    def write(self, batch: list[Row], mode: str, schema: pa.Schema = SCHEMA, **options: str) -> Any:
-        """Write rows; return the snapshot with the model it must show for ever."""
-        report = arctic.write(
-            "m.t",
-            pa.Table.from_pylist(batch, schema=schema),
-            mode=mode,
-            options=options,
-            warehouse=self.folder,
-        )
-        if report.snapshot_id is None:
-            return multiple()
-        return (report.snapshot_id, dict(self.model))
-
-    def read(self, **arguments: Any) -> list[Row]:
-        """Read the merged view."""
-        reader = arctic.read("m.t", warehouse=self.folder, **arguments)
-        rows: list[Row] = reader.read_all().to_pylist()
-        return rows
-
-    def assert_rows(self, actual: list[Row], expected: dict[Key, Row]) -> None:
-        """Compare rows in any order."""
-
-        def order(row: Row) -> Any:
-            return tuple(row[name] for name in ("id", "region"))
-
-        assert sorted(actual, key=order) == sorted(expected.values(), key=order)
-
-    @rule(target=snapshots, drawn=rows)
+    @rule(target=LakeMachine.snapshots, drawn=some_rows)
     def upsert(self, drawn: Any) -> Any:
         """Later rows of a key win over earlier ones and over what is there."""
         batch = [as_row(each) for each in drawn]
         self.model.update({self.key_of(row): row for row in batch})
         return self.write(batch, "upsert")
 
-    @rule(target=snapshots, drawn=rows)
+    @rule(target=LakeMachine.snapshots, drawn=some_rows)
     def append_new_keys(self, drawn: Any) -> Any:
         """An append inserts without a delete, so only keys that are not there stay single."""
         batch = {self.key_of(row): row for row in map(as_row, drawn)}
@@ -129,7 +62,10 @@ class TableMachine(RuleBasedStateMachine):
         self.model.update(fresh)
         return self.write(list(fresh.values()), "append")
 
-    @rule(target=snapshots, drawn=st.lists(st.tuples(ids, regions), min_size=1, max_size=6))
+    @rule(
+        target=LakeMachine.snapshots,
+        drawn=st.lists(st.tuples(ids, regions), min_size=1, max_size=6),
+    )
     def delete(self, drawn: Any) -> Any:
         """A delete needs the key alone."""
         schema = pa.schema([SCHEMA.field(name) for name in self.key])
@@ -140,7 +76,10 @@ class TableMachine(RuleBasedStateMachine):
             [{name: row[name] for name in self.key} for row in batch], "delete", schema
         )
 
-    @rule(target=snapshots, drawn=st.lists(st.tuples(ids, regions, payloads), max_size=8))
+    @rule(
+        target=LakeMachine.snapshots,
+        drawn=st.lists(st.tuples(ids, regions, payloads), max_size=8),
+    )
     def overwrite(self, drawn: Any) -> Any:
         """An overwrite leaves its own rows only, one of each key."""
         batch = [as_row(each) for each in drawn]
@@ -148,7 +87,7 @@ class TableMachine(RuleBasedStateMachine):
         return self.write(batch, "overwrite")
 
     @precondition(lambda self: self.key == ("id", "region"))
-    @rule(target=snapshots, drawn=rows)
+    @rule(target=LakeMachine.snapshots, drawn=some_rows)
     def overwrite_partitions(self, drawn: Any) -> Any:
         """A dynamic overwrite replaces the partitions it has rows for."""
         batch = [as_row(each) for each in drawn]
@@ -158,7 +97,7 @@ class TableMachine(RuleBasedStateMachine):
         return self.write(batch, "overwrite", partitionOverwriteMode="dynamic")
 
     @rule(
-        target=snapshots,
+        target=LakeMachine.snapshots,
         drawn=st.lists(
             st.tuples(st.sampled_from(["I", "U", "D"]), ids, regions, payloads),
             min_size=1,
@@ -188,47 +127,10 @@ class TableMachine(RuleBasedStateMachine):
             batch, "append", schema, **{"action-column": "op", "ordering-column": "at"}
         )
 
-    @rule(
-        weight_ratio=st.sampled_from(["0.1", "2.0", "1000"]),
-        target_size=st.sampled_from(["1", "5000", "128 MiB"]),
-        parallelism=st.integers(1, 5),
-        max_delete_bytes=st.sampled_from(["1", "200", "512 MiB"]),
-    )
-    def change_plan(
-        self, weight_ratio: str, target_size: str, parallelism: int, max_delete_bytes: str
-    ) -> None:
-        """However a read is split and packed, it yields the same rows."""
-        self.read_options = {
-            "weight-ratio": weight_ratio,
-            "target-size": target_size,
-            "open-file-cost": "1",
-            "parallelism": str(parallelism),
-            "merge.max-delete-bytes": max_delete_bytes,
-        }
-
-    @rule(snapshot=snapshots)
-    def travel(self, snapshot: Any) -> None:
-        """Every snapshot that a write made shows the table as it was right after it."""
-        snapshot_id, expected = snapshot
-        actual = self.read(options={**self.read_options, "snapshot-id": str(snapshot_id)})
-        self.assert_rows(actual, expected)
-
-    @rule(region=regions, low=st.integers(-5, 5))
-    def filtered(self, region: str, low: int) -> None:
-        """A filter keeps exactly the rows it names, whatever was pruned for it."""
-        actual = self.read(filter=f"region = '{region}' and amount >= {low}")
-        expected = {
-            key: row
-            for key, row in self.model.items()
-            if row["region"] == region and row["amount"] is not None and row["amount"] >= low
-        }
-        self.assert_rows(actual, expected)
-
     @invariant()
     def equals_the_model(self) -> None:
         """The merged view is the dict."""
-        if hasattr(self, "model"):
-            self.assert_rows(self.read(options=self.read_options), self.model)
+        self.assert_equal_to_the_model()
 
 
 TestTableMachine = TableMachine.TestCase

@@ -1,0 +1,181 @@
+"""Taking files out of the newest snapshot: merged changes, and deletes that delete nothing.
+
+Rules:
+    - Each is planned anew on every attempt, on a fresh head; what is merged is read from the base
+      store as it is committed then.
+    - The files themselves stay: older snapshots still hold them.
+
+Source: amoro MixedTableMaintainer, IcebergTableMaintainer.cleanDanglingDeleteFiles @96a4d781a.
+Differs: change files go by sequence number, and in one commit; dangling deletes are removed from
+keyed tables too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from copy import copy
+from dataclasses import replace
+
+from pyiceberg.manifest import DataFileContent, ManifestEntry
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Operation
+
+from arctic.iceberg.commit_loop import commit_snapshot
+from arctic.iceberg.entries import entries_of, live_manifests
+from arctic.iceberg.manifests import check_specs, list_files, partition_of
+from arctic.iceberg.open_table import OpenTable
+from arctic.iceberg.partition_key import partition_keys
+from arctic.iceberg.refresh import refresh
+from arctic.iceberg.sequence_file import read_state
+from arctic.iceberg.snapshot_producer import SnapshotPlan, StagedSnapshot, stage_snapshot
+from arctic.iceberg.translate import catalog_errors
+from arctic.scan.position_deletes import PositionDeleteIndex
+from arctic.table.expire_report import ExpiredItem, ExpiredKind
+from arctic.table.expiry import ChangeFile, duration_text, expired_changes
+from arctic.table.files import Partition
+from arctic.table.snapshot import NOTHING_MERGED, TableSnapshot
+
+_PRODUCER = "snapshot.producer"
+Items = tuple[ExpiredItem, ...]
+
+
+def expire_changes(
+    opened: OpenTable, change: Table, *, ttl_ms: int, now_ms: int, dry_run: bool
+) -> Items:
+    """Remove merged change files from the newest snapshot of the change store.
+
+    Args:
+        opened: the table.
+        change: its change store.
+        ttl_ms: how long a change file stays after its commit.
+        now_ms: milliseconds since 1970-01-01 UTC.
+        dry_run: only say which.
+
+    Raises:
+        ConflictError: other writers won every retry; nothing was removed.
+        CommitStateUnknownError: the files may have been removed, which loses nothing.
+        FormatError: what is merged is not readable.
+        StorageError: the catalog or a file cannot be reached; nothing was removed.
+    """
+
+    def plan(head: Table) -> Items:
+        merged = read_state(
+            refresh(opened.base).metadata,
+            opened.base.io,
+            opened.base.metadata.current_snapshot_id,
+            partition_keys(opened.table),
+        ).sequence
+        expired = expired_changes(_change_files(head), merged=merged, ttl_ms=ttl_ms, now_ms=now_ms)
+        return tuple(
+            ExpiredItem(
+                store="change",
+                kind=ExpiredKind.CHANGE_FILE,
+                name=file.path,
+                size_bytes=file.size_bytes,
+                reason=f"merged (sequence {file.sequence_number} <= "
+                f"{merged.get(file.partition, NOTHING_MERGED)}) and older than "
+                f"{duration_text(ttl_ms)}",
+            )
+            for file in expired
+        )
+
+    return _remove(change, plan, Operation.DELETE, producer="DATA_EXPIRATION", dry_run=dry_run)
+
+
+def expire_dangling_deletes(opened: OpenTable, *, dry_run: bool) -> Items:
+    """Remove position deletes that apply to no data file from the newest base snapshot.
+
+    Args:
+        opened: the table.
+        dry_run: only say which.
+
+    Raises:
+        UnsupportedError: content that this version would read wrongly.
+        ConflictError: other writers won every retry; nothing was removed.
+        CommitStateUnknownError: the files may have been removed, which loses nothing.
+        StorageError: the catalog or a file cannot be reached; nothing was removed.
+    """
+
+    def plan(head: Table) -> Items:
+        listed = list_files(
+            replace(opened, base=head, change=None),
+            TableSnapshot(
+                base_snapshot_id=head.metadata.current_snapshot_id,
+                change_snapshot_id=None,
+                change_sequence_number=0,
+            ),
+            field_ids=(),
+            row_filter=None,
+        )
+        index = PositionDeleteIndex(listed.position_deletes)
+        used = {delete.path for file in listed.base for delete in index.applying_to(file)}
+        return tuple(
+            ExpiredItem(
+                store="base",
+                kind=ExpiredKind.POSITION_DELETES,
+                name=delete.path,
+                size_bytes=delete.size_bytes,
+                reason="no data file is left that they apply to",
+            )
+            for delete in sorted(listed.position_deletes, key=lambda delete: delete.path)
+            if delete.path not in used
+        )
+
+    return _remove(
+        opened.base, plan, Operation.REPLACE, producer="CLEAN_DANGLING_DELETE", dry_run=dry_run
+    )
+
+
+def _remove(
+    store: Table,
+    plan: Callable[[Table], Items],
+    operation: Operation,
+    *,
+    producer: str,
+    dry_run: bool,
+) -> Items:
+    """Remove what a plan says of the head, in one snapshot; return it as it was committed."""
+    if dry_run:
+        return plan(refresh(copy(store)))
+    removed: Items = ()
+
+    def stage(head: Table, snapshot_id: int) -> StagedSnapshot | None:
+        nonlocal removed
+        removed = plan(head)
+        if not removed:
+            return None
+        what = SnapshotPlan(
+            operation=operation,
+            removed_paths=frozenset(item.name for item in removed),
+            summary={_PRODUCER: producer},
+        )
+        with catalog_errors(f"write the manifests of a commit to {'.'.join(head.name())!r}"):
+            return stage_snapshot(head, what, snapshot_id)
+
+    commit_snapshot(store, stage)
+    return removed
+
+
+def _change_files(head: Table) -> Iterable[ChangeFile]:
+    manifests = live_manifests(head, head.current_snapshot())
+    check_specs(head, manifests)
+    width = len(head.spec().fields)
+    for _, entries in entries_of(head.io, manifests):
+        for entry in entries:
+            file = _change_file(head, entry, partition_of(entry.data_file.partition, width))
+            if file is not None:
+                yield file
+
+
+def _change_file(head: Table, entry: ManifestEntry, partition: Partition) -> ChangeFile | None:
+    is_data = entry.data_file.content == DataFileContent.DATA
+    if not is_data or entry.sequence_number is None or entry.snapshot_id is None:
+        return None  # not understood: it stays
+    added = head.metadata.snapshot_by_id(entry.snapshot_id)
+    return ChangeFile(
+        path=entry.data_file.file_path,
+        partition=partition,
+        sequence_number=entry.sequence_number,
+        size_bytes=entry.data_file.file_size_in_bytes,
+        added_ms=None if added is None else added.timestamp_ms,
+    )

@@ -1,0 +1,117 @@
+"""Files in the folders of a table that nothing refers to.
+
+Rules:
+    - The folders are listed first, what is referred to is loaded afterwards: a file that is
+      committed in between is never taken for an orphan.
+    - A file whose age the store does not tell stays.
+    - Where another table keeps its files too, or where no listed file is known, nothing is
+      touched: what looks like an orphan there may be somebody's rows.
+
+Source: amoro IcebergTableMaintainer.cleanOrphanFiles @96a4d781a. Differs: files that the other
+store refers to stay, and so do folders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+
+from pyiceberg.table import Table
+
+from arctic.errors import UnsupportedError
+from arctic.iceberg.folders import FOLDERS, table_in_same_place
+from arctic.iceberg.open_table import OpenTable
+from arctic.iceberg.reachable import normalised, referenced_paths
+from arctic.iceberg.refresh import refresh
+from arctic.iceberg.table_io import FoundFile, TableIO
+from arctic.table.expire_report import ExpiredItem, ExpiredKind
+from arctic.table.expiry import duration_text, is_old
+
+_METADATA_FILE = ".metadata.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Orphans:
+    """What a search found."""
+
+    items: tuple[ExpiredItem, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Why something was left out, or everything."""
+
+
+def find_orphans(opened: OpenTable, *, min_age_ms: int, now_ms: int) -> Orphans:
+    """Search the folders of a table for files that nothing refers to.
+
+    Args:
+        opened: the table.
+        min_age_ms: age below which a file stays: a write that runs now may commit it.
+        now_ms: milliseconds since 1970-01-01 UTC.
+
+    Raises:
+        StorageError: a folder, the catalog or a manifest cannot be read.
+    """
+    stores = {"base": copy(opened.base)}
+    if opened.change is not None:
+        stores["change"] = copy(opened.change)
+    shared = table_in_same_place(opened.base.catalog, list(stores.values()))
+    if shared is not None:
+        return _skipped(f"table {shared[0]!r} keeps files in {shared[1]!r} too")
+    try:
+        listed = {name: _listed(store) for name, store in stores.items()}
+    except UnsupportedError as error:
+        return _skipped(error.message)
+    for name, store in stores.items():
+        stranger = _metadata_of_another(store, listed[name])
+        if stranger is not None:
+            return _skipped(f"{stranger!r} looks like another table inside the {name} store")
+    known = frozenset[str]().union(*(referenced_paths(refresh(store)) for store in stores.values()))
+    for name, files in listed.items():
+        if files and not any(normalised(file.path) in known for file in files):
+            return _skipped(f"none of the {len(files)} files of the {name} store is referred to")
+    return _orphans(listed, known, min_age_ms=min_age_ms, now_ms=now_ms)
+
+
+def _orphans(
+    listed: dict[str, list[FoundFile]], known: frozenset[str], *, min_age_ms: int, now_ms: int
+) -> Orphans:
+    items: dict[str, ExpiredItem] = {}
+    ageless = 0
+    for name, files in listed.items():
+        for file in files:
+            key = normalised(file.path)
+            if key in known or key in items:
+                continue
+            if file.modified_ms is None:
+                ageless += 1
+            elif is_old(file.modified_ms, duration_ms=min_age_ms, now_ms=now_ms):
+                items[key] = ExpiredItem(
+                    store=name,
+                    kind=ExpiredKind.ORPHAN,
+                    name=file.path,
+                    size_bytes=file.size_bytes,
+                    reason=f"nothing refers to it, and it is older than "
+                    f"{duration_text(min_age_ms)}",
+                )
+    note = f"{ageless} files that nothing refers to stay, because their age is not known"
+    return Orphans(items=tuple(items.values()), notes=(note,) if ageless else ())
+
+
+def _listed(store: Table) -> list[FoundFile]:
+    io = TableIO.of(store)
+    return [file for folder in FOLDERS for file in io.list_files(f"{store.location()}/{folder}")]
+
+
+def _metadata_of_another(store: Table, files: Sequence[FoundFile]) -> str | None:
+    """Return a metadata file in a place where this store has none."""
+    own = f"{store.location()}/metadata/"
+    for file in files:
+        if file.path.endswith(_METADATA_FILE):
+            folder, _, rest = file.path.partition(own)
+            if folder or "/" in rest:
+                return file.path
+    return None
+
+
+def _skipped(reason: str) -> Orphans:
+    return Orphans(notes=(f"the search for orphans was left out: {reason}",))

@@ -1,0 +1,185 @@
+"""The search for files that nothing refers to, and when it refuses to touch any."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyiceberg.table import Table
+
+from arctic.iceberg import orphans
+from arctic.iceberg.catalog import open_catalog
+from arctic.iceberg.open_table import OpenTable
+from arctic.iceberg.orphans import Orphans, find_orphans
+from arctic.iceberg.reachable import normalised, referenced_paths
+from arctic.iceberg.refresh import refresh
+from arctic.iceberg.table_io import FoundFile, TableIO
+from tests.iceberg.stores import append, config_of, make, overwrite, row
+
+FAR = 2**50
+
+
+@pytest.fixture
+def opened(tmp_path: Path) -> OpenTable:
+    """A table with files in both stores."""
+    made = make(tmp_path)
+    append(made, [row(1)])
+    overwrite(made, [row(1)], up_to=1)
+    append(made, [row(2, "us")])
+    return made
+
+
+def search(opened: OpenTable) -> Orphans:
+    """Search with every file old enough."""
+    return find_orphans(opened, min_age_ms=0, now_ms=FAR)
+
+
+def plant(folder: Path, place: str) -> Path:
+    """Make a file of nobody."""
+    path = folder / place
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"left")
+    return path
+
+
+def test_a_table_in_order_has_none(opened: OpenTable) -> None:
+    """Every file on disk is referred to, the Puffin file and old metadata too."""
+    assert search(opened) == Orphans()
+
+
+def test_a_file_is_said_with_its_size_and_why(opened: OpenTable, tmp_path: Path) -> None:
+    """As a listing of its store shows it."""
+    path = plant(tmp_path, "db/t/data/region=eu/x.parquet")
+
+    [item] = search(opened).items
+
+    assert item.name == f"file://{path}"
+    assert (item.store, item.size_bytes) == ("base", 4)
+    assert item.reason == "nothing refers to it, and it is older than 0 minutes"
+
+
+def test_a_file_committed_after_the_listing_stays(
+    opened: OpenTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is on the list already, and in no metadata that was loaded before."""
+
+    def late(self: TableIO, folder: str) -> tuple[FoundFile, ...]:
+        files = listing(self, folder)
+        if folder.endswith("t/data"):
+            overwrite(opened, [row(7)], up_to=2)
+            append(opened, [row(8)])
+            files += listing(self, folder)
+        return files
+
+    listing = TableIO.list_files
+    monkeypatch.setattr(TableIO, "list_files", late)
+
+    assert search(opened).items == ()
+
+
+def test_a_file_of_unknown_age_stays(
+    opened: OpenTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some stores do not tell when a file was made."""
+    plant(tmp_path, "db/t/data/x.parquet")
+    listing = TableIO.list_files
+    monkeypatch.setattr(
+        TableIO,
+        "list_files",
+        lambda self, folder: tuple(
+            replace(file, modified_ms=None) for file in listing(self, folder)
+        ),
+    )
+
+    found = search(opened)
+
+    assert found.items == ()
+    assert found.notes == ("1 files that nothing refers to stay, because their age is not known",)
+
+
+def test_a_table_inside_the_folder_stops_the_search(opened: OpenTable, tmp_path: Path) -> None:
+    """Its files would look like orphans; it is found in the catalog."""
+    catalog = open_catalog(config_of(tmp_path))
+    catalog.create_table(
+        ("db", "inner"), opened.arrow_schema, location=f"file://{tmp_path}/db/t/data/inner"
+    )
+    plant(tmp_path, "db/t/data/x.parquet")
+
+    found = search(opened)
+
+    assert found.items == ()
+    assert "table 'db.inner' keeps files in" in found.notes[0]
+
+
+@pytest.mark.parametrize("place", ["data/inner/metadata", "metadata/inner"])
+def test_the_metadata_of_a_stranger_stops_the_search(
+    opened: OpenTable, tmp_path: Path, place: str
+) -> None:
+    """A table of another catalog or namespace betrays itself by its metadata file."""
+    plant(tmp_path, f"db/t/{place}/00000-x.metadata.json")
+    plant(tmp_path, "db/t/data/x.parquet")
+
+    found = search(opened)
+
+    assert found.items == ()
+    assert "looks like another table inside the base store" in found.notes[0]
+
+
+def test_paths_that_lead_nowhere_stop_the_search(
+    opened: OpenTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If not one listed file is known, both sides spell paths differently."""
+    monkeypatch.setattr(orphans, "referenced_paths", lambda _: frozenset({"/elsewhere"}))
+
+    found = search(opened)
+
+    assert found.items == ()
+    assert "none of the" in found.notes[0]
+
+
+def test_a_warehouse_behind_a_link_is_one_place(tmp_path: Path) -> None:
+    """Written by its link, cleaned by its real name: both mean the same files."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    made = make(tmp_path / "link")
+    append(made, [row(1)])
+    path = made.base.location().removeprefix("file://")
+
+    known = referenced_paths(refresh(made.base))
+
+    assert known
+    assert all(str(tmp_path / "real") in each for each in known)
+    assert normalised(os.path.realpath(path)) == normalised(f"file:{path}")
+    assert search(made).items == ()
+
+
+def test_a_listing_that_is_not_possible_is_noted(
+    opened: OpenTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other steps are done all the same."""
+    io = TableIO(properties={"py-io-impl": "tests.iceberg.test_orphans.NoListing"}, location="x")
+    monkeypatch.setattr(TableIO, "of", lambda _: io)
+
+    found = search(opened)
+
+    assert found.items == ()
+    assert "cannot list files" in found.notes[0]
+
+
+class NoListing:
+    """A FileIO that opens files only."""
+
+    def __init__(self, properties: dict[str, str]) -> None:
+        self.properties = properties
+
+
+def test_old_metadata_in_the_log_stays(opened: OpenTable, tmp_path: Path) -> None:
+    """Readers that loaded a pointer a moment ago still open it."""
+    store: Table = refresh(opened.base)
+    log = {entry.metadata_file for entry in store.metadata.metadata_log}
+    assert log
+
+    assert {normalised(path) for path in (*log, store.metadata_location)} <= referenced_paths(store)
+    assert search(opened).items == ()

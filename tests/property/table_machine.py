@@ -1,0 +1,242 @@
+"""What every machine that drives a table shares: reading, cleaning, optimizing, time travel.
+
+A machine says what the table holds by ``rows_now``. Whoever commits a snapshot returns
+``remembered``: the snapshot must show these rows until it expires, and be refused afterwards.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import Bundle, RuleBasedStateMachine, multiple, rule
+from pyiceberg.table import StaticTable
+
+import arctic
+from arctic.iceberg.catalog import CatalogConfig, open_catalog
+
+REGIONS = ["eu", "us", "asia"]
+SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.int64(), nullable=False),
+        pa.field("region", pa.string()),
+        pa.field("amount", pa.int32()),
+        pa.field("note", pa.string()),
+    ]
+)
+EVERYTHING_DUE = {
+    "self-optimizing.min-plan-interval": "0",
+    "self-optimizing.minor.trigger.file-count": "1",
+}
+AT_ONCE = {
+    "change.data.ttl.minutes": "0",
+    "snapshot.keep.duration": "0",
+    "clean-orphan-file.min-existing-time-minutes": "0",
+}
+MAX_FILE_COUNT = "self-optimizing.max-file-count"
+
+ids = st.integers(0, 11)
+regions = st.sampled_from(REGIONS)
+payloads = st.tuples(
+    st.one_of(st.none(), st.integers(-5, 5)), st.one_of(st.none(), st.text("ab", max_size=2))
+)
+rows = st.lists(st.tuples(ids, regions, payloads), min_size=1, max_size=8)
+# A file of these tables has 1,000 to 2,000 bytes. A large ratio makes each of them a segment, so
+# that it gets position deletes; 1 byte as a target gives every row group a file of its own.
+optimize_options = st.fixed_dictionaries(
+    {},
+    optional={
+        "self-optimizing.target-size": st.sampled_from(["1", "1500", "4000"]),
+        "self-optimizing.fragment-ratio": st.sampled_from(["1", "2", "100000"]),
+        "self-optimizing.max-task-size-bytes": st.sampled_from(["1", "1500"]),
+        "self-optimizing.sort-buffer-bytes": st.sampled_from(["1", "200"]),
+        "self-optimizing.sort-columns": st.sampled_from(["amount", "note,amount", "region,id"]),
+        "self-optimizing.full.rewrite-all-files": st.just("false"),
+        "self-optimizing.major.trigger.duplicate-ratio": st.sampled_from(["0.01", "0.5", "1"]),
+        "merge.max-delete-bytes": st.just("1"),
+        MAX_FILE_COUNT: st.sampled_from(["1", "3"]),
+    },
+)
+Row = dict[str, Any]
+
+
+def as_row(drawn: tuple[int, str, tuple[int | None, str | None]]) -> Row:
+    """Return what Hypothesis drew as a row."""
+    number, region, (amount, note) = drawn
+    return {"id": number, "region": region, "amount": amount, "note": note}
+
+
+def assert_rows(actual: Iterable[Row], expected: Iterable[Row]) -> None:
+    """Compare rows in any order."""
+
+    def order(row: Row) -> list[str]:
+        return [str(row[name]) for name in SCHEMA.names]
+
+    assert sorted(actual, key=order) == sorted(expected, key=order)
+
+
+class LakeMachine(RuleBasedStateMachine):
+    """Drives a real table on a real catalog."""
+
+    snapshots = Bundle("snapshots")
+
+    def create_table(self, **arguments: Any) -> None:
+        """Create the table of this example."""
+        self.folder = tempfile.mkdtemp(prefix="arctic-machine-")
+        self.read_options: dict[str, str] = {}
+        self.cleanings = 0
+        arctic.create_table("m.t", SCHEMA, warehouse=self.folder, **arguments)
+
+    def rows_now(self) -> list[Row]:
+        """Return what the table must hold."""
+        raise NotImplementedError
+
+    def teardown(self) -> None:
+        """Read the table as a plain engine does after a last full, and remove the warehouse."""
+        try:
+            if hasattr(self, "folder"):
+                arctic.optimize("m.t", type="full", warehouse=self.folder)
+                self.assert_base()
+        finally:
+            shutil.rmtree(getattr(self, "folder", ""), ignore_errors=True)
+
+    def remembered(self, *snapshot_ids: int | None) -> Any:
+        """Return snapshots with the rows that they must show."""
+        found = [each for each in snapshot_ids if each is not None]
+        return multiple(*((each, self.rows_now(), self.cleanings) for each in found))
+
+    def write(self, batch: list[Row], mode: str, schema: pa.Schema = SCHEMA, **options: str) -> Any:
+        """Write rows; return the snapshot to remember."""
+        report = arctic.write(
+            "m.t",
+            pa.Table.from_pylist(batch, schema=schema),
+            mode=mode,
+            options=options,
+            warehouse=self.folder,
+        )
+        return self.remembered(report.snapshot_id)
+
+    def read(self, **arguments: Any) -> list[Row]:
+        """Read the merged view."""
+        reader = arctic.read("m.t", warehouse=self.folder, **arguments)
+        found: list[Row] = reader.read_all().to_pylist()
+        return found
+
+    def snapshot_ids(self) -> set[int]:
+        """Return the snapshots of both stores that have not expired."""
+        reader = arctic.read("m.t.snapshots", warehouse=self.folder)
+        return set(reader.read_all().column("snapshot_id").to_pylist())
+
+    def assert_base(self, region: str | None = None) -> None:
+        """The base store alone, read by Arctic and by PyIceberg, holds the rows of a region."""
+        expected = [row for row in self.rows_now() if region in (None, row["region"])]
+        row_filter = None if region is None else f"region = '{region}'"
+        alone = arctic.read(
+            "m.t",
+            columns=SCHEMA.names,
+            filter=row_filter,
+            options={"store": "base"},
+            warehouse=self.folder,
+        )
+        assert_rows(alone.read_all().to_pylist(), expected)
+        catalog = open_catalog(CatalogConfig.from_options({"warehouse": self.folder}))
+        plain = StaticTable.from_metadata(catalog.load_table("m.t").metadata_location)
+        scan = plain.scan() if row_filter is None else plain.scan(row_filter)
+        assert_rows(scan.to_arrow().to_pylist(), expected)
+
+    @rule(
+        target=snapshots,
+        kind=st.sampled_from([None, "minor", "major", "full"]),
+        region=st.one_of(st.none(), st.none(), regions),
+        options=optimize_options,
+    )
+    def optimize(self, kind: str | None, region: str | None, options: dict[str, str]) -> Any:
+        """Rows stay; what is merged is in base alone, and a full leaves no deletes."""
+        where = None if region is None else f"region = '{region}'"
+        given = {**EVERYTHING_DUE, **options}
+        report = arctic.optimize(
+            "m.t", type=kind, where=where, options=given, warehouse=self.folder
+        )
+        status = arctic.status("m.t", where=where, options=given, warehouse=self.folder)
+        is_merged = not any(each.health.unmerged_files for each in status.partitions)
+        if kind is not None and MAX_FILE_COUNT not in options:
+            assert is_merged
+            if kind == "full":
+                assert not any(each.health.delete_files for each in status.partitions)
+        if is_merged:
+            self.assert_base(region)
+        return self.remembered(report.snapshot_id)
+
+    @rule(target=snapshots, at_once=st.booleans())
+    def expire(self, at_once: bool) -> Any:
+        """Rows stay; with the defaults the whole past of an example does."""
+        before = self.snapshot_ids()
+        arctic.expire("m.t", options=AT_ONCE if at_once else {}, warehouse=self.folder)
+        after = self.snapshot_ids()
+        if at_once:
+            self.cleanings += 1
+        else:
+            assert before == after
+        return self.remembered(*sorted(after - before))
+
+    @rule(snapshot=snapshots)
+    def travel(self, snapshot: Any) -> None:
+        """A snapshot shows the table as it was right after it, or is refused once it expired."""
+        snapshot_id, expected, cleanings = snapshot
+        options = {**self.read_options, "snapshot-id": str(snapshot_id)}
+        if cleanings == self.cleanings:
+            assert_rows(self.read(options=options), expected)
+        elif snapshot_id not in self.snapshot_ids():
+            with pytest.raises(arctic.NotFoundError, match=f"no snapshot {snapshot_id}"):
+                self.read(options=options)
+        else:
+            self.travel_in_part(options, expected)
+
+    def travel_in_part(self, options: dict[str, str], expected: list[Row]) -> None:
+        """A snapshot that stayed may lack those of the other store; then it is refused too."""
+        try:
+            actual = self.read(options=options)
+        except (arctic.NotFoundError, arctic.UnsupportedError):
+            return
+        assert_rows(actual, expected)
+
+    @rule(
+        weight_ratio=st.sampled_from(["0.1", "2.0", "1000"]),
+        target_size=st.sampled_from(["1", "5000", "128 MiB"]),
+        parallelism=st.integers(1, 5),
+        max_delete_bytes=st.sampled_from(["1", "200", "512 MiB"]),
+    )
+    def change_plan(
+        self, weight_ratio: str, target_size: str, parallelism: int, max_delete_bytes: str
+    ) -> None:
+        """However a read is split and packed, it yields the same rows."""
+        self.read_options = {
+            "weight-ratio": weight_ratio,
+            "target-size": target_size,
+            "open-file-cost": "1",
+            "parallelism": str(parallelism),
+            "merge.max-delete-bytes": max_delete_bytes,
+        }
+
+    @rule(region=regions, low=st.integers(-5, 5))
+    def filtered(self, region: str, low: int) -> None:
+        """A filter keeps exactly the rows it names, whatever was pruned for it."""
+        actual = self.read(filter=f"region = '{region}' and amount >= {low}")
+        assert_rows(
+            actual,
+            [
+                row
+                for row in self.rows_now()
+                if row["region"] == region and row["amount"] is not None and row["amount"] >= low
+            ],
+        )
+
+    def assert_equal_to_the_model(self) -> None:
+        """The merged view is the model."""
+        if hasattr(self, "folder"):
+            assert_rows(self.read(options=self.read_options), self.rows_now())
