@@ -45,6 +45,12 @@ def test_every_option_is_described(option: Option[Any]) -> None:
             ("day(ts)", "bucket(16, id)", "region"),
         ),
         (opt.WRITE_MODE, "UPSERT", "upsert"),
+        (opt.CHANGE_TTL_MINUTES, "0", 0),
+        (opt.SNAPSHOT_KEEP_MS, "720min", 43_200_000),
+        (opt.SNAPSHOT_KEEP_MS, "12h", 43_200_000),
+        (opt.SNAPSHOT_KEEP_MS, "1 D", 86_400_000),
+        (opt.SNAPSHOT_KEEP_MS, "3600s", 3_600_000),
+        (opt.SNAPSHOT_KEEP_MS, "0", 0),
     ],
 )
 def test_a_text_becomes_a_value(option: Option[Any], text: str, expected: Any) -> None:
@@ -65,6 +71,10 @@ def test_a_text_becomes_a_value(option: Option[Any], text: str, expected: Any) -
         (opt.PARALLELISM, "0", "a whole number above 0"),
         (opt.PARALLELISM, "1.5", "a whole number above 0"),
         (opt.SNAPSHOT_ID, "latest", "a whole number"),
+        (opt.CHANGE_TTL_MINUTES, "-1", "a whole number, 0 or more"),
+        (opt.SNAPSHOT_KEEP_MS, "1 week", "such as '720min'"),
+        (opt.SNAPSHOT_KEEP_MS, "-1", "such as '720min'"),
+        (opt.SNAPSHOT_KEEP_COUNT, "0", "a whole number above 0"),
         (opt.STORE, "delta", "one of merged, base, change"),
         (opt.UPSERT_INSERTS, "yes", "true or false"),
         (opt.COLUMNS, " , ", "names separated by commas"),
