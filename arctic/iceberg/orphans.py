@@ -3,12 +3,13 @@
 Rules:
     - The folders are listed first, what is referred to is loaded afterwards: a file that is
       committed in between is never taken for an orphan.
-    - A file whose age the store does not tell stays.
+    - A file whose age the store does not tell stays, and so does what a Flink job may still commit:
+      its checkpoints name manifests that no metadata refers to yet.
     - Where another table keeps its files too, or where no listed file is known, nothing is
       touched: what looks like an orphan there may be somebody's rows.
 
 Source: amoro IcebergTableMaintainer.cleanOrphanFiles @96a4d781a. Differs: files that the other
-store refers to stay, and so do folders.
+store refers to stay, and so do folders; manifests of every known Flink job do, not of the last.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ from arctic.table.expire_report import ExpiredItem, ExpiredKind
 from arctic.table.expiry import duration_text, is_old
 
 _METADATA_FILE = ".metadata.json"
+_VERSION_HINT = "version-hint.text"
+"""By which readers without a catalog find the newest metadata."""
+_FLINK_JOB = "flink.job-id"
+"""Summary key; the manifests of a job that has not committed them begin with its value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,18 +74,37 @@ def find_orphans(opened: OpenTable, *, min_age_ms: int, now_ms: int) -> Orphans:
     for name, files in listed.items():
         if files and not any(normalised(file.path) in known for file in files):
             return _skipped(f"none of the {len(files)} files of the {name} store is referred to")
-    return _orphans(listed, known, min_age_ms=min_age_ms, now_ms=now_ms)
+    candidates = {
+        name: [
+            file
+            for file in files
+            if normalised(file.path) not in known and not _is_in_use(file, stores[name])
+        ]
+        for name, files in listed.items()
+    }
+    return _orphans(candidates, min_age_ms=min_age_ms, now_ms=now_ms)
 
 
-def _orphans(
-    listed: dict[str, list[FoundFile]], known: frozenset[str], *, min_age_ms: int, now_ms: int
-) -> Orphans:
+def _is_in_use(file: FoundFile, store: Table) -> bool:
+    """Say whether a file that no metadata refers to has a reader all the same."""
+    folder, _, name = file.path.rpartition("/")
+    if not folder.endswith("/metadata"):
+        return False
+    jobs = {
+        str(each.summary[_FLINK_JOB])
+        for each in store.metadata.snapshots
+        if each.summary is not None and each.summary[_FLINK_JOB] is not None
+    }
+    return name == _VERSION_HINT or name.startswith(tuple(jobs))
+
+
+def _orphans(candidates: dict[str, list[FoundFile]], *, min_age_ms: int, now_ms: int) -> Orphans:
     items: dict[str, ExpiredItem] = {}
     ageless = 0
-    for name, files in listed.items():
+    for name, files in candidates.items():
         for file in files:
             key = normalised(file.path)
-            if key in known or key in items:
+            if key in items:
                 continue
             if file.modified_ms is None:
                 ageless += 1

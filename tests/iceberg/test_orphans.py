@@ -16,7 +16,7 @@ from arctic.iceberg.orphans import Orphans, find_orphans
 from arctic.iceberg.reachable import normalised, referenced_paths
 from arctic.iceberg.refresh import refresh
 from arctic.iceberg.table_io import FoundFile, TableIO
-from tests.iceberg.stores import append, config_of, make, overwrite, row
+from tests.iceberg.stores import append, commit_files, config_of, make, overwrite, row
 
 FAR = 2**50
 
@@ -77,6 +77,17 @@ def test_a_file_committed_after_the_listing_stays(
     monkeypatch.setattr(TableIO, "list_files", late)
 
     assert search(opened).items == ()
+
+
+def test_what_flink_may_still_commit_stays(opened: OpenTable, tmp_path: Path) -> None:
+    """Its checkpoint names a manifest that no snapshot has yet; and the hint for Hadoop tables."""
+    assert opened.change is not None
+    commit_files(opened.change, summary={"flink.job-id": "a1b2"})
+    plant(tmp_path, "db/t_change_/metadata/a1b2-00000-0-9-00003.avro")
+    plant(tmp_path, "db/t/metadata/version-hint.text")
+    other = plant(tmp_path, "db/t_change_/metadata/c3d4-00000-0-9-00003.avro")
+
+    assert [item.name for item in search(opened).items] == [f"file://{other}"]
 
 
 def test_a_file_of_unknown_age_stays(
