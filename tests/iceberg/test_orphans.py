@@ -107,7 +107,20 @@ def test_a_file_of_unknown_age_stays(
     found = search(opened)
 
     assert found.items == ()
-    assert found.notes == ("1 files that nothing refers to stay, because their age is not known",)
+    [note] = found.notes
+    assert note.startswith("1 files such as 'file://")
+    assert note.endswith("x.parquet' stay, because their age is not known")
+
+
+def test_a_file_with_the_name_of_a_known_one_stays(opened: OpenTable, tmp_path: Path) -> None:
+    """Another engine may have written the same place under another scheme or host."""
+    known = sorted((tmp_path / "db" / "t" / "data").rglob("*.parquet"))[0]
+    plant(tmp_path, f"db/t/data/elsewhere/{known.name}")
+
+    found = search(opened)
+
+    assert found.items == ()
+    assert "a file of the same name is referred to by another path" in found.notes[0]
 
 
 def test_a_table_inside_the_folder_stops_the_search(opened: OpenTable, tmp_path: Path) -> None:

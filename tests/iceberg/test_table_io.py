@@ -94,6 +94,17 @@ def test_a_tree_is_deleted_and_a_missing_one_is_fine(io: TableIO, tmp_path: Path
     assert [path.name for path in (tmp_path / "t").iterdir()] == ["data2"]
 
 
+def test_a_uri_that_means_another_file_deletes_none(io: TableIO, tmp_path: Path) -> None:
+    """PyIceberg takes what follows a ``#`` off."""
+    for name in ("x", "x#1"):
+        (tmp_path / name).write_bytes(b"hello")
+    path = f"file://{tmp_path}/x#1"
+
+    assert io.delete_quietly([path]) == (path,)
+
+    assert (tmp_path / "x").exists()
+
+
 @pytest.mark.parametrize("prefix", ["", "file:", "file://"])
 def test_a_listing_is_spelt_as_the_folder_was(prefix: str, io: TableIO, tmp_path: Path) -> None:
     """Every file however deep, with size and age; a missing folder has none."""
