@@ -50,6 +50,8 @@ def test_every_option_is_described(option: Option[Any]) -> None:
         (opt.SNAPSHOT_KEEP_MS, "12h", 43_200_000),
         (opt.SNAPSHOT_KEEP_MS, "1 D", 86_400_000),
         (opt.SNAPSHOT_KEEP_MS, "3600s", 3_600_000),
+        (opt.SNAPSHOT_KEEP_MS, "2 days", 172_800_000),
+        (opt.SNAPSHOT_KEEP_MS, "90 sec", 90_000),
         (opt.SNAPSHOT_KEEP_MS, "0", 0),
     ],
 )
