@@ -47,11 +47,7 @@ class _Settings:
 
     @classmethod
     def of(cls, options: Mapping[str, str], properties: Mapping[str, str]) -> _Settings:
-        """Read what a call and a table say.
-
-        Raises:
-            InvalidInputError: a bad value.
-        """
+        """Read what a call and a table say; a bad value is an ``InvalidInputError``."""
         return cls(
             change_ttl_ms=opt.CHANGE_TTL_MINUTES.value(options, properties) * _MINUTE_MS,
             keep_ms=opt.SNAPSHOT_KEEP_MS.value(options, properties),

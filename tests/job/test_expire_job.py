@@ -18,8 +18,10 @@ import arctic
 from arctic.errors import InvalidInputError, NotFoundError, UnsupportedError
 from arctic.iceberg.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.commit_loop import RetryPolicy
+from arctic.iceberg.open_table import open_table
 from arctic.job.write_job import begin_write, write_task
 from arctic.table.expire_report import ExpiredKind
+from tests.iceberg.stores import commit_files, position_delete
 
 SCHEMA = pa.schema(
     [
@@ -222,6 +224,32 @@ class TestWhatStays:
         assert rows_of(table) == before
         assert sum("later" in row for row in before) == 1
         assert on_disk(tmp_path) == reachable(tmp_path)
+
+    def test_deletes_that_delete_nothing_leave_the_disk(
+        self, table: arctic.Table, tmp_path: Path
+    ) -> None:
+        """A foreign file of deletes goes with the last snapshot that holds it.
+
+        That one stays until the next merge: it lies on the way to what is merged.
+        """
+        opened = open_table(CatalogConfig.from_options({"warehouse": str(tmp_path)}), "m.t")
+        gone = f"{opened.base.location()}/data/gone.parquet"
+        delete = position_delete(opened, [(gone, 0)], ("eu",), "region=eu/deletes.parquet")
+        commit_files(opened.base, delete)
+        before = rows_of(table)
+
+        said = table.expire(dry_run=True, options=AT_ONCE)
+        done = table.expire(options=AT_ONCE)
+
+        assert said.items == done.items
+        assert [item.name for item in done.of_kind(ExpiredKind.POSITION_DELETES)] == [
+            delete.file_path
+        ]
+        assert rows_of(table) == before
+        merge(table)
+        table.expire(options=AT_ONCE)
+        assert on_disk(tmp_path) == reachable(tmp_path)
+        assert not Path(urlparse(delete.file_path).path).exists()
 
     def test_a_table_without_a_key_is_cleaned_too(self, tmp_path: Path) -> None:
         """It has one store."""
