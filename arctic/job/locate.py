@@ -25,7 +25,7 @@ from arctic.mor.read import read_group
 from arctic.mor.request import ReadRequest
 from arctic.scan.task import NodeTask, NodeTaskGroup
 from arctic.table.snapshot import TableSnapshot
-from arctic.tree.key_hash import hash_arrays
+from arctic.tree.hash_arrays import hash_arrays
 from arctic.tree.node import TreeNode, bucket_mask
 
 

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from arctic import options as opt
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.partitioning import Partitioner
-from arctic.tree.key_hash import hash_arrays
+from arctic.tree.hash_arrays import hash_arrays
 from arctic.tree.node import bucket_mask
 
 TASK_COLUMN = "_arctic_task"

@@ -2,7 +2,7 @@
 
 Rules:
     - ``hash_key`` is the truth: one row in plain Python, to be read beside the format.
-      ``hash_arrays`` computes the same for whole Arrow columns; tests hold them equal.
+      ``hash_arrays`` (in the module of that name) computes the same for whole Arrow columns; tests hold them equal.
     - All arithmetic wraps around at 32 bits, as in Java.
     - The result has 31 bits; a node holds the keys with ``hash & mask == index``.
 
@@ -18,10 +18,9 @@ from decimal import Decimal
 from typing import Any
 
 from arctic.errors import InvalidInputError
-from arctic.tree.hash_arrays import hash_arrays
 from arctic.tree.key_type import HASHABLE, check_key_type, decimal_scale, type_name
 
-__all__ = ["HASHABLE", "check_key_type", "element_hash", "hash_arrays", "hash_key"]
+__all__ = ["HASHABLE", "check_key_type", "element_hash", "hash_key"]
 
 _FLOAT_NAN_BITS = 0x7FC00000
 _DOUBLE_NAN_BITS = 0x7FF8000000000000

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from arctic.table.files import Partition
-from arctic.tree.key_hash import hash_arrays
+from arctic.tree.hash_arrays import hash_arrays
 from arctic.tree.node import TreeNode
 from arctic.write.target import WriteTarget
 

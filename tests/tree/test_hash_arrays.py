@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from arctic.errors import InvalidInputError
 from arctic.tree import ragged_hash
-from arctic.tree.key_hash import hash_arrays, hash_key
+from arctic.tree.hash_arrays import hash_arrays
+from arctic.tree.key_hash import hash_key
 from tests.tree.keys import (
     SIMPLE,
     KeyColumn,
