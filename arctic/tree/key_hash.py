@@ -1,8 +1,8 @@
 """The hash of a primary key, which decides the tree node of a row.
 
 Rules:
-    - ``hash_key`` is the truth: one row in plain Python, to be read beside the format.
-      ``hash_arrays`` (in the module of that name) computes the same for whole Arrow columns; tests hold them equal.
+    - ``hash_key`` is the truth: one row in plain Python, to be read beside the format. Function
+      ``hash_arrays.hash_arrays`` does the same for Arrow columns; tests hold them equal.
     - All arithmetic wraps around at 32 bits, as in Java.
     - The result has 31 bits; a node holds the keys with ``hash & mask == index``.
 
