@@ -134,22 +134,22 @@ def _count(text: str) -> int:
 
 
 _DURATIONS_MS = {
-    "": 1,
-    "ms": 1,
-    "s": 1_000,
-    "sec": 1_000,
-    "m": 60_000,
-    "min": 60_000,
-    "h": 3_600_000,
-    "d": 86_400_000,
+    **dict.fromkeys(("", "ms", "milli", "millisecond"), 1),
+    **dict.fromkeys(("s", "sec", "second"), 1_000),
+    **dict.fromkeys(("m", "min", "minute"), 60_000),
+    **dict.fromkeys(("h", "hour"), 3_600_000),
+    **dict.fromkeys(("d", "day"), 86_400_000),
 }
 
 
 def _duration_ms(text: str) -> int:
     match = re.fullmatch(r"\s*(\d+)\s*([a-z]*)\s*", text.lower())
-    if match is None or match.group(2) not in _DURATIONS_MS:
-        raise ValueError("expected milliseconds or a duration such as '720min', '12h', '1d'")
-    return int(match.group(1)) * _DURATIONS_MS[match.group(2)]
+    if match is not None:
+        count, unit = int(match.group(1)), match.group(2)
+        for name in (unit, unit.removesuffix("s")):
+            if name in _DURATIONS_MS:
+                return count * _DURATIONS_MS[name]
+    raise ValueError("expected milliseconds or a duration such as '720min', '12h', '1d'")
 
 
 def _int(text: str) -> int:

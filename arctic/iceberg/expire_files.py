@@ -21,7 +21,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
 
 from arctic.iceberg.commit_loop import commit_snapshot
-from arctic.iceberg.entries import entries_of, live_manifests
+from arctic.iceberg.entries import entries_of, is_delete_manifest, live_manifests
 from arctic.iceberg.manifests import check_specs, list_files, partition_of
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.partition_key import partition_keys
@@ -39,14 +39,11 @@ _PRODUCER = "snapshot.producer"
 Items = tuple[ExpiredItem, ...]
 
 
-def expire_changes(
-    opened: OpenTable, change: Table, *, ttl_ms: int, now_ms: int, dry_run: bool
-) -> Items:
+def expire_changes(opened: OpenTable, *, ttl_ms: int, now_ms: int, dry_run: bool) -> Items:
     """Remove merged change files from the newest snapshot of the change store.
 
     Args:
-        opened: the table.
-        change: its change store.
+        opened: the table; one without a key has nothing to remove.
         ttl_ms: how long a change file stays after its commit.
         now_ms: milliseconds since 1970-01-01 UTC.
         dry_run: only say which.
@@ -57,6 +54,8 @@ def expire_changes(
         FormatError: what is merged is not readable.
         StorageError: the catalog or a file cannot be reached; nothing was removed.
     """
+    if opened.change is None:
+        return ()
 
     def plan(head: Table) -> Items:
         merged = read_state(
@@ -79,7 +78,9 @@ def expire_changes(
             for file in expired
         )
 
-    return _remove(change, plan, Operation.DELETE, producer="DATA_EXPIRATION", dry_run=dry_run)
+    return _remove(
+        opened.change, plan, Operation.DELETE, producer="DATA_EXPIRATION", dry_run=dry_run
+    )
 
 
 def expire_dangling_deletes(opened: OpenTable, *, dry_run: bool) -> Items:
@@ -97,6 +98,8 @@ def expire_dangling_deletes(opened: OpenTable, *, dry_run: bool) -> Items:
     """
 
     def plan(head: Table) -> Items:
+        if not any(map(is_delete_manifest, live_manifests(head, head.current_snapshot()))):
+            return ()  # so most runs read no manifest for it
         listed = list_files(
             replace(opened, base=head, change=None),
             TableSnapshot(

@@ -3,17 +3,19 @@
 Rules:
     - The folders are listed first, what is referred to is loaded afterwards: a file that is
       committed in between is never taken for an orphan.
-    - A file whose age the store does not tell stays.
+    - A file whose age the store does not tell stays, and so does what a Flink job may still commit:
+      its checkpoints name manifests that no metadata refers to yet.
+    - A file that bears the name of a known one stays: it may be the same by another path.
     - Where another table keeps its files too, or where no listed file is known, nothing is
       touched: what looks like an orphan there may be somebody's rows.
 
 Source: amoro IcebergTableMaintainer.cleanOrphanFiles @96a4d781a. Differs: files that the other
-store refers to stay, and so do folders.
+store refers to stay, and so do folders; manifests of every known Flink job do, not of the last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 
@@ -29,6 +31,10 @@ from arctic.table.expire_report import ExpiredItem, ExpiredKind
 from arctic.table.expiry import duration_text, is_old
 
 _METADATA_FILE = ".metadata.json"
+_VERSION_HINT = "version-hint.text"
+"""By which readers without a catalog find the newest metadata."""
+_FLINK_JOB = "flink.job-id"
+"""Summary key; the manifests of a job that has not committed them begin with its value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,32 +75,78 @@ def find_orphans(opened: OpenTable, *, min_age_ms: int, now_ms: int) -> Orphans:
     for name, files in listed.items():
         if files and not any(normalised(file.path) in known for file in files):
             return _skipped(f"none of the {len(files)} files of the {name} store is referred to")
-    return _orphans(listed, known, min_age_ms=min_age_ms, now_ms=now_ms)
+    candidates = {
+        name: [
+            file
+            for file in files
+            if normalised(file.path) not in known and not _is_in_use(file, stores[name])
+        ]
+        for name, files in listed.items()
+    }
+    names = frozenset(_name(path) for path in known)
+    return _orphans(candidates, names, min_age_ms=min_age_ms, now_ms=now_ms)
+
+
+def _is_in_use(file: FoundFile, store: Table) -> bool:
+    """Say whether a file that no metadata refers to has a reader all the same."""
+    folder, _, name = file.path.rpartition("/")
+    if not folder.endswith("/metadata"):
+        return False
+    jobs = {
+        str(each.summary[_FLINK_JOB])
+        for each in store.metadata.snapshots
+        if each.summary is not None and each.summary[_FLINK_JOB] is not None
+    }
+    return name == _VERSION_HINT or name.startswith(tuple(jobs))
 
 
 def _orphans(
-    listed: dict[str, list[FoundFile]], known: frozenset[str], *, min_age_ms: int, now_ms: int
+    candidates: Mapping[str, Sequence[FoundFile]],
+    known_names: frozenset[str],
+    *,
+    min_age_ms: int,
+    now_ms: int,
 ) -> Orphans:
     items: dict[str, ExpiredItem] = {}
-    ageless = 0
-    for name, files in listed.items():
+    ageless: list[str] = []
+    doubtful: list[str] = []
+    for store, files in candidates.items():
         for file in files:
-            key = normalised(file.path)
-            if key in known or key in items:
-                continue
             if file.modified_ms is None:
-                ageless += 1
-            elif is_old(file.modified_ms, duration_ms=min_age_ms, now_ms=now_ms):
-                items[key] = ExpiredItem(
-                    store=name,
-                    kind=ExpiredKind.ORPHAN,
-                    name=file.path,
-                    size_bytes=file.size_bytes,
-                    reason=f"nothing refers to it, and it is older than "
-                    f"{duration_text(min_age_ms)}",
-                )
-    note = f"{ageless} files that nothing refers to stay, because their age is not known"
-    return Orphans(items=tuple(items.values()), notes=(note,) if ageless else ())
+                ageless.append(file.path)
+            elif not is_old(file.modified_ms, duration_ms=min_age_ms, now_ms=now_ms):
+                continue
+            elif _name(file.path) in known_names:
+                doubtful.append(file.path)
+            else:
+                items.setdefault(normalised(file.path), _orphan(store, file, min_age_ms))
+    return Orphans(
+        items=tuple(items.values()),
+        notes=(
+            *_stay(ageless, "their age is not known"),
+            *_stay(doubtful, "a file of the same name is referred to by another path"),
+        ),
+    )
+
+
+def _orphan(store: str, file: FoundFile, min_age_ms: int) -> ExpiredItem:
+    return ExpiredItem(
+        store=store,
+        kind=ExpiredKind.ORPHAN,
+        name=file.path,
+        size_bytes=file.size_bytes,
+        reason=f"nothing refers to it, and it is older than {duration_text(min_age_ms)}",
+    )
+
+
+def _stay(paths: Sequence[str], reason: str) -> tuple[str, ...]:
+    if not paths:
+        return ()
+    return (f"{len(paths)} files such as {paths[0]!r} stay, because {reason}",)
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def _listed(store: Table) -> list[FoundFile]:

@@ -37,6 +37,9 @@ from arctic.errors import ArcticError, StorageError, UnsupportedError
 
 _IO_PREFIXES = ("s3.", "gcs.", "adls.", "hdfs.", "hf.", "client.", "py-io-impl")
 
+_MEANS_ANOTHER = re.compile(r"[A-Za-z][\w+.-]*:.*[#?\t\r\n]", re.DOTALL)
+"""URIs of which PyIceberg cuts a part off before it opens a file."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundFile:
@@ -101,7 +104,8 @@ class TableIO:
     def delete_quietly(self, paths: Iterable[str]) -> tuple[str, ...]:
         """Delete files as far as possible; return those that may still be there.
 
-        For files that nobody refers to: a leftover costs space, never rows.
+        For files that nobody refers to: a leftover costs space, never rows. So a URI with a ``#``
+        in it is left alone, because it would delete another file.
         """
         return tuple(path for path in paths if not self._deleted(path))
 
@@ -159,6 +163,8 @@ class TableIO:
                 os.rmdir(folder)
 
     def _deleted(self, path: str) -> bool:
+        if _MEANS_ANOTHER.match(path):
+            return False
         try:
             self._file_io(path).delete(path)
         except FileNotFoundError:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from arctic import options as opt
 from arctic.errors import InvalidInputError
@@ -47,11 +47,7 @@ class _Settings:
 
     @classmethod
     def of(cls, options: Mapping[str, str], properties: Mapping[str, str]) -> _Settings:
-        """Read what a call and a table say.
-
-        Raises:
-            InvalidInputError: a bad value.
-        """
+        """Read what a call and a table say; a bad value is an ``InvalidInputError``."""
         return cls(
             change_ttl_ms=opt.CHANGE_TTL_MINUTES.value(options, properties) * _MINUTE_MS,
             keep_ms=opt.SNAPSHOT_KEEP_MS.value(options, properties),
@@ -87,8 +83,8 @@ def expire_table(options: Mapping[str, str], *, dry_run: bool) -> ExpireReport:
     opened = open_table(reference.config, reference.identifier)
     _check_may_delete(opened)
     run = _Run(
-        opened=opened,
-        settings=_Settings.of(options, opened.table.properties),
+        opened,
+        _Settings.of(options, opened.table.properties),
         now_ms=time.time_ns() // 1_000_000,
         dry_run=dry_run,
     )
@@ -111,85 +107,84 @@ def _check_may_delete(opened: OpenTable) -> None:
             )
 
 
-@dataclass(slots=True, kw_only=True)
 class _Run:
     """One cleaning that goes on; the steps stand in their order."""
 
-    opened: OpenTable
-    settings: _Settings
-    now_ms: int
-    dry_run: bool
-    items: list[ExpiredItem] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    def __init__(
+        self, opened: OpenTable, settings: _Settings, *, now_ms: int, dry_run: bool
+    ) -> None:
+        self.items: list[ExpiredItem] = []
+        self.notes: list[str] = []
+        self._opened = opened
+        self._settings = settings
+        self._now_ms = now_ms
+        self._dry_run = dry_run
 
     def carry_out(self) -> None:
         """Take every step."""
         changes = self._expire_changes()
-        deletes = expire_dangling_deletes(self.opened, dry_run=self.dry_run)
+        deletes = expire_dangling_deletes(self._opened, dry_run=self._dry_run)
         self.items += deletes
         removed = {"base": self._expire_base_snapshots(commits_next=bool(deletes))}
-        if self.opened.change is not None:
-            removed["change"] = self._expire_change_snapshots(commits_next=bool(changes))
+        removed |= self._expire_change_snapshots(commits_next=bool(changes))
         dropped = frozenset(item.name for item in (*changes, *deletes))
-        self._delete_files(removed, dropped if self.dry_run else frozenset())
-        if self.settings.cleans_orphans:
+        self._delete_files(removed, dropped)
+        if self._settings.cleans_orphans:
             self._delete_orphans()
 
     def _expire_changes(self) -> tuple[ExpiredItem, ...]:
-        if self.opened.change is None:
-            return ()
         expired = expire_changes(
-            self.opened,
-            self.opened.change,
-            ttl_ms=self.settings.change_ttl_ms,
-            now_ms=self.now_ms,
-            dry_run=self.dry_run,
+            self._opened,
+            ttl_ms=self._settings.change_ttl_ms,
+            now_ms=self._now_ms,
+            dry_run=self._dry_run,
         )
         self.items += expired
         return expired
 
     def _expire_base_snapshots(self, *, commits_next: bool) -> RemovedSnapshots:
         rules = KeepRules(
-            keep_ms=self.settings.keep_ms, min_count=self.settings.min_count, now_ms=self.now_ms
+            keep_ms=self._settings.keep_ms, min_count=self._settings.min_count, now_ms=self._now_ms
         )
         removed = expire_snapshots(
-            self.opened.base,
+            self._opened.base,
             rules,
             needed=frozenset,
-            dry_run=self.dry_run,
+            dry_run=self._dry_run,
             commits_next=commits_next,
         )
         self.items += _snapshot_items("base", removed, rules)
         return removed
 
-    def _expire_change_snapshots(self, *, commits_next: bool) -> RemovedSnapshots:
-        assert self.opened.change is not None
+    def _expire_change_snapshots(self, *, commits_next: bool) -> dict[str, RemovedSnapshots]:
+        if self._opened.change is None:
+            return {}
         rules = KeepRules(
-            keep_ms=self.settings.change_ttl_ms,
-            min_count=self.settings.min_count,
-            now_ms=self.now_ms,
+            keep_ms=self._settings.change_ttl_ms,
+            min_count=self._settings.min_count,
+            now_ms=self._now_ms,
         )
         removed = expire_snapshots(
-            self.opened.change,
+            self._opened.change,
             rules,
             needed=self._change_snapshots_under_base,
-            dry_run=self.dry_run,
+            dry_run=self._dry_run,
             commits_next=commits_next,
         )
         self.items += _snapshot_items("change", removed, rules)
-        return removed
+        return {"change": removed}
 
     def _change_snapshots_under_base(self) -> frozenset[int]:
-        base = refresh(self.opened.base)
+        base = refresh(self._opened.base)
         return changes_under(
-            self.opened,
-            base_snapshots_to_read(base, keep_ms=self.settings.keep_ms, now_ms=self.now_ms),
+            self._opened,
+            base_snapshots_to_read(base, keep_ms=self._settings.keep_ms, now_ms=self._now_ms),
         )
 
     def _delete_files(
         self, removed: Mapping[str, RemovedSnapshots], dropped: frozenset[str]
     ) -> None:
-        """Delete what only removed snapshots reach.
+        """Delete what only removed snapshots reach, by what the catalog says now.
 
         In a dry run the snapshots are still there: they are taken to be gone, and the files that
         the first steps take out of the newest snapshot likewise.
@@ -197,18 +192,22 @@ class _Run:
         if not any(each.snapshots for each in removed.values()):
             return
         found = [item for name, each in removed.items() for item in _file_items(name, each)]
-        gone = frozenset[int]().union(*(each.ids for each in removed.values()))
-        kept: frozenset[str] = frozenset()
-        for store in (self.opened.base, self.opened.change):
+        gone = frozenset[int]()
+        if self._dry_run:
+            gone = gone.union(*(each.ids for each in removed.values()))
+        kept = frozenset[str]()
+        for store in (self._opened.base, self._opened.change):
             if store is not None:
-                kept |= referenced_paths(refresh(store), without=gone, dropped=dropped)
+                kept |= referenced_paths(
+                    refresh(store), without=gone, dropped=dropped if self._dry_run else frozenset()
+                )
         self._delete(
             {path: item for item in found if (path := normalised(item.name)) not in kept}.values()
         )
 
     def _delete_orphans(self) -> None:
         orphans = find_orphans(
-            self.opened, min_age_ms=self.settings.orphan_age_ms, now_ms=self.now_ms
+            self._opened, min_age_ms=self._settings.orphan_age_ms, now_ms=self._now_ms
         )
         self.notes += orphans.notes
         self._delete(orphans.items)
@@ -217,8 +216,8 @@ class _Run:
         """Delete files that nothing refers to any more; what cannot be deleted is noted."""
         listed = sorted(items, key=lambda item: (item.store, list(ExpiredKind).index(item.kind)))
         left: frozenset[str] = frozenset()
-        if not self.dry_run:
-            left = frozenset(self.opened.io.delete_quietly(item.name for item in listed))
+        if not self._dry_run:
+            left = frozenset(self._opened.io.delete_quietly(item.name for item in listed))
         self.items += [item for item in listed if item.name not in left]
         if left:
             self.notes.append(f"{len(left)} files could not be deleted, such as {min(left)!r}")

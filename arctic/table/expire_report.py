@@ -107,10 +107,10 @@ class ExpireReport:
 
     def _summary(self) -> str:
         parts = []
-        sizes = self.bytes
         for kind, count in self.counts.items():
-            size = "" if kind is ExpiredKind.SNAPSHOT else f" ({sizes[kind]} bytes)"
-            parts.append(f"{count} x {kind.value}{size}")
+            sizes = [item.size_bytes for item in self.of_kind(kind) if item.size_bytes is not None]
+            known = f" ({sum(sizes)} bytes)" if sizes else ""
+            parts.append(f"{count} x {kind.value}{known}")
         return ", ".join(parts) or "nothing"
 
 

@@ -173,6 +173,27 @@ def test_a_catalog_may_be_given_by_its_properties(run: Command, warehouse: str) 
     assert outcome.out.splitlines() == ["shop.users", "shop.visits"]
 
 
+def test_expire_says_what_would_go_and_removes_it(run: Command, warehouse: str) -> None:
+    """As text, as JSON, and not at all in a dry run."""
+    users = arctic.open_table("shop.users", warehouse=warehouse)
+    users.write(users.read().read_all(), mode="overwrite")
+    options = ("--option", "change.data.ttl.minutes=0", "--option", "snapshot.keep.duration=0")
+    command = ("expire", "shop.users", *options, "--warehouse", warehouse)
+
+    said = run(*command, "--dry-run", "--output", "json").document
+    done = run(*command)
+
+    assert said["table"] == "shop.users"
+    assert said["dry_run"] is True
+    kinds = {each["kind"]: each["count"] for each in said["kinds"]}
+    assert kinds["snapshot"] == 2
+    assert len(said["items"]) == sum(kinds.values())
+    assert said["items"][0].keys() == {"store", "kind", "name", "size_bytes", "reason"}
+    assert done.out.startswith(f"shop.users: expired {kinds['change file']} x change file (")
+    assert users.read().read_all().num_rows == 3
+    assert run(*command).out == "shop.users: expired nothing\n"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mistake:
     """A command that cannot work."""
@@ -185,6 +206,12 @@ class Mistake:
 
 
 MISTAKES = [
+    Mistake(
+        id="unknown expire option",
+        arguments=("expire", "shop.users", "--option", "snapshot.keep=1d"),
+        code=1,
+        says="unknown expire option 'snapshot.keep'",
+    ),
     Mistake(id="missing table", arguments=("show", "shop.nobody"), code=1, says="shop.nobody"),
     Mistake(id="no namespace", arguments=("show", "users"), code=1, says="namespace.table"),
     Mistake(
@@ -272,5 +299,5 @@ def test_help_is_no_failure(run: Command, arguments: tuple[str, ...]) -> None:
     outcome = run(*arguments)
 
     assert outcome.code == 0
-    for name in ("tables", "show", "explain", "history"):
+    for name in ("tables", "show", "explain", "history", "expire"):
         assert f"  {name} " in outcome.out

@@ -46,7 +46,7 @@ def expire(
     opened: OpenTable, *, ttl_ms: int = 0, now_ms: int = FAR, dry_run: bool = False
 ) -> tuple[ExpiredItem, ...]:
     """Remove merged change files."""
-    return expire_changes(opened, change_of(opened), ttl_ms=ttl_ms, now_ms=now_ms, dry_run=dry_run)
+    return expire_changes(opened, ttl_ms=ttl_ms, now_ms=now_ms, dry_run=dry_run)
 
 
 def live(opened: OpenTable) -> set[str]:

@@ -16,7 +16,7 @@ from arctic.iceberg.orphans import Orphans, find_orphans
 from arctic.iceberg.reachable import normalised, referenced_paths
 from arctic.iceberg.refresh import refresh
 from arctic.iceberg.table_io import FoundFile, TableIO
-from tests.iceberg.stores import append, config_of, make, overwrite, row
+from tests.iceberg.stores import append, commit_files, config_of, make, overwrite, row
 
 FAR = 2**50
 
@@ -79,6 +79,17 @@ def test_a_file_committed_after_the_listing_stays(
     assert search(opened).items == ()
 
 
+def test_what_flink_may_still_commit_stays(opened: OpenTable, tmp_path: Path) -> None:
+    """Its checkpoint names a manifest that no snapshot has yet; and the hint for Hadoop tables."""
+    assert opened.change is not None
+    commit_files(opened.change, summary={"flink.job-id": "a1b2"})
+    plant(tmp_path, "db/t_change_/metadata/a1b2-00000-0-9-00003.avro")
+    plant(tmp_path, "db/t/metadata/version-hint.text")
+    other = plant(tmp_path, "db/t_change_/metadata/c3d4-00000-0-9-00003.avro")
+
+    assert [item.name for item in search(opened).items] == [f"file://{other}"]
+
+
 def test_a_file_of_unknown_age_stays(
     opened: OpenTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,7 +107,20 @@ def test_a_file_of_unknown_age_stays(
     found = search(opened)
 
     assert found.items == ()
-    assert found.notes == ("1 files that nothing refers to stay, because their age is not known",)
+    [note] = found.notes
+    assert note.startswith("1 files such as 'file://")
+    assert note.endswith("x.parquet' stay, because their age is not known")
+
+
+def test_a_file_with_the_name_of_a_known_one_stays(opened: OpenTable, tmp_path: Path) -> None:
+    """Another engine may have written the same place under another scheme or host."""
+    known = sorted((tmp_path / "db" / "t" / "data").rglob("*.parquet"))[0]
+    plant(tmp_path, f"db/t/data/elsewhere/{known.name}")
+
+    found = search(opened)
+
+    assert found.items == ()
+    assert "a file of the same name is referred to by another path" in found.notes[0]
 
 
 def test_a_table_inside_the_folder_stops_the_search(opened: OpenTable, tmp_path: Path) -> None:

@@ -94,6 +94,46 @@ def test_a_tree_is_deleted_and_a_missing_one_is_fine(io: TableIO, tmp_path: Path
     assert [path.name for path in (tmp_path / "t").iterdir()] == ["data2"]
 
 
+def test_a_uri_that_means_another_file_deletes_none(io: TableIO, tmp_path: Path) -> None:
+    """PyIceberg takes what follows a ``#`` off."""
+    for name in ("x", "x#1"):
+        (tmp_path / name).write_bytes(b"hello")
+    path = f"file://{tmp_path}/x#1"
+
+    assert io.delete_quietly([path]) == (path,)
+
+    assert (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("prefix", ["", "file:", "file://"])
+def test_a_listing_is_spelt_as_the_folder_was(prefix: str, io: TableIO, tmp_path: Path) -> None:
+    """Every file however deep, with size and age; a missing folder has none."""
+    for place in ("b", "a=1/x y", "a=1/b%20/z"):
+        (tmp_path / "data" / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "data" / place).write_bytes(b"hello")
+
+    files = io.list_files(f"{prefix}{tmp_path}/data")
+
+    names = ("a=1/b%20/z", "a=1/x y", "b")
+    assert [file.path for file in files] == [f"{prefix}{tmp_path}/data/{name}" for name in names]
+    assert {file.size_bytes for file in files} == {5}
+    for file in files:
+        modified = Path(file.path.removeprefix(prefix)).stat().st_mtime_ns
+        assert file.modified_ms is not None
+        assert abs(file.modified_ms - modified // 1_000_000) <= 1
+    assert io.list_files(f"{prefix}{tmp_path}/nowhere") == ()
+
+
+def test_a_file_whose_path_means_another_is_not_listed(io: TableIO, tmp_path: Path) -> None:
+    """Deleting ``x#1`` by its URI would delete ``x``."""
+    for name in ("x", "x#1", "x?y"):
+        (tmp_path / name).write_bytes(b"hello")
+
+    listed = [file.path for file in io.list_files(f"file://{tmp_path}")]
+
+    assert listed == [f"file://{tmp_path}/x"]
+
+
 def test_only_an_empty_folder_goes(tmp_path: Path) -> None:
     """With something in it, it stays."""
     io = TableIO(properties={}, location=f"file://{tmp_path}")
