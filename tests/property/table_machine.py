@@ -33,11 +33,6 @@ EVERYTHING_DUE = {
     "self-optimizing.min-plan-interval": "0",
     "self-optimizing.minor.trigger.file-count": "1",
 }
-AT_ONCE = {
-    "change.data.ttl.minutes": "0",
-    "snapshot.keep.duration": "0",
-    "clean-orphan-file.min-existing-time-minutes": "0",
-}
 MAX_FILE_COUNT = "self-optimizing.max-file-count"
 
 ids = st.integers(0, 11)
@@ -172,16 +167,32 @@ class LakeMachine(RuleBasedStateMachine):
             self.assert_base(region)
         return self.remembered(report.snapshot_id)
 
-    @rule(target=snapshots, at_once=st.booleans())
-    def expire(self, at_once: bool) -> Any:
-        """Rows stay; with the defaults the whole past of an example does."""
+    @rule(
+        target=snapshots,
+        ttl_minutes=st.sampled_from(["0", "10080"]),
+        keep=st.sampled_from(["0", "12h"]),
+        count=st.integers(1, 3),
+    )
+    def expire(self, ttl_minutes: str, keep: str, count: int) -> Any:
+        """Cleaning changes no row, says beforehand what it does, and is done after one run."""
+        options = {
+            "change.data.ttl.minutes": ttl_minutes,
+            "snapshot.keep.duration": keep,
+            "snapshot.keep.min-count": str(count),
+            "clean-orphan-file.min-existing-time-minutes": "0",
+        }
         before = self.snapshot_ids()
-        arctic.expire("m.t", options=AT_ONCE if at_once else {}, warehouse=self.folder)
+        said = arctic.expire("m.t", dry_run=True, options=options, warehouse=self.folder)
+        done = arctic.expire("m.t", options=options, warehouse=self.folder)
         after = self.snapshot_ids()
-        if at_once:
-            self.cleanings += 1
+        again = arctic.expire("m.t", options=options, warehouse=self.folder)
+        assert said.items == done.items
+        assert not again.items
+        assert not (*said.notes, *done.notes, *again.notes)
+        if (ttl_minutes, keep) == ("10080", "12h"):
+            assert before <= after
         else:
-            assert before == after
+            self.cleanings += 1
         return self.remembered(*sorted(after - before))
 
     @rule(snapshot=snapshots)
