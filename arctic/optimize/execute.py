@@ -48,6 +48,8 @@ POSITION_DELETE_SCHEMA = pa.schema(
     ]
 )
 _ANY_SIZE = 2**62
+_MARKED_ROWS = 2**17
+"""Position deletes made at a time: each repeats a path, and an array holds 2 GiB of text."""
 _MIN_ROW_GROUP_BYTES = 2**20
 _COMPRESSION = 4
 """Arrow bytes that become about one byte of Parquet: row groups must fit into small targets."""
@@ -94,6 +96,9 @@ class _Execution:
         self._job = job
         self._task = task
         self._base_target = _sized(job.target, task.target_bytes)
+        # Row groups may be smaller than the table's; what is cut into several must be sorted.
+        shrunk = self._base_target.options.row_group_bytes / job.target.options.row_group_bytes
+        self._order = replace(job.order, range_bytes=int(job.order.range_bytes * shrunk))
         # One file for each data file, however many rows of it are deleted.
         self._delete_target = _sized(job.target, _ANY_SIZE)
         # Random for each task: tasks of one group may write to the same node.
@@ -148,7 +153,7 @@ class _Execution:
             raise
 
     def _rewritten(self, loaded: LoadedTask) -> Iterator[tuple[Destination, pa.Table]]:
-        for rows in ordered_rows(loaded, self._task.rewrite, self._job.order):
+        for rows in ordered_rows(loaded, self._task.rewrite, self._order):
             yield from self._placed(rows)
 
     def _placed(self, rows: pa.Table) -> Iterator[tuple[Destination, pa.Table]]:
@@ -182,8 +187,10 @@ class _Execution:
                 kind=FileKind.POS_DELETE,
                 referenced_path=file.path,
             )
-            paths = pa.repeat(pa.scalar(file.path, pa.string()), len(deleted))
-            yield place, pa.Table.from_arrays([paths, deleted], schema=POSITION_DELETE_SCHEMA)
+            for start in range(0, len(deleted), _MARKED_ROWS):
+                positions = deleted[start : start + _MARKED_ROWS]
+                paths = pa.repeat(pa.scalar(file.path, pa.string()), len(positions))
+                yield place, pa.Table.from_arrays([paths, positions], schema=POSITION_DELETE_SCHEMA)
 
 
 def _sized(target: WriteTarget, file_bytes: int) -> WriteTarget:

@@ -152,11 +152,19 @@ class DataFiles:
     def _flush(self, destination: Destination) -> None:
         waiting = self._waiting.pop(destination)
         self._held_bytes -= waiting.held_bytes
-        rows = pa.concat_tables(waiting.tables)
-        groups = max(1, round(waiting.row_bytes / self._target.options.row_group_bytes))
-        step = -(-rows.num_rows // groups)
-        for start in range(0, rows.num_rows, step):
-            self._write(destination, rows.slice(start, step))
+        if self._row_groups(waiting.row_bytes) == 1:
+            self._write(destination, pa.concat_tables(waiting.tables))
+            return
+        # Rows that came together may have no order among them: row groups end where others come.
+        *earlier, last = waiting.tables
+        if earlier:
+            self._write(destination, pa.concat_tables(earlier))
+        step = -(-last.num_rows // self._row_groups(last.nbytes))
+        for start in range(0, last.num_rows, step):
+            self._write(destination, last.slice(start, step))
+
+    def _row_groups(self, row_bytes: int) -> int:
+        return max(1, round(row_bytes / self._target.options.row_group_bytes))
 
     def _write(self, destination: Destination, rows: pa.Table) -> None:
         opened = self._open.pop(destination, None) or self._create(destination)
