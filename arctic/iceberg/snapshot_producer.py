@@ -30,7 +30,7 @@ from pyiceberg.manifest import (
 )
 from pyiceberg.table import Table, Transaction
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.snapshots import Operation
+from pyiceberg.table.snapshots import Operation, Summary
 from pyiceberg.table.statistics import StatisticsFile
 from pyiceberg.table.update import (
     AssertTableUUID,
@@ -41,6 +41,7 @@ from pyiceberg.table.update import (
     TableUpdate,
 )
 from pyiceberg.table.update.snapshot import _SnapshotProducer
+from pyiceberg.typedef import EMPTY_DICT
 
 from arctic.errors import ConflictError
 from arctic.iceberg.entries import entries_of, live_manifests
@@ -154,6 +155,18 @@ class _Producer(_SnapshotProducer["_Producer"]):
         self._head = head
         self._added_data_files = list(plan.added)
         self._removed_paths = plan.removed_paths
+
+    def _summary(self, snapshot_properties: dict[str, str] = EMPTY_DICT) -> Summary:
+        """PyIceberg adds totals up for every operation but a replace: ask it for an overwrite."""
+        wanted = self._operation
+        if wanted is not Operation.REPLACE:
+            return super()._summary(snapshot_properties)
+        self._operation = Operation.OVERWRITE
+        try:
+            counted = super()._summary(snapshot_properties)
+        finally:
+            self._operation = wanted
+        return Summary(wanted, **counted.additional_properties)
 
     def _manifests(self) -> list[ManifestFile]:
         kept = self._kept_manifests()
