@@ -3,7 +3,8 @@
 Rules:
     - What is due is decided on one pinned state, carried out, and committed only if the partitions
       are still as they were. Who overwrote one of them wins, and the run is planned again.
-    - Files of a run that is known not to be committed are deleted.
+    - Files of a run that lost its commit are deleted. Where a task fails, it removes its own; what
+      other tasks had finished stays, and nothing refers to it.
 """
 
 from __future__ import annotations

@@ -187,7 +187,8 @@ def matches(predicate: Predicate | None, value: Any) -> bool:
     assert isinstance(predicate, ColumnTest)
     if value is None:
         return False
-    return value >= predicate.literal if predicate.op is Op.GE else value < predicate.literal
+    literal: Any = predicate.literal
+    return bool(value >= literal if predicate.op is Op.GE else value < literal)
 
 
 def _kept(file: KeyedFile, position: int, key: tuple[Value, ...], stand: Lsn) -> Kept:

@@ -12,6 +12,7 @@ from arctic.optimize.partition_files import merge_horizon
 from arctic.optimize.plan import plan_optimize
 from arctic.optimize.settings import OptimizeSettings, OptimizeType
 from arctic.table.files import FileKind
+from arctic.table.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
 from arctic.tree.node import TreeNode
 from tests.optimize.lake import (
@@ -101,8 +102,8 @@ def test_a_position_delete_goes_only_with_all_its_data_files(
             for delete in task.position_deletes:
                 users.setdefault(delete.path, set()).add(task.file.path)
 
-        for delete, data in users.items():
-            assert (delete in plan.removed_paths) == (data <= worked_on)
+        for path, data in users.items():
+            assert (path in plan.removed_paths) == (data <= worked_on)
 
 
 @given(lakes(), all_settings(), KINDS)
@@ -111,7 +112,7 @@ def test_tasks_of_a_partition_share_no_key(
 ) -> None:
     """Nodes of rewriting tasks overlap only where key ranges take each key exactly once."""
     for plan in plan_of(lake, settings, kinds).partitions:
-        by_node: dict[TreeNode, list[object]] = {}
+        by_node: dict[TreeNode, list[Predicate | None]] = {}
         for task in plan.tasks:
             if task.rewrite:
                 by_node.setdefault(task.node, []).append(task.row_range)
@@ -121,7 +122,7 @@ def test_tasks_of_a_partition_share_no_key(
             if len(ranges) > 1:
                 for key in KEYS:
                     if key[0] is not None:
-                        assert sum(matches(each, key[0]) for each in ranges) == 1  # type: ignore[arg-type]
+                        assert sum(matches(each, key[0]) for each in ranges) == 1
 
 
 @given(lakes(), all_settings(), st.integers(1, 8))
