@@ -6,6 +6,8 @@ import itertools
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime, time, timezone
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
@@ -30,9 +32,11 @@ from tests.iceberg.stores import commit_files, position_delete, reopened
 from tests.iceberg.test_interop import by_duckdb, by_pyiceberg
 
 TYPES = ("minor", "major", "full")
+UTC = timezone.utc
 Row = dict[str, Any]
-SEGMENTS = {"self-optimizing.target-size": "800"}
-"""Every file with a row is a segment: Parquet needs more than a hundred bytes."""
+SEGMENTS = {"self-optimizing.target-size": "800", "self-optimizing.max-task-size-bytes": "1"}
+"""Every file with a row is a segment: Parquet needs more than a hundred bytes. Nodes are divided by
+key as far as they can be."""
 
 
 def write(folder: Path, rows: Sequence[Row], mode: str = "upsert", **options: str) -> None:
@@ -119,6 +123,46 @@ def test_a_history_is_the_same_with_runs_in_between(
         assert kind != "full" or not deletes
     assert by_pyiceberg(opened) == by_duckdb(opened) == expected
     assert kind != "minor" or not settings or deletes, "segments are marked, not rewritten"
+
+
+KEYS: list[tuple[pa.DataType, list[Any]]] = [
+    (pa.string(), ["", "a", "\u00e9" * 20, "\u00e9" * 20 + "x", "zz", "\U0001f600"]),
+    (pa.binary(), [b"", b"\x00", b"\xff" * 17, b"\xff" * 17 + b"\x01", b"a"]),
+    (pa.binary(2), [b"aa", b"ab", b"\xff\xff"]),
+    (pa.bool_(), [False, True]),
+    (pa.decimal128(20, 2), [Decimal("-1.50"), Decimal(0), Decimal("123456789012.25")]),
+    (pa.date32(), [date(1969, 12, 31), date(1970, 1, 1), date(2026, 1, 31)]),
+    (pa.time64("us"), [time(0), time(12, 30, 0, 1), time(23, 59)]),
+    (
+        pa.timestamp("us", "UTC"),
+        [datetime(year, 1, 1, tzinfo=UTC) for year in (1960, 2026)],
+    ),
+    (pa.float64(), [float("-inf"), -0.5, 1.5, float("inf")]),
+]
+
+
+@pytest.mark.parametrize(("kind", "keys"), KEYS, ids=[str(kind) for kind, _ in KEYS])
+def test_keys_of_every_type_are_divided_and_put_in_order(
+    tmp_path: Path, kind: pa.DataType, keys: list[Any]
+) -> None:
+    """Files that overlap, in tasks by key range: each row comes out once, the latest."""
+    schema = pa.schema([pa.field("id", kind, nullable=False), ("n", pa.int64())])
+    stores.make(tmp_path, schema=schema, partition_by=(), base__file_index__hash_bucket="1")
+    expected: dict[Any, int] = {}
+    for number in range(4):
+        some = keys[number % 2 :]
+        data = pa.table({"id": pa.array(some, kind), "n": [number] * len(some)}, schema=schema)
+        arctic.write("db.t", data, mode="upsert", warehouse=str(tmp_path))
+        expected |= dict.fromkeys(some, number)
+        if number < 3:
+            optimize(tmp_path, "minor", options=SEGMENTS)
+    report = optimize(tmp_path, "full", options=SEGMENTS)
+
+    options = {"store": "base"}
+    found = arctic.read("db.t", columns=["id", "n"], options=options, warehouse=str(tmp_path))
+    rows = [tuple(row.values()) for row in found.read_all().to_pylist()]
+    assert sorted(rows) == sorted(expected.items())
+    assert report.tasks > 1 or pa.types.is_floating(kind), "float keys may be NaN: never divided"
 
 
 @pytest.mark.parametrize("kind", TYPES)
