@@ -167,12 +167,16 @@ class _Producer(_SnapshotProducer["_Producer"]):
         self._removed_paths = plan.removed_paths
 
     def _summary(self, snapshot_properties: dict[str, str] = EMPTY_DICT) -> Summary:
-        if self._operation != Operation.REPLACE:
+        """PyIceberg adds totals up for every operation but a replace: ask it for an overwrite."""
+        wanted = self._operation
+        if wanted is not Operation.REPLACE:
             return super()._summary(snapshot_properties)
-        self._operation = Operation.OVERWRITE  # PyIceberg adds no totals up for a replace
-        totals = super()._summary(snapshot_properties).additional_properties
-        self._operation = Operation.REPLACE
-        return Summary(Operation.REPLACE, **totals)
+        self._operation = Operation.OVERWRITE
+        try:
+            counted = super()._summary(snapshot_properties)
+        finally:
+            self._operation = wanted
+        return Summary(wanted, **counted.additional_properties)
 
     def _manifests(self) -> list[ManifestFile]:
         kept = self._kept_manifests()

@@ -3,7 +3,8 @@
 Rules:
     - What is due is decided on one pinned state, carried out, and committed only if the partitions
       are still as they were. Who overwrote one of them wins, and the run is planned again.
-    - Files of a run that is known not to be committed are deleted.
+    - Files of a run that lost its commit are deleted. Where a task fails, it removes its own; what
+      other tasks had finished stays, and nothing refers to it.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def table_status(options: Mapping[str, str], *, where: Any = None) -> TableStatu
         NotFoundError: an unknown table.
         InvalidInputError: an option or a filter that cannot be understood.
     """
-    survey = _survey(options, where)
+    survey = _survey(options, where, for_writing=False)
     return TableStatus(
         table=survey.opened.table.name,
         partitions=tuple(_status(files, survey) for files in survey.partitions),
@@ -124,7 +125,7 @@ def optimize_table(
     started = time.monotonic()
     kind = _type(type)
     for attempt in range(1, _MAX_ATTEMPTS + 1):
-        survey = _survey(options, where)
+        survey = _survey(options, where, for_writing=True)
         chosen = _chosen(survey, kind)
         plan = plan_optimize(
             [(each.files, each.type) for each in chosen],
@@ -146,10 +147,10 @@ def optimize_table(
     )
 
 
-def _survey(options: Mapping[str, str], where: Any) -> _Survey:
+def _survey(options: Mapping[str, str], where: Any, *, for_writing: bool) -> _Survey:
     opt.check_known(options, Scope.OPTIMIZE)
     reference = _table_reference(options)
-    opened = open_table(reference.config, reference.identifier, for_writing=True)
+    opened = open_table(reference.config, reference.identifier, for_writing=for_writing)
     settings = OptimizeSettings.of(options, opened.table.properties)
     snapshot = pin(opened)
     files = list_files(

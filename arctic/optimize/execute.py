@@ -50,6 +50,8 @@ POSITION_DELETE_SCHEMA = pa.schema(
 _ANY_SIZE = 2**62
 _RANGE_GROWTH = 1.4
 """Up to so many times a row group, what covers a range of keys becomes one row group."""
+_MARKED_ROWS = 2**17
+"""Position deletes made at a time: each repeats a path, and an array holds 2 GiB of text."""
 _MIN_ROW_GROUP_BYTES = 2**20
 _COMPRESSION = 4
 """Arrow bytes that become about one byte of Parquet: row groups must fit into small targets."""
@@ -187,8 +189,10 @@ class _Execution:
                 kind=FileKind.POS_DELETE,
                 referenced_path=file.path,
             )
-            paths = pa.repeat(pa.scalar(file.path, pa.string()), len(deleted))
-            yield place, pa.Table.from_arrays([paths, deleted], schema=POSITION_DELETE_SCHEMA)
+            for start in range(0, len(deleted), _MARKED_ROWS):
+                positions = deleted[start : start + _MARKED_ROWS]
+                paths = pa.repeat(pa.scalar(file.path, pa.string()), len(positions))
+                yield place, pa.Table.from_arrays([paths, positions], schema=POSITION_DELETE_SCHEMA)
 
 
 def _sized(target: WriteTarget, file_bytes: int) -> WriteTarget:

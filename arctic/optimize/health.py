@@ -11,7 +11,7 @@ Source: amoro CommonPartitionEvaluator @96a4d781a for the classes of files; the 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from arctic.optimize.partition_files import PartitionFiles
@@ -146,7 +146,9 @@ def measure(files: PartitionFiles, settings: OptimizeSettings) -> PartitionHealt
             [*everything, *files.position_deletes], open_file_cost_bytes=cost
         ),
         ideal_cost_bytes=_ideal_cost_bytes(
-            FileCounts.of(data) + inserts, positions.rows + change_deletes.rows, settings
+            [*data, *(task.file for task in files.inserts)],
+            positions.rows + change_deletes.rows,
+            settings,
         ),
     )
 
@@ -180,10 +182,17 @@ def _joinable_nodes(undersized: Iterable[KeyedFile], settings: OptimizeSettings)
     return sum(can_join(sizes, settings) for sizes in by_node.values())
 
 
-def _ideal_cost_bytes(data: FileCounts, deleted_rows: int, settings: OptimizeSettings) -> int:
-    if not data.rows:
+def _ideal_cost_bytes(
+    files: Sequence[KeyedFile], deleted_rows: int, settings: OptimizeSettings
+) -> int:
+    rows = sum(file.record_count for file in files)
+    if not rows:
         return 0
-    live_bytes = data.bytes * max(0, data.rows - deleted_rows) // data.rows
+    by_node: dict[TreeNode, int] = defaultdict(int)
+    for file in files:
+        by_node[base_node(file.node, settings.base_buckets)] += file.size_bytes
+    live_rows = max(0, rows - deleted_rows)
     # One file for each node at least: a table of a few rows is not ill for being small.
-    smallest = min(data.files, settings.base_buckets) * settings.open_file_cost_bytes
-    return max(live_bytes, smallest)
+    return sum(
+        max(size * live_rows // rows, settings.open_file_cost_bytes) for size in by_node.values()
+    )

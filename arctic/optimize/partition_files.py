@@ -7,14 +7,16 @@ Rules:
 
 Source: amoro KeyedTableFileScanHelper @96a4d781a. Differs: the first unmerged snapshot is taken
 even where it alone has more files than one run should merge, because nothing would ever be
-merged otherwise.
+merged otherwise, and transactions are compared in each partition, with those in base.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from arctic.scan.key_filter import ANY_KEY
 from arctic.scan.order import partition_order
@@ -75,7 +77,7 @@ def files_by_partition(
     Returns:
         Partitions in planning order.
     """
-    horizon = merge_horizon(change, snapshot, max_change_files=max_change_files)
+    horizon = merge_horizon(change, base, snapshot, max_change_files=max_change_files)
     within = [file for file in change if file.sequence_number <= horizon]
     files, _ = plan_files(
         base=base,
@@ -108,13 +110,18 @@ def files_by_partition(
 
 
 def merge_horizon(
-    change: Iterable[KeyedFile], snapshot: TableSnapshot, *, max_change_files: int
+    change: Iterable[KeyedFile],
+    base: Iterable[KeyedFile],
+    snapshot: TableSnapshot,
+    *,
+    max_change_files: int,
 ) -> int:
     """Return the sequence number up to which one run merges changes, inclusive.
 
-    It is the newest one of the pinned state, or less where there are too many files; then every
-    transaction up to it is older than every one after it, because base files keep transactions
-    and the rows after it must still delete what was merged.
+    It is the newest one of the pinned state, or less where there are too many files; then, in
+    each partition, every transaction in base or up to it is older than every one after it. New
+    base files carry the greatest transaction of their rows, and what comes after the horizon must
+    still delete them.
     """
     newest = snapshot.change_sequence_number
     unmerged = [
@@ -124,25 +131,40 @@ def merge_horizon(
         return newest
     counts = Counter(file.sequence_number for file in unmerged)
     numbers = sorted(counts)
-    greatest: dict[int, int] = {}
-    least: dict[int, int] = {}
-    for file in unmerged:
-        at, transaction = file.sequence_number, file.transaction_id
-        greatest[at] = max(transaction, greatest.get(at, 0))
-        least[at] = min(transaction, least.get(at, transaction))
-    least_after = [0] * len(numbers)
-    running = newest + 1
-    for place in range(len(numbers) - 1, -1, -1):
-        least_after[place] = running
-        running = min(running, least[numbers[place]])
+    tied = _tied(numbers, unmerged, base)
     best: int | None = None
-    files, oldest = 0, 0
+    files = 0
     for place, number in enumerate(numbers):
         files += counts[number]
-        oldest = max(oldest, greatest[number])
-        if oldest < least_after[place]:
+        if not tied[place]:
             if best is not None and files > max_change_files:
                 break
             best = number
-    # The last number always qualifies, so there is one.
+    # Nothing comes after the last number, so there is one.
     return newest if best is None or best == numbers[-1] else best
+
+
+def _tied(
+    numbers: Sequence[int], unmerged: Iterable[KeyedFile], base: Iterable[KeyedFile]
+) -> list[bool]:
+    """Say for each number whether some partition has older transactions after it than before."""
+    greatest_in_base: dict[Partition, int] = defaultdict(int)
+    for file in base:
+        found = greatest_in_base[file.partition]
+        greatest_in_base[file.partition] = max(found, file.transaction_id)
+    by_partition: dict[Partition, list[KeyedFile]] = defaultdict(list)
+    for file in unmerged:
+        by_partition[file.partition].append(file)
+    # How many partitions forbid a number, as differences between neighbours.
+    changes = [0] * (len(numbers) + 1)
+    for partition, files in by_partition.items():
+        files.sort(key=lambda file: file.sequence_number)
+        least_after = list(accumulate(reversed([f.transaction_id for f in files]), min))[::-1]
+        greatest, since = greatest_in_base[partition], 0
+        for place, file in enumerate(files):
+            until = bisect_left(numbers, file.sequence_number)
+            if until > since and greatest >= least_after[place]:
+                changes[since] += 1
+                changes[until] -= 1
+            greatest, since = max(greatest, file.transaction_id), until
+    return [count > 0 for count in accumulate(changes[:-1])]

@@ -168,16 +168,36 @@ class _TaskMaker:
             *(self._task(root, nothing, chunk) for chunk in chunks),
         ]
 
-    def _parts(self, rewrite: Sequence[FileTask]) -> Iterable[KeyPart]:
-        limit = self._settings.max_task_bytes
+    def _parts(self, rewrite: Sequence[FileTask]) -> Sequence[KeyPart]:
+        """Divide the rewriting of a heavy subtree.
+
+        Where small files are all there is, the parts must leave fewer of them: else the next run
+        would find the same files, and do the same again.
+        """
+        # Below the target, what a part writes would be too small for ever.
+        limit = max(self._settings.max_task_bytes, self._settings.target_bytes)
+        parts = self._divided(rewrite, max_bytes=limit)
+        if any(not self._is_small_base(task.file) for task in rewrite):
+            return parts
+        while len(parts) > 1 and self._files_after(parts) >= len(rewrite):
+            limit *= 2
+            parts = self._divided(rewrite, max_bytes=limit)
+        return parts
+
+    def _divided(self, rewrite: Sequence[FileTask], *, max_bytes: int) -> Sequence[KeyPart]:
         if not self._table.is_keyed:
-            size = max(limit, self._settings.target_bytes)
             return [
                 KeyPart(row_range=None, files=tuple(chunk), bytes=_bytes(chunk))
-                for chunk in _chunks(rewrite, max_bytes=size)
+                for chunk in _chunks(rewrite, max_bytes=max_bytes)
             ]
         column = self._table.key_columns[0]
-        return divide_by_key(rewrite, column=column, ranges=self._ranges, max_bytes=limit)
+        return divide_by_key(rewrite, column=column, ranges=self._ranges, max_bytes=max_bytes)
+
+    def _is_small_base(self, file: KeyedFile) -> bool:
+        return file.kind is FileKind.BASE and file.size_bytes <= self._settings.min_target_bytes
+
+    def _files_after(self, parts: Sequence[KeyPart]) -> int:
+        return sum(max(1, -(-part.bytes // self._settings.target_bytes)) for part in parts)
 
     def _task(self, root: TreeNode, part: KeyPart, mark: Sequence[FileTask]) -> OptimizeTask:
         data = [task.file for task in (*part.files, *mark)]

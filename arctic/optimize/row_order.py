@@ -99,7 +99,8 @@ def _extreme_value(column: pa.ChunkedArray, *, greatest: bool) -> Any:
 def _rank(value: Any) -> tuple[Any, ...]:
     if not value.is_valid:
         return (_NULL,)
-    plain = value.as_py()
+    # Arrow's times go beyond Python's years 1 to 9999; their numbers order alike.
+    plain = value.value if pt.is_temporal(value.type) else value.as_py()
     return (_NAN,) if plain != plain else (0, plain)
 
 

@@ -96,6 +96,20 @@ def test_a_row_group_is_written_when_its_bytes_have_come(tmp_path: Path) -> None
     assert file.size_bytes == Path(file.path).stat().st_size
 
 
+def test_row_groups_end_where_other_rows_come(tmp_path: Path) -> None:
+    """Rows that came together may have no order among them; only those of one are cut."""
+    rows = random_rows(200)
+    writer = base_files(make_target(tmp_path, row_group_bytes=rows.nbytes))
+
+    for count in (180, 250, 40, 600):
+        writer.add(BASE, random_rows(count))
+    (file,) = writer.close()
+
+    metadata = pq.read_metadata(file.path)
+    groups = [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
+    assert groups == [180, 250, 40, 200, 200, 200]
+
+
 def test_the_largest_destination_is_written_when_the_budget_is_spent(tmp_path: Path) -> None:
     """The others wait on."""
     watch = WatchedFiles()

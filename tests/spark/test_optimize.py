@@ -1,0 +1,63 @@
+"""Optimizing on a cluster: the same rows and numbers as in this process."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import arctic
+from tests.spark.lake import NAME, Lake
+
+pytestmark = pytest.mark.spark
+
+_VARIES = {"snapshot_id", "seconds", "tasks", "bytes_written", "after"}
+"""File sizes differ by the digits of random names."""
+
+
+def _changed(lake: Lake) -> list[tuple[Any, ...]]:
+    """Make a table with changes of both kinds; return its rows."""
+    lake.create(partition_by=["region"], properties={"self-optimizing.target-size": "800"})
+    lake.put([(number, "eu", float(number)) for number in range(20)])
+    arctic.optimize(NAME, type="minor", warehouse=lake.warehouse)
+    lake.put([(number, "us" if number == 3 else "eu", -1.0) for number in range(2, 6)])
+    lake.put([(7, "eu", 0.0)], "delete")
+    return lake.arrow_rows()
+
+
+@pytest.mark.parametrize("kind", ["minor", "full"])
+def test_a_cluster_does_what_this_process_does(lake: Lake, tmp_path: Path, kind: str) -> None:
+    """The same files counted alike, from the same state."""
+    rows = _changed(lake)
+    before = tmp_path / "before"
+    shutil.copytree(lake.warehouse, before)
+
+    here = arctic.optimize(NAME, type=kind, warehouse=lake.warehouse)
+    assert lake.arrow_rows() == rows
+    shutil.rmtree(lake.warehouse)
+    shutil.copytree(before, lake.warehouse)
+    there = arctic.optimize(NAME, type=kind, spark=lake.spark, warehouse=lake.warehouse)
+
+    assert lake.rows() == lake.arrow_rows() == rows
+    assert [row[:3] for row in lake.rows(store="base")] == rows
+    for name in {field.name for field in fields(here)} - _VARIES:
+        assert getattr(here, name) == getattr(there, name), name
+    assert here.after.base.files == there.after.base.files
+    assert here.after.base.rows == there.after.base.rows
+
+
+def test_a_write_through_spark_optimizes_when_it_is_due(lake: Lake) -> None:
+    """Twelve files are; the rows are in base then, and a reader sees no difference."""
+    lake.create(properties={"self-optimizing.minor.trigger.file-count": "12"})
+    rows = [(number, "eu", float(number)) for number in range(40)]
+    lake.save(lake.frame(rows), "upsert", optimize="auto")
+    lake.save(lake.frame(rows), "upsert", optimize="auto")
+
+    status = arctic.status(NAME, warehouse=lake.warehouse)
+    (partition,) = status.partitions
+    assert partition.merged_up_to > 0
+    assert status.due is None
+    assert lake.rows() == lake.arrow_rows() == rows
