@@ -189,6 +189,38 @@ class TableMachine(RuleBasedStateMachine):
         )
 
     @rule(
+        target=snapshots,
+        kind=st.sampled_from(["minor", "minor", "major", "full"]),
+        target_size=st.sampled_from(["1", "900", "128 MiB"]),
+        max_files=st.sampled_from(["1", "5", "10000"]),
+        sort_columns=st.sampled_from([{}, {"self-optimizing.sort-columns": "note, amount"}]),
+        where=st.sampled_from([None, None, "region = 'eu'"]),
+    )
+    def optimize(
+        self,
+        kind: str,
+        target_size: str,
+        max_files: str,
+        sort_columns: dict[str, str],
+        where: str | None,
+    ) -> Any:
+        """Optimizing changes no row, whatever it rewrites, marks, or leaves for later."""
+        report = arctic.optimize(
+            "m.t",
+            type=kind,
+            where=where,
+            options={
+                "self-optimizing.target-size": target_size,
+                "self-optimizing.max-task-size-bytes": "1",
+                "self-optimizing.max-file-count": max_files,
+                "self-optimizing.sort-buffer-bytes": "100",
+                **sort_columns,
+            },
+            warehouse=self.folder,
+        )
+        return multiple() if report.snapshot_id is None else (report.snapshot_id, dict(self.model))
+
+    @rule(
         weight_ratio=st.sampled_from(["0.1", "2.0", "1000"]),
         target_size=st.sampled_from(["1", "5000", "128 MiB"]),
         parallelism=st.integers(1, 5),
