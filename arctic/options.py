@@ -537,7 +537,7 @@ MAX_TASK_SIZE = Option(
     parse=_bytes,
     default=128 * 2**20,
     scopes=_OPTIMIZE_TABLE,
-    doc="Bytes that one task rewrites, where keys let a node be divided.",
+    doc="Bytes that one task rewrites, where keys let a node be divided; at least target-size.",
 )
 MIN_PLAN_INTERVAL: Option[int | None] = Option(
     name="self-optimizing.min-plan-interval",

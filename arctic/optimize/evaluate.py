@@ -38,7 +38,7 @@ class Verdict:
     type: OptimizeType | None
     """None: nothing."""
     reason: str
-    """For people, such as ``14 fragments + 3 delete files >= 12``."""
+    """For people, such as ``14 fragments + 3 change delete files >= 12``."""
 
     def __str__(self) -> str:
         """Return type and reason."""

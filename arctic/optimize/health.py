@@ -98,7 +98,7 @@ class PartitionHealth:
 
     @property
     def score(self) -> int:
-        """100: a full would change nothing; 50: a read opens twice what it would after one."""
+        """100: a full would gain nothing; 50: a read opens twice what it would after one."""
         return health_score([self])
 
 

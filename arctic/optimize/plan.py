@@ -6,11 +6,11 @@ the commit needs to know of what was planned on.
 
 from __future__ import annotations
 
-import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from arctic.optimize.balance import balance
 from arctic.optimize.key_ranges import KeyPart, divide_by_key
 from arctic.optimize.partition_files import PartitionFiles
 from arctic.optimize.select import Selection, select
@@ -27,8 +27,6 @@ from arctic.tree.node import TreeNode
 
 _MARK_SHARE = 10
 """Reading the keys of a file costs about a tenth of rewriting it."""
-_GROUPS_PER_CORE = 4
-"""Enough to even out tasks of unlike cost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,32 +85,6 @@ def plan_optimize(
     tasks = [task for plan in useful for task in plan.tasks]
     return OptimizePlan(
         partitions=useful, groups=balance(tasks, settings=settings, parallelism=parallelism)
-    )
-
-
-def balance(
-    tasks: Sequence[OptimizeTask], *, settings: OptimizeSettings, parallelism: int
-) -> tuple[OptimizeTaskGroup, ...]:
-    """Put small tasks together, so that no group is heavy and none is hardly worth its start.
-
-    Strategy: number partitioning, sorted greedy: the heaviest task goes first, each to the
-    lightest group.
-    """
-    if not tasks:
-        return ()
-    total = sum(task.cost_bytes for task in tasks)
-    wanted = max(-(-total // settings.max_task_bytes), parallelism * _GROUPS_PER_CORE)
-    bins: list[tuple[int, int, list[OptimizeTask]]] = [
-        (0, number, []) for number in range(min(wanted, len(tasks)))
-    ]
-    for task in sorted(tasks, key=lambda task: -task.cost_bytes):
-        cost, number, held = bins[0]
-        held.append(task)
-        heapq.heapreplace(bins, (cost + task.cost_bytes, number, held))
-    heaviest = sorted(bins, key=lambda each: (-each[0], each[1]))
-    return tuple(
-        OptimizeTaskGroup(number=place, tasks=tuple(held), cost_bytes=cost)
-        for place, (cost, _, held) in enumerate(heaviest)
     )
 
 

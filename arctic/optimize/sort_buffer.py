@@ -1,7 +1,7 @@
 """Rows in no order become sorted runs; those that do not fit in memory wait on local disk.
 
-Memory: ``buffer_bytes`` of Arrow data, of which half is the copy that sorting makes; later one
-chunk of each run.
+Memory: ``buffer_bytes`` of Arrow data, of which half is the copy that sorting makes; later two
+chunks of each run, which are a thirtieth of what waits on disk.
 
 Must not know: tables, what the rows are.
 """
@@ -19,6 +19,8 @@ from arctic.optimize.row_order import sort_rows
 from arctic.optimize.runs import Run
 
 _CHUNK_ROWS = 65_536
+_CHUNKS_OF_A_RUN = 64
+"""At least so many, if it has the rows: with wide rows chunks of any number would be all of it."""
 
 
 class SortBuffer:
@@ -73,7 +75,8 @@ class SortBuffer:
             path = Path(self._folder.name) / f"{len(self._files)}.arrow"
             options = pa.ipc.IpcWriteOptions(compression="lz4")
             with pa.ipc.new_file(str(path), rows.schema, options=options) as file:
-                file.write_table(rows, max_chunksize=_CHUNK_ROWS)
+                chunk_rows = min(_CHUNK_ROWS, -(-rows.num_rows // _CHUNKS_OF_A_RUN))
+                file.write_table(rows, max_chunksize=chunk_rows)
         except OSError as error:
             raise StorageError(
                 f"rows that are being sorted do not fit on local disk: {error}; free some, or "
