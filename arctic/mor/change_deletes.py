@@ -26,7 +26,7 @@ from arctic.mor.keys import KeyIndex, factorise
 from arctic.mor.parquet_input import ParquetInput
 from arctic.mor.prune import matching_row_groups
 from arctic.mor.request import FILE_OFFSET_FIELD, OpenFile, ReadRequest
-from arctic.mor.row_test import RowTest, filter_of_deletes
+from arctic.mor.row_filter import RowTest, filter_of_deletes
 from arctic.table.files import FileKind, KeyedFile
 
 ROW_BYTES = 112

@@ -15,8 +15,8 @@ from arctic.mor.integer_index import IntArray
 from arctic.mor.parquet_input import ParquetInput
 from arctic.mor.prune import matching_row_groups
 from arctic.mor.request import FILE_OFFSET_FIELD, OpenFile, ReadRequest
+from arctic.mor.row_filter import RowTest
 from arctic.mor.row_set import RowSet
-from arctic.mor.row_test import RowTest
 from arctic.table.files import FileKind, KeyedFile
 
 Mask = npt.NDArray[np.bool_]
