@@ -254,14 +254,21 @@ def crash_everywhere(folder: str, number: int, stride: int) -> Findings:
     lake, saved = f"{folder}/lake", f"{folder}/saved"
     in_child(lambda: prepare(lake))
     shutil.copytree(lake, saved)
-    before = in_child(lambda: look(lake))
+    before, files = in_child(lambda: look(lake)), len(on_disk(lake))
     kinds = kinds_of_steps(lambda: run(operation, lake))
+    assert kinds.count("create") - kinds.count("delete") == len(on_disk(lake)) - files
     done = in_child(lambda: look(lake))
     assert before is not None
     assert done is not None
     findings = Findings(operation=operation.__name__, steps=len(kinds))
-    # Another offset for each operation. What decides is never left out: before and after a COMMIT.
-    decisive = {at + after for at, kind in enumerate(kinds) if kind == "commit" for after in (1, 2)}
+    # Another offset for each operation. What decides is never left out: the steps before and after
+    # a COMMIT or a deletion.
+    decisive = {
+        step
+        for at, kind in enumerate(kinds, start=1)
+        if kind in ("commit", "delete")
+        for step in (at, at + 1)
+    }
     for step in range(1, len(kinds) + 1):
         if step not in decisive and (step + number) % stride:
             continue
