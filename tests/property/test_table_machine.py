@@ -136,7 +136,7 @@ class TableMachine(LakeMachine):
 TestTableMachine = TableMachine.TestCase
 TestTableMachine.settings = settings(
     max_examples=25,
-    stateful_step_count=14,
+    stateful_step_count=12,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
