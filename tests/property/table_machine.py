@@ -33,6 +33,8 @@ EVERYTHING_DUE = {
     "self-optimizing.min-plan-interval": "0",
     "self-optimizing.minor.trigger.file-count": "1",
 }
+SEGMENTS_ONLY = 1_000_000
+"""A fragment ratio for which every file is a segment, so that it gets position deletes."""
 MAX_FILE_COUNT = "self-optimizing.max-file-count"
 
 ids = st.integers(0, 11)
@@ -41,13 +43,13 @@ payloads = st.tuples(
     st.one_of(st.none(), st.integers(-5, 5)), st.one_of(st.none(), st.text("ab", max_size=2))
 )
 rows = st.lists(st.tuples(ids, regions, payloads), min_size=1, max_size=8)
-# A file of these tables has 1,000 to 2,000 bytes. A large ratio makes each of them a segment, so
-# that it gets position deletes; 1 byte as a target gives every row group a file of its own.
+# A file of these tables has 1,000 to 2,000 bytes; 1 byte as a target gives every row group a file
+# of its own.
 optimize_options = st.fixed_dictionaries(
     {},
     optional={
         "self-optimizing.target-size": st.sampled_from(["1", "1500", "4000"]),
-        "self-optimizing.fragment-ratio": st.sampled_from(["1", "2", "100000"]),
+        "self-optimizing.fragment-ratio": st.sampled_from(["1", "2", str(SEGMENTS_ONLY)]),
         "self-optimizing.max-task-size-bytes": st.sampled_from(["1", "1500"]),
         "self-optimizing.sort-buffer-bytes": st.sampled_from(["1", "200"]),
         "self-optimizing.sort-columns": st.sampled_from(["amount", "note,amount", "region,id"]),
@@ -149,7 +151,7 @@ class LakeMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.commits > 0)
     @rule(
         target=snapshots,
-        kind=st.sampled_from(["minor", "major", "full"]),
+        kind=st.sampled_from(["minor", "minor", "major", "full"]),
         region=st.one_of(st.none(), st.none(), regions),
         options=optimize_options,
     )
