@@ -25,7 +25,7 @@ from tests.property.crash_table import (
     run,
 )
 
-CI_STRIDE = 12
+CI_STRIDE = 16
 
 
 @dataclass(slots=True, kw_only=True)
