@@ -9,116 +9,24 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlparse
 
-import pyarrow as pa
 import pytest
-from pyiceberg.table import StaticTable, Table
 
 import arctic
-from arctic.iceberg.catalog import CatalogConfig, open_catalog
-from arctic.job.run_tasks import LocalRunner
 from tests.property.crash_steps import in_child, killed_at, kinds_of_steps
-
-SCHEMA = pa.schema(
-    [pa.field("id", pa.int64(), nullable=False), ("region", pa.string()), ("by", pa.string())]
+from tests.property.crash_table import (
+    OPERATIONS,
+    State,
+    expire,
+    look,
+    on_disk,
+    prepare,
+    reachable,
+    run,
 )
-AT_ONCE = {
-    "change.data.ttl.minutes": "0",
-    "snapshot.keep.duration": "0",
-    "clean-orphan-file.min-existing-time-minutes": "0",
-}
-# No file is so small that it counts as a fragment: a minor writes position deletes for it.
-PROPERTIES = {
-    "base.file-index.hash-bucket": "2",
-    "change.file-index.hash-bucket": "1",
-    "self-optimizing.fragment-ratio": "1000000",
-    "self-optimizing.major.trigger.duplicate-ratio": "0.01",
-}
-CI_STRIDE = 12
-Rows = list[tuple[Any, ...]]
 
-
-def rows_of(numbers: range, by: str, shift: int = 0) -> pa.Table:
-    """Return one row for each number; another shift moves them to the other region."""
-    regions = ["eu", "us"]
-    rows = [{"id": n, "region": regions[(n + shift) % 2], "by": by} for n in numbers]
-    return pa.Table.from_pylist(rows, schema=SCHEMA)
-
-
-def keys_of(numbers: range) -> pa.Table:
-    """Return the keys alone."""
-    return rows_of(numbers, "").select(["id"])
-
-
-def prepare(lake: str) -> None:
-    """Make a table with segments, position deletes and unmerged changes."""
-    table = arctic.create_table(
-        "c.t",
-        SCHEMA,
-        primary_key=["id"],
-        partition_by=["region"],
-        properties=PROPERTIES,
-        warehouse=lake,
-    )
-    table.write(rows_of(range(24), "first"), mode="overwrite")
-    table.write(rows_of(range(4), "second"), mode="upsert")
-    table.optimize(type="minor")
-    table.write(rows_of(range(3, 9), "third", shift=1), mode="upsert")
-    table.write(keys_of(range(8, 11)), mode="delete")
-    kinds = Counter(table.inspect("files").column("kind").to_pylist())
-    assert kinds.keys() == {"B", "PD", "I", "ED"}, kinds
-
-
-def upsert(table: arctic.Table) -> None:
-    """Rows of base, of changes and new ones; some move."""
-    table.write(rows_of(range(2, 30, 3), "upsert", shift=1), mode="upsert")
-
-
-def delete(table: arctic.Table) -> None:
-    """Keys of base, of changes and of nobody."""
-    table.write(keys_of(range(0, 40, 4)), mode="delete")
-
-
-def overwrite(table: arctic.Table) -> None:
-    """Everything is replaced."""
-    table.write(rows_of(range(15, 27), "overwrite"), mode="overwrite")
-
-
-def minor(table: arctic.Table) -> None:
-    """Changes become base files and position deletes."""
-    table.optimize(type="minor", runner=LocalRunner(1))
-
-
-def major(table: arctic.Table) -> None:
-    """Worn segments are rewritten too."""
-    table.optimize(type="major", runner=LocalRunner(1))
-
-
-def full(table: arctic.Table) -> None:
-    """Everything is rewritten."""
-    table.optimize(type="full", runner=LocalRunner(1))
-
-
-def expire(table: arctic.Table) -> None:
-    """All of the past goes, and what nobody refers to."""
-    table.expire(options=AT_ONCE)
-
-
-OPERATIONS: tuple[Callable[[arctic.Table], None], ...] = (
-    upsert, delete, overwrite, minor, major, full, expire,
-)  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class State:
-    """What can be read of a table."""
-
-    rows: Rows
-    """The merged view."""
-    base: Rows
-    """The base store alone, as PyIceberg reads it."""
+CI_STRIDE = 15
+"""Odd, so that leftovers are cleaned up before the next write in half of the cases."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -131,53 +39,6 @@ class Findings:
     lost: int = 0
     doubled: int = 0
     faults: list[str] = field(default_factory=list)
-
-
-def run(operation: Callable[[arctic.Table], None], lake: str) -> None:
-    """Open the table and do something to it."""
-    operation(arctic.open_table("c.t", warehouse=lake))
-
-
-def stores(lake: str) -> list[Table]:
-    """Load both stores, past Arctic."""
-    catalog = open_catalog(CatalogConfig.from_options({"warehouse": lake}))
-    return [catalog.load_table(name) for name in sorted(catalog.list_tables("c"))]
-
-
-def look(lake: str) -> State:
-    """Read a table."""
-    base = StaticTable.from_metadata(stores(lake)[0].metadata_location)
-    return State(
-        rows=as_rows(arctic.read("c.t", warehouse=lake).read_all()),
-        base=as_rows(base.scan().to_arrow()),
-    )
-
-
-def as_rows(table: pa.Table) -> Rows:
-    """Return rows in a defined order."""
-    return sorted((row["id"], row["region"], row["by"]) for row in table.to_pylist())
-
-
-def reachable(lake: str) -> set[str]:
-    """Return the files that the metadata of both stores refers to, as PyIceberg reads it."""
-    paths: set[str] = set()
-    for store in stores(lake):
-        metadata = store.metadata
-        paths.add(store.metadata_location)
-        paths.update(entry.metadata_file for entry in metadata.metadata_log)
-        paths.update(entry.statistics_path for entry in metadata.statistics)
-        paths.update(snapshot.manifest_list for snapshot in metadata.snapshots)
-        for snapshot in metadata.snapshots:
-            for manifest in snapshot.manifests(store.io):
-                paths.add(manifest.manifest_path)
-                entries = manifest.fetch_manifest_entry(store.io, discard_deleted=True)
-                paths.update(entry.data_file.file_path for entry in entries)
-    return {urlparse(path).path for path in paths}
-
-
-def on_disk(lake: str) -> set[str]:
-    """Return the files in the folders of both stores."""
-    return {str(path) for path in Path(lake, "c").rglob("*") if path.is_file()}
 
 
 class Inquest:
@@ -254,14 +115,21 @@ def crash_everywhere(folder: str, number: int, stride: int) -> Findings:
     lake, saved = f"{folder}/lake", f"{folder}/saved"
     in_child(lambda: prepare(lake))
     shutil.copytree(lake, saved)
-    before = in_child(lambda: look(lake))
+    before, files = in_child(lambda: look(lake)), len(on_disk(lake))
     kinds = kinds_of_steps(lambda: run(operation, lake))
+    assert kinds.count("create") - kinds.count("delete") == len(on_disk(lake)) - files
     done = in_child(lambda: look(lake))
     assert before is not None
     assert done is not None
     findings = Findings(operation=operation.__name__, steps=len(kinds))
-    # Another offset for each operation. What decides is never left out: before and after a COMMIT.
-    decisive = {at + after for at, kind in enumerate(kinds) if kind == "commit" for after in (1, 2)}
+    # Another offset for each operation. What decides is never left out: the steps before and after
+    # a COMMIT or a deletion.
+    decisive = {
+        step
+        for at, kind in enumerate(kinds, start=1)
+        if kind in ("commit", "delete")
+        for step in (at, at + 1)
+    }
     for step in range(1, len(kinds) + 1):
         if step not in decisive and (step + number) % stride:
             continue

@@ -9,7 +9,16 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, multiple, precondition, rule
 
-from tests.property.table_machine import SCHEMA, LakeMachine, Row, as_row, ids, payloads, regions
+from tests.property.table_machine import (
+    SCHEMA,
+    SEGMENTS_ONLY,
+    LakeMachine,
+    Row,
+    as_row,
+    ids,
+    payloads,
+    regions,
+)
 from tests.property.table_machine import rows as some_rows
 
 Key = tuple[Any, ...]
@@ -22,8 +31,11 @@ class TableMachine(LakeMachine):
         layout=st.sampled_from(["plain", "in_key", "moving", "bucket_moving"]),
         change_buckets=st.sampled_from([1, 2, 4, 8]),
         base_buckets=st.sampled_from([1, 2, 4]),
+        fragment_ratio=st.sampled_from([8, SEGMENTS_ONLY]),
     )
-    def create(self, layout: str, change_buckets: int, base_buckets: int) -> None:
+    def create(
+        self, layout: str, change_buckets: int, base_buckets: int, fragment_ratio: int
+    ) -> None:
         """Create a table whose key is its partition, decides it, or moves between partitions."""
         self.key = ("id", "region") if layout == "in_key" else ("id",)
         partitions = {"plain": [], "bucket_moving": ["bucket(2, region)"]}.get(layout, ["region"])
@@ -33,6 +45,7 @@ class TableMachine(LakeMachine):
             properties={
                 "change.file-index.hash-bucket": str(change_buckets),
                 "base.file-index.hash-bucket": str(base_buckets),
+                "self-optimizing.fragment-ratio": str(fragment_ratio),
             },
         )
         self.model: dict[Key, Row] = {}
@@ -136,7 +149,7 @@ class TableMachine(LakeMachine):
 TestTableMachine = TableMachine.TestCase
 TestTableMachine.settings = settings(
     max_examples=25,
-    stateful_step_count=14,
+    stateful_step_count=12,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )

@@ -49,8 +49,8 @@ class UnkeyedMachine(LakeMachine):
 
 TestUnkeyedMachine = UnkeyedMachine.TestCase
 TestUnkeyedMachine.settings = settings(
-    max_examples=8,
-    stateful_step_count=12,
+    max_examples=6,
+    stateful_step_count=10,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
