@@ -67,7 +67,10 @@ class OptimizeRun:
         self.given = given
         self.cores = os.cpu_count() or 1
         self.warehouse = str(folder / "warehouse")
-        self.spark = local_session(app_name="arctic benchmark")
+        self.spark = local_session(
+            app_name="arctic benchmark",
+            conf={"spark.driver.memory": "4g", "spark.local.dir": str(folder / "spark")},
+        )
         self.report = Report(
             f"{given.rows:,} base rows x {COLUMNS} columns, {given.changes:,} changes "
             f"(80 % updates) before each run, {self.cores} cores"
