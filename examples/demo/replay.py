@@ -82,7 +82,7 @@ class Replay:
 
     def base_by_pyiceberg(self) -> pa.Table:
         """Read the base store as any Iceberg engine does: it knows nothing of Arctic."""
-        catalog = SqlCatalog("plain", uri=f"sqlite:///{self._warehouse}/catalog.db")
+        catalog = SqlCatalog("arctic", uri=f"sqlite:///{self._warehouse}/catalog.db")
         try:
             return catalog.load_table(TABLE).scan().to_arrow()
         finally:
