@@ -12,7 +12,8 @@ keyed tables too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 
@@ -20,8 +21,11 @@ from pyiceberg.manifest import DataFileContent, ManifestEntry
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
 
+from arctic.errors import UnsupportedError
 from arctic.iceberg.commit_loop import commit_snapshot
 from arctic.iceberg.entries import entries_of, is_delete_manifest, live_manifests
+from arctic.iceberg.expire_snapshots import base_snapshots_to_read
+from arctic.iceberg.history import lineage
 from arctic.iceberg.manifests import check_specs, list_files, partition_of
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.partition_key import partition_keys
@@ -39,12 +43,16 @@ _PRODUCER = "snapshot.producer"
 Items = tuple[ExpiredItem, ...]
 
 
-def expire_changes(opened: OpenTable, *, ttl_ms: int, now_ms: int, dry_run: bool) -> Items:
+def expire_changes(
+    opened: OpenTable, *, ttl_ms: int, keep_ms: int, now_ms: int, dry_run: bool
+) -> Items:
     """Remove merged change files from the newest snapshot of the change store.
 
     Args:
         opened: the table; one without a key has nothing to remove.
         ttl_ms: how long a change file stays after its commit.
+        keep_ms: how long base snapshots stay. What one of them has not merged stays as well: the
+            base store may be rolled back to it.
         now_ms: milliseconds since 1970-01-01 UTC.
         dry_run: only say which.
 
@@ -58,12 +66,7 @@ def expire_changes(opened: OpenTable, *, ttl_ms: int, now_ms: int, dry_run: bool
         return ()
 
     def plan(head: Table) -> Items:
-        merged = read_state(
-            refresh(opened.base).metadata,
-            opened.base.io,
-            opened.base.metadata.current_snapshot_id,
-            partition_keys(opened.table),
-        ).sequence
+        merged = _merged_everywhere(opened, keep_ms=keep_ms, now_ms=now_ms)
         expired = expired_changes(_change_files(head), merged=merged, ttl_ms=ttl_ms, now_ms=now_ms)
         return tuple(
             ExpiredItem(
@@ -157,6 +160,26 @@ def _remove(
 
     commit_snapshot(store, stage)
     return removed
+
+
+def _merged_everywhere(opened: OpenTable, *, keep_ms: int, now_ms: int) -> Mapping[Partition, int]:
+    """Return what is merged in the current base snapshot and in every other one that stays."""
+    base = refresh(opened.base)
+    keys = partition_keys(opened.table)
+    current_id = base.metadata.current_snapshot_id
+    merged = read_state(base.metadata, base.io, current_id, keys).sequence
+    others = base_snapshots_to_read(base, keep_ms=keep_ms, now_ms=now_ms) - {current_id}
+    # What is merged only grows along a lineage, so the oldest of it tells for all of them.
+    ancestors = lineage(base.metadata, base.current_snapshot())
+    own = [each.snapshot_id for each in ancestors if each.snapshot_id in others]
+    for snapshot_id in {*own[-1:], *others.difference(own)}:
+        with suppress(UnsupportedError):  # nobody can read that snapshot any more
+            then = read_state(base.metadata, base.io, snapshot_id, keys).sequence
+            merged = {
+                partition: min(sequence, then.get(partition, NOTHING_MERGED))
+                for partition, sequence in merged.items()
+            }
+    return merged
 
 
 def _change_files(head: Table) -> Iterable[ChangeFile]:

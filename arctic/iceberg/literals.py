@@ -134,6 +134,10 @@ def _decimal(value: Any, precision: int, scale: int) -> Decimal:
 def _string(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError("expected a text")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError("expected a text without halves of characters (surrogates)") from None
     return value
 
 

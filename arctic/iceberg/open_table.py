@@ -59,6 +59,8 @@ class OpenTable:
     base: Table
     change: Table | None
     """None: the table has no primary key."""
+    schema_id: int
+    """Of the base store's schema that ``table`` and ``arrow_schema`` describe."""
     config: CatalogConfig
 
     def __reduce__(self) -> Any:
@@ -71,6 +73,11 @@ class OpenTable:
     def io(self) -> TableIO:
         """Access to the files of both stores; pickles."""
         return TableIO.of(self.base)
+
+    @property
+    def is_described(self) -> bool:
+        """Whether the base store, which may have been refreshed, still has that schema."""
+        return bool(self.base.metadata.current_schema_id == self.schema_id)
 
     @property
     def partitioner(self) -> Partitioner:
@@ -131,6 +138,7 @@ def open_base(
         arrow_schema=arrow_schema(base.schema()),
         base=base,
         change=change,
+        schema_id=base.metadata.current_schema_id,
         config=config,
     )
 

@@ -39,6 +39,10 @@ _OWN_KEYS = frozenset(
         NAMES_BASE,
         _CREATED,
         "table.partition-properties",  # the optimized sequence, for readers that need it so
+        "arctic.optimized-sequence",
+        "arctic.optimized-sequence-written-at",
+        "arctic.optimized-time",
+        "arctic.full-optimized-time",
     }
 )
 _DEFAULTS = {

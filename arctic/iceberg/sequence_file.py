@@ -38,6 +38,9 @@ the legacy one would be too long."""
 AMORO_MARKER = "optimized-sequence.exist"
 _AMORO_MARKERS = {AMORO_MARKER: "true", "base-optimized-time.exist": "true"}
 LEGACY_PROPERTY = "table.partition-properties"
+WRITTEN_AT = "arctic.optimized-sequence-written-at"
+"""Table property: the sequence number of the snapshot with which the other properties were written.
+They outlive a rollback."""
 LEGACY_LIMIT = 1_000
 """Partitions that the property holds at most: table metadata is read by every open."""
 
@@ -117,7 +120,7 @@ def read_state(
         if path is not None:
             state = _read_puffin(io, path, keys)
             return replace(state, amoro_reads=_marks(snapshot, AMORO_MARKER))
-    if not _has_marker(metadata):
+    if not _has_marker(metadata) and not _is_before_properties(metadata, start):
         if MARKER in metadata.properties:
             return _read_puffin(io, metadata.properties[MARKER], keys)
         return _legacy_state(metadata.properties, keys)
@@ -129,6 +132,12 @@ def read_state(
         f"table {keys.table_name!r}: what is merged in base snapshot {snapshot_id} is not known "
         "any more, because the snapshots before it have expired; read a newer one"
     )
+
+
+def _is_before_properties(metadata: TableMetadata, start: Snapshot | None) -> bool:
+    """Say whether a snapshot is older than the one that the properties were written with."""
+    written_at = int(metadata.properties.get(WRITTEN_AT, 0))
+    return (0 if start is None else start.sequence_number or 0) < written_at
 
 
 def tells_merged(snapshot: Snapshot) -> bool:
@@ -182,7 +191,10 @@ def stage_state(
             }
         ),
         summary={MARKER: path, **(_AMORO_MARKERS if state.amoro_reads else {})},
-        properties=_properties(state, path, keys),
+        properties={
+            **_properties(state, path, keys),
+            WRITTEN_AT: str(sequence_number),
+        },
     )
 
 

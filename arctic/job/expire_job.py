@@ -136,6 +136,7 @@ class _Run:
         expired = expire_changes(
             self._opened,
             ttl_ms=self._settings.change_ttl_ms,
+            keep_ms=self._settings.keep_ms,
             now_ms=self._now_ms,
             dry_run=self._dry_run,
         )

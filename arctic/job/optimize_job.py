@@ -150,9 +150,8 @@ def optimize_table(
 def _survey(options: Mapping[str, str], where: Any, *, for_writing: bool) -> _Survey:
     opt.check_known(options, Scope.OPTIMIZE)
     reference = _table_reference(options)
-    opened = open_table(reference.config, reference.identifier, for_writing=for_writing)
+    opened, snapshot = _pinned(reference, for_writing=for_writing)
     settings = OptimizeSettings.of(options, opened.table.properties)
-    snapshot = pin(opened)
     files = list_files(
         opened,
         snapshot,
@@ -171,6 +170,19 @@ def _survey(options: Mapping[str, str], where: Any, *, for_writing: bool) -> _Su
             max_change_files=settings.max_change_files,
         ),
         times=optimized_times(opened, snapshot),
+    )
+
+
+def _pinned(reference: TableReference, *, for_writing: bool) -> tuple[OpenTable, TableSnapshot]:
+    """Open a table and pin its state, with every column that rows of that state can have."""
+    for _ in range(_MAX_ATTEMPTS):
+        opened = open_table(reference.config, reference.identifier, for_writing=for_writing)
+        snapshot = pin(opened)
+        if opened.is_described:
+            return opened, snapshot
+    raise ConflictError(
+        f"table {reference.identifier!r}: its columns changed {_MAX_ATTEMPTS} times while it was "
+        "opened; try again"
     )
 
 
@@ -295,7 +307,7 @@ def _commit(
                 partition=each.files.partition,
                 found_paths=each.files.store_paths,
                 found_sequence=each.files.merged_up_to,
-                merged_up_to=each.files.horizon,
+                merged_up_to=each.merged_up_to,
                 is_full=each.type is OptimizeType.FULL,
             )
             for each in plan.partitions
@@ -341,7 +353,7 @@ def _report(
                 partition=path(each.files.partition),
                 type=each.type,
                 reason=reasons[each.files.partition],
-                merged_up_to=each.files.horizon,
+                merged_up_to=each.merged_up_to,
             )
             for each in plan.partitions
         ),

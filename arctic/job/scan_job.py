@@ -189,6 +189,11 @@ def merge_request(
         max_delete_bytes=opt.MAX_DELETE_BYTES.value(options, opened.table.properties),
         batch_rows=BATCH_ROWS,
         name_mapping=_name_mapping(opened.table.properties),
+        identity_partitions={
+            field.source_id: place
+            for place, field in enumerate(opened.table.partition_fields)
+            if field.transform == "identity"
+        },
     )
 
 

@@ -149,7 +149,7 @@ def _every_delete(
         if file.kind is not FileKind.CHANGE_DELETE:
             raise InternalError(f"file {file.path!r} of kind {file.kind} is attached as deletes")
         with ParquetInput(file.path, open_file) as parquet:
-            columns = FileColumns(file, parquet.schema, request.name_mapping)
+            columns = FileColumns(file, parquet.schema, request)
             wanted = columns.project([*request.key, FILE_OFFSET_FIELD])
             test = RowTest(columns, key_filter)
             groups = matching_row_groups(parquet, key_filter, columns.names, columns.constants)

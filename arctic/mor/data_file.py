@@ -33,7 +33,7 @@ class DataFile:
         self._request = request
         self._parquet = ParquetInput(file.path, open_file)
         try:
-            self._columns = FileColumns(file, self._parquet.schema, request.name_mapping)
+            self._columns = FileColumns(file, self._parquet.schema, request)
             self._row_groups = matching_row_groups(
                 self._parquet, request.row_filter, self._columns.names, self._columns.constants
             )

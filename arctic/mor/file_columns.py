@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from uuid import UUID
 
 import pyarrow as pa
 
@@ -17,6 +18,7 @@ from arctic.mor.request import (
     CHANGE_ACTION_FIELD_ID,
     FILE_OFFSET_FIELD_ID,
     TRANSACTION_ID_FIELD_ID,
+    ReadRequest,
 )
 from arctic.table.files import FileKind, KeyedFile, Value
 from arctic.table.lsn import BASE_FILE_OFFSET
@@ -58,19 +60,25 @@ class Projection:
 class FileColumns:
     """The columns of one data or delete file by field id."""
 
-    def __init__(
-        self, file: KeyedFile, schema: pa.Schema, name_mapping: Mapping[str, int] | None
-    ) -> None:
+    def __init__(self, file: KeyedFile, schema: pa.Schema, request: ReadRequest) -> None:
         if file.kind not in _ACTIONS:
             raise InternalError(f"file {file.path!r} of kind {file.kind} holds no rows of a table")
         self.subject = f"file {file.path!r}"
         self._by_name = not has_field_ids(schema)
-        self.fields = self._by_id(schema, name_mapping)
+        self.fields = self._by_id(schema, request.name_mapping)
         self.constants: Mapping[int, Value] = {
             TRANSACTION_ID_FIELD_ID: file.transaction_id,
             CHANGE_ACTION_FIELD_ID: _ACTIONS[file.kind],
         }
         """Facts about the file, the same for every row, by reserved field id."""
+        self.constants = {
+            **self.constants,
+            **{
+                number: file.partition[place]
+                for number, place in request.identity_partitions.items()
+                if number not in self.fields
+            },
+        }
         if file.kind is FileKind.BASE:
             self.constants = {**self.constants, FILE_OFFSET_FIELD_ID: BASE_FILE_OFFSET}
         self.names = {number: field.name for number, field in self.fields.items()}
@@ -95,7 +103,8 @@ class FileColumns:
         name = self.names.get(number)
         source = None if name is None else self.fields[number]
         if constant is not None:
-            value = pa.scalar(constant, target.type)
+            plain = constant.bytes if isinstance(constant, UUID) else constant
+            value = pa.scalar(plain, target.type)
             return _Column(target, None, lambda batch: pa.repeat(value, len(batch)))
         subject = f"{self.subject}, column {target.name!r}"
         convert = converter(source, target, by_name=self._by_name, subject=subject)

@@ -6,7 +6,7 @@ Must not know: which files there are, or how one is read.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -52,12 +52,15 @@ class ReadRequest:
     """Upper bound for the rows of a batch, inclusive."""
     name_mapping: Mapping[str, int] | None
     """Top-level column name to field id, for files that carry no ids."""
+    identity_partitions: Mapping[int, int] = field(default_factory=dict)
+    """Field id of a column to its place in the partition, where that is the column's very value:
+    imported files need not have the column."""
 
     def __post_init__(self) -> None:
         """Refuse fields that could not be found in any file."""
-        for field in [*self.schema, *self.key]:
-            if field_id(field) is None:
-                raise InternalError(f"read request: column {field.name!r} has no field id")
+        for column in [*self.schema, *self.key]:
+            if field_id(column) is None:
+                raise InternalError(f"read request: column {column.name!r} has no field id")
         if self.batch_rows < 1 or self.max_delete_bytes < 1:
             raise InternalError(
                 f"read request: batch_rows {self.batch_rows} and max_delete_bytes "

@@ -9,6 +9,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from arctic.mor.field_ids import field_with_id, known_field_id
 from arctic.mor.file_columns import FileColumns
 from arctic.mor.filter import comparison_type, matching_rows
 from arctic.mor.request import META_FIELDS, ReadRequest
+from arctic.table.files import Value
 from arctic.table.predicate import Predicate, part_on, tests_of
 
 Mask = npt.NDArray[np.bool_]
@@ -36,7 +38,7 @@ class RowTest:
         self._ids = tuple(dict.fromkeys(test.field_id for test in tests_of(row_filter)))
         targets = []
         for number in self._ids:
-            kind = _META_TYPES.get(number, pa.null())
+            kind = _META_TYPES.get(number) or _constant_type(columns.constants.get(number))
             if number in columns.names:
                 kind = comparison_type(columns.fields[number].type)
             targets.append(field_with_id(str(number), kind, number))
@@ -49,6 +51,13 @@ class RowTest:
             return np.ones(len(batch), bool)
         columns = dict(zip(self._ids, self.projection.arrays(batch), strict=True))
         return matching_rows(self._filter, columns, len(batch))
+
+
+def _constant_type(value: Value) -> pa.DataType:
+    """Return the type in which a fact about a file is compared, like literals, as it is."""
+    if isinstance(value, UUID):
+        return pa.binary()
+    return pa.scalar(value).type
 
 
 def filter_of_deletes(request: ReadRequest) -> Predicate | None:

@@ -49,6 +49,14 @@ class PartitionPlan:
         )
 
     @property
+    def merged_up_to(self) -> int:
+        """The optimized sequence afterwards; where nothing is merged, it stays.
+
+        An overwrite that began before must not be refused because of changes that there are not.
+        """
+        return self.files.horizon if self.advances else self.files.merged_up_to
+
+    @property
     def advances(self) -> bool:
         """Whether changes are merged, be it only deletes of nothing."""
         return bool(self.files.inserts or self.files.change_deletes)

@@ -43,10 +43,15 @@ def change_of(opened: OpenTable) -> Table:
 
 
 def expire(
-    opened: OpenTable, *, ttl_ms: int = 0, now_ms: int = FAR, dry_run: bool = False
+    opened: OpenTable,
+    *,
+    ttl_ms: int = 0,
+    keep_ms: int = 0,
+    now_ms: int = FAR,
+    dry_run: bool = False,
 ) -> tuple[ExpiredItem, ...]:
     """Remove merged change files."""
-    return expire_changes(opened, ttl_ms=ttl_ms, now_ms=now_ms, dry_run=dry_run)
+    return expire_changes(opened, ttl_ms=ttl_ms, keep_ms=keep_ms, now_ms=now_ms, dry_run=dry_run)
 
 
 def live(opened: OpenTable) -> set[str]:

@@ -29,6 +29,7 @@ from arctic.iceberg.sequence_file import (
     LEGACY_LIMIT,
     LEGACY_PROPERTY,
     MARKER,
+    WRITTEN_AT,
     OptimizedState,
     read_state,
     stage_state,
@@ -241,6 +242,7 @@ class TestPuffin:
             LEGACY_PROPERTY: '{"region=eu+west":{"base-op-time":"1714979289000","max-txId":"57"},'
             '"region=null":{"max-txId":"12"}}',
             MARKER: None,
+            WRITTEN_AT: "1",
         }
         assert staged.summary == {MARKER: staged.statistics.statistics_path}
 
@@ -257,6 +259,7 @@ class TestPuffin:
         assert too_many.properties == {
             LEGACY_PROPERTY: None,
             MARKER: too_many.statistics.statistics_path,
+            WRITTEN_AT: "1",
         }
 
 

@@ -16,10 +16,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+from pyiceberg.typedef import Record
 from pyiceberg.types import LongType
 
 import arctic
 from arctic.errors import ConflictError, InvalidInputError
+from arctic.iceberg import pin as pins
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.refresh import refresh
 from arctic.job import optimize_job
@@ -574,3 +577,103 @@ def test_a_run_that_never_wins_gives_up_and_leaves_nothing(
     assert ids(read(tmp_path)) == [100, 101]
     live = {path_of(each) for each in files(tmp_path, "B")}
     assert live <= on_disk(tmp_path)
+
+
+def test_a_column_that_is_added_while_the_table_is_opened_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pinned state may be newer than the columns that were read before it: open again then."""
+    schema = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("v", pa.int64())])
+    wider = schema.append(pa.field("extra", pa.int64()))
+    arctic.create_table("db.t", schema, primary_key=["id"], warehouse=str(tmp_path))
+    first = pa.table({"id": [1, 2], "v": [10, 20]}, schema=schema)
+    arctic.write("db.t", first, mode="upsert", warehouse=str(tmp_path))
+    real_pin = pins.pin
+    events = iter([None])
+
+    def pin(opened: OpenTable) -> Any:
+        for _ in events:
+            with arctic.open_table(
+                "db.t", warehouse=str(tmp_path)
+            )._opened.base.update_schema() as u:
+                u.add_column("extra", LongType())
+            rows = pa.table({"id": [1, 3], "v": [11, 30], "extra": [111, 333]}, schema=wider)
+            arctic.write("db.t", rows, mode="upsert", warehouse=str(tmp_path))
+        return real_pin(opened)
+
+    monkeypatch.setattr("arctic.job.optimize_job.pin", pin)
+    arctic.optimize("db.t", type="full", warehouse=str(tmp_path))
+
+    rows = arctic.read("db.t", warehouse=str(tmp_path)).read_all().sort_by("id")
+    assert rows["extra"].to_pylist() == [111, None, 333]
+
+
+def test_an_imported_file_has_the_column_that_only_its_partition_tells(tmp_path: Path) -> None:
+    """Hive keeps partition columns in folder names; rewriting must not make them null."""
+    schema = pa.schema([pa.field("id", pa.int64()), ("region", pa.string()), ("day", pa.date32())])
+    table = arctic.create_table(
+        "db.t", schema, partition_by=["region", "day"], warehouse=str(tmp_path)
+    )
+    base = table._opened.base
+    path = tmp_path / "imported.parquet"
+    pq.write_table(pa.table({"id": pa.array([1, 2])}), path)
+    imported = DataFile.from_args(
+        content=DataFileContent.DATA,
+        file_path=str(path),
+        file_format=FileFormat.PARQUET,
+        partition=Record("eu", 19782),
+        record_count=2,
+        file_size_in_bytes=path.stat().st_size,
+    )
+    imported.spec_id = 0
+    with base.transaction() as transaction:
+        mapping = base.schema().name_mapping.model_dump_json()
+        transaction.set_properties({"schema.name-mapping.default": mapping})
+        with transaction.update_snapshot().fast_append() as added:
+            added.append_data_file(imported)
+    expected = [{"id": n, "region": "eu", "day": date(2024, 2, 29)} for n in (1, 2)]
+
+    def rows(**arguments: Any) -> list[Row]:
+        found: list[Row] = (
+            arctic.read("db.t", warehouse=str(tmp_path), **arguments).read_all().to_pylist()
+        )
+        return found
+
+    assert rows() == rows(filter="region = 'eu' and day = '2024-02-29'") == expected
+    assert rows(filter="day > '2024-02-29' or region is null") == []
+    arctic.optimize("db.t", type="full", warehouse=str(tmp_path))
+    assert rows() == refresh(base).scan().to_arrow().to_pylist() == expected
+
+
+def test_changes_stay_for_base_snapshots_that_can_be_rolled_back_to(tmp_path: Path) -> None:
+    """What a retained base snapshot has not merged is still there after a cleaning."""
+    opened = stores.make(tmp_path)
+    write(tmp_path, [stores.row(1)], "overwrite")
+    before = refresh(opened.base).metadata.current_snapshot_id
+    assert before is not None
+    write(tmp_path, [stores.row(2)])
+    optimize(tmp_path, "full")
+
+    arctic.expire("db.t", options={"change.data.ttl.minutes": "0"}, warehouse=str(tmp_path))
+    opened.base.refresh().manage_snapshots().rollback_to_snapshot(before).commit()
+
+    assert [row["id"] for row in read(tmp_path)] == [1, 2]
+
+
+def test_what_the_properties_say_is_not_believed_of_an_older_snapshot(tmp_path: Path) -> None:
+    """They outlive a rollback, even when a stranger expires every snapshot that told more."""
+    opened = stores.make(tmp_path)
+    foreign = pa.Table.from_pylist([stores.row(1)], schema=stores.SCHEMA)
+    refresh(opened.base).append(foreign)
+    before = opened.base.metadata.current_snapshot_id
+    assert before is not None
+    write(tmp_path, [stores.row(2)])
+    report = optimize(tmp_path, "full")
+    assert report.snapshot_id is not None
+    opened.base.refresh().manage_snapshots().rollback_to_snapshot(before).commit()
+
+    opened.base.refresh().maintenance.expire_snapshots().by_id(report.snapshot_id).commit()
+
+    assert [row["id"] for row in read(tmp_path)] == [1, 2]
+    optimize(tmp_path, "full")
+    assert [row["id"] for row in read(tmp_path)] == [1, 2]
