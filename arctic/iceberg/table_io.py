@@ -199,6 +199,15 @@ def _found_file(path: str, info: FileInfo) -> FoundFile:
     )
 
 
+def is_local(location: str) -> bool:
+    """Say whether a location is on a file system that every engine of this machine sees alike.
+
+    >>> is_local("/lake/t"), is_local("file:///lake/t"), is_local("s3://lake/t")
+    (True, True, False)
+    """
+    return location.startswith(("/", "file:"))
+
+
 @lru_cache(maxsize=64)
 def _cached_file_io(properties: tuple[tuple[str, str], ...], scheme: str) -> FileIO:
     if scheme not in SCHEMA_TO_FILE_IO and PY_IO_IMPL not in dict(properties):

@@ -8,7 +8,7 @@ Rules:
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -28,6 +28,7 @@ from arctic.mor.request import META_FIELDS, ReadRequest
 from arctic.options import Scope
 from arctic.scan.plan import ScanPlan, plan_scan, plan_store
 from arctic.scan.task import NodeTaskGroup, ScanOptions
+from arctic.table.files import KeyedFile
 from arctic.table.predicate import Predicate, tests_of
 from arctic.table.snapshot import TableSnapshot
 
@@ -140,6 +141,7 @@ def scan_opened(
     columns: Sequence[str] | None = None,
     row_filter: Predicate | None = None,
     snapshot: TableSnapshot | None = None,
+    sets_apart: Callable[[KeyedFile], bool] | None = None,
 ) -> ScanJob:
     """Plan a read of a table that is open already.
 
@@ -150,6 +152,8 @@ def scan_opened(
         columns: as for ``begin_scan``.
         row_filter: as for ``begin_scan``.
         snapshot: the state to read, where another scan of the same query has pinned it.
+        sets_apart: which files the caller can read by itself. Those of them that no delete can
+            touch are in the plan's ``clean_groups``, and the job does not read them.
     """
     wanted = columns if columns is not None else opt.COLUMNS.value(options)
     schema = _projected(_full_schema(metadata_name, opened, options), wanted, opened)
@@ -160,7 +164,7 @@ def scan_opened(
     )
     if metadata_name is not None:
         return _metadata_job(opened, snapshot, metadata_name, schema)
-    plan = _plan(opened, snapshot, options, row_filter)
+    plan = _plan(opened, snapshot, options, row_filter, sets_apart=sets_apart)
     request = merge_request(opened, options, schema=schema, row_filter=row_filter)
     reader = MergeReader(request=request, io=opened.io)
     return ScanJob(schema=schema, groups=plan.groups, reader=reader, plan=plan)
@@ -202,6 +206,8 @@ def _plan(
     snapshot: TableSnapshot,
     options: Mapping[str, str],
     row_filter: Predicate | None,
+    *,
+    sets_apart: Callable[[KeyedFile], bool] | None,
 ) -> ScanPlan:
     table = opened.table
     key_ids = tuple(column.field_id for column in table.key_columns)
@@ -224,6 +230,7 @@ def _plan(
             change=files.change,
             key_ids=key_ids,
             key_types=tuple(column.type for column in table.key_columns),
+            sets_apart=sets_apart,
             **common,
         )
     if store == "base":

@@ -6,17 +6,18 @@ order the files arrive, and nothing is read to make it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from arctic.scan.assemble import assemble
+from arctic.scan.clean_files import set_clean_apart
 from arctic.scan.explain import explain_plan
 from arctic.scan.key_filter import ANY_KEY, KeyFilter
 from arctic.scan.pack import pack_tasks
 from arctic.scan.plan_files import FilesToRead, plan_data, plan_files
 from arctic.scan.reach import FileRanges
 from arctic.scan.split import split_tasks
-from arctic.scan.task import NodeTaskGroup, PruneCounts, ScanOptions
+from arctic.scan.task import NodeTask, NodeTaskGroup, PruneCounts, ScanOptions
 from arctic.table.files import KeyedFile
 from arctic.table.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
@@ -39,6 +40,8 @@ class ScanPlan:
     considered_files: int
     """Files that planning looked at one by one, in both stores."""
     pruned: PruneCounts
+    clean_groups: tuple[NodeTaskGroup, ...] = ()
+    """Files set apart because no delete can touch them; in none of ``groups``."""
 
     def explain(self, *, verbose: bool = False) -> str:
         """Return the plan as stable text.
@@ -61,6 +64,7 @@ def plan_scan(
     row_filter: Predicate | None,
     options: ScanOptions,
     already_pruned: PruneCounts,
+    sets_apart: Callable[[KeyedFile], bool] | None = None,
 ) -> ScanPlan:
     """Plan a read of the merged view.
 
@@ -75,6 +79,8 @@ def plan_scan(
         row_filter: rows that do not match it are not wanted.
         options: how the read is divided.
         already_pruned: what was left out while the files were listed.
+        sets_apart: which files the caller can read in another way, if no delete can touch them;
+            None: none.
     """
     files, out_of_files = plan_files(
         base=base,
@@ -84,16 +90,28 @@ def plan_scan(
         row_filter=row_filter,
         key_filter=KeyFilter.of(row_filter, key_ids=key_ids, key_types=key_types),
     )
-    groups, out_of_tasks = _group(files, key_ids=key_ids, options=options)
+    ranges = FileRanges(key_ids)
+    nodes, out_of_tasks = assemble(
+        files, ranges=ranges, open_file_cost_bytes=options.open_file_cost_bytes
+    )
+    clean: tuple[NodeTask, ...] = ()
+    if sets_apart is not None:
+        nodes, clean = set_clean_apart(
+            nodes,
+            is_wanted=sets_apart,
+            ranges=ranges,
+            open_file_cost_bytes=options.open_file_cost_bytes,
+        )
     return ScanPlan(
         table_name=table_name,
         is_merged_view=True,
         snapshot=snapshot,
         row_filter=row_filter,
         options=options,
-        groups=groups,
+        groups=_group(nodes, ranges=ranges, options=options),
         considered_files=already_pruned.files + len(base) + len(position_deletes) + len(change),
         pruned=already_pruned + out_of_files + out_of_tasks,
+        clean_groups=_group(clean, ranges=ranges, options=options),
     )
 
 
@@ -124,25 +142,25 @@ def plan_store(
         row_filter=row_filter,
         key_filter=ANY_KEY,
     )
-    groups, _ = _group(FilesToRead(data=data, change_deletes=()), key_ids=(), options=options)
+    ranges = FileRanges(())
+    nodes, _ = assemble(
+        FilesToRead(data=data, change_deletes=()),
+        ranges=ranges,
+        open_file_cost_bytes=options.open_file_cost_bytes,
+    )
     return ScanPlan(
         table_name=table_name,
         is_merged_view=False,
         snapshot=snapshot,
         row_filter=row_filter,
         options=options,
-        groups=groups,
+        groups=_group(nodes, ranges=ranges, options=options),
         considered_files=already_pruned.files + len(files) + len(position_deletes),
         pruned=already_pruned + out_of_files,
     )
 
 
 def _group(
-    files: FilesToRead, *, key_ids: tuple[int, ...], options: ScanOptions
-) -> tuple[tuple[NodeTaskGroup, ...], PruneCounts]:
-    ranges = FileRanges(key_ids)
-    nodes, pruned = assemble(
-        files, ranges=ranges, open_file_cost_bytes=options.open_file_cost_bytes
-    )
-    tasks = split_tasks(nodes, options=options, ranges=ranges)
-    return pack_tasks(tasks, options=options), pruned
+    nodes: Sequence[NodeTask], *, ranges: FileRanges, options: ScanOptions
+) -> tuple[NodeTaskGroup, ...]:
+    return pack_tasks(split_tasks(nodes, options=options, ranges=ranges), options=options)

@@ -9,10 +9,16 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.WeakHashMap;
 import org.apache.spark.SparkContext;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.QueryPlanningTracker;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.connector.expressions.Expression;
@@ -25,9 +31,12 @@ import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.connector.read.Statistics;
 import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
 import org.apache.spark.sql.connector.read.SupportsPushDownV2Filters;
+import org.apache.spark.sql.connector.read.SupportsReportStatistics;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceReadInfo;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonScan;
@@ -87,16 +96,20 @@ public class ArcticTable extends PythonTable {
     question.put("hints", hints);
     question.put("parallelism", Integer.valueOf(SparkContext.getOrCreate().defaultParallelism()));
     question.put("pin", pinned.get(table));
+    question.put("clean", Boolean.valueOf(CleanFiles.areWanted()));
     PythonDataSourceReadInfo info = source.source().createReadInfoInPython(
         source.getOrCreateDataSourceInPython(name(), options, scala.Option.apply(schema)),
         asking(columns, json(question)), false);
-    String pin = pinIn((byte[]) info.partitions().apply(0));
+    byte[] answer = (byte[]) info.partitions().apply(0);
+    String pin = answered(answer, "pin");
     pinned.put(table, pin);
     PythonDataSourceV2 own = named(name());
     own.setReadInfo(new PythonDataSourceReadInfo(
         info.func(), (scala.collection.immutable.Seq) info.partitions().tail()));
     Scan scan = new PythonScan(own, name(), columns, options, new Filter[0]);
-    return new OwnScan(scan, this, columns.json() + json(hints) + pin, json(hints));
+    Map told = read(answered(answer, "plan"));
+    return new OwnScan(scan, this, columns.json() + json(hints) + pin, json(hints),
+        Estimate.of(told, columns, schema), CleanFiles.of(told, columns), false);
   }
 
   private static StructType asking(StructType columns, String question) {
@@ -107,10 +120,19 @@ public class ArcticTable extends PythonTable {
     return new StructType(fields);
   }
 
-  /** The first partition is no partition: a pickled text, which says what state was pinned. */
-  private static String pinIn(byte[] pickled) {
+  /** The first partition is no partition: a pickled text of parts, each between two tags. */
+  private static String answered(byte[] pickled, String part) {
     String text = new String(pickled, StandardCharsets.ISO_8859_1);
-    return text.substring(text.indexOf("<pin>") + 5, text.indexOf("</pin>"));
+    int start = text.indexOf("<" + part + ">") + part.length() + 2;
+    return text.substring(start, text.indexOf("</" + part + ">", start));
+  }
+
+  private static Map read(String json) {
+    try {
+      return (Map) JSON.readValue(json, Map.class);
+    } catch (com.fasterxml.jackson.core.JsonProcessingException impossible) {
+      throw new IllegalStateException(impossible);
+    }
   }
 
   private static String json(Object value) {
@@ -188,8 +210,7 @@ public class ArcticTable extends PythonTable {
       if (same) {
         return plan;
       }
-      return (LogicalPlan) plan.withNewChildren(
-          scala.jdk.javaapi.CollectionConverters.asScala(changed).toSeq());
+      return (LogicalPlan) plan.withNewChildren(seq(changed));
     }
 
     private LogicalPlan swapped(DataSourceV2Relation relation) {
@@ -197,13 +218,8 @@ public class ArcticTable extends PythonTable {
           || !relation.table().name().equalsIgnoreCase(format)) {
         return relation;
       }
-      // copy() has another arity in each Spark version; the table is the first field in all.
-      Object[] fields = new Object[relation.productArity()];
-      for (int i = 0; i < fields.length; i++) {
-        fields[i] = relation.productElement(i);
-      }
-      fields[0] = own((PythonTable) relation.table());
-      return (LogicalPlan) relation.makeCopy(fields);
+      return (LogicalPlan) relation.makeCopy(
+          fieldsWith(relation, 0, own((PythonTable) relation.table())));
     }
 
     private synchronized Object own(PythonTable table) {
@@ -214,6 +230,188 @@ public class ArcticTable extends PythonTable {
       }
       return known;
     }
+  }
+
+  /**
+   * Has files that no delete can touch read by Spark's own Parquet scan, beside the Python one.
+   *
+   * Runs when every scan is planned: the two are of one state of the table, and together hold each
+   * data file once. A scan that this rule does not come by reads its clean files too.
+   */
+  public static class ReadCleanFiles extends Rule {
+    public String ruleName() {
+      return "arctic.spark.ReadCleanFiles";
+    }
+
+    public TreeNode apply(TreeNode plan) {
+      return rewritten((LogicalPlan) plan);
+    }
+
+    private LogicalPlan rewritten(LogicalPlan plan) {
+      if (plan instanceof org.apache.spark.sql.catalyst.plans.logical.Filter) {
+        org.apache.spark.sql.catalyst.plans.logical.Filter filter =
+            (org.apache.spark.sql.catalyst.plans.logical.Filter) plan;
+        CleanFiles clean = cleanFilesOf(filter.child());
+        if (clean != null) {
+          return clean.filtered((DataSourceV2ScanRelation) filter.child(), filter.condition());
+        }
+      }
+      CleanFiles clean = cleanFilesOf(plan);
+      if (clean != null) {
+        return clean.filtered((DataSourceV2ScanRelation) plan, null);
+      }
+      scala.collection.immutable.Seq children = plan.children();
+      ArrayList changed = new ArrayList();
+      boolean same = true;
+      for (int i = 0; i < children.length(); i++) {
+        LogicalPlan child = (LogicalPlan) children.apply(i);
+        LogicalPlan next = rewritten(child);
+        same = same && next == child;
+        changed.add(next);
+      }
+      return same ? plan : (LogicalPlan) plan.withNewChildren(seq(changed));
+    }
+
+    private static CleanFiles cleanFilesOf(LogicalPlan plan) {
+      if (!(plan instanceof DataSourceV2ScanRelation)) {
+        return null;
+      }
+      Scan scan = ((DataSourceV2ScanRelation) plan).scan();
+      if (!(scan instanceof OwnScan) || ((OwnScan) scan).leavesCleanFiles) {
+        return null;
+      }
+      return ((OwnScan) scan).clean;
+    }
+  }
+
+  /** How much a scan reads, by which Spark decides what it broadcasts. */
+  static class Estimate implements Statistics {
+    private final OptionalLong size;
+    private final OptionalLong rows;
+
+    private Estimate(OptionalLong size, OptionalLong rows) {
+      this.size = size;
+      this.rows = rows;
+    }
+
+    /** Files are weighed as Spark weighs its own: by the share of the columns that are read. */
+    static Estimate of(Map told, StructType columns, StructType all) {
+      if (told.get("rows") == null) {
+        return new Estimate(OptionalLong.empty(), OptionalLong.empty());
+      }
+      double bytes = ((Number) told.get("bytes")).doubleValue();
+      double share = (double) columns.defaultSize() / Math.max(1, all.defaultSize());
+      return new Estimate(OptionalLong.of(Math.max(1L, (long) (bytes * share))),
+          OptionalLong.of(((Number) told.get("rows")).longValue()));
+    }
+
+    public OptionalLong sizeInBytes() {
+      return size;
+    }
+
+    public OptionalLong numRows() {
+      return rows;
+    }
+  }
+
+  /** The files of one scan that need no merge. */
+  static class CleanFiles {
+    private static final String WANTED = "spark.arctic.readCleanFiles";
+    private final String[] paths;
+    private final StructType columns;
+    /** Partitions of the Python scan that hold other files; they come first. */
+    private final int merged;
+
+    private CleanFiles(String[] paths, StructType columns, int merged) {
+      this.paths = paths;
+      this.columns = columns;
+      this.merged = merged;
+    }
+
+    static boolean areWanted() {
+      return SparkSession.active().conf().get(WANTED, "false").equals("true");
+    }
+
+    /** Returns null where there is none. */
+    static CleanFiles of(Map told, StructType requested) {
+      List listed = (List) told.get("paths");
+      if (listed.isEmpty()) {
+        return null;
+      }
+      String[] paths = new String[listed.size()];
+      for (int i = 0; i < paths.length; i++) {
+        paths[i] = (String) listed.get(i);
+      }
+      int merged = ((Number) told.get("merged")).intValue();
+      return new CleanFiles(paths, requested, merged);
+    }
+
+    /** Returns what yields the rows of a scan, those of clean files included. */
+    LogicalPlan filtered(DataSourceV2ScanRelation relation, org.apache.spark.sql.catalyst.expressions.Expression condition) {
+      // A union keeps a filter that must not reach the Parquet scan away from it.
+      boolean kept = condition != null && (!condition.deterministic() || comparesFloats(condition));
+      ArrayList parts = new ArrayList();
+      if (merged > 0 || kept) {
+        parts.add(where(((OwnScan) relation.scan()).leavingCleanFiles(relation), kept ? null : condition));
+      }
+      parts.add(where(parquet(relation.output()), kept ? null : condition));
+      if (parts.size() == 1) {
+        return (LogicalPlan) parts.get(0);
+      }
+      LogicalPlan rows = new Union(seq(parts), false, false);
+      return kept ? where(rows, condition) : rows;
+    }
+
+    /** Writers leave NaN out of a file's bounds, by which Spark would then leave out its row. */
+    private static boolean comparesFloats(org.apache.spark.sql.catalyst.expressions.Expression expression) {
+      DataType type = expression.dataType();
+      if (type.equals(DataTypes.DoubleType) || type.equals(DataTypes.FloatType)) {
+        return true;
+      }
+      scala.collection.immutable.Seq children = expression.children();
+      for (int i = 0; i < children.length(); i++) {
+        if (comparesFloats((org.apache.spark.sql.catalyst.expressions.Expression) children.apply(i))) {
+          return true;
+        }
+      }
+      return false;
+    }
+
+    private static LogicalPlan where(LogicalPlan plan, org.apache.spark.sql.catalyst.expressions.Expression condition) {
+      return condition == null ? plan
+          : new org.apache.spark.sql.catalyst.plans.logical.Filter(condition, plan);
+    }
+
+    /** Spark's own scan of the files, with the attributes of the scan it stands beside. */
+    private LogicalPlan parquet(scala.collection.immutable.Seq output) {
+      HashMap options = new HashMap();
+      options.put("recursiveFileLookup", "true"); // no columns from the names of folders
+      options.put("__globPaths__", "false");
+      options.put("datetimeRebaseMode", "CORRECTED");
+      LogicalPlan files = ((org.apache.spark.sql.classic.Dataset) SparkSession.active().read()
+          .format("parquet").schema(columns).options(options).load(paths))
+          .queryExecution().analyzed();
+      ArrayList named = new ArrayList();
+      for (int i = 0; i < output.length(); i++) {
+        Attribute wanted = (Attribute) output.apply(i);
+        named.add(new Alias((org.apache.spark.sql.catalyst.expressions.Expression) files.output().apply(i), wanted.name(),
+            wanted.exprId(), wanted.qualifier(), scala.Option.apply(wanted.metadata()), seq(new ArrayList())));
+      }
+      return new Project(seq(named), files);
+    }
+  }
+
+  /** For makeCopy: copy() has another arity in each Spark version, the first fields stay. */
+  private static Object[] fieldsWith(scala.Product plan, int changed, Object value) {
+    Object[] fields = new Object[plan.productArity()];
+    for (int i = 0; i < fields.length; i++) {
+      fields[i] = i == changed ? value : plan.productElement(i);
+    }
+    return fields;
+  }
+
+  private static scala.collection.immutable.Seq seq(List items) {
+    return scala.jdk.javaapi.CollectionConverters.asScala(items).toSeq();
   }
 
   /** Gathers what one scan needs, and plans it once. */
@@ -275,15 +473,24 @@ public class ArcticTable extends PythonTable {
   }
 
   /** Spark's Python scan, which equals another of the same relation that asks for the same. */
-  static class OwnScan implements Scan, Batch {
+  static class OwnScan implements Scan, Batch, SupportsReportStatistics {
     private final Scan scan;
     private final Batch batch;
     private final ArcticTable table;
     private final String asked;
     private final String hints;
+    /** Null: there are none. */
+    private final CleanFiles clean;
+    /** Whether they are read by somebody else. */
+    private final boolean leavesCleanFiles;
+    private final Estimate estimate;
 
-    OwnScan(Scan scan, ArcticTable table, String asked, String hints) {
+    OwnScan(Scan scan, ArcticTable table, String asked, String hints, Estimate estimate,
+        CleanFiles clean, boolean leavesCleanFiles) {
       this.scan = scan;
+      this.estimate = estimate;
+      this.clean = clean;
+      this.leavesCleanFiles = leavesCleanFiles;
       this.batch = scan.toBatch();
       this.table = table;
       this.asked = asked;
@@ -299,11 +506,23 @@ public class ArcticTable extends PythonTable {
     }
 
     public InputPartition[] planInputPartitions() {
-      return batch.planInputPartitions();
+      InputPartition[] all = batch.planInputPartitions();
+      return leavesCleanFiles
+          ? (InputPartition[]) java.util.Arrays.copyOf(all, clean.merged) : all;
+    }
+
+    /** Returns the relation of this scan with a scan that does not read the clean files. */
+    LogicalPlan leavingCleanFiles(DataSourceV2ScanRelation relation) {
+      return (LogicalPlan) relation.makeCopy(fieldsWith(relation, 1,
+          new OwnScan(scan, table, asked, hints, estimate, clean, true)));
     }
 
     public PartitionReaderFactory createReaderFactory() {
       return batch.createReaderFactory();
+    }
+
+    public Statistics estimateStatistics() {
+      return estimate;
     }
 
     public CustomMetric[] supportedCustomMetrics() {
@@ -316,6 +535,7 @@ public class ArcticTable extends PythonTable {
 
     public boolean equals(Object other) {
       return other instanceof OwnScan && ((OwnScan) other).table == table
+          && ((OwnScan) other).leavesCleanFiles == leavesCleanFiles
           && ((OwnScan) other).asked.equals(asked);
     }
 

@@ -30,6 +30,8 @@ class Question:
     """Filters as nested lists; see ``hints``."""
     parallelism: int
     """Cores that Spark has for the query."""
+    reads_clean_files: bool
+    """Whether Spark itself can read files that no delete can touch."""
     snapshot: TableSnapshot | None
     """What another scan of the same query has pinned."""
 
@@ -43,11 +45,36 @@ def question_of(requested: StructType) -> Question | None:
     return Question(
         hints=asked["hints"],
         parallelism=asked["parallelism"],
+        reads_clean_files=asked["clean"],
         snapshot=pickle.loads(base64.b64decode(pin)) if pin else None,
     )
 
 
-def answer(snapshot: TableSnapshot | None) -> str:
-    """Return the value of the partition that answers; without a snapshot, nothing was pinned."""
-    pin = "" if snapshot is None else base64.b64encode(pickle.dumps(snapshot)).decode()
-    return f"<pin>{pin}</pin>"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a scan is told of its plan."""
+
+    snapshot: TableSnapshot | None = None
+    """What was pinned; None: nothing, as for a metadata table."""
+    size_bytes: int = 0
+    """Of all data files that are read, all their columns."""
+    rows: int | None = None
+    """In them, deleted ones too; None: not known."""
+    merged: int = 0
+    """How many of the partitions that follow have to be merged. Those after them hold clean files:
+    they are read unless Spark reads the files itself."""
+    clean_paths: Sequence[str] = ()
+    """The clean files."""
+
+    def text(self) -> str:
+        """Return the value of the partition that answers."""
+        pin = ""
+        if self.snapshot is not None:
+            pin = base64.b64encode(pickle.dumps(self.snapshot)).decode()
+        plan = {
+            "bytes": self.size_bytes,
+            "rows": self.rows,
+            "merged": self.merged,
+            "paths": list(self.clean_paths),
+        }
+        return f"<pin>{pin}</pin><plan>{json.dumps(plan)}</plan>"

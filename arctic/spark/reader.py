@@ -19,14 +19,19 @@ from pyspark.sql.types import StructType
 
 from arctic import options as opt
 from arctic.errors import InvalidInputError
-from arctic.iceberg.open_table import open_table
-from arctic.job.reference import parse_reference
+from arctic.iceberg.open_table import OpenTable, open_table
+from arctic.iceberg.plain_columns import plain_columns
+from arctic.iceberg.table_io import is_local
+from arctic.job.reference import TableReference, parse_reference
 from arctic.job.scan_job import GroupReader, ScanJob, scan_opened
 from arctic.options import Scope
+from arctic.scan.plan import ScanPlan
 from arctic.spark.error_surface import message_first
 from arctic.spark.hints import hinted_filter
-from arctic.spark.question import answer, question_of
+from arctic.spark.question import Answer, Question, question_of
 from arctic.spark.types import arrow_schema
+from arctic.table.filename import has_format_name
+from arctic.table.files import KeyedFile
 from arctic.write.cast import cast_array
 
 
@@ -77,6 +82,7 @@ def plan_reader(options: Mapping[str, str], requested: StructType) -> ArcticRead
     opened = open_table(reference.config, reference.identifier)
     question = question_of(requested)
     row_filter = None
+    spark_reads = _spark_reads(opened, options, reference, question, requested)
     if question is not None and reference.metadata_table is None:
         row_filter = hinted_filter(question.hints, opened.table)
         if opt.PARALLELISM.value(options, opened.table.properties) is None:
@@ -88,13 +94,57 @@ def plan_reader(options: Mapping[str, str], requested: StructType) -> ArcticRead
         columns=requested.names,
         row_filter=row_filter,
         snapshot=question.snapshot if question is not None else None,
+        sets_apart=_is_plain if spark_reads else None,
     )
     schema = arrow_schema(requested)
     _check_types(job, schema)
     groups = job.groups
     if question is not None:
-        groups = (answer(None if job.plan is None else job.plan.snapshot), *groups)
+        clean = () if job.plan is None else job.plan.clean_groups
+        groups = (_answer(job.plan).text(), *groups, *clean)
     return ArcticReader(job.reader, schema, groups)
+
+
+def _spark_reads(
+    opened: OpenTable,
+    options: Mapping[str, str],
+    reference: TableReference,
+    question: Question | None,
+    requested: StructType,
+) -> bool:
+    """Say whether Spark can read clean files as Arctic does, and wants to."""
+    return (
+        question is not None
+        and question.reads_clean_files
+        and reference.metadata_table is None
+        and opt.STORE.value(options) == "merged"
+        and is_local(opened.io.location)
+        and plain_columns(opened).issuperset(requested.names)
+    )
+
+
+def _is_plain(file: KeyedFile) -> bool:
+    """Say whether a file has every column: imported ones may leave their partition columns out."""
+    return has_format_name(file.path)
+
+
+def _answer(plan: ScanPlan | None) -> Answer:
+    if plan is None:
+        return Answer()
+    files = {
+        part.file.path: part.file
+        for group in (*plan.groups, *plan.clean_groups)
+        for task in group.tasks
+        for part in task.data
+    }
+    clean = (task for group in plan.clean_groups for task in group.tasks)
+    return Answer(
+        snapshot=plan.snapshot,
+        size_bytes=sum(file.size_bytes for file in files.values()),
+        rows=sum(file.record_count for file in files.values()),
+        merged=len(plan.groups),
+        clean_paths=[part.file.path for task in clean for part in task.data],
+    )
 
 
 def _check_types(job: ScanJob, requested: pa.Schema) -> None:

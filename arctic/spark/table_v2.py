@@ -5,7 +5,8 @@ up to Spark 4.3 a relation keeps one read plan for all queries, so the filter of
 the rows of the next, and both sides of a self-join read with the filter of one of them. A frame or
 view also never sees a commit made after its first use. ``ArcticTable.java`` gives each scan a plan
 of its own, with the columns it needs and the filters it may use; it is compiled in the driver by
-the compiler that Spark itself compiles its queries with.
+the compiler that Spark itself compiles its queries with. A second rule has Spark's own Parquet scan
+read the files that need no merge; a scan that this rule does not come by reads them itself.
 
 Where that cannot be had (Spark Connect, a Spark whose classes moved) every query reads all columns
 of all files, rightly but slowly; ``.schema(...)`` and option ``columns`` still narrow it.
@@ -25,6 +26,9 @@ from arctic.spark.source import FORMAT
 CONF = "spark.arctic.ownScans"
 """Set to true once a session has them; a user who sets it to false before is left alone."""
 
+CLEAN_FILES_CONF = "spark.arctic.readCleanFiles"
+"""Whether Spark itself reads the files that no delete can touch; true unless a user sets false."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -41,23 +45,32 @@ def install_own_scans(session: SparkSession) -> bool:
         _log.info("Spark Connect: queries read all columns of all files; name them in .schema(...)")
         return False
     try:
-        rule = _compiled_rule(session)
+        rule, clean_files = _compiled_rules(session)
         session._jsparkSession.extensions().injectOptimizerRule(rule)
+        experimental = session._jsparkSession.experimental()
+        more = experimental.extraOptimizations().appended(clean_files)
+        getattr(experimental, "extraOptimizations_$eq")(more)
     except Py4JError as error:
         _log.warning("queries read all columns of all files, this Spark is unknown: %s", error)
         return False
     session.conf.set(CONF, "true")
+    if session.conf.get(CLEAN_FILES_CONF, None) is None:
+        session.conf.set(CLEAN_FILES_CONF, "true")
     return True
 
 
-def _compiled_rule(session: SparkSession) -> Any:
+def _compiled_rules(session: SparkSession) -> tuple[Any, Any]:
     context = session.sparkContext
     jvm: Any = context._jvm
     gateway: Any = context._gateway
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
     compiler.cook(files("arctic.spark").joinpath("ArcticTable.java").read_text(encoding="utf-8"))
-    install = compiler.getClassLoader().loadClass("arctic.spark.ArcticTable$Install")
+    classes = compiler.getClassLoader()
+    install = classes.loadClass("arctic.spark.ArcticTable$Install")
     arguments = gateway.new_array(jvm.java.lang.Object, 1)
     arguments[0] = FORMAT
-    return install.getConstructors()[0].newInstance(arguments)
+    rule = install.getConstructors()[0].newInstance(arguments)
+    clean_files = classes.loadClass("arctic.spark.ArcticTable$ReadCleanFiles")
+    nothing = gateway.new_array(jvm.java.lang.Object, 0)
+    return rule, clean_files.getConstructors()[0].newInstance(nothing)

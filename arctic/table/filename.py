@@ -56,6 +56,17 @@ def format_name(
     )
 
 
+def has_format_name(path: str) -> bool:
+    """Say whether a file was named by a writer of this format, not by a stranger.
+
+    >>> has_format_name("t/data/6-B-0-00003-12-8372489228858204035-00001.parquet")
+    True
+    >>> has_format_name("t/data/part-00000.parquet")
+    False
+    """
+    return _PATTERN.fullmatch(path.rsplit("/", 1)[-1]) is not None
+
+
 def parse_base_name(path: str) -> ParsedName:
     """Read the name of a data file in the base store.
 

@@ -7,7 +7,7 @@ plans; ``read`` executes a plan on the same rows. Tests compare the two.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from random import Random
@@ -126,7 +126,12 @@ class Lake:
                 ]
         return sorted(found)
 
-    def plan(self, options: ScanOptions, row_filter: Predicate | None = None) -> ScanPlan:
+    def plan(
+        self,
+        options: ScanOptions,
+        row_filter: Predicate | None = None,
+        sets_apart: Callable[[KeyedFile], bool] | None = None,
+    ) -> ScanPlan:
         """Plan a read of the merged view."""
         return plan_scan(
             table_name="db.t",
@@ -139,6 +144,7 @@ class Lake:
             row_filter=row_filter,
             options=options,
             already_pruned=PruneCounts(),
+            sets_apart=sets_apart,
         )
 
 

@@ -72,6 +72,23 @@ def test_a_filter_takes_away_rows_that_do_not_match_only(
     assert wanted(lake.truth()) == wanted(read)
 
 
+@given(lakes(), all_options(), st.booleans())
+def test_clean_files_need_no_merge(lake: Lake, options: ScanOptions, even_only: bool) -> None:
+    """What is set apart has no delete that could touch it, and nothing is read twice."""
+
+    def sets_apart(file: KeyedFile) -> bool:
+        return not even_only or int(file.path.rpartition("-")[2].partition(".")[0]) % 2 == 0
+
+    plan = lake.plan(options, sets_apart=sets_apart)
+    clean = [task for group in plan.clean_groups for task in group.tasks]
+
+    assert lake.read([*tasks_of(plan), *clean]) == lake.truth()
+    for part in (part for task in clean for part in task.data):
+        assert sets_apart(part.file)
+        assert not part.position_deletes
+        assert not any(lake.killers(part.file, row) for row in lake.rows[part.file.path])
+
+
 @given(lakes(), all_options())
 def test_splitting_and_packing_change_no_row(lake: Lake, options: ScanOptions) -> None:
     """Each step of planning yields the same rows as the one before."""

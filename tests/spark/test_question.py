@@ -36,13 +36,14 @@ class Asked:
         *,
         hints: tuple[Any, ...] = (),
         pin: str | None = None,
+        clean: bool = False,
         name: str = "db.t",
         options: Mapping[str, str] | None = None,
     ) -> ArcticReader:
         """Plan a read of all columns."""
         source = {"path": name, "warehouse": self.warehouse, **(options or {})}
         schema = spark_schema(arctic.read(name, warehouse=self.warehouse).schema)
-        text = json.dumps({"hints": hints, "parallelism": 3, "pin": pin})
+        text = json.dumps({"hints": hints, "parallelism": 3, "pin": pin, "clean": clean})
         schema.fields[0].metadata = {QUESTION_KEY: text}
         return plan_reader(source, schema)
 
@@ -65,7 +66,7 @@ def asked(tmp_path: Path) -> Asked:
 
 def _pin(reader: ArcticReader) -> str:
     text = str(reader.partitions()[0].value)
-    return text.removeprefix("<pin>").removesuffix("</pin>")
+    return text.removeprefix("<pin>").partition("</pin>")[0]
 
 
 def _ids(reader: ArcticReader) -> list[int]:

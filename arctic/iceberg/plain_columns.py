@@ -1,0 +1,57 @@
+"""Columns that any Parquet reader finds in every file of a table, as the table has them now."""
+
+from __future__ import annotations
+
+from pyiceberg.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    StringType,
+    TimestampType,
+    TimestamptzType,
+)
+
+from arctic.iceberg.open_table import OpenTable
+
+_PLAIN = (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    StringType,
+    TimestampType,
+    TimestamptzType,
+)
+_NAME_MAPPING = "schema.name-mapping.default"
+
+
+def plain_columns(opened: OpenTable) -> frozenset[str]:
+    """Return the names of such columns.
+
+    Left out are nested columns, those whose name or type was ever changed, and those whose name
+    once belonged to another column: readers that go by names would take the wrong one, or none.
+    """
+    base = opened.base
+    if _NAME_MAPPING in base.properties:
+        return frozenset()
+    history = [field for schema in base.metadata.schemas for field in schema.columns]
+    return frozenset(
+        column.name
+        for column in base.schema().columns
+        if isinstance(column.field_type, _PLAIN)
+        and all(
+            (then.field_id, then.field_type) == (column.field_id, column.field_type)
+            for then in history
+            if column.name == then.name or column.field_id == then.field_id
+        )
+        and all(then.name == column.name for then in history if then.field_id == column.field_id)
+    )

@@ -1,0 +1,63 @@
+"""Data files that no delete can touch: their rows are the rows of the table, as they stand.
+
+An engine that reads Parquet faster than a merge may read them itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from arctic.scan.reach import FileRanges, Reach, ReachIndex
+from arctic.scan.task import FileTask, NodeTask
+from arctic.scan.weight import packing_weight_bytes
+from arctic.table.files import KeyedFile
+
+
+def set_clean_apart(
+    tasks: Sequence[NodeTask],
+    *,
+    is_wanted: Callable[[KeyedFile], bool],
+    ranges: FileRanges,
+    open_file_cost_bytes: int,
+) -> tuple[tuple[NodeTask, ...], tuple[NodeTask, ...]]:
+    """Divide tasks into what must be merged and what need not be.
+
+    Args:
+        tasks: with every delete that can touch them, and with the bounds of their files.
+        is_wanted: which files may be set apart at all.
+        ranges: of the primary key.
+        open_file_cost_bytes: the least that a file weighs.
+
+    Returns:
+        Tasks to merge, and tasks of clean files without deletes, both in planning order. Each data
+        file is in one of them.
+    """
+
+    def cut(task: NodeTask, data: Sequence[FileTask], deletes: tuple[KeyedFile, ...]) -> NodeTask:
+        files = [*(part.file for part in data), *deletes]
+        cost = packing_weight_bytes(files, open_file_cost_bytes=open_file_cost_bytes)
+        return replace(task, data=tuple(data), change_deletes=deletes, cost_bytes=cost)
+
+    merged: list[NodeTask] = []
+    clean: list[NodeTask] = []
+    for task in tasks:
+        is_clean = [is_wanted(part.file) and _is_clean(part, task, ranges) for part in task.data]
+        dirty_data = [part for part, kept in zip(task.data, is_clean, strict=True) if not kept]
+        clean_data = [part for part, kept in zip(task.data, is_clean, strict=True) if kept]
+        if dirty_data:
+            merged.append(cut(task, dirty_data, task.change_deletes))
+        if clean_data:
+            clean.append(cut(task, clean_data, ()))
+    return tuple(merged), tuple(clean)
+
+
+def _is_clean(part: FileTask, task: NodeTask, ranges: FileRanges) -> bool:
+    if part.position_deletes:
+        return False
+    if not task.change_deletes:
+        return True
+    rows = ReachIndex([part.file], ranges)
+    return not any(
+        rows.judge(delete, ranges.of(delete)) is Reach.POSSIBLE for delete in task.change_deletes
+    )
