@@ -38,7 +38,8 @@ def plain_columns(opened: OpenTable) -> frozenset[str]:
     """Return the names of such columns.
 
     Left out are nested columns, those whose name or type was ever changed, and those whose name
-    once belonged to another column: readers that go by names would take the wrong one, or none.
+    once belonged to another column, in whatever case: readers that go by names would take the
+    wrong one, or none.
     """
     base = opened.base
     if _NAME_MAPPING in base.properties:
@@ -49,9 +50,9 @@ def plain_columns(opened: OpenTable) -> frozenset[str]:
         for column in base.schema().columns
         if isinstance(column.field_type, _PLAIN)
         and all(
-            (then.field_id, then.field_type) == (column.field_id, column.field_type)
+            (then.field_id, then.name, then.field_type)
+            == (column.field_id, column.name, column.field_type)
             for then in history
-            if column.name == then.name or column.field_id == then.field_id
+            if then.field_id == column.field_id or then.name.lower() == column.name.lower()
         )
-        and all(then.name == column.name for then in history if then.field_id == column.field_id)
     )

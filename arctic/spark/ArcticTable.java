@@ -388,6 +388,8 @@ public class ArcticTable extends PythonTable {
       options.put("recursiveFileLookup", "true"); // no columns from the names of folders
       options.put("__globPaths__", "false");
       options.put("datetimeRebaseMode", "CORRECTED");
+      options.put("ignoreMissingFiles", "false"); // whatever the session says: rows are never skipped
+      options.put("ignoreCorruptFiles", "false");
       LogicalPlan files = ((org.apache.spark.sql.classic.Dataset) SparkSession.active().read()
           .format("parquet").schema(columns).options(options).load(paths))
           .queryExecution().analyzed();
