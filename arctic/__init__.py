@@ -110,7 +110,11 @@ def optimize(
         catalog: a PyIceberg catalog instead, by name or by properties.
 
     Raises:
-        ArcticError: as ``arctic.api.optimize`` does.
+        NotFoundError: no such table.
+        InvalidInputError: a type, filter or option that cannot be understood.
+        UnsupportedError: content that would be read wrongly.
+        ConflictError: other writers overwrote what was optimized, in every attempt.
+        CommitStateUnknownError: the catalog did not answer; look before running again.
     """
     runner = None
     if spark is not None:

@@ -23,11 +23,12 @@ from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.open_table import open_table as open_stores
 from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
 from arctic.job.expire_job import expire_table
-from arctic.job.optimize_job import optimize_table, table_status
+from arctic.job.optimize_job import optimize_table
 from arctic.job.progress import default_progress
-from arctic.job.reference import TableReference, parse_reference
+from arctic.job.reference import parse_reference, table_reference
 from arctic.job.run_tasks import LocalRunner, TaskRunner
 from arctic.job.scan_job import ScanJob, begin_scan, scan_opened
+from arctic.job.survey import table_status
 from arctic.job.write_job import begin_write, commit_write, write_task
 from arctic.optimize.report import OptimizeReport, TableStatus
 from arctic.table.expire_report import ExpireReport
@@ -161,7 +162,7 @@ def create_table(
         UnsupportedError: a partition transform that a keyed table cannot carry.
     """
     options = _options(identifier, warehouse, catalog)
-    reference = _table_reference(options)
+    reference = table_reference(options)
     opened = tables.create_table(
         reference.config,
         reference.identifier,
@@ -185,7 +186,7 @@ def open_table(
         FormatError: half of a table, or stores that do not fit together.
     """
     options = _options(identifier, warehouse, catalog)
-    reference = _table_reference(options)
+    reference = table_reference(options)
     return Table(open_stores(reference.config, reference.identifier), options)
 
 
@@ -201,7 +202,7 @@ def drop_table(
     Raises:
         NotFoundError: no such table.
     """
-    reference = _table_reference(_options(identifier, warehouse, catalog))
+    reference = table_reference(_options(identifier, warehouse, catalog))
     tables.drop_table(reference.config, reference.identifier, purge=purge)
 
 
@@ -308,26 +309,15 @@ def optimize(
     warehouse: str | None = None,
     catalog: Catalog | None = None,
 ) -> OptimizeReport:
-    """Fold changes into base files and small files into large ones, in one base snapshot.
+    """Optimize as ``arctic.optimize`` does, wherever a runner takes the tasks.
 
-    Args:
-        identifier: ``namespace.table``.
-        type: ``minor``, ``major`` or ``full`` for every partition; None: what is due in each.
-        where: only the partitions that can hold such rows, as ``"day = '2026-01-31'"``.
-        options: ``self-optimizing.*``, for this run.
-        runner: where tasks run; None: in threads of this process.
-        warehouse: folder of the embedded catalog.
-        catalog: a PyIceberg catalog instead, by name or by properties.
+    Arguments are those of ``arctic.optimize``; without ``runner`` tasks are threads of this process.
 
     Memory, for each task that runs: the deletes of one node (``merge.max-delete-bytes``), the sort
     buffer (``self-optimizing.sort-buffer-bytes``), the write buffer and some row groups.
 
     Raises:
-        NotFoundError: no such table.
-        InvalidInputError: a type, filter or option that cannot be understood.
-        UnsupportedError: content that would be read wrongly.
-        ConflictError: other writers overwrote what was optimized, in every attempt.
-        CommitStateUnknownError: the catalog did not answer; look before running again.
+        ArcticError: as ``arctic.optimize`` does.
     """
     base = _options(identifier, warehouse, catalog)
     return _optimize(base, type=type, where=where, options=options, runner=runner)
@@ -394,15 +384,6 @@ def _options(
     elif catalog is not None:
         options |= {f"{opt.CATALOG_PREFIX}{key}": str(value) for key, value in catalog.items()}
     return options
-
-
-def _table_reference(options: Mapping[str, str]) -> TableReference:
-    reference = parse_reference(options)
-    if reference.metadata_table is not None:
-        raise InvalidInputError(
-            f"{options['path']!r} is a metadata table of {reference.identifier!r}; name the table"
-        )
-    return reference
 
 
 def _joined(base: Mapping[str, str], options: Mapping[str, str] | None) -> dict[str, str]:

@@ -29,7 +29,7 @@ from arctic.iceberg.orphans import find_orphans
 from arctic.iceberg.pin import changes_under
 from arctic.iceberg.reachable import normalised, referenced_paths
 from arctic.iceberg.refresh import refresh
-from arctic.job.reference import parse_reference
+from arctic.job.reference import table_reference
 from arctic.table.expire_report import ExpiredItem, ExpiredKind, ExpireReport
 from arctic.table.expiry import duration_text
 
@@ -75,11 +75,7 @@ def expire_table(options: Mapping[str, str], *, dry_run: bool) -> ExpireReport:
     """
     started = time.monotonic()
     opt.check_known(options, opt.Scope.EXPIRE)
-    reference = parse_reference(options)
-    if reference.metadata_table is not None:
-        raise InvalidInputError(
-            f"table {reference.identifier}.{reference.metadata_table}: metadata cannot be expired"
-        )
+    reference = table_reference(options)
     opened = open_table(reference.config, reference.identifier)
     _check_may_delete(opened)
     run = _Run(

@@ -1,4 +1,4 @@
-"""One run of optimizing from beginning to end, and the look at a table that comes before it.
+"""One run of optimizing from beginning to end.
 
 Rules:
     - What is due is decided on one pinned state, carried out, and committed only if the partitions
@@ -26,49 +26,28 @@ from arctic.errors import (
 )
 from arctic.iceberg.commit import CommitResult
 from arctic.iceberg.commit_rewrite import commit_rewrite
-from arctic.iceberg.filters import parse_filter
-from arctic.iceberg.manifests import list_files
-from arctic.iceberg.open_table import OpenTable, open_table
-from arctic.iceberg.optimized_times import OptimizedTimes, optimized_times
-from arctic.iceberg.pin import pin
+from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.refresh import refresh
 from arctic.job.prepare_write import write_target
-from arctic.job.reference import TableReference, parse_reference
 from arctic.job.run_tasks import Progress, Task, TaskRunner
 from arctic.job.scan_job import merge_request
+from arctic.job.survey import Survey, partition_status, survey_table
 from arctic.mor.field_ids import child_fields
-from arctic.optimize.evaluate import LastTimes, evaluate
 from arctic.optimize.execute import OptimizeJob
-from arctic.optimize.health import measure
 from arctic.optimize.ordered_rows import RowOrder
-from arctic.optimize.partition_files import PartitionFiles, files_by_partition
+from arctic.optimize.partition_files import PartitionFiles
 from arctic.optimize.plan import OptimizePlan, plan_optimize
 from arctic.optimize.report import (
     OptimizedPartition,
     OptimizeReport,
-    PartitionStatus,
     StoreCounts,
-    TableStatus,
 )
-from arctic.optimize.settings import OptimizeSettings, OptimizeType
+from arctic.optimize.settings import OptimizeType
 from arctic.optimize.task import OptimizeResult
-from arctic.options import Scope
 from arctic.table.commit_plan import PartitionRewrite, RewriteBase
 from arctic.table.files import Partition, WrittenFile
-from arctic.table.snapshot import TableSnapshot
 
 _MAX_ATTEMPTS = 5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Survey:
-    """A pinned table, and what its partitions consist of."""
-
-    opened: OpenTable
-    snapshot: TableSnapshot
-    settings: OptimizeSettings
-    partitions: tuple[PartitionFiles, ...]
-    times: OptimizedTimes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,24 +57,6 @@ class _Chosen:
     files: PartitionFiles
     type: OptimizeType
     reason: str
-
-
-def table_status(options: Mapping[str, str], *, where: Any = None) -> TableStatus:
-    """Look at a table: what it consists of, and what is due.
-
-    Args:
-        options: ``path``, catalog options and ``self-optimizing.*``.
-        where: only the partitions that can hold such rows.
-
-    Raises:
-        NotFoundError: an unknown table.
-        InvalidInputError: an option or a filter that cannot be understood.
-    """
-    survey = _survey(options, where, for_writing=False)
-    return TableStatus(
-        table=survey.opened.table.name,
-        partitions=tuple(_status(files, survey) for files in survey.partitions),
-    )
 
 
 def optimize_table(
@@ -125,7 +86,7 @@ def optimize_table(
     started = time.monotonic()
     kind = _type(type)
     for attempt in range(1, _MAX_ATTEMPTS + 1):
-        survey = _survey(options, where, for_writing=True)
+        survey = survey_table(options, where, for_writing=True)
         chosen = _chosen(survey, kind)
         plan = plan_optimize(
             [(each.files, each.type) for each in chosen],
@@ -147,54 +108,6 @@ def optimize_table(
     )
 
 
-def _survey(options: Mapping[str, str], where: Any, *, for_writing: bool) -> _Survey:
-    opt.check_known(options, Scope.OPTIMIZE)
-    reference = _table_reference(options)
-    opened, snapshot = _pinned(reference, for_writing=for_writing)
-    settings = OptimizeSettings.of(options, opened.table.properties)
-    files = list_files(
-        opened,
-        snapshot,
-        field_ids=tuple(column.field_id for column in opened.table.key_columns),
-        row_filter=None if where is None else parse_filter(where, opened),
-    )
-    return _Survey(
-        opened=opened,
-        snapshot=snapshot,
-        settings=settings,
-        partitions=files_by_partition(
-            base=files.base,
-            position_deletes=files.position_deletes,
-            change=files.change,
-            snapshot=snapshot,
-            max_change_files=settings.max_change_files,
-        ),
-        times=optimized_times(opened, snapshot),
-    )
-
-
-def _pinned(reference: TableReference, *, for_writing: bool) -> tuple[OpenTable, TableSnapshot]:
-    """Open a table and pin its state, with every column that rows of that state can have."""
-    for _ in range(_MAX_ATTEMPTS):
-        opened = open_table(reference.config, reference.identifier, for_writing=for_writing)
-        snapshot = pin(opened)
-        if opened.is_described:
-            return opened, snapshot
-    raise ConflictError(
-        f"table {reference.identifier!r}: its columns changed {_MAX_ATTEMPTS} times while it was "
-        "opened; try again"
-    )
-
-
-def _table_reference(options: Mapping[str, str]) -> TableReference:
-    reference = parse_reference(options)
-    if reference.metadata_table is not None:
-        raise InvalidInputError(
-            f"{options['path']!r} is a metadata table of {reference.identifier!r}; name the table"
-        )
-    return reference
-
-
 def _type(name: str | None) -> OptimizeType | None:
     if name is None:
         return None
@@ -207,37 +120,10 @@ def _type(name: str | None) -> OptimizeType | None:
         ) from None
 
 
-def _status(files: PartitionFiles, survey: _Survey) -> PartitionStatus:
-    health = measure(files, survey.settings)
-    times = _times(survey.times, files.partition)
-    verdict = evaluate(
-        health,
-        times=times,
-        settings=survey.settings,
-        is_keyed=survey.opened.table.is_keyed,
-        now_ms=time.time_ns() // 1_000_000,
-    )
-    return PartitionStatus(
-        partition=survey.opened.partitioner.path(files.partition),
-        health=health,
-        verdict=verdict,
-        merged_up_to=files.merged_up_to,
-        times=times,
-    )
-
-
-def _times(times: OptimizedTimes, partition: Partition) -> LastTimes:
-    return LastTimes(
-        any_ms=times.any_ms.get(partition, times.table_any_ms),
-        full_ms=times.full_ms.get(partition, times.table_full_ms),
-        first_ms=times.first_ms,
-    )
-
-
-def _chosen(survey: _Survey, kind: OptimizeType | None) -> list[_Chosen]:
+def _chosen(survey: Survey, kind: OptimizeType | None) -> list[_Chosen]:
     if kind is not None:
         return [_Chosen(files=files, type=kind, reason="asked for") for files in survey.partitions]
-    verdicts = [(files, _status(files, survey).verdict) for files in survey.partitions]
+    verdicts = [(files, partition_status(files, survey).verdict) for files in survey.partitions]
     return [
         _Chosen(files=files, type=verdict.type, reason=verdict.reason)
         for files, verdict in verdicts
@@ -246,7 +132,7 @@ def _chosen(survey: _Survey, kind: OptimizeType | None) -> list[_Chosen]:
 
 
 def _run(
-    survey: _Survey,
+    survey: Survey,
     plan: OptimizePlan,
     options: Mapping[str, str],
     *,
@@ -262,7 +148,7 @@ def _run(
     )
 
 
-def _job(survey: _Survey, options: Mapping[str, str]) -> OptimizeJob:
+def _job(survey: Survey, options: Mapping[str, str]) -> OptimizeJob:
     opened = survey.opened
     return OptimizeJob(
         request=merge_request(opened, options, schema=opened.arrow_schema, row_filter=None),
@@ -295,7 +181,7 @@ def _order_fields(opened: OpenTable, options: Mapping[str, str]) -> tuple[pa.Fie
 
 
 def _commit(
-    survey: _Survey, plan: OptimizePlan, results: Sequence[OptimizeResult]
+    survey: Survey, plan: OptimizePlan, results: Sequence[OptimizeResult]
 ) -> CommitResult | None:
     files = tuple(file for result in results for file in result.files)
     kinds = {each.type for each in plan.partitions}
@@ -327,13 +213,13 @@ def _commit(
         raise
 
 
-def _has_moved_on(survey: _Survey) -> bool:
+def _has_moved_on(survey: Survey) -> bool:
     head = refresh(survey.opened.base)
     return bool(head.metadata.current_snapshot_id != survey.snapshot.base_snapshot_id)
 
 
 def _report(
-    survey: _Survey,
+    survey: Survey,
     plan: OptimizePlan,
     chosen: Sequence[_Chosen],
     results: Sequence[OptimizeResult],

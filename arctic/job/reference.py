@@ -44,3 +44,17 @@ def parse_reference(options: Mapping[str, str]) -> TableReference:
         identifier=".".join(parts),
         metadata_table=metadata_table,
     )
+
+
+def table_reference(options: Mapping[str, str]) -> TableReference:
+    """Work out which table a call means that cannot take a metadata table.
+
+    Raises:
+        InvalidInputError: as ``parse_reference``, and for a metadata table.
+    """
+    reference = parse_reference(options)
+    if reference.metadata_table is not None:
+        raise InvalidInputError(
+            f"{options['path']!r} is a metadata table of {reference.identifier!r}; name the table"
+        )
+    return reference

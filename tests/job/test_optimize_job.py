@@ -601,7 +601,7 @@ def test_a_column_that_is_added_while_the_table_is_opened_is_not_lost(
             arctic.write("db.t", rows, mode="upsert", warehouse=str(tmp_path))
         return real_pin(opened)
 
-    monkeypatch.setattr("arctic.job.optimize_job.pin", pin)
+    monkeypatch.setattr("arctic.job.survey.pin", pin)
     arctic.optimize("db.t", type="full", warehouse=str(tmp_path))
 
     rows = arctic.read("db.t", warehouse=str(tmp_path)).read_all().sort_by("id")
