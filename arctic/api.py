@@ -311,13 +311,10 @@ def optimize(
 ) -> OptimizeReport:
     """Optimize as ``arctic.optimize`` does, wherever a runner takes the tasks.
 
-    Arguments are those of ``arctic.optimize``; without ``runner`` tasks are threads of this process.
+    Arguments are those of ``arctic.optimize``; without ``runner`` tasks are threads.
 
     Memory, for each task that runs: the deletes of one node (``merge.max-delete-bytes``), the sort
     buffer (``self-optimizing.sort-buffer-bytes``), the write buffer and some row groups.
-
-    Raises:
-        ArcticError: as ``arctic.optimize`` does.
     """
     base = _options(identifier, warehouse, catalog)
     return _optimize(base, type=type, where=where, options=options, runner=runner)
