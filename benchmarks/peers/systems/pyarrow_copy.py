@@ -1,0 +1,66 @@
+"""The raw limit: pyarrow reads and writes the same bytes, and merges nothing."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from benchmarks.peers.systems.arrow_reads import ArrowSystem
+from benchmarks.peers.systems.harness import serve
+
+
+class PyarrowCopy(ArrowSystem):
+    """Parquet files side by side: a batch is copied, the reads see all that was copied."""
+
+    merges = False
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.rows = folder / "rows"
+        self.keys = folder / "keys"
+
+    def versions(self) -> dict[str, str]:
+        return {"pyarrow": version("pyarrow"), "python": platform.python_version()}
+
+    def load(self, source: str) -> None:
+        self._copy(source, self.rows)
+
+    def upsert(self, source: str) -> None:
+        self._copy(source, self.rows)
+
+    def delete(self, source: str) -> None:
+        self._copy(source, self.keys)
+
+    def scan(
+        self, columns: Sequence[str] | None, keys: tuple[int, int] | None
+    ) -> Iterable[pa.RecordBatch]:
+        order_id = ds.field("order_id")
+        chosen = None if keys is None else (order_id >= keys[0]) & (order_id < keys[1])
+        return ds.dataset(self.rows).to_batches(columns=columns, filter=chosen)
+
+    def compact(self) -> str:
+        files = sorted(self.rows.iterdir())
+        compacted = self.folder / "compacted"
+        self._copy(str(self.rows), compacted)
+        for path in files:
+            path.unlink()
+        self.rows = compacted
+        return ""
+
+    def _copy(self, source: str, target: Path) -> None:
+        rows = ds.dataset(source)
+        target.mkdir(parents=True, exist_ok=True)
+        name = f"{len(list(target.iterdir()))}.parquet"
+        with pq.ParquetWriter(target / name, rows.schema, compression="zstd") as writer:
+            for batch in rows.to_batches():
+                writer.write_batch(batch)
+
+
+if __name__ == "__main__":
+    serve(PyarrowCopy)
