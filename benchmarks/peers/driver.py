@@ -8,6 +8,7 @@ import queue
 import signal
 import subprocess
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -69,15 +70,11 @@ class Driver:
 
     def __exit__(self, *_: object) -> None:
         self._calls.close()
-        try:
+        with suppress(subprocess.TimeoutExpired):
             self._process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            pass
         # The group outlives its leader where Spark's workers do.
-        try:
+        with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
         self._process.wait()
 
     def hello(self) -> dict[str, Any]:

@@ -28,7 +28,8 @@ class Peer:
     """Compared with Arctic through Spark, else with Arctic without it."""
 
 
-_ICEBERG = ("pyspark==3.5.9", "snowpark-connect-deps-iceberg==1.0.3")
+# Iceberg's runtime jar in a wheel; 1.0.3 leaves classes out that the jar itself needs.
+_ICEBERG = ("pyspark==3.5.9", "snowpark-connect-deps-iceberg==1.0.2")
 
 PEERS = (
     Peer(name="arctic-spark", script="arctic_spark", on_spark=True),

@@ -14,8 +14,10 @@ CHART = "benchmarks.svg"
 def page(results: Sequence[SystemResult], *, rows: int, machine: str, limit_seconds: float) -> str:
     """Return the whole page."""
     sections = [_head(rows=rows, machine=machine, limit_seconds=limit_seconds)]
-    for comparison in comparisons(results):
-        sections.append(f"## {comparison.title}\n\n{_markdown(table(comparison))}\n")
+    sections += [
+        f"## {comparison.title}\n\n{_markdown(table(comparison))}\n"
+        for comparison in comparisons(results)
+    ]
     lines = "\n".join(f"- {line}" for line in remarks(results))
     sections.append(f"## Are the rows right?\n\n{_ORACLE}\n\n{lines}\n")
     versions = [
@@ -37,9 +39,9 @@ measures it anew, and `make bench-peers ARGS=--write-docs` writes this page.
 
 {rows:,} orders of {len(WIDE_SCHEMA)} columns are loaded; then come {BATCHES} upserts of {batch:,}
 rows (80 % updates of random orders, 20 % new ones), and one delete of {deleted:,} keys. Everything
-is read unmerged, compacted, and read again. In brackets: the time as a multiple of Arctic's, so more
-than 1 is slower than Arctic. One run on {machine}; a phase may take {limit_seconds:g} s, and what comes
-after a write that took longer was not run.
+is read unmerged, compacted, and read again. In brackets: the time as a multiple of Arctic's, so
+more than 1 is slower than Arctic. One run on {machine}; a phase may take
+{limit_seconds:g} s, and what comes after one that took longer was not run.
 
 ![Seconds of the main phases, for each system]({CHART})
 """
@@ -52,10 +54,10 @@ _METHOD = """## How it is measured
 
 - Each system is one process in an environment of its own with pinned versions
   (`benchmarks/peers/environments.py`). Spark systems have the same session: `local[2]`, 4 GiB of
-  driver memory, 4 shuffle partitions. Starting it does not count; the load is the first thing that a
-  fresh process does, so it includes what a library does only once.
-- A write is timed once, and of the upserts the median is shown. A read is done four times: the first
-  is dropped for all alike, and the median of the other three is shown.
+  driver memory, 4 shuffle partitions. Starting it does not count; the load is the first thing that
+  a fresh process does, so it includes what a library does only once.
+- A write is timed once, and of the upserts the median is shown. A read is done four times: the
+  first is dropped for all alike, and the median of the other three is shown.
 - Through Spark, a range and a full read end in a `noop` sink, which gets every row. Without Spark,
   rows come out as Arrow batches and pyarrow computes sums.
 - `iceberg-mor` and `iceberg-cow` are `MERGE INTO` with merge-on-read and copy-on-write on format 2
@@ -63,9 +65,9 @@ _METHOD = """## How it is measured
   `remove-dangling-deletes`. Arctic's is a full optimize, that of `delta-rs` is `optimize.compact`.
 - `pypaimon` keeps a primary-key table of four buckets, with one more column that says what a row
   does. `pyarrow` is the raw limit: it reads and writes the same bytes and merges nothing.
-- Bytes written are those of files that appeared or changed in the table's folder, metadata included.
-  Memory is the resident memory of the process and all its children, a JVM included, added up: pages
-  that processes share count more than once.
+- Bytes written are those of files that appeared or changed in the table's folder, metadata
+  included. Memory is the resident memory of the process and all its children, a JVM included, added
+  up: pages that processes share count more than once.
 """
 
 

@@ -21,7 +21,7 @@ READS = {
     "dump": "every column of every row",
 }
 STATES = ("unmerged", "compacted")
-NOTHING = "–"
+NOTHING = "-"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

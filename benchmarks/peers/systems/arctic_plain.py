@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 
 import arctic
-from benchmarks.peers.systems.arrow_reads import ArrowSystem
+from benchmarks.peers.systems.arrow_reads import ArrowSystem, Batches
 from benchmarks.peers.systems.harness import serve
 
 TABLE = "bench.orders"
@@ -39,11 +39,12 @@ class ArcticPlain(ArrowSystem):
     def delete(self, source: str) -> None:
         self._write(source, "delete")
 
-    def scan(
-        self, columns: Sequence[str] | None, keys: tuple[int, int] | None
-    ) -> Iterable[pa.RecordBatch]:
+    def scan(self, columns: Sequence[str] | None, keys: tuple[int, int] | None) -> Batches:
         condition = None if keys is None else f"order_id >= {keys[0]} and order_id < {keys[1]}"
-        return arctic.read(TABLE, columns=columns, filter=condition, warehouse=str(self.folder))
+        rows: Batches = arctic.read(
+            TABLE, columns=columns, filter=condition, warehouse=str(self.folder)
+        )
+        return rows
 
     def compact(self) -> str:
         arctic.optimize(TABLE, type="full", warehouse=str(self.folder))

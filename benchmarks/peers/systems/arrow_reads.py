@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,14 +13,14 @@ import pyarrow.parquet as pq
 
 from benchmarks.peers.systems.harness import REGIONS_AND_STATUSES, System
 
+Batches: TypeAlias = Iterable[pa.RecordBatch]
+
 
 class ArrowSystem(System):
     """Answers every read from one scan."""
 
     @abstractmethod
-    def scan(
-        self, columns: Sequence[str] | None, keys: tuple[int, int] | None
-    ) -> Iterable[pa.RecordBatch]:
+    def scan(self, columns: Sequence[str] | None, keys: tuple[int, int] | None) -> Batches:
         """Return some or all columns, of the keys from the first bound to before the second."""
 
     def aggregate(self) -> int:
@@ -37,12 +38,16 @@ class ArrowSystem(System):
         return int(total > 0)
 
     def key_range(self, low: int, high: int) -> int:
-        return sum(batch.num_rows for batch in self.scan(None, (low, high)))
+        return self._count((low, high))
 
     def dump(self) -> int | None:
-        return sum(batch.num_rows for batch in self.scan(None, None))
+        return self._count(None)
 
     def export(self, target: str) -> None:
         Path(target).mkdir(parents=True)
         rows = pa.Table.from_batches(self.scan(None, None))
         pq.write_table(rows, Path(target) / "rows.parquet")
+
+    def _count(self, keys: tuple[int, int] | None) -> int:
+        counts: list[int] = [batch.num_rows for batch in self.scan(None, keys)]
+        return sum(counts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 
 import pyarrow as pa
@@ -11,7 +11,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, write_deltalake
 
-from benchmarks.peers.systems.arrow_reads import ArrowSystem
+from benchmarks.peers.systems.arrow_reads import ArrowSystem, Batches
 from benchmarks.peers.systems.harness import serve
 
 SAME_KEY = "target.order_id = source.order_id"
@@ -39,12 +39,13 @@ class DeltaRs(ArrowSystem):
     def delete(self, source: str) -> None:
         self._merge(source).when_matched_delete().execute()
 
-    def scan(
-        self, columns: Sequence[str] | None, keys: tuple[int, int] | None
-    ) -> Iterable[pa.RecordBatch]:
+    def scan(self, columns: Sequence[str] | None, keys: tuple[int, int] | None) -> Batches:
         order_id = ds.field("order_id")
         chosen = None if keys is None else (order_id >= keys[0]) & (order_id < keys[1])
-        return self._table().to_pyarrow_dataset().to_batches(columns=columns, filter=chosen)
+        rows: Batches = (
+            self._table().to_pyarrow_dataset().to_batches(columns=columns, filter=chosen)
+        )
+        return rows
 
     def compact(self) -> str:
         self._table().optimize.compact()

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from benchmarks.peers.systems.arrow_reads import ArrowSystem
+from benchmarks.peers.systems.arrow_reads import ArrowSystem, Batches
 from benchmarks.peers.systems.harness import serve
 
 
@@ -37,12 +36,11 @@ class PyarrowCopy(ArrowSystem):
     def delete(self, source: str) -> None:
         self._copy(source, self.keys)
 
-    def scan(
-        self, columns: Sequence[str] | None, keys: tuple[int, int] | None
-    ) -> Iterable[pa.RecordBatch]:
+    def scan(self, columns: Sequence[str] | None, keys: tuple[int, int] | None) -> Batches:
         order_id = ds.field("order_id")
         chosen = None if keys is None else (order_id >= keys[0]) & (order_id < keys[1])
-        return ds.dataset(self.rows).to_batches(columns=columns, filter=chosen)
+        rows: Batches = ds.dataset(self.rows).to_batches(columns=columns, filter=chosen)
+        return rows
 
     def compact(self) -> str:
         files = sorted(self.rows.iterdir())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from pypaimon import CatalogFactory, Schema
 from pypaimon.schema.data_types import PyarrowFieldParser
 
-from benchmarks.peers.systems.arrow_reads import ArrowSystem
+from benchmarks.peers.systems.arrow_reads import ArrowSystem, Batches
 from benchmarks.peers.systems.harness import serve
 
 TABLE = "bench.orders"
@@ -54,9 +54,7 @@ class PypaimonKeyed(ArrowSystem):
         ]
         self._write([pa.RecordBatch.from_arrays(rows, schema=self._schema())], "-D")
 
-    def scan(
-        self, columns: Sequence[str] | None, keys: tuple[int, int] | None
-    ) -> Iterable[pa.RecordBatch]:
+    def scan(self, columns: Sequence[str] | None, keys: tuple[int, int] | None) -> Batches:
         builder = self._table().new_read_builder()
         if keys is not None:
             make = builder.new_predicate_builder()
@@ -67,7 +65,7 @@ class PypaimonKeyed(ArrowSystem):
             builder = builder.with_filter(make.and_predicates(bounds))
         builder = builder.with_projection(list(columns or self._schema().names))
         splits = builder.new_scan().plan().splits()
-        reader: Iterable[pa.RecordBatch] = builder.new_read().to_arrow_batch_reader(splits)
+        reader: Batches = builder.new_read().to_arrow_batch_reader(splits)
         return reader
 
     def compact(self) -> str:
@@ -81,7 +79,7 @@ class PypaimonKeyed(ArrowSystem):
         schema = PyarrowFieldParser.from_paimon_schema(fields)
         return pa.schema([field for field in schema if field.name != KIND])
 
-    def _write(self, batches: Iterable[pa.RecordBatch], kind: str) -> None:
+    def _write(self, batches: Batches, kind: str) -> None:
         builder = self._table().new_batch_write_builder()
         write = builder.new_write()
         commit = builder.new_commit()
