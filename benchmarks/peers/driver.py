@@ -63,19 +63,22 @@ class Driver:
         assert self._process.stdout is not None
         self._calls: IO[str] = self._process.stdin
         self._answers: queue.Queue[str] = queue.Queue()
-        threading.Thread(target=self._listen, args=(self._process.stdout,), daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, args=(self._process.stdout,))
+        self._listener.start()
 
     def __enter__(self) -> Driver:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._calls.close()
+        with suppress(BrokenPipeError):
+            self._calls.close()
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(STOP_SECONDS)
         # The group outlives its leader where Spark's workers do.
         with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
+        self._listener.join()
 
     def hello(self) -> dict[str, Any]:
         """Return what the script says when it is ready."""
@@ -114,8 +117,9 @@ class Driver:
         return answer
 
     def _listen(self, answers: IO[str]) -> None:
-        for line in answers:
-            self._answers.put(line)
+        with answers:
+            for line in answers:
+                self._answers.put(line)
         self._answers.put("")
 
     def _last_words(self) -> str:
