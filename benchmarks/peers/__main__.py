@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make bench-peers", description=__doc__)
     known = [peer.name for peer in PEERS]
     parser.add_argument("--rows", type=int, default=2_000_000, help="rows of the load")
-    parser.add_argument("--systems", default=",".join(known), help="which, separated by commas")
+    parser.add_argument("--systems", default=",".join(known), help="which, with commas; none: show")
     parser.add_argument("--limit", type=float, default=LIMIT_SECONDS, help="seconds for a phase")
     parser.add_argument("--write-docs", action="store_true", help="write docs/benchmarks.md")
     given = parser.parse_args(arguments)
@@ -46,11 +46,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # A log is wider than the 80 columns that rich takes where there is no terminal.
     console = Console(width=None if sys.stdout.isatty() else 180)
     kept = CACHE / "results" / str(given.rows)
-    _measure_all(chosen, given, kept, console)
+    if chosen:
+        _measure_all(chosen, given, kept, console)
     results = [
         load_result(kept / f"{name}.json") for name in known if (kept / f"{name}.json").exists()
     ]
-    _show([result for result in results if result.name in chosen], console)
+    _show([result for result in results if not chosen or result.name in chosen], console)
     if given.write_docs:
         _write_docs(results, given)
     return int(any("missing" in result.checked for result in results if result.name in chosen))

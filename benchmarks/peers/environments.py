@@ -33,29 +33,21 @@ _ICEBERG = ("pyspark==3.5.9", "snowpark-connect-deps-iceberg==1.0.2")
 
 PEERS = (
     Peer(name="arctic-spark", script="arctic_spark", on_spark=True),
+    Peer(
+        name="iceberg-mor", script="iceberg", packages=_ICEBERG, arguments=("mor",), on_spark=True
+    ),
+    Peer(
+        name="iceberg-cow", script="iceberg", packages=_ICEBERG, arguments=("cow",), on_spark=True
+    ),
     Peer(name="arctic", script="arctic_plain"),
-    Peer(
-        name="iceberg-mor",
-        script="iceberg",
-        packages=_ICEBERG,
-        arguments=("mor",),
-        on_spark=True,
-    ),
-    Peer(
-        name="iceberg-cow",
-        script="iceberg",
-        packages=_ICEBERG,
-        arguments=("cow",),
-        on_spark=True,
-    ),
+    Peer(name="pyarrow", script="pyarrow_copy"),
     Peer(name="delta-rs", script="delta_rs", packages=("deltalake==1.6.6", "pyarrow==26.0.1")),
-    Peer(name="pypaimon", script="pypaimon_keyed", packages=("pypaimon==2.1.0",)),
     Peer(
         name="pyiceberg",
         script="pyiceberg_upsert",
         packages=("pyiceberg[pyiceberg-core,sql-sqlite]==0.12.0", "pyarrow==26.0.1"),
     ),
-    Peer(name="pyarrow", script="pyarrow_copy"),
+    Peer(name="pypaimon", script="pypaimon_keyed", packages=("pypaimon==2.1.0",)),
 )
 
 

@@ -53,11 +53,13 @@ system gives back, whole rows in both directions, unmerged and compacted."""
 _METHOD = """## How it is measured
 
 - Each system is one process in an environment of its own with pinned versions
-  (`benchmarks/peers/environments.py`). Spark systems have the same session: `local[2]`, 4 GiB of
-  driver memory, 4 shuffle partitions. Starting it does not count; the load is the first thing that
-  a fresh process does, so it includes what a library does only once.
+  (`benchmarks/peers/environments.py`); Arctic and pyarrow use that of the checkout. Spark systems
+  have the same session: `local[2]`, 4 GiB of driver memory, 4 shuffle partitions. Starting it does
+  not count; the load is the first thing that a fresh process does, so it includes what a library
+  does only once.
 - A write is timed once, and of the upserts the median is shown. A read is done four times: the
-  first is dropped for all alike, and the median of the other three is shown.
+  first is dropped for all alike, and the median of the other three is shown. No repeat begins later
+  than 15 s after the first began; a read that takes longer is shown as it was the first time.
 - Through Spark, a range and a full read end in a `noop` sink, which gets every row. Without Spark,
   rows come out as Arrow batches and pyarrow computes sums.
 - `iceberg-mor` and `iceberg-cow` are `MERGE INTO` with merge-on-read and copy-on-write on format 2

@@ -76,7 +76,7 @@ def remarks(results: Sequence[SystemResult]) -> list[str]:
     """Return one line for each system: whether its rows are right, and what failed."""
     lines = []
     for result in results:
-        parts = [f"rows {result.checked}" if result.checked else "rows not checked"]
+        parts = [result.checked or "not checked"]
         parts += [phase.reason for phase in result.phases.values() if "has no" in phase.reason]
         if result.failure:
             parts.append(f"did not finish: {result.failure}")
@@ -107,7 +107,7 @@ def _times(
         phase = phase_of(system)
         if phase is None or phase.seconds is None:
             reason = phase.reason if phase is not None else ""
-            cells.append(NOTHING if not reason or "has no" in reason else reason)
+            cells.append("none" if "has no" in reason else reason or NOTHING)
         elif unit is None or system is systems[0]:
             cells.append(_seconds(phase.seconds))
         else:

@@ -14,7 +14,8 @@ class Phase:
     """One figure of one system."""
 
     seconds: float | None = None
-    """Of a read: the median of the warm repeats. None: there is no figure, see ``reason``."""
+    """Of a read: the median of its warm repeats, or its first time where it was too slow to repeat.
+    None: there is no figure, see ``reason``."""
     cold_seconds: float | None = None
     """Of a read: its first time."""
     bytes_written: int = 0
