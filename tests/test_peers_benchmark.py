@@ -91,8 +91,8 @@ def test_a_phase_over_its_limit_is_reported(inputs: Inputs, oracle: Oracle, tmp_
     """A phase that takes too long ends the system, and says how long it was given."""
     result = measure(RAW, inputs, oracle, folder=tmp_path, limit_seconds=0, say=lambda text: None)
 
-    assert result.failure == "load: > 0 s"
-    assert result.phases["load"].reason == "> 0 s"
+    assert result.failure == "first use: > 0 s"
+    assert result.phases["first use"].reason == "> 0 s"
 
 
 def test_a_system_that_fails_says_why(oracle: Oracle, inputs: Inputs, tmp_path: Path) -> None:

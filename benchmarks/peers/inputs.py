@@ -15,7 +15,7 @@ BATCHES = 5
 BATCH_SHARE = 0.02
 DELETE_SHARE = 0.005
 RANGE_SHARE = 0.01
-WARM_UP_ROWS = 1_000
+FIRST_USE_ROWS = 1_000
 
 _CURRENCIES = np.array(["EUR", "USD", "JPY", "KES"])
 WIDE_SCHEMA = SCHEMA.append(pa.field("currency", pa.string())).append(
@@ -33,6 +33,8 @@ class Inputs:
     upserts: tuple[Path, ...]
     delete: Path
     """Keys alone."""
+    first_use: tuple[Path, Path, Path]
+    """A small load, upsert and delete, for another table."""
     key_range: tuple[int, int]
     """First key inclusive, last exclusive."""
     key: int
@@ -52,6 +54,12 @@ def write_inputs(folder: Path, rows: int, *, batches: int = BATCHES) -> Inputs:
     upserts = tuple(folder / f"upsert{number}" for number in range(batches))
     for number, path in enumerate(upserts):
         _write(path / "0.parquet", change_rows(rows, batch_rows, number=number))
+    first_use = (folder / "first_load", folder / "first_upsert", folder / "first_delete")
+    few = next(base_rows(FIRST_USE_ROWS))
+    for path in first_use[:2]:
+        _write(path / "0.parquet", few)
+    first_use[2].mkdir()
+    pq.write_table(few.select(["order_id"]).slice(0, 10), first_use[2] / "0.parquet")
     key = rows // 2
     low = rows // 3
     random = np.random.default_rng(2_000)
@@ -65,6 +73,7 @@ def write_inputs(folder: Path, rows: int, *, batches: int = BATCHES) -> Inputs:
         load=folder / "load",
         upserts=upserts,
         delete=folder / "delete",
+        first_use=first_use,
         key_range=(low, low + max(1, int(rows * RANGE_SHARE))),
         key=key,
     )

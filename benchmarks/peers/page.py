@@ -55,8 +55,8 @@ _METHOD = """## How it is measured
 - Each system is one process in an environment of its own with pinned versions
   (`benchmarks/peers/environments.py`); Arctic and pyarrow use that of the checkout. Spark systems
   have the same session: `local[2]`, 4 GiB of driver memory, 4 shuffle partitions. Starting it does
-  not count; the load is the first thing that a fresh process does, so it includes what a library
-  does only once.
+  not count. First use is a load, an upsert, a delete and two reads of 1,000 rows in another table:
+  what a fresh process pays once, and what makes the rest warm.
 - A write is timed once, and of the upserts the median is shown. A read is done four times: the
   first is dropped for all alike, and the median of the other three is shown. No repeat begins later
   than 15 s after the first began; a read that takes longer is shown as it was the first time.

@@ -48,6 +48,7 @@ def table(comparison: Comparison) -> list[list[str]]:
     """Return a header and one line for each figure."""
     systems = comparison.systems
     lines = [["", *(system.name for system in systems)]]
+    lines.append(_times("first use", systems, _phase("first use")))
     lines.append(_times("load", systems, lambda system: system.phases.get("load")))
     lines.append(_times(f"upsert, median of {BATCHES}", systems, median_upsert))
     lines.append(_times("delete", systems, lambda system: system.phases.get("delete")))

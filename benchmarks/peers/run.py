@@ -83,6 +83,7 @@ class _Run:
         self.merges = hello["merges"]
         if not self.merges:
             self.checks.append("not checked: merges nothing")
+        self.write(driver, "first use", "first_use", *(str(path) for path in self.inputs.first_use))
         self.write(driver, "load", "load", str(self.inputs.load))
         for number, path in enumerate(self.inputs.upserts, start=1):
             self.write(driver, f"upsert {number}", "upsert", str(path))

@@ -13,8 +13,6 @@ import arctic
 from benchmarks.peers.systems.arrow_reads import ArrowSystem, Batches
 from benchmarks.peers.systems.harness import serve
 
-TABLE = "bench.orders"
-
 
 class ArcticPlain(ArrowSystem):
     """A keyed table, written and read in this process."""
@@ -29,7 +27,7 @@ class ArcticPlain(ArrowSystem):
     def load(self, source: str) -> None:
         rows = ds.dataset(source)
         arctic.create_table(
-            TABLE, rows.schema, primary_key=["order_id"], warehouse=str(self.folder)
+            self.table, rows.schema, primary_key=["order_id"], warehouse=str(self.folder)
         )
         self._write(source, "overwrite")
 
@@ -42,18 +40,18 @@ class ArcticPlain(ArrowSystem):
     def scan(self, columns: Sequence[str] | None, keys: tuple[int, int] | None) -> Batches:
         condition = None if keys is None else f"order_id >= {keys[0]} and order_id < {keys[1]}"
         rows: Batches = arctic.read(
-            TABLE, columns=columns, filter=condition, warehouse=str(self.folder)
+            self.table, columns=columns, filter=condition, warehouse=str(self.folder)
         )
         return rows
 
     def compact(self) -> str:
-        arctic.optimize(TABLE, type="full", warehouse=str(self.folder))
+        arctic.optimize(self.table, type="full", warehouse=str(self.folder))
         return ""
 
     def _write(self, source: str, mode: str) -> None:
         rows = ds.dataset(source)
         reader = pa.RecordBatchReader.from_batches(rows.schema, rows.to_batches())
-        arctic.write(TABLE, reader, mode=mode, warehouse=str(self.folder))
+        arctic.write(self.table, reader, mode=mode, warehouse=str(self.folder))
 
 
 if __name__ == "__main__":

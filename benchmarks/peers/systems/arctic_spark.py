@@ -14,8 +14,6 @@ from arctic.spark.session import local_session
 from benchmarks.peers.systems.harness import serve
 from benchmarks.peers.systems.spark_reads import MASTER, SETTINGS, SparkSystem
 
-TABLE = "bench.orders"
-
 
 class ArcticSpark(SparkSystem):
     """A keyed table, written, read and optimized by Spark tasks."""
@@ -34,7 +32,9 @@ class ArcticSpark(SparkSystem):
 
     def load(self, source: str) -> None:
         schema = ds.dataset(source).schema
-        arctic.create_table(TABLE, schema, primary_key=["order_id"], warehouse=str(self.folder))
+        arctic.create_table(
+            self.table, schema, primary_key=["order_id"], warehouse=str(self.folder)
+        )
         self._write(source, "overwrite")
 
     def upsert(self, source: str) -> None:
@@ -45,15 +45,15 @@ class ArcticSpark(SparkSystem):
 
     def frame(self) -> DataFrame:
         reader = self.spark.read.format("arctic").option("warehouse", str(self.folder))
-        return reader.load(TABLE)
+        return reader.load(self.table)
 
     def compact(self) -> str:
-        arctic.optimize(TABLE, type="full", spark=self.spark, warehouse=str(self.folder))
+        arctic.optimize(self.table, type="full", spark=self.spark, warehouse=str(self.folder))
         return ""
 
     def _write(self, source: str, mode: str) -> None:
         writer = self.spark.read.parquet(source).write.format("arctic")
-        writer.option("warehouse", str(self.folder)).mode(mode).save(TABLE)
+        writer.option("warehouse", str(self.folder)).mode(mode).save(self.table)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ class DeltaRs(ArrowSystem):
     def load(self, source: str) -> None:
         rows = ds.dataset(source)
         reader = pa.RecordBatchReader.from_batches(rows.schema, rows.to_batches())
-        write_deltalake(str(self.folder / "orders"), reader)
+        write_deltalake(str(self.folder / self.table), reader)
 
     def upsert(self, source: str) -> None:
         merge = self._merge(source).when_matched_update_all()
@@ -52,7 +52,7 @@ class DeltaRs(ArrowSystem):
         return ""
 
     def _table(self) -> DeltaTable:
-        return DeltaTable(str(self.folder / "orders"))
+        return DeltaTable(str(self.folder / self.table))
 
     def _merge(self, source: str):  # type: ignore[no-untyped-def]
         rows = pq.read_table(source)

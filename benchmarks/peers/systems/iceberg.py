@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame
 from benchmarks.peers.systems.harness import serve
 from benchmarks.peers.systems.spark_reads import SparkSystem, start
 
-TABLE = "lake.bench.orders"
+CATALOG = "lake"
 JAR_PACKAGE = "snowpark_connect_deps_iceberg"
 MODES = {"mor": "merge-on-read", "cow": "copy-on-write"}
 
@@ -31,9 +31,9 @@ class Iceberg(SparkSystem):
             {
                 "spark.jars": str(self.jar),
                 "spark.sql.extensions": extensions,
-                "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
-                "spark.sql.catalog.lake.type": "hadoop",
-                "spark.sql.catalog.lake.warehouse": str(folder),
+                f"spark.sql.catalog.{CATALOG}": "org.apache.iceberg.spark.SparkCatalog",
+                f"spark.sql.catalog.{CATALOG}.type": "hadoop",
+                f"spark.sql.catalog.{CATALOG}.warehouse": str(folder),
             }
         )
 
@@ -45,7 +45,7 @@ class Iceberg(SparkSystem):
         }
 
     def load(self, source: str) -> None:
-        writer = self.spark.read.parquet(source).writeTo(TABLE).using("iceberg")
+        writer = self.spark.read.parquet(source).writeTo(f"{CATALOG}.{self.table}").using("iceberg")
         writer = writer.tableProperty("format-version", "2")
         for verb in ("merge", "update", "delete"):
             writer = writer.tableProperty(f"write.{verb}.mode", self.mode)
@@ -58,20 +58,20 @@ class Iceberg(SparkSystem):
         self._merge(source, "when matched then delete")
 
     def frame(self) -> DataFrame:
-        return self.spark.table(TABLE)
+        return self.spark.table(f"{CATALOG}.{self.table}")
 
     def compact(self) -> str:
         options = "map('rewrite-all', 'true', 'remove-dangling-deletes', 'true')"
-        name = TABLE.partition(".")[2]
-        call = f"call lake.system.rewrite_data_files(table => '{name}', options => {options})"
+        arguments = f"table => '{self.table}', options => {options}"
+        call = f"call {CATALOG}.system.rewrite_data_files({arguments})"
         self.spark.sql(call).collect()
         return ""
 
     def _merge(self, source: str, clauses: str) -> None:
         self.spark.read.parquet(source).createOrReplaceTempView("changes")
-        self.spark.sql(
-            f"merge into {TABLE} using changes on {TABLE}.order_id = changes.order_id {clauses}"
-        )
+        target = f"{CATALOG}.{self.table}"
+        condition = f"{target}.order_id = changes.order_id"
+        self.spark.sql(f"merge into {target} using changes on {condition} {clauses}")
 
 
 def _jar() -> Path:

@@ -19,37 +19,34 @@ class PyarrowCopy(ArrowSystem):
 
     merges = False
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.rows = folder / "rows"
-        self.keys = folder / "keys"
+    compacted = False
 
     def versions(self) -> dict[str, str]:
         return {"pyarrow": version("pyarrow"), "python": platform.python_version()}
 
     def load(self, source: str) -> None:
-        self._copy(source, self.rows)
+        self._copy(source, self._rows())
 
     def upsert(self, source: str) -> None:
-        self._copy(source, self.rows)
+        self._copy(source, self._rows())
 
     def delete(self, source: str) -> None:
-        self._copy(source, self.keys)
+        self._copy(source, self.folder / self.table / "keys")
 
     def scan(self, columns: Sequence[str] | None, keys: tuple[int, int] | None) -> Batches:
         order_id = ds.field("order_id")
         chosen = None if keys is None else (order_id >= keys[0]) & (order_id < keys[1])
-        rows: Batches = ds.dataset(self.rows).to_batches(columns=columns, filter=chosen)
+        rows: Batches = ds.dataset(self._rows()).to_batches(columns=columns, filter=chosen)
         return rows
 
     def compact(self) -> str:
-        files = sorted(self.rows.iterdir())
-        compacted = self.folder / "compacted"
-        self._copy(str(self.rows), compacted)
-        for path in files:
-            path.unlink()
-        self.rows = compacted
+        unmerged = self._rows()
+        self.compacted = True
+        self._copy(str(unmerged), self._rows())
         return ""
+
+    def _rows(self) -> Path:
+        return self.folder / self.table / ("compacted" if self.compacted else "rows")
 
     def _copy(self, source: str, target: Path) -> None:
         rows = ds.dataset(source)

@@ -14,8 +14,6 @@ from pyiceberg.expressions import BooleanExpression, In
 from benchmarks.peers.systems.arrow_reads import ArrowSystem, Batches
 from benchmarks.peers.systems.harness import serve
 
-TABLE = "bench.orders"
-
 
 class PyicebergUpsert(ArrowSystem):
     """A format 2 table that is rewritten by copy-on-write."""
@@ -36,20 +34,20 @@ class PyicebergUpsert(ArrowSystem):
 
     def load(self, source: str) -> None:
         rows = pq.read_table(source)
-        self.catalog.create_namespace("bench")
-        self.catalog.create_table(TABLE, rows.schema).append(rows)
+        self.catalog.create_namespace_if_not_exists("bench")
+        self.catalog.create_table(self.table, rows.schema).append(rows)
 
     def upsert(self, source: str) -> None:
-        table = self.catalog.load_table(TABLE)
+        table = self.catalog.load_table(self.table)
         table.upsert(pq.read_table(source), join_cols=["order_id"])
 
     def delete(self, source: str) -> None:
         keys = pq.read_table(source).column("order_id").to_pylist()
-        self.catalog.load_table(TABLE).delete(_one_of(keys))
+        self.catalog.load_table(self.table).delete(_one_of(keys))
 
     def scan(self, columns: Sequence[str] | None, keys: tuple[int, int] | None) -> Batches:
         chosen = "true" if keys is None else f"order_id >= {keys[0]} and order_id < {keys[1]}"
-        scan = self.catalog.load_table(TABLE).scan(
+        scan = self.catalog.load_table(self.table).scan(
             row_filter=chosen, selected_fields=tuple(columns or ["*"])
         )
         rows: Batches = scan.to_arrow_batch_reader()

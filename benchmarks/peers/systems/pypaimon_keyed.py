@@ -17,7 +17,6 @@ from pypaimon.schema.data_types import PyarrowFieldParser
 from benchmarks.peers.systems.arrow_reads import ArrowSystem, Batches
 from benchmarks.peers.systems.harness import serve
 
-TABLE = "bench.orders"
 KIND = "row_kind"
 OPTIONS = {"bucket": "4", "rowkind.field": KIND}
 
@@ -38,9 +37,9 @@ class PypaimonKeyed(ArrowSystem):
 
     def load(self, source: str) -> None:
         schema = ds.dataset(source).schema.append(pa.field(KIND, pa.string()))
-        self.catalog.create_database("bench", False)
+        self.catalog.create_database("bench", True)
         made = Schema.from_pyarrow_schema(schema, primary_keys=["order_id"], options=OPTIONS)
-        self.catalog.create_table(TABLE, made, False)
+        self.catalog.create_table(self.table, made, False)
         self._write(ds.dataset(source).to_batches(), "+I")
 
     def upsert(self, source: str) -> None:
@@ -72,7 +71,7 @@ class PypaimonKeyed(ArrowSystem):
         return "pypaimon has no compaction"
 
     def _table(self) -> Any:
-        return self.catalog.get_table(TABLE)
+        return self.catalog.get_table(self.table)
 
     def _schema(self) -> pa.Schema:
         fields = self._table().table_schema.fields
