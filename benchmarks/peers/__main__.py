@@ -38,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--systems", default=",".join(known), help="which, with commas; none: show")
     parser.add_argument("--limit", type=float, default=LIMIT_SECONDS, help="seconds for a phase")
     parser.add_argument("--write-docs", action="store_true", help="write docs/benchmarks.md")
+    parser.add_argument("--note", default="", help="what a reader should know of the machine")
     given = parser.parse_args(arguments)
     chosen = [name for name in given.systems.split(",") if name]
     for name in chosen:
@@ -101,6 +102,8 @@ def _show(results: Sequence[SystemResult], console: Console) -> None:
 
 def _write_docs(results: Sequence[SystemResult], given: argparse.Namespace) -> None:
     machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}"
+    if given.note:
+        machine += f" ({given.note})"
     text = page(results, rows=given.rows, machine=machine, limit_seconds=given.limit)
     docs = ROOT / "docs"
     (docs / "benchmarks.md").write_text(text)

@@ -40,8 +40,10 @@ measures it anew, and `make bench-peers ARGS=--write-docs` writes this page.
 {rows:,} orders of {len(WIDE_SCHEMA)} columns are loaded; then come {BATCHES} upserts of {batch:,}
 rows (80 % updates of random orders, 20 % new ones), and one delete of {deleted:,} keys. Everything
 is read unmerged, compacted, and read again. In brackets: the time as a multiple of Arctic's, so
-more than 1 is slower than Arctic. One run on {machine}; a phase may take
-{limit_seconds:g} s, and what comes after one that took longer was not run.
+more than 1 is slower than Arctic.
+
+One run on {machine}.
+A phase may take {limit_seconds:g} s; what comes after one that took longer was not run.
 
 ![Seconds of the main phases, for each system]({CHART})
 """
