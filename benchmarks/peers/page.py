@@ -66,7 +66,8 @@ _METHOD = """## How it is measured
   rows come out as Arrow batches and pyarrow computes sums.
 - `iceberg-mor` and `iceberg-cow` are `MERGE INTO` with merge-on-read and copy-on-write on format 2
   tables in a Hadoop catalog. Compaction is `rewrite_data_files` with `rewrite-all` and
-  `remove-dangling-deletes`. Arctic's is a full optimize, that of `delta-rs` is `optimize.compact`.
+  `remove-dangling-deletes`. Arctic's is a full optimize. That of `delta-rs` is `optimize.compact`,
+  which finds little to do, because every merge has rewritten the files that it touched.
 - `pypaimon` keeps a primary-key table of four buckets, with one more column that says what a row
   does. `pyarrow` is the raw limit: it reads and writes the same bytes and merges nothing.
 - Bytes written are those of files that appeared or changed in the table's folder, metadata
