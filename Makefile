@@ -61,4 +61,4 @@ ci: ## Run what CI runs: lint, types, layers, test; a test that is skipped fails
 	@.ci/run
 
 clean: ## Remove .venv and every cache
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .bench
