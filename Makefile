@@ -11,7 +11,7 @@ PYTHON := $(VENV)/bin/python
 # Written last by .ci/install, so a broken installation is never taken for a whole one.
 READY := $(VENV)/.installed
 
-.PHONY: help install demo test quick lint types layers fmt docs bench bench-optimize ci clean
+.PHONY: help install demo test quick lint types layers fmt docs bench bench-optimize bench-peers ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,8 +54,11 @@ bench: $(READY) ## Measure a table through Spark, planning and merging
 bench-optimize: $(READY) ## Measure minor, major and full beside pyarrow on the same bytes
 	@$(PYTHON) -m benchmarks.optimize $(ARGS)
 
+bench-peers: $(READY) ## Measure Arctic beside Iceberg, Delta and Paimon; --write-docs writes the page
+	@$(PYTHON) -m benchmarks.peers $(ARGS)
+
 ci: ## Run what CI runs: lint, types, layers, test; a test that is skipped fails
 	@.ci/run
 
 clean: ## Remove .venv and every cache
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .bench

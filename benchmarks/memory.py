@@ -1,4 +1,4 @@
-"""Peak memory of this process and its Python children, without Spark's JVM."""
+"""Peak memory of a process and its children, with or without Spark's JVM."""
 
 from __future__ import annotations
 
@@ -11,9 +11,16 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 class PeakMemory:
-    """Samples resident memory while it is entered; Linux only."""
+    """Samples resident memory while it is entered; Linux only.
 
-    def __init__(self) -> None:
+    Args:
+        root: the process whose tree is summed; None: this one.
+        with_java: count a JVM too.
+    """
+
+    def __init__(self, root: int | None = None, *, with_java: bool = False) -> None:
+        self._root = os.getpid() if root is None else root
+        self._with_java = with_java
         self.total_bytes = 0
         """Greatest sum over all processes."""
         self.process_bytes = 0
@@ -39,12 +46,12 @@ class PeakMemory:
 
     def _watch(self) -> None:
         while not self._stop.wait(_PAUSE_SECONDS):
-            sizes = _python_sizes(os.getpid())
+            sizes = _sizes(self._root, with_java=self._with_java)
             self.total_bytes = max(self.total_bytes, sum(sizes))
             self.process_bytes = max(self.process_bytes, max(sizes, default=0))
 
 
-def _python_sizes(root: int) -> list[int]:
+def _sizes(root: int, *, with_java: bool) -> list[int]:
     parents: dict[int, int] = {}
     names: dict[int, str] = {}
     for entry in Path("/proc").iterdir():
@@ -64,7 +71,7 @@ def _python_sizes(root: int) -> list[int]:
         grew = bool(more)
     sizes = []
     for pid in ours:
-        if not names.get(pid, "").startswith("java"):
+        if with_java or not names.get(pid, "").startswith("java"):
             try:
                 pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
             except (OSError, IndexError):

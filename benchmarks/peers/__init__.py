@@ -1,0 +1,1 @@
+"""Arctic beside its peers: one workload, one machine, every system in a process of its own."""

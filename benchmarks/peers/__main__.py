@@ -1,0 +1,114 @@
+"""Measure Arctic beside its peers: ``make bench-peers``.
+
+Every system gets the same files and is checked against DuckDB. The figures of each system are kept
+below .bench until it is measured again, so a few systems can be measured anew.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.peers.chart import chart
+from benchmarks.peers.environments import CACHE, PEERS, ROOT
+from benchmarks.peers.inputs import write_inputs
+from benchmarks.peers.oracle import Oracle
+from benchmarks.peers.page import CHART, page
+from benchmarks.peers.report import comparisons, remarks, table
+from benchmarks.peers.result import SystemResult, load_result, save_result
+from benchmarks.peers.run import measure
+
+LIMIT_SECONDS = 180.0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the figures; 1 where the rows of a system are wrong."""
+    parser = argparse.ArgumentParser(prog="make bench-peers", description=__doc__)
+    known = [peer.name for peer in PEERS]
+    parser.add_argument("--rows", type=int, default=2_000_000, help="rows of the load")
+    parser.add_argument("--systems", default=",".join(known), help="which, with commas; none: show")
+    parser.add_argument("--limit", type=float, default=LIMIT_SECONDS, help="seconds for a phase")
+    parser.add_argument("--write-docs", action="store_true", help="write docs/benchmarks.md")
+    parser.add_argument("--note", default="", help="what a reader should know of the machine")
+    given = parser.parse_args(arguments)
+    chosen = [name for name in given.systems.split(",") if name]
+    for name in chosen:
+        if name not in known:
+            parser.error(f"system {name!r}: not known; expected some of {', '.join(known)}")
+    # A log is wider than the 80 columns that rich takes where there is no terminal.
+    console = Console(width=None if sys.stdout.isatty() else 180)
+    kept = CACHE / "results" / str(given.rows)
+    if chosen:
+        _measure_all(chosen, given, kept, console)
+    results = [
+        load_result(kept / f"{name}.json") for name in known if (kept / f"{name}.json").exists()
+    ]
+    _show([result for result in results if not chosen or result.name in chosen], console)
+    if given.write_docs:
+        _write_docs(results, given)
+    return int(any("missing" in result.checked for result in results if result.name in chosen))
+
+
+def _measure_all(
+    chosen: Sequence[str], given: argparse.Namespace, kept: Path, console: Console
+) -> None:
+    CACHE.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="run-", dir=CACHE) as name:
+        folder = Path(name)
+        console.print("[dim]input, expected rows[/dim]")
+        inputs = write_inputs(folder / "input", given.rows)
+        oracle = Oracle(inputs)
+        for peer in PEERS:
+            if peer.name not in chosen:
+                continue
+            scratch = folder / peer.name
+            scratch.mkdir()
+            result = measure(
+                peer,
+                inputs,
+                oracle,
+                folder=scratch,
+                limit_seconds=given.limit,
+                say=lambda text: console.print(f"[dim]{text}[/dim]"),
+            )
+            save_result(kept / f"{peer.name}.json", result)
+            if result.failure and (scratch / "log.txt").exists():
+                shutil.copy(scratch / "log.txt", kept / f"{peer.name}.log")
+            shutil.rmtree(scratch)
+
+
+def _show(results: Sequence[SystemResult], console: Console) -> None:
+    for comparison in comparisons(results):
+        head, *body = table(comparison)
+        shown = Table(title=comparison.title, title_justify="left")
+        shown.add_column(head[0])
+        for name in head[1:]:
+            shown.add_column(name, justify="right")
+        for line in body:
+            shown.add_row(*line)
+        console.print(shown)
+    for remark in remarks(results):
+        console.print(remark, highlight=False)
+
+
+def _write_docs(results: Sequence[SystemResult], given: argparse.Namespace) -> None:
+    machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}"
+    if given.note:
+        machine += f" ({given.note})"
+    text = page(results, rows=given.rows, machine=machine, limit_seconds=given.limit)
+    docs = ROOT / "docs"
+    (docs / "benchmarks.md").write_text(text)
+    (docs / CHART).write_text(chart(comparisons(results)))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

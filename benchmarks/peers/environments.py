@@ -1,0 +1,82 @@
+"""The virtual environments of the systems; versions are pinned here only."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = ROOT / ".bench"
+INSTALL_SECONDS = 900
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Peer:
+    """One system of the comparison."""
+
+    name: str
+    """As it is chosen and printed."""
+    script: str
+    """Module below ``benchmarks.peers.systems``."""
+    packages: tuple[str, ...] = ()
+    """What pip installs; none: the environment that runs the benchmark."""
+    arguments: tuple[str, ...] = ()
+    """For the script."""
+    on_spark: bool = False
+    """Compared with Arctic through Spark, else with Arctic without it."""
+
+
+# Iceberg's runtime jar in a wheel; 1.0.3 leaves classes out that the jar itself needs.
+_ICEBERG = ("pyspark==3.5.9", "snowpark-connect-deps-iceberg==1.0.2")
+
+PEERS = (
+    Peer(name="arctic-spark", script="arctic_spark", on_spark=True),
+    Peer(
+        name="iceberg-mor", script="iceberg", packages=_ICEBERG, arguments=("mor",), on_spark=True
+    ),
+    Peer(
+        name="iceberg-cow", script="iceberg", packages=_ICEBERG, arguments=("cow",), on_spark=True
+    ),
+    Peer(name="arctic", script="arctic_plain"),
+    Peer(name="pyarrow", script="pyarrow_copy"),
+    Peer(name="delta-rs", script="delta_rs", packages=("deltalake==1.6.6", "pyarrow==26.0.1")),
+    Peer(
+        name="pyiceberg",
+        script="pyiceberg_upsert",
+        packages=("pyiceberg[pyiceberg-core,sql-sqlite]==0.12.0", "pyarrow==26.0.1"),
+    ),
+    Peer(name="pypaimon", script="pypaimon_keyed", packages=("pypaimon==2.1.0",)),
+)
+
+
+def interpreter(peer: Peer) -> Path:
+    """Return the Python that runs a system; on first use its environment is made.
+
+    Raises:
+        RuntimeError: pip could not install what the system needs.
+    """
+    if not peer.packages:
+        return Path(sys.executable)
+    folder = CACHE / "envs" / peer.script
+    python = folder / "bin" / "python"
+    installed = folder / "installed.txt"
+    wanted = "\n".join(peer.packages)
+    # Written last, so a broken installation is never taken for a whole one.
+    if installed.exists() and installed.read_text() == wanted:
+        return python
+    _run([sys.executable, "-m", "venv", "--clear", str(folder)])
+    _run([str(python), "-m", "pip", "install", "--quiet", *peer.packages])
+    installed.write_text(wanted)
+    return python
+
+
+def _run(command: list[str]) -> None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=INSTALL_SECONDS)
+    except subprocess.TimeoutExpired as error:
+        raise RuntimeError(f"not installed within {INSTALL_SECONDS} s") from error
+    if done.returncode:
+        lines = done.stderr.strip().splitlines() or ["pip said nothing"]
+        raise RuntimeError(f"not installed: {lines[-1]}")

@@ -1,0 +1,82 @@
+"""``docs/benchmarks.md``, written from the figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from benchmarks.peers.inputs import BATCH_SHARE, BATCHES, DELETE_SHARE, WIDE_SCHEMA
+from benchmarks.peers.report import comparisons, remarks, table
+from benchmarks.peers.result import SystemResult
+
+CHART = "benchmarks.svg"
+
+
+def page(results: Sequence[SystemResult], *, rows: int, machine: str, limit_seconds: float) -> str:
+    """Return the whole page."""
+    sections = [_head(rows=rows, machine=machine, limit_seconds=limit_seconds)]
+    sections += [
+        f"## {comparison.title}\n\n{_markdown(table(comparison))}\n"
+        for comparison in comparisons(results)
+    ]
+    lines = "\n".join(f"- {line}" for line in remarks(results))
+    sections.append(f"## Are the rows right?\n\n{_ORACLE}\n\n{lines}\n")
+    versions = [
+        [result.name, ", ".join(f"{name} {value}" for name, value in result.versions.items())]
+        for result in results
+    ]
+    sections.append(f"## Versions\n\n{_markdown([['system', 'versions'], *versions])}\n")
+    sections.append(_METHOD)
+    return "\n".join(sections)
+
+
+def _head(*, rows: int, machine: str, limit_seconds: float) -> str:
+    batch = int(rows * BATCH_SHARE)
+    deleted = int(rows * DELETE_SHARE)
+    return f"""# Benchmarks
+
+Arctic beside its peers: the same files, one machine, one system after the other. `make bench-peers`
+measures it anew, and `make bench-peers ARGS=--write-docs` writes this page.
+
+{rows:,} orders of {len(WIDE_SCHEMA)} columns are loaded; then come {BATCHES} upserts of {batch:,}
+rows (80 % updates of random orders, 20 % new ones), and one delete of {deleted:,} keys. Everything
+is read unmerged, compacted, and read again. In brackets: the time as a multiple of Arctic's, so
+more than 1 is slower than Arctic.
+
+One run on {machine}.
+A phase may take {limit_seconds:g} s; what comes after one that took longer was not run.
+
+![Seconds of the main phases, for each system]({CHART})
+"""
+
+
+_ORACLE = """DuckDB computes the expected rows from the same input, and compares them with what each
+system gives back, whole rows in both directions, unmerged and compacted."""
+
+_METHOD = """## How it is measured
+
+- Each system is one process in an environment of its own with pinned versions
+  (`benchmarks/peers/environments.py`); Arctic and pyarrow use that of the checkout. Spark systems
+  have the same session: `local[2]`, 4 GiB of driver memory, 4 shuffle partitions. Starting it does
+  not count. First use is a load, an upsert, a delete and two reads of 1,000 rows in another table:
+  what a fresh process pays once, and what makes the rest warm.
+- A write is timed once, and of the upserts the median is shown. A read is done four times: the
+  first is dropped for all alike, and the median of the other three is shown. No repeat begins later
+  than 15 s after the first began; a read that takes longer is shown as it was the first time.
+- Through Spark, a range and a full read end in a `noop` sink, which gets every row. Without Spark,
+  rows come out as Arrow batches and pyarrow computes sums.
+- `iceberg-mor` and `iceberg-cow` are `MERGE INTO` with merge-on-read and copy-on-write on format 2
+  tables in a Hadoop catalog. Compaction is `rewrite_data_files` with `rewrite-all` and
+  `remove-dangling-deletes`. Arctic's is a full optimize. That of `delta-rs` is `optimize.compact`,
+  which finds little to do, because every merge has rewritten the files that it touched.
+- `pypaimon` keeps a primary-key table of four buckets, with one more column that says what a row
+  does. `pyarrow` is the raw limit: it reads and writes the same bytes and merges nothing.
+- Bytes written are those of files that appeared or changed in the table's folder, metadata
+  included. Memory is the resident memory of the process and all its children, a JVM included, added
+  up: pages that processes share count more than once.
+"""
+
+
+def _markdown(lines: Sequence[Sequence[str]]) -> str:
+    head, *body = lines
+    rule = ["---"] + ["--:" if len(head) > 2 else "---"] * (len(head) - 1)
+    return "\n".join("| " + " | ".join(line) + " |" for line in [head, rule, *body])

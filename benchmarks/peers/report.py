@@ -1,0 +1,143 @@
+"""The figures as lines of text: the same for the terminal and for the page."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from benchmarks.peers.environments import PEERS
+from benchmarks.peers.inputs import BATCHES
+from benchmarks.peers.result import Phase, SystemResult
+
+MIB = 2**20
+UPSERTS = tuple(f"upsert {number}" for number in range(1, BATCHES + 1))
+WRITES = ("load", *UPSERTS, "delete")
+READS = {
+    "aggregate": "sums by status and region",
+    "column_sum": "sum of one column",
+    "key_range": "1 % of the keys, as a range",
+    "lookup": "one key",
+    "dump": "every column of every row",
+}
+STATES = ("unmerged", "compacted")
+NOTHING = "-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """Systems side by side; the first is Arctic, and the ratios are to it."""
+
+    title: str
+    systems: tuple[SystemResult, ...]
+
+
+def comparisons(results: Sequence[SystemResult]) -> tuple[Comparison, ...]:
+    """Divide systems by whether Spark runs them, in the order in which they are known."""
+    found = {result.name: result for result in results}
+    made = []
+    for title, on_spark in (("Through Spark", True), ("Without Spark", False)):
+        names = [peer.name for peer in PEERS if peer.on_spark == on_spark]
+        systems = tuple(found[name] for name in names if name in found)
+        if systems:
+            made.append(Comparison(title=title, systems=systems))
+    return tuple(made)
+
+
+def table(comparison: Comparison) -> list[list[str]]:
+    """Return a header and one line for each figure."""
+    systems = comparison.systems
+    lines = [["", *(system.name for system in systems)]]
+    lines.append(_times("first use", systems, _phase("first use")))
+    lines.append(_times("load", systems, lambda system: system.phases.get("load")))
+    lines.append(_times(f"upsert, median of {BATCHES}", systems, median_upsert))
+    lines.append(_times("delete", systems, lambda system: system.phases.get("delete")))
+    for state in STATES:
+        if state == "compacted":
+            lines.append(_times("compaction", systems, _phase("compact")))
+        for what, label in READS.items():
+            lines.append(_times(f"{state}: {label}", systems, _phase(f"{what}, {state}")))
+    for label, names in (
+        ("load", ("load",)),
+        (f"{BATCHES} upserts", UPSERTS),
+        ("delete", ("delete",)),
+        ("compaction", ("compact",)),
+    ):
+        cells = [_written(system, names) for system in systems]
+        lines.append([f"MiB written: {label}", *cells])
+    lines.append(["peak MiB of memory: writes", *(_peak(system, WRITES) for system in systems)])
+    reads = tuple(f"{what}, {state}" for what in READS for state in STATES)
+    lines.append(["peak MiB of memory: reads", *(_peak(system, reads) for system in systems)])
+    compaction = [_peak(system, ("compact",)) for system in systems]
+    lines.append(["peak MiB of memory: compaction", *compaction])
+    return lines
+
+
+def remarks(results: Sequence[SystemResult]) -> list[str]:
+    """Return one line for each system: whether its rows are right, and what failed."""
+    lines = []
+    for result in results:
+        parts = [result.checked or "not checked"]
+        parts += [phase.reason for phase in result.phases.values() if "has no" in phase.reason]
+        if result.failure:
+            parts.append(f"did not finish: {result.failure}")
+        lines.append(f"{result.name}: {'; '.join(parts)}")
+    return lines
+
+
+def median_upsert(system: SystemResult) -> Phase | None:
+    """Return the upserts as one phase; one that has no time stands for all."""
+    phases = [system.phases[name] for name in UPSERTS if name in system.phases]
+    times = [phase.seconds for phase in phases if phase.seconds is not None]
+    if len(times) < len(phases) or not times:
+        return phases[-1] if phases else None
+    return Phase(seconds=statistics.median(times))
+
+
+def _phase(name: str) -> Callable[[SystemResult], Phase | None]:
+    return lambda system: system.phases.get(name)
+
+
+def _times(
+    label: str, systems: Sequence[SystemResult], phase_of: Callable[[SystemResult], Phase | None]
+) -> list[str]:
+    ours = phase_of(systems[0]) if systems[0].name.startswith("arctic") else None
+    unit = ours.seconds if ours is not None else None
+    cells = []
+    for system in systems:
+        phase = phase_of(system)
+        if phase is None or phase.seconds is None:
+            reason = phase.reason if phase is not None else ""
+            cells.append("none" if "has no" in reason else reason or NOTHING)
+        elif unit is None or system is systems[0]:
+            cells.append(_seconds(phase.seconds))
+        else:
+            cells.append(f"{_seconds(phase.seconds)} ({ratio(phase.seconds / unit)})")
+    return [label, *cells]
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.2f} s" if value < 10 else f"{value:.1f} s"
+
+
+def ratio(value: float) -> str:
+    """Return a multiple with two significant digits.
+
+    >>> ratio(0.1234), ratio(1.26), ratio(34.5)
+    ('0.12x', '1.3x', '34x')
+    """
+    if value < 1:
+        return f"{value:.2f}x"
+    return f"{value:.1f}x" if value < 10 else f"{value:.0f}x"
+
+
+def _written(system: SystemResult, names: Sequence[str]) -> str:
+    phases = [system.phases[name] for name in names if name in system.phases]
+    if len(phases) < len(names) or any(phase.seconds is None for phase in phases):
+        return NOTHING
+    return f"{sum(phase.bytes_written for phase in phases) / MIB:,.1f}"
+
+
+def _peak(system: SystemResult, names: Sequence[str]) -> str:
+    peaks = [system.phases[name].peak_bytes for name in names if name in system.phases]
+    return f"{max(peaks) / MIB:,.0f}" if any(peaks) else NOTHING

@@ -1,0 +1,62 @@
+"""The reads of systems on Spark, and the settings that all their sessions share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame, SparkSession
+
+from benchmarks.peers.systems.harness import REGIONS_AND_STATUSES, System
+
+MASTER = "local[2]"
+SETTINGS = {
+    "spark.driver.memory": "4g",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "4",
+    "spark.ui.enabled": "false",
+}
+
+
+class SparkSystem(System):
+    """Answers every read from one frame."""
+
+    spark: SparkSession
+
+    @abstractmethod
+    def frame(self) -> DataFrame:
+        """Return the current rows, not computed yet."""
+
+    def aggregate(self) -> int:
+        groups = self.frame().groupBy(*REGIONS_AND_STATUSES)
+        figures = {"amount": "sum", "discount": "avg", "quantity": "sum", "*": "count"}
+        return len(groups.agg(figures).collect())
+
+    def column_sum(self) -> int:
+        return len(self.frame().selectExpr("sum(amount)").collect())
+
+    def key_range(self, low: int, high: int) -> int | None:
+        _compute(self.frame().where(f"order_id >= {low} and order_id < {high}"))
+        return None
+
+    def lookup(self, key: int) -> int:
+        return len(self.frame().where(f"order_id = {key}").collect())
+
+    def dump(self) -> int | None:
+        _compute(self.frame())
+        return None
+
+    def export(self, target: str) -> None:
+        self.frame().write.parquet(target)
+
+
+def start(conf: Mapping[str, str]) -> SparkSession:
+    """Start a session with the shared settings and some more."""
+    builder = SparkSession.builder.master(MASTER).appName("peers")
+    for name, value in {**SETTINGS, **conf}.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def _compute(frame: DataFrame) -> None:
+    frame.write.format("noop").mode("overwrite").save()
