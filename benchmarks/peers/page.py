@@ -42,7 +42,7 @@ rows (80 % updates of random orders, 20 % new ones), and one delete of {deleted:
 is read unmerged, compacted, and read again. In brackets: the time as a multiple of Arctic's, so
 more than 1 is slower than Arctic.
 
-One run on {machine}.
+On {machine}.
 A phase may take {limit_seconds:g} s; what comes after one that took longer was not run.
 
 ![Seconds of the main phases, for each system]({CHART})
