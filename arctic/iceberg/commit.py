@@ -28,9 +28,9 @@ from arctic.iceberg.data_files import data_files
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.partition_key import PartitionKeys, partition_keys
 from arctic.iceberg.refresh import refresh
-from arctic.iceberg.sequence_file import OptimizedState, read_state, stage_state
+from arctic.iceberg.sequence_file import OptimizedState, read_state
 from arctic.iceberg.snapshot_producer import SnapshotPlan, StagedSnapshot
-from arctic.iceberg.staging import live_files, marked, operation, staged_on
+from arctic.iceberg.staging import live_files, operation, staged_on, staged_with_state
 from arctic.table.commit_plan import AppendFiles, OverwriteBase
 from arctic.table.files import FileKind, Partition
 
@@ -131,15 +131,7 @@ class _Overwrite:
             return None
         if not state.sequence:
             return staged_on(head, what, snapshot_id)
-        marks = stage_state(
-            state,
-            io=head.io,
-            location=head.location(),
-            snapshot_id=snapshot_id,
-            sequence_number=head.metadata.next_sequence_number(),
-            keys=self.keys,
-        )
-        return staged_on(head, marked(what, marks), snapshot_id)
+        return staged_with_state(head, what, snapshot_id, state=state, keys=self.keys)
 
     def _advanced(
         self, before: OptimizedState, new: frozenset[Partition], live: Mapping[str, Partition]

@@ -32,9 +32,9 @@ from arctic.iceberg.entries import entries_of, is_delete_manifest, live_manifest
 from arctic.iceberg.manifests import partition_of
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.partition_key import PartitionKeys, partition_keys
-from arctic.iceberg.sequence_file import OptimizedState, read_state, stage_state
+from arctic.iceberg.sequence_file import OptimizedState, read_state
 from arctic.iceberg.snapshot_producer import SnapshotPlan, StagedSnapshot
-from arctic.iceberg.staging import live_files, marked, operation, staged_on
+from arctic.iceberg.staging import live_files, operation, staged_on, staged_with_state
 from arctic.table.commit_plan import RewriteBase
 from arctic.table.files import FileKind, Partition
 
@@ -100,19 +100,12 @@ class _Rewrite:
         if has_moved_on:
             self._check_files(head)
         self._check_sequence(head, before)
-        marks = stage_state(
-            before.rewritten(
-                {each.partition: each.merged_up_to for each in plan.partitions},
-                [each.partition for each in plan.partitions if each.is_full],
-                now_ms,
-            ),
-            io=head.io,
-            location=head.location(),
-            snapshot_id=snapshot_id,
-            sequence_number=head.metadata.next_sequence_number(),
-            keys=self.keys,
+        state = before.rewritten(
+            {each.partition: each.merged_up_to for each in plan.partitions},
+            [each.partition for each in plan.partitions if each.is_full],
+            now_ms,
         )
-        return staged_on(head, marked(what, marks), snapshot_id)
+        return staged_with_state(head, what, snapshot_id, state=state, keys=self.keys)
 
     def _operation(self) -> Operation:
         if not self.plan.changes_rows:

@@ -31,8 +31,8 @@ from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.partition_key import partition_keys
 from arctic.iceberg.refresh import refresh
 from arctic.iceberg.sequence_file import read_state
-from arctic.iceberg.snapshot_producer import SnapshotPlan, StagedSnapshot, stage_snapshot
-from arctic.iceberg.translate import catalog_errors
+from arctic.iceberg.snapshot_producer import SnapshotPlan, StagedSnapshot
+from arctic.iceberg.staging import staged_on
 from arctic.scan.position_deletes import PositionDeleteIndex
 from arctic.table.expire_report import ExpiredItem, ExpiredKind
 from arctic.table.expiry import ChangeFile, duration_text, expired_changes
@@ -155,8 +155,7 @@ def _remove(
             removed_paths=frozenset(item.name for item in removed),
             summary={_PRODUCER: producer},
         )
-        with catalog_errors(f"write the manifests of a commit to {'.'.join(head.name())!r}"):
-            return stage_snapshot(head, what, snapshot_id)
+        return staged_on(head, what, snapshot_id)
 
     commit_snapshot(store, stage)
     return removed

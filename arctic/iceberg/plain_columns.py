@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from pyiceberg.types import (
-    BinaryType,
-    BooleanType,
-    DateType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntegerType,
-    LongType,
-    StringType,
-    TimestampType,
-    TimestamptzType,
-)
+from pyiceberg import types
 
 from arctic.iceberg.open_table import OpenTable
 
 _PLAIN = (
-    BinaryType,
-    BooleanType,
-    DateType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntegerType,
-    LongType,
-    StringType,
-    TimestampType,
-    TimestamptzType,
+    types.BinaryType,
+    types.BooleanType,
+    types.DateType,
+    types.DecimalType,
+    types.DoubleType,
+    types.FloatType,
+    types.IntegerType,
+    types.LongType,
+    types.StringType,
+    types.TimestampType,
+    types.TimestamptzType,
 )
 _NAME_MAPPING = "schema.name-mapping.default"
 

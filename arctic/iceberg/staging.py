@@ -9,7 +9,8 @@ from pyiceberg.table.snapshots import Operation
 
 from arctic.iceberg.entries import collector_paused, entries_of, live_manifests
 from arctic.iceberg.manifests import check_specs, partition_of
-from arctic.iceberg.sequence_file import StagedState
+from arctic.iceberg.partition_key import PartitionKeys
+from arctic.iceberg.sequence_file import OptimizedState, stage_state
 from arctic.iceberg.snapshot_producer import SnapshotPlan, StagedSnapshot, stage_snapshot
 from arctic.iceberg.translate import catalog_errors
 from arctic.table.files import Partition
@@ -42,17 +43,41 @@ def operation(adds: bool, removes: bool) -> Operation:
     return Operation.OVERWRITE
 
 
-def marked(what: SnapshotPlan, marks: StagedState) -> SnapshotPlan:
-    """Return a plan that also writes the optimized sequence."""
-    return replace(
+def staged_on(head: Table, what: SnapshotPlan, snapshot_id: int) -> StagedSnapshot:
+    """Write the manifests of an attempt; raises as ``stage_snapshot`` does."""
+    with catalog_errors(f"write the manifests of a commit to {'.'.join(head.name())!r}"):
+        return stage_snapshot(head, what, snapshot_id)
+
+
+def staged_with_state(
+    head: Table,
+    what: SnapshotPlan,
+    snapshot_id: int,
+    *,
+    state: OptimizedState,
+    keys: PartitionKeys,
+) -> StagedSnapshot:
+    """Write the manifests of an attempt, and the optimized sequence that is committed with them.
+
+    Args:
+        head: the base store.
+        what: what the snapshot does beside that.
+        snapshot_id: of the snapshot.
+        state: complete, and not empty.
+        keys: how partitions of the table are written.
+    """
+    marks = stage_state(
+        state,
+        io=head.io,
+        location=head.location(),
+        snapshot_id=snapshot_id,
+        sequence_number=head.metadata.next_sequence_number(),
+        keys=keys,
+    )
+    marked = replace(
         what,
         summary={**what.summary, **marks.summary},
         statistics=marks.statistics,
         properties={**what.properties, **marks.properties},
     )
-
-
-def staged_on(head: Table, what: SnapshotPlan, snapshot_id: int) -> StagedSnapshot:
-    """Write the manifests of an attempt; raises as ``stage_snapshot`` does."""
-    with catalog_errors(f"write the manifests of a commit to {'.'.join(head.name())!r}"):
-        return stage_snapshot(head, what, snapshot_id)
+    return staged_on(head, marked, snapshot_id)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from arctic.optimize.health import PartitionHealth
 from arctic.optimize.settings import OptimizeSettings, OptimizeType
+from arctic.scan.explain import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +95,7 @@ def _full(
     since_ms = now_ms - (times.first_ms if times.full_ms is None else times.full_ms)
     if interval is None or since_ms <= interval:
         return None
-    allowed = settings.base_buckets if is_keyed else 1
+    allowed = _allowed_files(settings, is_keyed=is_keyed)
     if not (health.delete_files or health.inserts.files or health.fragments.files > allowed):
         return None
     return Verdict(
@@ -107,14 +108,14 @@ def _major(health: PartitionHealth, settings: OptimizeSettings) -> Verdict | Non
     if health.worn_segments:
         return Verdict(
             type=OptimizeType.MAJOR,
-            reason=f"{_count(health.worn_segments, 'segment')} with more than "
+            reason=f"{counted(health.worn_segments, 'segment')} with more than "
             f"{settings.duplicate_ratio:.0%} of the rows deleted",
         )
     if health.joinable_nodes:
         return Verdict(
             type=OptimizeType.MAJOR,
-            reason=f"{_count(health.undersized.files, 'undersized segment')} that fill files of "
-            f"the target size in {_count(health.joinable_nodes, 'node')}",
+            reason=f"{counted(health.undersized.files, 'undersized segment')} that fill files of "
+            f"the target size in {counted(health.joinable_nodes, 'node')}",
         )
     return None
 
@@ -122,12 +123,12 @@ def _major(health: PartitionHealth, settings: OptimizeSettings) -> Verdict | Non
 def _minor(
     health: PartitionHealth, since_ms: int, settings: OptimizeSettings, *, is_keyed: bool
 ) -> Verdict | None:
-    allowed = settings.base_buckets if is_keyed else 1
-    number, least = _minor_files(health), max(allowed + 1, settings.minor_file_count)
+    number, least = _minor_files(health), _least_files(settings, is_keyed=is_keyed)
     if number >= least:
         return Verdict(type=OptimizeType.MINOR, reason=f"{_minor_text(health)} >= {least}")
     interval = settings.minor_interval_ms
-    pending = bool(health.unmerged_files) or number > allowed
+    at_rest = _allowed_files(settings, is_keyed=is_keyed)
+    pending = bool(health.unmerged_files) or number > at_rest
     if interval is not None and since_ms > interval and pending:
         return Verdict(
             type=OptimizeType.MINOR,
@@ -148,23 +149,28 @@ def _minor_files(health: PartitionHealth) -> int:
 
 def _minor_text(health: PartitionHealth) -> str:
     fragments = health.fragments.files + health.inserts.files
-    parts = [_count(fragments, "fragment")]
+    parts = [counted(fragments, "fragment")]
     if health.change_deletes.files:
-        parts.append(_count(health.change_deletes.files, "change delete file"))
+        parts.append(counted(health.change_deletes.files, "change delete file"))
     if health.surplus_position_deletes:
-        parts.append(_count(health.surplus_position_deletes, "surplus position delete file"))
+        parts.append(counted(health.surplus_position_deletes, "surplus position delete file"))
     return " + ".join(parts)
 
 
 def _idle(health: PartitionHealth, settings: OptimizeSettings, *, is_keyed: bool) -> str:
-    allowed = settings.base_buckets if is_keyed else 1
     if not _minor_files(health):
         return "no fragments, no unmerged changes"
-    return f"{_minor_text(health)} < {max(allowed + 1, settings.minor_file_count)}"
+    return f"{_minor_text(health)} < {_least_files(settings, is_keyed=is_keyed)}"
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+def _allowed_files(settings: OptimizeSettings, *, is_keyed: bool) -> int:
+    """Return how many small files a partition has at rest: one for each of its nodes."""
+    return settings.base_buckets if is_keyed else 1
+
+
+def _least_files(settings: OptimizeSettings, *, is_keyed: bool) -> int:
+    """Return how many files make a minor due."""
+    return max(_allowed_files(settings, is_keyed=is_keyed) + 1, settings.minor_file_count)
 
 
 def _time(milliseconds: int) -> str:

@@ -163,7 +163,7 @@ class _Execution:
         root, target = self._task.node, self._base_target
         mask = target.options.base_mask if target.key else 0
         if root.mask >= mask:
-            yield self._destination(TreeNode(mask, root.index & mask)), rows
+            yield self._destination(root.capped(mask)), rows
             return
         places = Places(
             partitions=Partitions(

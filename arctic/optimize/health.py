@@ -136,7 +136,7 @@ def measure(files: PartitionFiles, settings: OptimizeSettings) -> PartitionHealt
         change_deletes=change_deletes,
         position_deletes=positions,
         surplus_position_deletes=sum(max(0, len(t.position_deletes) - 1) for t in files.base),
-        joinable_nodes=_joinable_nodes(undersized, settings),
+        joinable_nodes=len(joinable_segments(data, settings)),
         worn_segments=sum(
             1
             for task in files.base
@@ -159,27 +159,24 @@ def is_worn(task: FileTask, settings: OptimizeSettings) -> bool:
     return deleted > task.file.record_count * settings.duplicate_ratio
 
 
-def base_node(node: TreeNode, base_buckets: int) -> TreeNode:
-    """Return the node, or its ancestor among those that base files are written to."""
-    mask = min(node.mask, base_buckets - 1)
-    return TreeNode(mask, node.index & mask)
+def joinable_segments(
+    files: Iterable[KeyedFile], settings: OptimizeSettings
+) -> list[list[KeyedFile]]:
+    """Return the undersized segments of each node where joining them gives fewer, larger files."""
+    by_node: dict[TreeNode, list[KeyedFile]] = defaultdict(list)
+    for file in files:
+        if settings.fragment_bytes < file.size_bytes <= settings.min_target_bytes:
+            by_node[file.node.capped(settings.base_buckets - 1)].append(file)
+    return [found for found in by_node.values() if _can_join(found, settings)]
 
 
-def can_join(sizes: Iterable[int], settings: OptimizeSettings) -> bool:
-    """Say whether joining undersized segments of one node gives fewer, larger files."""
-    ordered = sorted(sizes)
+def _can_join(files: Iterable[KeyedFile], settings: OptimizeSettings) -> bool:
+    ordered = sorted(file.size_bytes for file in files)
     return (
         len(ordered) > 1
         and sum(ordered) >= settings.target_bytes
         and ordered[0] + ordered[1] <= settings.target_bytes
     )
-
-
-def _joinable_nodes(undersized: Iterable[KeyedFile], settings: OptimizeSettings) -> int:
-    by_node: dict[TreeNode, list[int]] = defaultdict(list)
-    for file in undersized:
-        by_node[base_node(file.node, settings.base_buckets)].append(file.size_bytes)
-    return sum(can_join(sizes, settings) for sizes in by_node.values())
 
 
 def _ideal_cost_bytes(
@@ -190,7 +187,7 @@ def _ideal_cost_bytes(
         return 0
     by_node: dict[TreeNode, int] = defaultdict(int)
     for file in files:
-        by_node[base_node(file.node, settings.base_buckets)] += file.size_bytes
+        by_node[file.node.capped(settings.base_buckets - 1)] += file.size_bytes
     live_rows = max(0, rows - deleted_rows)
     # One file for each node at least: a table of a few rows is not ill for being small.
     return sum(

@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from arctic.optimize.health import base_node, can_join, is_worn
+from arctic.optimize.health import is_worn, joinable_segments
 from arctic.optimize.partition_files import PartitionFiles
 from arctic.optimize.settings import OptimizeSettings, OptimizeType
 from arctic.optimize.subtrees import subtree_roots
@@ -53,7 +53,10 @@ def select(
         ranges: of the primary key; of no columns for an unkeyed table.
     """
     reached = _reached(files, ranges)
-    joinable = _joinable(files, settings) if kind is OptimizeType.MAJOR else frozenset()
+    joinable = frozenset[str]()
+    if kind is OptimizeType.MAJOR:
+        nodes = joinable_segments((task.file for task in files.base), settings)
+        joinable = frozenset(file.path for found in nodes for file in found)
     rewrite = [
         task
         for task in files.base
@@ -97,19 +100,6 @@ def _is_rewritten(
         return is_worn(task, settings)
     has_deletes = is_reached or bool(task.position_deletes)
     return settings.rewrites_all or has_deletes or size <= settings.min_target_bytes
-
-
-def _joinable(files: PartitionFiles, settings: OptimizeSettings) -> frozenset[str]:
-    by_node: dict[TreeNode, list[FileTask]] = defaultdict(list)
-    for task in files.base:
-        if settings.fragment_bytes < task.file.size_bytes <= settings.min_target_bytes:
-            by_node[base_node(task.file.node, settings.base_buckets)].append(task)
-    return frozenset(
-        task.file.path
-        for tasks in by_node.values()
-        if can_join((task.file.size_bytes for task in tasks), settings)
-        for task in tasks
-    )
 
 
 def _without_pointless(

@@ -18,10 +18,7 @@ def subtree_roots(nodes: Iterable[TreeNode], *, base_buckets: int) -> Mapping[Tr
     >>> roots[deep] == high, roots[other] == other
     (True, True)
     """
-    capped = {}
-    for node in nodes:
-        mask = min(node.mask, base_buckets - 1)
-        capped[node] = TreeNode(mask, node.index & mask)
+    capped = {node: node.capped(base_buckets - 1) for node in nodes}
     holders = {node.node_id for node in capped.values()}
     return {
         node: TreeNode.from_id(

@@ -87,7 +87,7 @@ def _snapshot(plan: ScanPlan) -> str:
     if not merged:
         return f"base {base}, {change}, nothing merged yet"
     span = str(merged[0]) if merged[0] == merged[-1] else f"{merged[0]} to {merged[-1]}"
-    where = _count(len(merged), "partition")
+    where = counted(len(merged), "partition")
     return f"base {base}, {change}, merged up to sequence {span} in {where}"
 
 
@@ -104,31 +104,31 @@ def _options(plan: ScanPlan) -> str:
 def _reads(plan: ScanPlan, tasks: Sequence[NodeTask]) -> Iterator[tuple[str, str]]:
     by_path = {file.path: file for task in tasks for file in _files(task)}
     if not by_path:
-        yield "reads", f"nothing of {_count(plan.considered_files, 'file')}"
+        yield "reads", f"nothing of {counted(plan.considered_files, 'file')}"
         return
     size = sum(file.size_bytes for file in by_path.values())
-    of = f"{len(by_path):,} of {_count(plan.considered_files, 'file')}"
+    of = f"{len(by_path):,} of {counted(plan.considered_files, 'file')}"
     yield "reads", f"{of}, {_bytes(size)}"
     for kind, name in _KIND_NAMES.items():
         found = [file for file in by_path.values() if file.kind is kind]
         if found:
             rows = sum(file.record_count for file in found)
-            yield "reads", f"{_count(len(found), f'{name} file')}, {_count(rows, 'row')}"
+            yield "reads", f"{counted(len(found), f'{name} file')}, {counted(rows, 'row')}"
 
 
 def _left_out(pruned: PruneCounts) -> Iterator[tuple[str, str]]:
     for name, noun, reason in _REASONS:
         number = getattr(pruned, name)
         if number:
-            yield "left out", f"{_count(number, noun)} {reason}"
+            yield "left out", f"{counted(number, noun)} {reason}"
     if pruned.manifests:
-        yield "unopened", f"{_count(pruned.manifests, 'manifest')} of excluded partitions"
+        yield "unopened", f"{counted(pruned.manifests, 'manifest')} of excluded partitions"
     for number, reason in (
         (pruned.pairs_by_lsn, "by transaction"),
         (pruned.pairs_by_key_range, "by key range"),
     ):
         if number:
-            yield "detached", f"{_count(number, 'pair')} of task and change delete, {reason}"
+            yield "detached", f"{counted(number, 'pair')} of task and change delete, {reason}"
 
 
 def _splits(tasks: Sequence[NodeTask], *, verbose: bool) -> Iterator[tuple[str, str]]:
@@ -139,14 +139,14 @@ def _splits(tasks: Sequence[NodeTask], *, verbose: bool) -> Iterator[tuple[str, 
     for task in shown:
         yield "split", f"{_node(task.partition, task.node.node_id)} into {task.part_count} parts"
     if len(found) > len(shown):
-        yield "split", f"... and {_count(len(found) - len(shown), 'more node')}"
+        yield "split", f"... and {counted(len(found) - len(shown), 'more node')}"
 
 
 def _groups(plan: ScanPlan, tasks: Sequence[NodeTask]) -> str:
     if not plan.groups:
         return "none"
     costs = [group.cost_bytes for group in plan.groups]
-    text = f"{len(costs):,} of at most {plan.options.max_groups:,}, {_count(len(tasks), 'task')}"
+    text = f"{len(costs):,} of at most {plan.options.max_groups:,}, {counted(len(tasks), 'task')}"
     if len(costs) == 1:
         return f"{text}, cost {_bytes(costs[0])}"
     return f"{text}, cost {_bytes(sum(costs))}: {_bytes(min(costs))} to {_bytes(max(costs))} each"
@@ -158,21 +158,21 @@ def _group_summary(groups: Sequence[NodeTaskGroup]) -> Iterator[str]:
         deletes = {delete.path for task in group.tasks for delete in task.change_deletes}
         partitions = {task.partition for task in group.tasks}
         yield (
-            f"group {number}: cost {_bytes(group.cost_bytes)}, {_count(len(group.tasks), 'task')} "
-            f"in {_count(len(partitions), 'partition')}, {_count(data, 'data file')}, "
-            f"{_count(len(deletes), 'change delete')}"
+            f"group {number}: cost {_bytes(group.cost_bytes)}, {counted(len(group.tasks), 'task')} "
+            f"in {counted(len(partitions), 'partition')}, {counted(data, 'data file')}, "
+            f"{counted(len(deletes), 'change delete')}"
         )
     if len(groups) > MAX_LINES:
         rest = [group.cost_bytes for group in groups[MAX_LINES:]]
         yield (
-            f"... and {_count(len(rest), 'more group')} of cost {_bytes(max(rest))} down to "
+            f"... and {counted(len(rest), 'more group')} of cost {_bytes(max(rest))} down to "
             f"{_bytes(min(rest))}"
         )
     yield "explain(verbose=True) lists every file"
 
 
 def _group_lines(number: int, group: NodeTaskGroup, *, verbose: bool) -> Iterator[str]:
-    yield f"group {number}: cost {_bytes(group.cost_bytes)}, {_count(len(group.tasks), 'task')}"
+    yield f"group {number}: cost {_bytes(group.cost_bytes)}, {counted(len(group.tasks), 'task')}"
     for task in group.tasks:
         part = f", part {task.part_number} of {task.part_count}" if task.part_count > 1 else ""
         yield (
@@ -199,7 +199,7 @@ def _bounded(lines: Sequence[str], noun: str, *, verbose: bool) -> Iterator[str]
     shown = lines if verbose or len(lines) <= MAX_FILES else lines[: MAX_FILES - 1]
     yield from shown
     if len(shown) < len(lines):
-        yield f"    ... and {_count(len(lines) - len(shown), f'more {noun}')}"
+        yield f"    ... and {counted(len(lines) - len(shown), f'more {noun}')}"
 
 
 def _file_line(file: KeyedFile, *, mark: str = "") -> str:
@@ -208,7 +208,7 @@ def _file_line(file: KeyedFile, *, mark: str = "") -> str:
         order += f", sequence {file.sequence_number}"
     return (
         f"    {mark + _KIND_NAMES[file.kind]:<17} {_bytes(file.size_bytes):>10}"
-        f" {_count(file.record_count, 'row'):>16}  {order}  {file.path.rsplit('/', 1)[-1]}"
+        f" {counted(file.record_count, 'row'):>16}  {order}  {file.path.rsplit('/', 1)[-1]}"
     )
 
 
@@ -224,7 +224,8 @@ def _node(partition: Partition, node_id: int) -> str:
     return f"partition ({values}) node {node_id}" if partition else f"node {node_id}"
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless there is one."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 

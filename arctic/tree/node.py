@@ -91,6 +91,15 @@ class TreeNode:
         masks = (self.mask >> step for step in range(self.depth + 1))
         return tuple(mask + 1 + (self.index & mask) for mask in masks)
 
+    def capped(self, mask: int) -> TreeNode:
+        """Return the node, or where it is deeper, its ancestor under this mask.
+
+        >>> TreeNode(7, 6).capped(3), TreeNode(1, 0).capped(3)
+        (TreeNode(mask=3, index=2), TreeNode(mask=1, index=0))
+        """
+        mask = min(self.mask, mask)
+        return TreeNode(mask, self.index & mask)
+
     def children(self) -> tuple[TreeNode, TreeNode]:
         """Return the two nodes that this one splits into, low index first."""
         mask = 2 * self.mask + 1
