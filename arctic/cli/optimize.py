@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from enum import Enum
 from typing import Any
 
 import click
@@ -44,7 +43,8 @@ def print_status_json(status: TableStatus) -> None:
             "due": status.due.value if status.due else None,
             "reason": status.reason,
             "partitions": [
-                {**_plain(each), "score": each.health.score} for each in status.partitions
+                {**dataclasses.asdict(each), "score": each.health.score}
+                for each in status.partitions
             ],
         }
     )
@@ -57,7 +57,7 @@ def print_report(report: OptimizeReport) -> None:
 
 def print_report_json(report: OptimizeReport) -> None:
     """Print what a run did, as one document."""
-    print_json({**_plain(report), "type": report.type.value if report.type else None})
+    print_json({**dataclasses.asdict(report), "type": report.type.value if report.type else None})
 
 
 def _line(status: Any) -> dict[str, Any]:
@@ -74,16 +74,3 @@ def _line(status: Any) -> dict[str, Any]:
         "duplicates": f"{health.duplicate_ratio:.1%}",
         "due": str(status.verdict),
     }
-
-
-def _plain(record: Any) -> Any:
-    """Return a record as what JSON knows."""
-    if isinstance(record, Enum):
-        return record.value
-    if dataclasses.is_dataclass(record):
-        return {
-            field.name: _plain(getattr(record, field.name)) for field in dataclasses.fields(record)
-        }
-    if isinstance(record, list | tuple):
-        return [_plain(each) for each in record]
-    return record

@@ -13,6 +13,7 @@ import datetime as dt
 import json
 import math
 from collections.abc import Mapping
+from enum import Enum
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -88,6 +89,8 @@ def json_value(value: Any) -> Any:
         return {str(key): json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [json_value(item) for item in value]
+    if isinstance(value, Enum):
+        return json_value(value.value)
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if value is None or isinstance(value, str | bool | int | float):
