@@ -3,45 +3,47 @@
 >>> import arctic
 >>> sorted(name for name in arctic.__all__ if name.endswith("_table"))
 ['create_table', 'drop_table', 'open_table']
+
+A name is loaded when it is first used: Spark's workers import this package too, and need little of
+what a user calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from arctic import api
-from arctic.api import (
-    Catalog,
-    Table,
-    WriteReport,
-    create_table,
-    drop_table,
-    expire,
-    explain,
-    list_tables,
-    open_table,
-    read,
-    status,
-    write,
-)
-from arctic.errors import (
-    AlreadyExistsError,
-    ArcticError,
-    CommitStateUnknownError,
-    ConflictError,
-    FormatError,
-    InternalError,
-    InvalidInputError,
-    NotFoundError,
-    StorageError,
-    UnsupportedError,
-)
-from arctic.optimize.report import OptimizeReport, TableStatus
-from arctic.table.expire_report import ExpireReport
-
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from arctic.api import (
+        Table,
+        WriteReport,
+        create_table,
+        drop_table,
+        expire,
+        explain,
+        list_tables,
+        open_table,
+        read,
+        status,
+        write,
+    )
+    from arctic.errors import (
+        AlreadyExistsError,
+        ArcticError,
+        CommitStateUnknownError,
+        ConflictError,
+        FormatError,
+        InternalError,
+        InvalidInputError,
+        NotFoundError,
+        StorageError,
+        UnsupportedError,
+    )
+    from arctic.optimize.report import OptimizeReport, TableStatus
+    from arctic.table.expire_report import ExpireReport
+    from arctic.with_spark import optimize, register
 
 __version__ = "0.1.0"
 
@@ -74,59 +76,36 @@ __all__ = [
     "write",
 ]
 
-
-def register(spark: SparkSession) -> None:
-    """Teach a Spark session ``format("arctic")`` with filter push-down and ``mode("upsert")``.
-
-    May be called again, for the same session or another one. Reading and plain appends work
-    without it; see ``docs/spark.md``.
-    """
-    # The only import of Spark outside its folder, and late: reading and writing Arrow data needs
-    # no Spark, and importing it takes longer than a small read.
-    from arctic.spark.session import register as register_session  # noqa: PLC0415
-
-    register_session(spark)
+_HOMES = {
+    "ExpireReport": "arctic.table.expire_report",
+    "OptimizeReport": "arctic.optimize.report",
+    "TableStatus": "arctic.optimize.report",
+    "optimize": "arctic.with_spark",
+    "register": "arctic.with_spark",
+}
+"""The module of a name that is neither an error nor a verb of ``arctic.api``."""
 
 
-def optimize(
-    identifier: str,
-    *,
-    type: str | None = None,
-    where: Any = None,
-    spark: SparkSession | None = None,
-    options: Mapping[str, str] | None = None,
-    warehouse: str | None = None,
-    catalog: Catalog | None = None,
-) -> OptimizeReport:
-    """Fold changes into base files and small files into large ones, in one base snapshot.
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'arctic' has no attribute {name!r}")
+    home = _HOMES.get(name) or ("arctic.errors" if name.endswith("Error") else "arctic.api")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
 
-    Args:
-        identifier: ``namespace.table``.
-        type: ``minor``, ``major`` or ``full`` for every partition; None: what is due in each.
-        where: only the partitions that can hold such rows, as ``"day = '2026-01-31'"``.
-        spark: the session whose cluster runs the tasks; None: threads of this process.
-        options: ``self-optimizing.*``, for this run.
-        warehouse: folder of the embedded catalog.
-        catalog: a PyIceberg catalog instead, by name or by properties.
 
-    Raises:
-        NotFoundError: no such table.
-        InvalidInputError: a type, filter or option that cannot be understood.
-        UnsupportedError: content that would be read wrongly.
-        ConflictError: other writers overwrote what was optimized, in every attempt.
-        CommitStateUnknownError: the catalog did not answer; look before running again.
-    """
-    runner = None
-    if spark is not None:
-        from arctic.spark.run_tasks import SparkRunner  # noqa: PLC0415 - late, as in register
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
 
-        runner = SparkRunner(spark)
-    return api.optimize(
-        identifier,
-        type=type,
-        where=where,
-        options=options,
-        runner=runner,
-        warehouse=warehouse,
-        catalog=catalog,
-    )
+
+class _Package(ModuleType):
+    """Keeps the verbs ``write`` and ``optimize`` from the folders of these names."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        # What imports a folder also sets it on its package.
+        if not (name in __all__ and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

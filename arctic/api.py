@@ -29,7 +29,8 @@ from arctic.job.reference import parse_reference, table_reference
 from arctic.job.run_tasks import LocalRunner, TaskRunner
 from arctic.job.scan_job import ScanJob, begin_scan, scan_opened
 from arctic.job.survey import table_status
-from arctic.job.write_job import begin_write, commit_write, write_task
+from arctic.job.write_job import begin_write, commit_write
+from arctic.job.write_task import write_task
 from arctic.optimize.report import OptimizeReport, TableStatus
 from arctic.table.expire_report import ExpireReport
 
@@ -468,7 +469,7 @@ def _write(data: Any, options: Mapping[str, str]) -> WriteReport:
     optimizes = optimizes_after_write(options)
     reader = _batches(data)
     job = begin_write(options, reader.schema)
-    result = write_task(job, reader, partition_id=0, task_id=0)
+    result = write_task(job.work, reader, partition_id=0, task_id=0)
     commit = commit_write(job, [result])
     report = WriteReport(
         snapshot_id=None if commit is None else commit.snapshot_id,

@@ -65,6 +65,20 @@ class Missing:
 
 sys.meta_path.insert(0, Missing())
 import arctic
+for name in arctic.__all__:
+    getattr(arctic, name)
+"""
+_IMPORT_FOR_TASKS = """
+import sys
+import arctic.spark.partition_reader, arctic.spark.task_writer, arctic.job.shuffle
+
+print(*sorted({"pyiceberg", "sqlalchemy", "pandas", "rich"} & sys.modules.keys()))
+"""
+_VERBS_AFTER_FOLDERS = """
+import arctic.optimize.plan, arctic.write.files
+import arctic
+
+print(callable(arctic.optimize), callable(arctic.write), "write" in dir(arctic))
 """
 
 
@@ -119,3 +133,26 @@ def test_the_package_works_without(module: str) -> None:
     program = _IMPORT_WITHOUT.format(module=module)
 
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_a_task_of_spark_imports_no_catalog() -> None:
+    """A worker that reads or writes local files is ready in a tenth of a second."""
+    assert _printed(_IMPORT_FOR_TASKS) == ""
+
+
+def test_a_verb_is_not_the_folder_of_its_name() -> None:
+    """Whatever was imported before."""
+    assert _printed(_VERBS_AFTER_FOLDERS) == "True True True"
+
+
+def test_a_name_that_is_not_offered_is_an_attribute_error() -> None:
+    """As of any module."""
+    with pytest.raises(AttributeError, match="module 'arctic' has no attribute 'upsert'"):
+        getattr(arctic, "upsert")  # noqa: B009 - mypy knows it is missing
+
+
+def _printed(program: str) -> str:
+    run = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    return run.stdout.strip()

@@ -19,7 +19,8 @@ from arctic import options as opt
 from arctic.errors import InternalError
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.table_io import TableIO
-from arctic.job.scan_job import MergeReader, scan_opened
+from arctic.job.read_task import MergeReader
+from arctic.job.scan_job import scan_opened
 from arctic.mor.keys import KeyIndex
 from arctic.mor.read import read_group
 from arctic.mor.request import ReadRequest

@@ -21,15 +21,13 @@ from arctic.errors import ConflictError
 from arctic.iceberg.commit import CommitResult, commit_append
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.job.locate import RowLocator, locate_rows
+from arctic.job.write_task import ADDED_DELETES_TASK
 from arctic.table.files import FileKind
 from arctic.write.plan_commit import plan_append
 from arctic.write.target import TaskId, TaskResult, WriteMode, WriteRequest, WriteTarget
 from arctic.write.writer import open_writer, plan_write
 
 _MAX_ROUNDS = 50
-
-ADDED_DELETES_TASK = 0
-"""The task number of deletes that a commit adds; those of the write itself start at 1."""
 
 
 def commit_over_moved_rows(

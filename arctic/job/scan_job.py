@@ -10,37 +10,29 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 
 from arctic import options as opt
 from arctic.errors import InvalidInputError, NotFoundError
 from arctic.iceberg.inspect import metadata_schema, metadata_table
-from arctic.iceberg.manifests import list_files
+from arctic.iceberg.manifests import StoreFiles, list_files
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.iceberg.pin import pin
-from arctic.iceberg.table_io import TableIO
+from arctic.job.read_task import ArrowReader, GroupReader, MergeReader
 from arctic.job.reference import parse_reference
 from arctic.mor.nullable import nullable_throughout
-from arctic.mor.read import read_group
 from arctic.mor.request import META_FIELDS, ReadRequest
 from arctic.options import Scope
 from arctic.scan.plan import ScanPlan, plan_scan, plan_store
-from arctic.scan.task import NodeTaskGroup, ScanOptions
+from arctic.scan.task import ScanOptions
 from arctic.table.files import KeyedFile
 from arctic.table.predicate import Predicate, tests_of
 from arctic.table.snapshot import TableSnapshot
 
 BATCH_ROWS = 65_536
 """Rows a batch: measured as the fastest hand-over from Python to the JVM."""
-
-
-class GroupReader(Protocol):
-    """Reads what one task was given; pickles."""
-
-    def read(self, group: Any) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of one group, in batches of the job's schema."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,31 +55,6 @@ class ScanJob:
     def table(self) -> pa.Table:
         """Read every group into memory."""
         return pa.Table.from_batches(self.batches(), schema=self.schema)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MergeReader:
-    """Reads node task groups of a table's data files."""
-
-    request: ReadRequest
-    io: TableIO
-
-    def read(self, group: NodeTaskGroup) -> Iterator[pa.RecordBatch]:
-        """Yield the surviving rows of the group."""
-        return read_group(group, self.request, self.io.open_input)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArrowReader:
-    """Reads rows that were computed while planning: a metadata table."""
-
-    schema: pa.Schema
-
-    def read(self, group: bytes) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of an Arrow IPC stream, at least one batch."""
-        with pa.ipc.open_stream(group) as stream:
-            batches = stream.read_all().combine_chunks().to_batches()
-        yield from batches or [pa.RecordBatch.from_pylist([], schema=self.schema)]
 
 
 def table_schema(options: Mapping[str, str]) -> pa.Schema:
@@ -216,26 +183,55 @@ def _plan(
     if store == "change" and not table.is_keyed:
         raise InvalidInputError(f"table {table.name!r} has no primary key, hence no change store")
     files = list_files(opened, snapshot, field_ids=field_ids, row_filter=row_filter)
-    common: dict[str, Any] = {
-        "table_name": table.name,
-        "snapshot": snapshot,
-        "row_filter": row_filter,
-        "options": _scan_options(options, table.properties),
-        "already_pruned": files.pruned,
-    }
     if store == "merged":
-        return plan_scan(
-            base=files.base,
-            position_deletes=files.position_deletes,
-            change=files.change,
-            key_ids=key_ids,
-            key_types=tuple(column.type for column in table.key_columns),
-            sets_apart=sets_apart,
-            **common,
+        return plan_merged(
+            opened, snapshot, files, options, row_filter=row_filter, sets_apart=sets_apart
         )
-    if store == "base":
-        return plan_store(files=files.base, position_deletes=files.position_deletes, **common)
-    return plan_store(files=files.change, position_deletes=(), **common)
+    is_base = store == "base"
+    return plan_store(
+        table_name=table.name,
+        files=files.base if is_base else files.change,
+        position_deletes=files.position_deletes if is_base else (),
+        snapshot=snapshot,
+        row_filter=row_filter,
+        options=_scan_options(options, table.properties),
+        already_pruned=files.pruned,
+    )
+
+
+def plan_merged(
+    opened: OpenTable,
+    snapshot: TableSnapshot,
+    files: StoreFiles,
+    options: Mapping[str, str],
+    *,
+    row_filter: Predicate | None,
+    sets_apart: Callable[[KeyedFile], bool] | None,
+) -> ScanPlan:
+    """Plan a read of the merged view from files that were listed.
+
+    Args:
+        opened: the table.
+        snapshot: the state that the files are of.
+        files: with bounds of the key columns and of those that the filter tests.
+        options: read options.
+        row_filter: rows that do not match are left out.
+        sets_apart: as for ``scan_opened``.
+    """
+    table = opened.table
+    return plan_scan(
+        table_name=table.name,
+        base=files.base,
+        position_deletes=files.position_deletes,
+        change=files.change,
+        snapshot=snapshot,
+        key_ids=tuple(column.field_id for column in table.key_columns),
+        key_types=tuple(column.type for column in table.key_columns),
+        row_filter=row_filter,
+        options=_scan_options(options, table.properties),
+        already_pruned=files.pruned,
+        sets_apart=sets_apart,
+    )
 
 
 def _scan_options(options: Mapping[str, str], properties: Mapping[str, str]) -> ScanOptions:

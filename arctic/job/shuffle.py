@@ -1,8 +1,6 @@
-"""Which task a row must go to, so that one task owns all events of a key.
+"""Which task a row goes to, so that one task owns all events of a key.
 
 Rules:
-    - Where the key decides the partition (or the caller vouches that it never changes), rows are
-      spread by (partition, node); else by node alone, because only the key is sure to stay.
     - Ids are computed from the table's types: an int of the frame hashes as the long it will be.
     - Any assignment is right as long as equal keys meet; this one also sends each (partition,
       node) to a single task, which is what bounds the number of files.
@@ -11,7 +9,7 @@ Rules:
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,11 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from arctic import options as opt
-from arctic.iceberg.open_table import OpenTable
-from arctic.iceberg.partitioning import Partitioner
 from arctic.tree.hash_arrays import hash_arrays
-from arctic.tree.node import bucket_mask
 
 TASK_COLUMN = "_arctic_task"
 """Helper column of a shuffled frame: the task a row was sent to. Never reaches the table."""
@@ -47,8 +41,8 @@ class ShufflePlan:
     key: tuple[str, ...]
     key_types: tuple[str, ...]
     mask: int
-    partitioner: Partitioner | None
-    """None: the partition does not take part."""
+    partition_arrays: Callable[[pa.RecordBatch], list[pa.Array]] | None
+    """As that of a ``WriteTarget``; None: the partition does not take part."""
     options: Mapping[str, str] = field(default_factory=dict)
     """What the write itself must be told beside the user's options."""
 
@@ -74,52 +68,10 @@ class ShufflePlan:
             place += (
                 hash_arrays([batch.column(name) for name in self.key], self.key_types) & self.mask
             )
-        if self.partitioner is not None:
-            for values in self.partitioner.arrays(batch):
+        if self.partition_arrays is not None:
+            for values in self.partition_arrays(batch):
                 place = (place * 31 + _fingerprints(values)) & 0x7FFFFFFF
         return pa.array((place % task_count).astype(np.int32))
-
-
-def plan_shuffle(
-    opened: OpenTable, options: Mapping[str, str], *, mode: str, columns: Sequence[str]
-) -> ShufflePlan | None:
-    """Decide how the rows of a write are spread; None: they may stay where they are.
-
-    Args:
-        opened: the table that is written to.
-        options: write options.
-        mode: append, upsert, delete or overwrite.
-        columns: the columns of the frame.
-    """
-    table = opened.table
-    if not table.is_keyed and not table.partition_fields:
-        return None
-    stable = opt.CROSS_PARTITION.value(options, table.properties) == "assume-stable"
-    by_partition = bool(table.partition_fields) and (
-        table.partition_follows_key or stable or not table.is_keyed or mode == "append"
-    )
-    sources = (
-        tuple(column.name for column in table.partition_source_columns) if by_partition else ()
-    )
-    by_partition = by_partition and all(name in columns for name in sources)
-    used = tuple(dict.fromkeys((*table.primary_key, *(sources if by_partition else ()))))
-    buckets = (opt.BASE_BUCKETS if mode == "overwrite" else opt.CHANGE_BUCKETS).value(
-        {}, table.properties
-    )
-    ordering = opt.ORDERING_COLUMN.value(options)
-    return ShufflePlan(
-        columns=used,
-        schema=pa.schema([opened.arrow_schema.field(name).with_nullable(True) for name in used]),
-        sort_columns=(
-            *(table.primary_key if mode == "overwrite" else ()),
-            *((ordering,) if ordering else ()),
-        ),
-        max_tasks=None if by_partition else buckets,
-        key=table.primary_key,
-        key_types=tuple(column.type for column in table.key_columns),
-        mask=bucket_mask(buckets, subject=f"table {table.name!r}: bucket count"),
-        partitioner=opened.partitioner if by_partition else None,
-    )
 
 
 def _fingerprints(values: pa.Array) -> npt.NDArray[np.int64]:

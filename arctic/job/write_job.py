@@ -8,8 +8,7 @@ Rules:
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -26,24 +25,16 @@ from arctic.iceberg.commit import CommitResult, commit_append, commit_overwrite
 from arctic.iceberg.manifests import list_files
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.job.locate import RowLocator, locate_rows
-from arctic.job.moved_rows import ADDED_DELETES_TASK, commit_over_moved_rows
+from arctic.job.moved_rows import commit_over_moved_rows
+from arctic.job.plan_shuffle import plan_shuffle
 from arctic.job.prepare_write import assumes_stable, is_dynamic, prepare_write
 from arctic.job.reference import parse_reference
-from arctic.job.shuffle import (
-    ShufflePlan,
-    plan_shuffle,
-)
+from arctic.job.shuffle import ShufflePlan
+from arctic.job.write_task import WriteWork
 from arctic.table.files import Partition
-from arctic.write.conform import Conform
 from arctic.write.plan_commit import plan_append, plan_overwrite
-from arctic.write.target import (
-    TaskId,
-    TaskResult,
-    WriteMode,
-    WriteRequest,
-    WriteTarget,
-)
-from arctic.write.writer import check_key_owners, open_writer
+from arctic.write.target import TaskResult, WriteMode, WriteRequest, WriteTarget
+from arctic.write.writer import check_key_owners
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,9 +47,8 @@ class WriteJob:
     """Of the base store, so that a table dropped and made anew meanwhile is noticed."""
     replaces_up_to: int
     """An overwrite replaces the changes up to this sequence number, inclusive."""
-    target: WriteTarget
-    request: WriteRequest
-    conform: Conform
+    work: WriteWork
+    """What its tasks do."""
     assume_stable: bool
     """The caller vouches that no key ever changes its partition."""
     locator: RowLocator | None
@@ -67,6 +57,16 @@ class WriteJob:
     """An overwrite of the partitions it has rows for only."""
     change_partitions: frozenset[Partition]
     """For an overwrite: partitions with change files up to the pinned sequence number."""
+
+    @property
+    def target(self) -> WriteTarget:
+        """The table as its tasks see it."""
+        return self.work.target
+
+    @property
+    def request(self) -> WriteRequest:
+        """What is asked of it."""
+        return self.work.request
 
 
 def begin_write(
@@ -90,16 +90,15 @@ def begin_write(
         files = list_files(opened, begun.snapshot, field_ids=(), row_filter=None)
         partitions = frozenset(file.partition for file in files.change)
     reference = parse_reference(options)
+    locator = locate_rows(opened) if begun.locates else None
     return WriteJob(
         config=reference.config,
         identifier=reference.identifier,
         table_uuid=str(opened.base.metadata.table_uuid),
         replaces_up_to=begun.replaces_up_to,
-        target=target,
-        request=begun.request,
-        conform=begun.conform,
+        work=WriteWork(target=target, request=begun.request, conform=begun.conform, locate=locator),
         assume_stable=assumes_stable(target, options),
-        locator=locate_rows(opened) if begun.locates else None,
+        locator=locator,
         dynamic=is_dynamic(options),
         change_partitions=partitions,
     )
@@ -121,37 +120,6 @@ def shuffle_plan(
     # Fixed here, before the rows are read: they may come from the table itself, and what is
     # committed after they were read must survive an overwrite with them.
     return replace(plan, options={opt.SPREAD.name: str(begun.replaces_up_to)})
-
-
-def write_task(
-    job: WriteJob, batches: Iterable[pa.RecordBatch], *, partition_id: int, task_id: int
-) -> TaskResult:
-    """Write the rows of one task to files that nobody refers to yet.
-
-    Args:
-        job: the write.
-        batches: rows with the columns that the write began with.
-        partition_id: number of the task in the write; unique, and orders its rows.
-        task_id: number of the attempt.
-
-    Raises:
-        InvalidInputError: a null key or another row that cannot be written, naming it.
-    """
-    task = TaskId(
-        partition_id=partition_id + ADDED_DELETES_TASK + 1,
-        task_id=task_id,
-        operation_id=secrets.randbits(63),
-    )
-    writer = open_writer(
-        job.target, task, request=job.request, conform=job.conform, locate=job.locator
-    )
-    try:
-        for batch in batches:
-            writer.write(batch)
-        return writer.close()
-    except BaseException:
-        writer.abort()
-        raise
 
 
 def commit_write(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult | None:

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.WeakHashMap;
+import java.util.function.Function;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.QueryPlanningTracker;
@@ -70,12 +71,15 @@ public class ArcticTable extends PythonTable {
   private final StructType schema;
 
   private final Pins pins;
+  /** Null: workers plan. */
+  private final Function planner;
 
-  private ArcticTable(PythonDataSourceV2 source, PythonTable table, Pins pins) {
+  private ArcticTable(PythonDataSourceV2 source, PythonTable table, Pins pins, Function planner) {
     super(source, table.name(), table.schema());
     this.source = source;
     this.schema = table.schema();
     this.pins = pins;
+    this.planner = planner;
   }
 
   private static PythonDataSourceV2 named(String format) {
@@ -97,19 +101,68 @@ public class ArcticTable extends PythonTable {
     question.put("parallelism", Integer.valueOf(SparkContext.getOrCreate().defaultParallelism()));
     question.put("pin", pinned.get(table));
     question.put("clean", Boolean.valueOf(CleanFiles.areWanted()));
-    PythonDataSourceReadInfo info = source.source().createReadInfoInPython(
-        source.getOrCreateDataSourceInPython(name(), options, scala.Option.apply(schema)),
-        asking(columns, json(question)), false);
-    byte[] answer = (byte[]) info.partitions().apply(0);
-    String pin = answered(answer, "pin");
+    StructType asked = asking(columns, json(question));
+    Plan plan = Plan.inDriver(planner, options, asked);
+    if (plan == null) {
+      plan = Plan.inWorker(source.source().createReadInfoInPython(
+          source.getOrCreateDataSourceInPython(name(), options, scala.Option.apply(schema)),
+          asked, false));
+    }
+    String pin = (String) plan.told.get("pin");
     pinned.put(table, pin);
     PythonDataSourceV2 own = named(name());
-    own.setReadInfo(new PythonDataSourceReadInfo(
-        info.func(), (scala.collection.immutable.Seq) info.partitions().tail()));
+    own.setReadInfo(plan.info);
     Scan scan = new PythonScan(own, name(), columns, options, new Filter[0]);
-    Map told = read(answered(answer, "plan"));
     return new OwnScan(scan, this, columns.json() + json(hints) + pin, json(hints),
-        Estimate.of(told, columns, schema), CleanFiles.of(told, columns), false);
+        Estimate.of(plan.told, columns, schema), CleanFiles.of(plan.told, columns), false);
+  }
+
+  /** What Python made of a question: how executors read, and what the scan is told. */
+  static class Plan {
+    final PythonDataSourceReadInfo info;
+    final Map told;
+
+    private Plan(PythonDataSourceReadInfo info, Map told) {
+      this.info = info;
+      this.told = told;
+    }
+
+    /** Returns null where the process of the session is not there, or cannot plan this. */
+    static Plan inDriver(Function planner, CaseInsensitiveStringMap options, StructType asked) {
+      if (planner == null) {
+        return null;
+      }
+      String answer;
+      try {
+        answer = (String) planner.apply("{\"options\":" + json(options.asCaseSensitiveMap())
+            + ",\"schema\":" + asked.json() + "}");
+      } catch (RuntimeException unreachable) {
+        return null;
+      }
+      if (answer == null) {
+        return null;
+      }
+      Map told = read(answer);
+      List pickled = (List) told.get("partitions");
+      ArrayList partitions = new ArrayList();
+      for (int i = 0; i < pickled.size(); i++) {
+        partitions.add(bytes(pickled.get(i)));
+      }
+      return new Plan(new PythonDataSourceReadInfo(bytes(told.get("function")), seq(partitions)),
+          told);
+    }
+
+    /** The first partition is none: a pickled text, with the answer between two tags. */
+    static Plan inWorker(PythonDataSourceReadInfo info) {
+      String text = new String((byte[]) info.partitions().apply(0), StandardCharsets.ISO_8859_1);
+      String answer = text.substring(text.indexOf("<answer>") + 8, text.indexOf("</answer>"));
+      return new Plan(new PythonDataSourceReadInfo(
+          info.func(), (scala.collection.immutable.Seq) info.partitions().tail()), read(answer));
+    }
+
+    private static byte[] bytes(Object base64) {
+      return Base64.getDecoder().decode((String) base64);
+    }
   }
 
   private static StructType asking(StructType columns, String question) {
@@ -118,13 +171,6 @@ public class ArcticTable extends PythonTable {
     fields[0] = new StructField(first.name(), first.dataType(), first.nullable(),
         new MetadataBuilder().putString("arctic.question", question).build());
     return new StructType(fields);
-  }
-
-  /** The first partition is no partition: a pickled text of parts, each between two tags. */
-  private static String answered(byte[] pickled, String part) {
-    String text = new String(pickled, StandardCharsets.ISO_8859_1);
-    int start = text.indexOf("<" + part + ">") + part.length() + 2;
-    return text.substring(start, text.indexOf("</" + part + ">", start));
   }
 
   private static Map read(String json) {
@@ -166,8 +212,8 @@ public class ArcticTable extends PythonTable {
     // Spark asks for a rule more than once in a query, and the rule remembers.
     private final OwnScans rule;
 
-    public Install(String format) {
-      this.rule = new OwnScans(format);
+    public Install(String format, Function planner) {
+      this.rule = new OwnScans(format, planner);
     }
 
     public Object apply(Object session) {
@@ -178,12 +224,14 @@ public class ArcticTable extends PythonTable {
   /** Puts an ArcticTable where a query reads a Python table of our format. */
   public static class OwnScans extends Rule {
     private final String format;
+    private final Function planner;
     private final Pins pins = new Pins();
     // The scans of a self-join are recognised as equal by sharing their table.
     private final Map tables = new WeakHashMap();
 
-    OwnScans(String format) {
+    OwnScans(String format, Function planner) {
       this.format = format;
+      this.planner = planner;
     }
 
     public String ruleName() {
@@ -225,7 +273,7 @@ public class ArcticTable extends PythonTable {
     private synchronized Object own(PythonTable table) {
       Object known = tables.get(table);
       if (known == null) {
-        known = new ArcticTable(named(table.name()), table, pins);
+        known = new ArcticTable(named(table.name()), table, pins, planner);
         tables.put(table, known);
       }
       return known;

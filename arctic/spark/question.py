@@ -67,14 +67,18 @@ class Answer:
     """The clean files."""
 
     def text(self) -> str:
-        """Return the value of the partition that answers."""
+        """Return the value of the partition that answers, where a worker plans."""
+        return f"<answer>{json.dumps(self.parts())}</answer>"
+
+    def parts(self) -> dict[str, Any]:
+        """Return what goes into JSON."""
         pin = ""
         if self.snapshot is not None:
             pin = base64.b64encode(pickle.dumps(self.snapshot)).decode()
-        plan = {
+        return {
+            "pin": pin,
             "bytes": self.size_bytes,
             "rows": self.rows,
             "merged": self.merged,
             "paths": list(self.clean_paths),
         }
-        return f"<pin>{pin}</pin><plan>{json.dumps(plan)}</plan>"

@@ -1,20 +1,19 @@
-"""One read of Spark's: planned once on the driver, then each group read by an executor.
+"""One read of Spark's, planned once, where the catalog can be reached.
 
 Rules:
     - Planning happens when the reader is made: Spark pickles the reader *before* it asks for the
       partitions, and once for each task, so the groups must not travel with it.
-    - Every batch has exactly the schema that Spark asked for; Spark checks the first one only.
 
 Must not know: how files are merged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSourceReader, InputPartition
+from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
 
 from arctic import options as opt
@@ -22,48 +21,39 @@ from arctic.errors import InvalidInputError
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.iceberg.plain_columns import plain_columns
 from arctic.iceberg.table_io import is_local
+from arctic.job.read_task import GroupReader
 from arctic.job.reference import TableReference, parse_reference
-from arctic.job.scan_job import GroupReader, ScanJob, scan_opened
+from arctic.job.scan_job import ScanJob, scan_opened
 from arctic.options import Scope
 from arctic.scan.plan import ScanPlan
-from arctic.spark.error_surface import message_first
 from arctic.spark.hints import hinted_filter
+from arctic.spark.partition_reader import PartitionReader
 from arctic.spark.question import Answer, Question, question_of
 from arctic.spark.types import arrow_schema
 from arctic.table.filename import has_format_name
 from arctic.table.files import KeyedFile
-from arctic.write.cast import cast_array
 
 
-class ArcticReader(DataSourceReader):
-    """Reads groups of node tasks."""
+class ArcticReader(PartitionReader):
+    """A reader with its plan."""
 
-    def __init__(self, reader: GroupReader, schema: pa.Schema, groups: Sequence[Any]) -> None:
-        self._reader = reader
-        self._schema = schema
-        """The schema of every batch, in Spark's types."""
-        self._groups = groups
+    def __init__(
+        self, reader: GroupReader, schema: pa.Schema, groups: Sequence[Any], answer: Answer | None
+    ) -> None:
+        super().__init__(reader, schema)
+        self.groups = groups
+        """One for each task."""
+        self.answer = answer
+        """To what the scan asked; None: it asked nothing."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Leave the groups behind: each task gets its own as the input partition."""
-        return ArcticReader, (self._reader, self._schema, ())
+        """Leave the plan behind: each task gets its own group as the input partition."""
+        return PartitionReader, (self._reader, self._schema)
 
     def partitions(self) -> list[InputPartition]:
-        """Return one input partition for each group."""
-        return [InputPartition(group) for group in self._groups]
-
-    @message_first
-    def read(self, partition: InputPartition | None) -> Iterator[pa.RecordBatch]:
-        """Yield the rows of one group."""
-        # What Spark makes of an empty list: None itself in 4.1, a partition of None later.
-        if partition is None or partition.value is None:
-            return
-        for batch in self._reader.read(partition.value):
-            columns = [
-                cast_array(column, field.type)
-                for column, field in zip(batch.columns, self._schema, strict=True)
-            ]
-            yield pa.RecordBatch.from_arrays(columns, schema=self._schema)
+        """Return the answer, where one is wanted, and one input partition for each group."""
+        first = [] if self.answer is None else [InputPartition(self.answer.text())]
+        return [*first, *(InputPartition(group) for group in self.groups)]
 
 
 def plan_reader(options: Mapping[str, str], requested: StructType) -> ArcticReader:
@@ -98,11 +88,9 @@ def plan_reader(options: Mapping[str, str], requested: StructType) -> ArcticRead
     )
     schema = arrow_schema(requested)
     _check_types(job, schema)
-    groups = job.groups
-    if question is not None:
-        clean = () if job.plan is None else job.plan.clean_groups
-        groups = (_answer(job.plan).text(), *groups, *clean)
-    return ArcticReader(job.reader, schema, groups)
+    clean = () if job.plan is None else job.plan.clean_groups
+    answer = None if question is None else _answer(job.plan)
+    return ArcticReader(job.reader, schema, (*job.groups, *clean), answer)
 
 
 def _spark_reads(

@@ -26,6 +26,7 @@ from arctic.spark.error_surface import named_errors
 from arctic.spark.run_tasks import SparkRunner
 from arctic.spark.source import FORMAT
 from arctic.spark.spread import spread_rows
+from arctic.spark.write_frame import write_frame
 
 OWN_MODES = frozenset({"upsert", "delete"})
 _SPARK_MODES = frozenset({"append", "overwrite"})
@@ -174,13 +175,20 @@ def _save(
     given.pop(OPTIMIZE.name, None)
     frame = _frame(self)
     spread, told = spread_rows(frame, given, overwrite=chosen == "overwrite")
-    writer = spread.write
-    writer.__dict__["_arctic_asked"] = _Asked(is_native=True)
-    writer.format(FORMAT).options(**{**given, **told}).mode(chosen)
-    with named_errors():
-        writer.save()
+    if hasattr(frame.sparkSession, "_jsparkSession"):
+        write_frame(spread, {**given, **told}, overwrite=chosen == "overwrite")
+    else:
+        _save_natively(spread, {**given, **told}, chosen)
     if optimizes:
         optimize_after_write(given, SparkRunner(frame.sparkSession))
+
+
+def _save_natively(frame: DataFrame, options: Mapping[str, str], mode: str) -> None:
+    writer = frame.write
+    writer.__dict__["_arctic_asked"] = _Asked(is_native=True)
+    writer.format(FORMAT).options(**options).mode(mode)
+    with named_errors():
+        writer.save()
 
 
 def _chosen_mode(self: Any, mode: str | None, native_mode: Callable[..., Any]) -> str:

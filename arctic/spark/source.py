@@ -7,6 +7,8 @@ plain values go back. Filters and columns of a query do not come through PySpark
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceWriter
 from pyspark.sql.types import StructType
 
@@ -44,11 +46,18 @@ class ArcticDataSource(DataSource):
         return begin_writer(self._options_of(Scope.WRITE), schema, overwrite=overwrite)
 
     def _options_of(self, scope: Scope) -> dict[str, str]:
-        # A view is read and inserted into with the same OPTIONS, so those of the other direction
-        # are left out. What neither knows stays, and is refused where the options are checked.
-        given = {name.lower(): value for name, value in self.options.items()}
-        for option in OPTIONS:
-            if not option.scopes & {scope, Scope.CATALOG}:
-                for name in option.names:
-                    given.pop(name.lower(), None)
-        return given
+        return relevant_options(self.options, scope)
+
+
+def relevant_options(options: Mapping[str, str], scope: Scope) -> dict[str, str]:
+    """Return the options of a relation that matter in one direction, names in lower case.
+
+    A view is read and inserted into with the same OPTIONS, so those of the other direction are
+    left out. What neither knows stays, and is refused where the options are checked.
+    """
+    given = {name.lower(): value for name, value in options.items()}
+    for option in OPTIONS:
+        if not option.scopes & {scope, Scope.CATALOG}:
+            for name in option.names:
+                given.pop(name.lower(), None)
+    return given

@@ -46,9 +46,9 @@ def spread_rows(
     task_of = arrow_udf(_task_ids(plan, count), "int")  # type: ignore[call-overload]
     spread = (
         frame.withColumn(ARRIVAL_COLUMN, F.monotonically_increasing_id())
-        .withColumn(TASK_COLUMN, task_of(*[_quoted(name) for name in plan.columns]))
+        .withColumn(TASK_COLUMN, task_of(*[quoted(name) for name in plan.columns]))
         .repartitionById(count, F.col(TASK_COLUMN))
-        .sortWithinPartitions(*[_quoted(name) for name in plan.sort_columns], ARRIVAL_COLUMN)
+        .sortWithinPartitions(*[quoted(name) for name in plan.sort_columns], ARRIVAL_COLUMN)
     )
     return spread, plan.options
 
@@ -67,5 +67,6 @@ def _task_count(session: SparkSession, plan: ShufflePlan) -> int:
     return count if plan.max_tasks is None else min(count, plan.max_tasks)
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """Return a column's name as Spark parses it, whatever is in it."""
     return f"`{name.replace('`', '``')}`"

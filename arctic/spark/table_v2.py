@@ -21,6 +21,7 @@ from typing import Any
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
+from arctic.spark.driver_planner import driver_planner
 from arctic.spark.source import FORMAT
 
 CONF = "spark.arctic.ownScans"
@@ -68,9 +69,11 @@ def _compiled_rules(session: SparkSession) -> tuple[Any, Any]:
     compiler.cook(files("arctic.spark").joinpath("ArcticTable.java").read_text(encoding="utf-8"))
     classes = compiler.getClassLoader()
     install = classes.loadClass("arctic.spark.ArcticTable$Install")
-    arguments = gateway.new_array(jvm.java.lang.Object, 1)
-    arguments[0] = FORMAT
-    rule = install.getConstructors()[0].newInstance(arguments)
+    # A list, for Py4J cannot put an object of Python into an array.
+    arguments = jvm.java.util.ArrayList()
+    arguments.add(FORMAT)
+    arguments.add(driver_planner(session))
+    rule = install.getConstructors()[0].newInstance(arguments.toArray())
     clean_files = classes.loadClass("arctic.spark.ArcticTable$ReadCleanFiles")
     nothing = gateway.new_array(jvm.java.lang.Object, 0)
     return rule, clean_files.getConstructors()[0].newInstance(nothing)

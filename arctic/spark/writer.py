@@ -9,16 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
-from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from arctic.errors import InternalError
 from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write, table_options
 from arctic.job.run_tasks import LocalRunner
-from arctic.job.write_job import WriteJob, abort_write, begin_write, commit_write, write_task
+from arctic.job.write_job import WriteJob, abort_write, begin_write, commit_write
 from arctic.options import default_parallelism
 from arctic.spark.error_surface import message_first
+from arctic.spark.task_writer import TaskWriter
 from arctic.spark.types import arrow_schema
 from arctic.write.target import TaskResult
 
@@ -41,16 +41,7 @@ class ArcticWriter(DataSourceArrowWriter):
     @message_first
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write the rows of one task to files that nobody refers to yet."""
-        context = TaskContext.get()
-        if context is None:
-            raise InternalError("a write task runs outside of Spark")
-        result = write_task(
-            self._job,
-            iterator,
-            partition_id=context.partitionId(),
-            task_id=context.taskAttemptId(),
-        )
-        return TaskMessage(result)
+        return TaskMessage(TaskWriter(self._job.work).write(iterator))
 
     @message_first
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:

@@ -19,7 +19,8 @@ from arctic.errors import InvalidInputError, NotFoundError, UnsupportedError
 from arctic.iceberg.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.commit_loop import RetryPolicy
 from arctic.iceberg.open_table import open_table
-from arctic.job.write_job import begin_write, write_task
+from arctic.job.write_job import begin_write
+from arctic.job.write_task import write_task
 from arctic.table.expire_report import ExpiredKind
 from tests.iceberg.stores import commit_files, position_delete
 
@@ -352,7 +353,7 @@ class TestOrphans:
         options = {"path": "m.t", "warehouse": str(tmp_path), "write-mode": "upsert"}
         job = begin_write(options, SCHEMA)
         data = pa.Table.from_pylist([{"id": 5, "region": "eu", "by": "x"}], schema=SCHEMA)
-        write_task(job, data.to_batches(), partition_id=0, task_id=0)
+        write_task(job.work, data.to_batches(), partition_id=0, task_id=0)
         assert on_disk(tmp_path) > before
 
         table.expire(options={"clean-orphan-file.min-existing-time-minutes": "0"})

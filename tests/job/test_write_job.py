@@ -12,7 +12,8 @@ import pytest
 
 import arctic
 from arctic.job import locate, moved_rows
-from arctic.job.write_job import WriteJob, begin_write, commit_write, write_task
+from arctic.job.write_job import WriteJob, begin_write, commit_write
+from arctic.job.write_task import write_task
 from arctic.write.target import TaskResult
 
 SCHEMA = pa.schema(
@@ -58,7 +59,7 @@ def begin(warehouse: str, mode: str, **options: str) -> WriteJob:
 def task(job: WriteJob, number: int, *rows: Row) -> TaskResult:
     """Write the rows of one task."""
     batches = pa.Table.from_pylist(list(rows), schema=SCHEMA).to_batches()
-    return write_task(job, batches, partition_id=number, task_id=number)
+    return write_task(job.work, batches, partition_id=number, task_id=number)
 
 
 def read(warehouse: str) -> list[Row]:

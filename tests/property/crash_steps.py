@@ -22,6 +22,8 @@ from pyiceberg.io.pyarrow import PyArrowFile, PyArrowFileIO
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
+from arctic.iceberg import local_files
+
 T = TypeVar("T")
 
 
@@ -77,6 +79,7 @@ class _TornStream:
 def instrument(steps: Steps) -> None:
     """Make every call that touches storage a step, for as long as this process lives."""
     create, open_file, delete = PyArrowFile.create, PyArrowFile.open, PyArrowFileIO.delete
+    create_local, open_local = local_files.create_file, local_files.open_file
 
     def stepping_create(self: PyArrowFile, overwrite: bool = False) -> Any:
         steps.take("create")
@@ -90,6 +93,16 @@ def instrument(steps: Steps) -> None:
         steps.take("delete")
         delete(self, location)
 
+    def stepping_create_local(path: str) -> Any:
+        steps.take("create")
+        return _TornStream(create_local(path), steps)
+
+    def stepping_open_local(path: str) -> Any:
+        steps.take("open")
+        return open_local(path)
+
+    local_files.create_file = stepping_create_local
+    local_files.open_file = stepping_open_local
     PyArrowFile.create = stepping_create  # type: ignore[method-assign]
     PyArrowFile.open = stepping_open  # type: ignore[method-assign]
     PyArrowFileIO.delete = stepping_delete  # type: ignore[method-assign]

@@ -1,0 +1,51 @@
+"""What reads the groups of a plan, wherever they are sent.
+
+Rules:
+    - A reader and its groups pickle: they go to executors, which never see a catalog.
+    - Kept apart from planning, so that an executor imports neither PyIceberg nor SQLAlchemy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from arctic.iceberg.table_io import TableIO
+from arctic.mor.read import read_group
+from arctic.mor.request import ReadRequest
+from arctic.scan.task import NodeTaskGroup
+
+
+class GroupReader(Protocol):
+    """Reads what one task was given; pickles."""
+
+    def read(self, group: Any) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of one group, in batches of the job's schema."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeReader:
+    """Reads node task groups of a table's data files."""
+
+    request: ReadRequest
+    io: TableIO
+
+    def read(self, group: NodeTaskGroup) -> Iterator[pa.RecordBatch]:
+        """Yield the surviving rows of the group."""
+        return read_group(group, self.request, self.io.open_input)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArrowReader:
+    """Reads rows that were computed while planning: a metadata table."""
+
+    schema: pa.Schema
+
+    def read(self, group: bytes) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of an Arrow IPC stream, at least one batch."""
+        with pa.ipc.open_stream(group) as stream:
+            batches = stream.read_all().combine_chunks().to_batches()
+        yield from batches or [pa.RecordBatch.from_pylist([], schema=self.schema)]

@@ -1,0 +1,92 @@
+"""Scans that are planned in the driver's own Python, where everything is imported and warm.
+
+Spark plans each scan of a Python data source in a worker that it starts and ends for it. Here the
+scan calls back into the process of the session instead, as ``foreachBatch`` does, and gets the
+same: the pickled function that reads a partition, and the pickled partitions.
+
+Rules:
+    - Whatever fails here is answered with None. Then a worker plans, and a fault of the call, the
+      data or the table becomes an error of the query there, in the form that Spark gives it.
+
+Must not know: how a read is planned.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import pickle
+from typing import Any
+
+from pyspark import cloudpickle
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from arctic.options import Scope
+from arctic.spark.reader import ArcticReader, plan_reader
+from arctic.spark.source import relevant_options
+
+_log = logging.getLogger(__name__)
+
+
+class DriverPlanner:
+    """What the JVM calls: a text goes in, a text comes back."""
+
+    def apply(self, question: str) -> str | None:
+        """Plan one scan.
+
+        Args:
+            question: JSON of ``options``, the ``schema`` that is asked for, and in the metadata of
+                its first column what ``arctic.spark.question`` reads.
+
+        Returns:
+            JSON of ``function`` and ``partitions``, each pickled and in base64, and of what the
+            scan is told; None: let a worker plan.
+        """
+        try:
+            return _planned(json.loads(question))
+        except Exception as error:  # noqa: BLE001 - whatever this is, a worker meets it too
+            _log.debug("a worker plans instead: %s: %s", type(error).__name__, error)
+            return None
+
+    class Java:
+        """The interface that Py4J gives it."""
+
+        implements = ("java.util.function.Function",)
+
+
+def driver_planner(session: SparkSession) -> DriverPlanner:
+    """Return a planner that the JVM of a classic session can call from now on."""
+    # Without types.
+    ensure_callback_server_started(session.sparkContext._gateway)  # type: ignore[no-untyped-call]
+    return DriverPlanner()
+
+
+def _planned(question: dict[str, Any]) -> str | None:
+    schema = StructType.fromJson(question["schema"])
+    reader = plan_reader(relevant_options(question["options"], Scope.READ), schema)
+    if reader.answer is None:
+        return None
+    return json.dumps(
+        {
+            "function": _text(_pickled_function(reader, schema)),
+            "partitions": [_text(pickle.dumps(group)) for group in reader.groups],
+            **reader.answer.parts(),
+        }
+    )
+
+
+def _pickled_function(reader: ArcticReader, schema: StructType) -> bytes:
+    """Return what a worker unpickles: the function, and the type of what it yields."""
+    executed, arguments = reader.__reduce__()
+    # Its package has no types.
+    pickled: bytes = cloudpickle.dumps(  # type: ignore[no-untyped-call]
+        (executed(*arguments).read_pickled, schema)
+    )
+    return pickled
+
+
+def _text(pickled: bytes) -> str:
+    return base64.b64encode(pickled).decode()

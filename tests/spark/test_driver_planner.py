@@ -1,0 +1,95 @@
+"""Planning in the driver's process: the same rows as when a worker plans, and one call a scan."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from arctic.spark import driver_planner
+from arctic.spark.driver_planner import DriverPlanner
+from arctic.spark.question import QUESTION_KEY
+from tests.spark.lake import NAME, Lake
+
+pytestmark = pytest.mark.spark
+
+QUESTION = {"hints": [], "parallelism": 2, "pin": None, "clean": False}
+
+
+def _asked(lake: Lake, **options: str) -> str:
+    schema = lake.load().select("id").schema.jsonValue()
+    schema["fields"][0]["metadata"] = {QUESTION_KEY: json.dumps(QUESTION)}
+    given = {"path": NAME, "warehouse": lake.warehouse, **options}
+    return json.dumps({"options": given, "schema": schema})
+
+
+def _counted(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    calls: list[dict[str, Any]] = []
+    plan = driver_planner._planned
+
+    def counted(question: dict[str, Any]) -> str | None:
+        calls.append(question)
+        return plan(question)
+
+    monkeypatch.setattr(driver_planner, "_planned", counted)
+    return calls
+
+
+def test_the_answer_holds_all_that_executors_need(lake: Lake) -> None:
+    """Run here as Spark's workers run it: a function, and pickled partitions."""
+    lake.create()
+    lake.put([(1, "a", 1.0), (2, "b", 2.0)])
+
+    answer = json.loads(DriverPlanner().apply(_asked(lake)) or "null")
+
+    function, schema = pickle.loads(base64.b64decode(answer["function"]))
+    rows = []
+    for pickled in answer["partitions"]:
+        group = pa.RecordBatch.from_pydict({"value": [base64.b64decode(pickled)]})
+        rows += [row for batch in function(iter([group])) for row in batch.to_pylist()]
+    assert schema.names == ["id"]
+    assert sorted(row["id"] for row in rows) == [1, 2]
+    assert answer["rows"] == 2
+
+
+@pytest.mark.parametrize("options", [{"path": "db.gone"}, {"weight-ratio": "many"}])
+def test_what_it_cannot_plan_is_left_to_a_worker(lake: Lake, options: dict[str, str]) -> None:
+    """Which meets the same fault, and makes it an error of the query."""
+    lake.create()
+
+    assert DriverPlanner().apply(_asked(lake, **options)) is None
+
+
+def test_a_scan_is_planned_by_one_call(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A self-join has two scans."""
+    lake.create()
+    lake.put([(1, "a", 1.0), (2, "b", 2.0)])
+    calls = _counted(monkeypatch)
+    rows = lake.load()
+
+    assert rows.where("id = 1").collect() != []
+    assert len(calls) == 1
+    assert rows.alias("a").join(rows.where("id > 1").alias("b"), "id").count() == 1
+    assert len(calls) == 3
+
+
+def test_rows_are_the_same_when_the_driver_cannot_plan(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever goes wrong there, a worker plans."""
+    lake.create()
+    lake.put([(1, "a", 1.0), (2, "b", 2.0), (3, "c", 3.0)])
+    lake.put([(2, "z", 9.0)])
+    expected = sorted(lake.load().collect())
+
+    def broken(question: dict[str, Any]) -> str | None:
+        raise RuntimeError("no")
+
+    monkeypatch.setattr(driver_planner, "_planned", broken)
+
+    assert sorted(lake.load().collect()) == expected
+    assert lake.load().where("id = 2").count() == 1

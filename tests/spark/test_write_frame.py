@@ -1,0 +1,65 @@
+"""A save of a classic session: one commit, by this process, of what its tasks wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import functions as F
+
+from arctic.errors import InvalidInputError
+from arctic.spark.types import arrow_schema
+from tests.spark.lake import COLUMNS, Lake
+
+pytestmark = pytest.mark.spark
+
+
+def _data_files(lake: Lake) -> set[Path]:
+    return set(Path(lake.warehouse).rglob("*.parquet"))
+
+
+def test_a_refused_row_leaves_no_file_of_any_task(lake: Lake) -> None:
+    """The other tasks finished; what they wrote is removed, and nothing is committed."""
+    lake.create(properties={"change.file-index.hash-bucket": "8"})
+    lake.put([(1, "a", 1.0)])
+    before = _data_files(lake)
+    rows = [(number, "b", 2.0) for number in range(50)]
+
+    with pytest.raises(InvalidInputError, match="'id'"):
+        lake.save(lake.frame([*rows, (None, "c", 3.0)]), "upsert")
+
+    assert _data_files(lake) == before
+    assert lake.arrow_rows() == [(1, "a", 1.0)]
+
+
+def test_columns_may_be_named_as_they_like(lake: Lake) -> None:
+    """A word of SQL, a backtick or a space is part of the name."""
+    columns = ["id", "select", "c`d", "e f"]
+    frame = lake.frame([(1, "x", "y", "z")], "id long, b string, d string, f string").toDF(*columns)
+    schema = arrow_schema(frame.schema)
+    lake.create(schema=schema)
+
+    lake.save(frame, "upsert")
+
+    assert lake.arrow_rows() == [(1, "x", "y", "z")]
+
+
+def test_a_frame_without_rows_commits_nothing(lake: Lake) -> None:
+    """But is checked all the same."""
+    lake.create()
+
+    lake.save(lake.frame([], COLUMNS), "upsert")
+
+    assert lake.count("snapshots") == 0
+    with pytest.raises(InvalidInputError, match="colour"):
+        lake.save(lake.frame([], COLUMNS).withColumn("colour", F.lit("red")), "upsert")
+
+
+def test_a_write_may_read_the_table_it_writes_to(lake: Lake) -> None:
+    """The rows are those before the write."""
+    lake.create()
+    lake.put([(1, "a", 1.0), (2, "b", 2.0)])
+
+    lake.save(lake.load().withColumn("amount", F.col("amount") + 1), "upsert")
+
+    assert lake.arrow_rows() == [(1, "a", 2.0), (2, "b", 3.0)]
