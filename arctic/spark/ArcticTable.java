@@ -15,8 +15,10 @@ import java.util.function.Function;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.QueryPlanningTracker;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
@@ -26,13 +28,21 @@ import org.apache.spark.sql.connector.expressions.Expression;
 import org.apache.spark.sql.connector.expressions.Literal;
 import org.apache.spark.sql.connector.expressions.NamedReference;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
+import org.apache.spark.sql.connector.expressions.aggregate.AggregateFunc;
+import org.apache.spark.sql.connector.expressions.aggregate.Aggregation;
+import org.apache.spark.sql.connector.expressions.aggregate.Count;
+import org.apache.spark.sql.connector.expressions.aggregate.CountStar;
+import org.apache.spark.sql.connector.expressions.aggregate.Max;
+import org.apache.spark.sql.connector.expressions.aggregate.Min;
 import org.apache.spark.sql.connector.metric.CustomMetric;
 import org.apache.spark.sql.connector.read.Batch;
 import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.connector.read.LocalScan;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.connector.read.Statistics;
+import org.apache.spark.sql.connector.read.SupportsPushDownAggregates;
 import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
 import org.apache.spark.sql.connector.read.SupportsPushDownV2Filters;
 import org.apache.spark.sql.connector.read.SupportsReportStatistics;
@@ -45,7 +55,9 @@ import org.apache.spark.sql.execution.datasources.v2.python.PythonTable;
 import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Decimal;
 import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -127,18 +139,10 @@ public class ArcticTable extends PythonTable {
       this.told = told;
     }
 
-    /** Returns null where the process of the session is not there, or cannot plan this. */
+    /** Returns null where that is not possible. */
     static Plan inDriver(Function planner, CaseInsensitiveStringMap options, StructType asked) {
-      if (planner == null) {
-        return null;
-      }
-      String answer;
-      try {
-        answer = (String) planner.apply("{\"options\":" + json(options.asCaseSensitiveMap())
-            + ",\"schema\":" + asked.json() + "}");
-      } catch (RuntimeException unreachable) {
-        return null;
-      }
+      String answer = asked(planner, "{\"options\":" + json(options.asCaseSensitiveMap())
+          + ",\"schema\":" + asked.json() + "}");
       if (answer == null) {
         return null;
       }
@@ -171,6 +175,15 @@ public class ArcticTable extends PythonTable {
     fields[0] = new StructField(first.name(), first.dataType(), first.nullable(),
         new MetadataBuilder().putString("arctic.question", question).build());
     return new StructType(fields);
+  }
+
+  /** Returns null where the process of the session is not there, or has no answer. */
+  private static String asked(Function planner, String question) {
+    try {
+      return planner == null ? null : (String) planner.apply(question);
+    } catch (RuntimeException unreachable) {
+      return null;
+    }
   }
 
   private static Map read(String json) {
@@ -466,11 +479,13 @@ public class ArcticTable extends PythonTable {
 
   /** Gathers what one scan needs, and plans it once. */
   static class Builder implements ScanBuilder, SupportsPushDownV2Filters,
-      SupportsPushDownRequiredColumns {
+      SupportsPushDownRequiredColumns, SupportsPushDownAggregates {
     private final ArcticTable table;
     private final CaseInsensitiveStringMap options;
     private final List hints = new ArrayList();
     private StructType columns;
+    /** Null: rows are wanted, or metadata does not say. */
+    private Scan answer;
 
     Builder(ArcticTable table, CaseInsensitiveStringMap options) {
       this.table = table;
@@ -506,8 +521,20 @@ public class ArcticTable extends PythonTable {
       columns = new StructType(whole);
     }
 
+    /** Spark asks only where no filter is left, and first whether the answer would be whole. */
+    public boolean supportCompletePushDown(Aggregation aggregation) {
+      return pushAggregation(aggregation);
+    }
+
+    public boolean pushAggregation(Aggregation aggregation) {
+      if (answer == null && hints.isEmpty()) {
+        answer = KnownRow.of(table, options, aggregation);
+      }
+      return answer != null;
+    }
+
     public Scan build() {
-      return table.plan(options, columns, hints);
+      return answer != null ? answer : table.plan(options, columns, hints);
     }
 
     private StructField narrowest() {
@@ -519,6 +546,95 @@ public class ArcticTable extends PythonTable {
         }
       }
       return best;
+    }
+  }
+
+  /** The one row of a query that metadata answers. */
+  static class KnownRow implements LocalScan {
+    private final StructType schema;
+    private final Object[] values;
+
+    private KnownRow(StructType schema, Object[] values) {
+      this.schema = schema;
+      this.values = values;
+    }
+
+    /** Returns null where the rows must be read. */
+    static KnownRow of(ArcticTable table, CaseInsensitiveStringMap options, Aggregation asked) {
+      AggregateFunc[] functions = asked.aggregateExpressions();
+      if (table.planner == null || asked.groupByExpressions().length > 0) {
+        return null;
+      }
+      StructField[] fields = new StructField[functions.length];
+      ArrayList named = new ArrayList();
+      for (int i = 0; i < functions.length; i++) {
+        List name = named(functions[i]);
+        if (name == null) {
+          return null;
+        }
+        DataType type = name.get(0).equals("min") || name.get(0).equals("max")
+            ? table.schema.apply((String) name.get(1)).dataType() : DataTypes.LongType;
+        fields[i] = new StructField(functions[i].toString(), type, true, Metadata.empty());
+        named.add(name);
+      }
+      Map pinned = table.pins.ofThisQuery();
+      String key = options.asCaseSensitiveMap().toString();
+      Map question = new LinkedHashMap();
+      question.put("options", options.asCaseSensitiveMap());
+      question.put("aggregates", named);
+      question.put("pin", pinned.get(key));
+      String answer = asked(table.planner, json(question));
+      if (answer == null) {
+        return null;
+      }
+      Map told = read(answer);
+      pinned.put(key, told.get("pin"));
+      List listed = (List) told.get("values");
+      Object[] values = new Object[fields.length];
+      for (int i = 0; i < values.length; i++) {
+        values[i] = internal(listed.get(i), fields[i].dataType());
+      }
+      return new KnownRow(new StructType(fields), values);
+    }
+
+    /** Returns its kind and its column; null: none of ours. */
+    private static List named(AggregateFunc function) {
+      String kind = function instanceof Min ? "min" : function instanceof Max ? "max"
+          : function instanceof Count && !((Count) function).isDistinct() ? "count" : null;
+      if (function instanceof CountStar) {
+        return Collections.singletonList("count(*)");
+      }
+      if (kind == null || !(function.children()[0] instanceof NamedReference)) {
+        return null;
+      }
+      String[] names = ((NamedReference) function.children()[0]).fieldNames();
+      return names.length == 1 ? java.util.Arrays.asList(new Object[] {kind, names[0]}) : null;
+    }
+
+    private static Object internal(Object value, DataType type) {
+      if (value == null) {
+        return null;
+      }
+      if (type instanceof DecimalType) {
+        DecimalType decimal = (DecimalType) type;
+        return Decimal.apply(new java.math.BigDecimal((String) value), decimal.precision(),
+            decimal.scale());
+      }
+      long number = ((Number) value).longValue();
+      boolean isShort = type.equals(DataTypes.IntegerType) || type.equals(DataTypes.DateType);
+      return isShort ? (Object) Integer.valueOf((int) number) : (Object) Long.valueOf(number);
+    }
+
+    public StructType readSchema() {
+      return schema;
+    }
+
+    public InternalRow[] rows() {
+      return new InternalRow[] {new GenericInternalRow(values)};
+    }
+
+    public String description() {
+      return "(Arctic) from metadata: " + java.util.Arrays.toString(schema.fieldNames());
     }
   }
 

@@ -17,6 +17,7 @@ import base64
 import json
 import logging
 import pickle
+from decimal import Decimal
 from typing import Any
 
 from pyspark import cloudpickle
@@ -25,6 +26,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from arctic.options import Scope
+from arctic.spark.known_aggregates import known_aggregates
+from arctic.spark.question import pin_text, pinned_snapshot
 from arctic.spark.reader import ArcticReader, plan_reader
 from arctic.spark.source import relevant_options
 
@@ -39,14 +42,17 @@ class DriverPlanner:
 
         Args:
             question: JSON of ``options``, the ``schema`` that is asked for, and in the metadata of
-                its first column what ``arctic.spark.question`` reads.
+                its first column what ``arctic.spark.question`` reads; or of ``options``, a ``pin``
+                and ``aggregates``.
 
         Returns:
             JSON of ``function`` and ``partitions``, each pickled and in base64, and of what the
-            scan is told; None: let a worker plan.
+            scan is told; or of the ``values`` of the aggregates and the ``pin`` they are of. None:
+            let a worker plan, or let Spark read the rows.
         """
         try:
-            return _planned(json.loads(question))
+            asked = json.loads(question)
+            return _aggregated(asked) if "aggregates" in asked else _planned(asked)
         except Exception as error:  # noqa: BLE001 - whatever this is, a worker meets it too
             _log.debug("a worker plans instead: %s: %s", type(error).__name__, error)
             return None
@@ -76,6 +82,15 @@ def _planned(question: dict[str, Any]) -> str | None:
             **reader.answer.parts(),
         }
     )
+
+
+def _aggregated(question: dict[str, Any]) -> str | None:
+    options = relevant_options(question["options"], Scope.READ)
+    answer = known_aggregates(options, question["aggregates"], pinned_snapshot(question["pin"]))
+    if answer is None:
+        return None
+    values = [str(value) if isinstance(value, Decimal) else value for value in answer.values]
+    return json.dumps({"values": values, "pin": pin_text(answer.snapshot)})
 
 
 def _pickled_function(reader: ArcticReader, schema: StructType) -> bytes:

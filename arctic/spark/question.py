@@ -41,12 +41,11 @@ def question_of(requested: StructType) -> Question | None:
     if not requested.fields or QUESTION_KEY not in requested.fields[0].metadata:
         return None
     asked = json.loads(requested.fields[0].metadata[QUESTION_KEY])
-    pin = asked["pin"]
     return Question(
         hints=asked["hints"],
         parallelism=asked["parallelism"],
         reads_clean_files=asked["clean"],
-        snapshot=pickle.loads(base64.b64decode(pin)) if pin else None,
+        snapshot=pinned_snapshot(asked["pin"]),
     )
 
 
@@ -72,13 +71,20 @@ class Answer:
 
     def parts(self) -> dict[str, Any]:
         """Return what goes into JSON."""
-        pin = ""
-        if self.snapshot is not None:
-            pin = base64.b64encode(pickle.dumps(self.snapshot)).decode()
         return {
-            "pin": pin,
+            "pin": pin_text(self.snapshot),
             "bytes": self.size_bytes,
             "rows": self.rows,
             "merged": self.merged,
             "paths": list(self.clean_paths),
         }
+
+
+def pin_text(snapshot: TableSnapshot | None) -> str:
+    """Return a snapshot as the scans of a query hand it on; empty for None."""
+    return base64.b64encode(pickle.dumps(snapshot)).decode() if snapshot is not None else ""
+
+
+def pinned_snapshot(pin: str | None) -> TableSnapshot | None:
+    """Return what ``pin_text`` was given."""
+    return pickle.loads(base64.b64decode(pin)) if pin else None

@@ -1,0 +1,106 @@
+"""Counts and extremes that a plan knows without reading a row.
+
+Rules:
+    - Every file of the plan must be free of deletes that can touch it, and must say what is asked;
+      else there is no answer, and somebody reads.
+    - Floating-point numbers have no answer: bounds leave NaN out, engines do not. Nor have texts:
+      their bounds may be cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from arctic.scan.plan import ScanPlan
+from arctic.table.files import ColumnBounds, KeyedFile, Value
+from arctic.table.keyed_table import Column
+
+_EXACT_TYPES = frozenset({"int", "long", "date", "time", "timestamp", "timestamptz"})
+
+
+class AggregateKind(Enum):
+    """What is asked of all rows; the value is how SQL spells it."""
+
+    COUNT_ROWS = "count(*)"
+    COUNT = "count"
+    MIN = "min"
+    MAX = "max"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregate:
+    """One column of the one row that is asked for."""
+
+    kind: AggregateKind
+    column: Column | None
+    """None for a count of rows."""
+
+    @property
+    def is_answerable(self) -> bool:
+        """Whether bounds of the column's type are values of its rows."""
+        if self.column is None or self.kind is AggregateKind.COUNT:
+            return True
+        return self.column.type in _EXACT_TYPES or self.column.type.startswith("decimal")
+
+
+def aggregate_plan(
+    plan: ScanPlan, files: Mapping[str, KeyedFile], aggregates: Sequence[Aggregate]
+) -> tuple[Value, ...] | None:
+    """Return the value of each aggregate; None: the rows must be read.
+
+    Args:
+        plan: a read of all rows.
+        files: the data files that the plan was made of, by path, with bounds of the columns.
+        aggregates: what is asked.
+    """
+    if not all(aggregate.is_answerable for aggregate in aggregates):
+        return None
+    read = []
+    for group in (*plan.groups, *plan.clean_groups):
+        for task in group.tasks:
+            if task.change_deletes or any(part.position_deletes for part in task.data):
+                return None
+            read += [files[part.file.path] for part in task.data]
+    try:
+        return tuple(_value(aggregate, read) for aggregate in aggregates)
+    except _NotSaidError:
+        return None
+
+
+class _NotSaidError(Exception):
+    """A file does not say what is asked; never leaves this module."""
+
+
+def _value(aggregate: Aggregate, files: Sequence[KeyedFile]) -> Value:
+    if aggregate.column is None:
+        return sum(file.record_count for file in files)
+    said = [(file, _bounds(file, aggregate.column)) for file in files if file.record_count]
+    if aggregate.kind is AggregateKind.COUNT:
+        return sum(file.record_count - _nulls(bounds) for file, bounds in said)
+    values: list[Any] = []
+    for file, bounds in said:
+        if bounds.lower is None or bounds.upper is None:
+            if bounds.null_count != file.record_count:
+                raise _NotSaidError
+        else:
+            values.append(bounds.lower if aggregate.kind is AggregateKind.MIN else bounds.upper)
+    if not values:
+        return None
+    smallest: Value = min(values) if aggregate.kind is AggregateKind.MIN else max(values)
+    return smallest
+
+
+def _bounds(file: KeyedFile, column: Column) -> ColumnBounds:
+    bounds = file.bounds.get(column.field_id)
+    if bounds is None:
+        raise _NotSaidError
+    return bounds
+
+
+def _nulls(bounds: ColumnBounds) -> int:
+    if bounds.null_count is None:
+        raise _NotSaidError
+    return bounds.null_count

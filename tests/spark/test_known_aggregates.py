@@ -1,0 +1,111 @@
+"""Aggregates that metadata answers: what the rows would say, and no task of Spark's."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import DataFrame
+
+from arctic.spark.types import arrow_schema
+from tests.spark.lake import Lake
+
+pytestmark = pytest.mark.spark
+
+TYPED = """
+SELECT * FROM VALUES
+  (1, 10, 'a',  DATE'2024-01-01', TIMESTAMP'2024-01-01 00:00:00',
+   TIMESTAMP_NTZ'2024-01-01 00:00:00', 1.50BD, 1.0D),
+  (2, 20, 'ab', DATE'1883-11-18', TIMESTAMP'1883-11-18 12:00:00.000001',
+   TIMESTAMP_NTZ'1883-11-18 12:00:00.000001', -2.25BD, double('NaN')),
+  (3, null, null, null, null, null, null, null)
+AS t(id, n, name, day, at, wall, price, ratio)
+"""
+KNOWN = [
+    "count(*)",
+    "count(1), count(n), count(name), count(ratio)",
+    "min(id), max(id), min(n), max(n)",
+    "min(day), max(day), min(at), max(at)",
+    "min(wall), max(wall), min(price), max(price)",
+    "max(id) - min(id) + count(*)",
+]
+READ = [
+    "max(name)",
+    "max(ratio)",
+    "count(DISTINCT n)",
+    "avg(n), sum(id)",
+    "max(id + 1)",
+    "count(*) FILTER (WHERE n > 10)",
+]
+
+
+@pytest.fixture
+def typed(lake: Lake) -> DataFrame:
+    """A table of settled rows, as view ``typed``; the same rows as view ``native``."""
+    native = lake.spark.sql(TYPED)
+    native.createOrReplaceTempView("native")
+    lake.create(schema=arrow_schema(native.schema))
+    lake.save(native, "overwrite")
+    rows = lake.load()
+    rows.createOrReplaceTempView("typed")
+    return rows
+
+
+@pytest.mark.parametrize("asked", [*KNOWN, *READ])
+def test_the_values_are_those_of_the_rows(lake: Lake, typed: DataFrame, asked: str) -> None:
+    """Known or read."""
+    ours = lake.spark.sql(f"SELECT {asked} FROM typed").collect()
+
+    # As texts: NaN equals no NaN.
+    assert str(ours) == str(lake.spark.sql(f"SELECT {asked} FROM native").collect())
+
+
+@pytest.mark.parametrize(
+    ("asked", "known"), [*((q, True) for q in KNOWN), *((q, False) for q in READ)]
+)
+def test_what_metadata_says_is_not_read(
+    lake: Lake, typed: DataFrame, asked: str, known: bool
+) -> None:
+    """The plan of such a query holds its one row."""
+    plan = lake.spark.sql(f"SELECT {asked} FROM typed")._jdf.queryExecution().executedPlan()
+
+    assert ("LocalTableScan" in plan.toString()) == known
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT count(*) FROM {rows} WHERE id > 1",
+        "SELECT n, count(*) FROM {rows} GROUP BY n ORDER BY n",
+        "SELECT count(*) FROM (SELECT * FROM {rows} LIMIT 2)",
+        "SELECT (SELECT max(id) FROM {rows}), count(*) FROM {rows} WHERE id < "
+        "(SELECT max(id) FROM {rows})",
+        "SELECT count(*), max(id) FROM {rows} HAVING count(*) > 2",
+        "SELECT count(*) FROM {rows} UNION ALL SELECT max(n) FROM {rows} ORDER BY 1",
+        "SELECT count(*) FROM {rows} a JOIN {rows} b ON a.id = b.id",
+    ],
+)
+def test_other_shapes_are_right(lake: Lake, typed: DataFrame, query: str) -> None:
+    """With filters, groups, limits and joins around them."""
+    ours = lake.spark.sql(query.format(rows="typed")).collect()
+
+    assert ours == lake.spark.sql(query.format(rows="native")).collect()
+
+
+def test_changes_are_merged_before_they_are_counted(lake: Lake) -> None:
+    """A row that was replaced counts once; an old state counts as it was."""
+    lake.create()
+    lake.put([(1, "a", 1.0), (2, "b", 2.0)], "overwrite")
+    rows = lake.load()
+    assert rows.count() == 2
+
+    lake.put([(2, "b", 3.0), (3, "c", 4.0)])
+
+    assert rows.count() == 3
+    assert lake.load().groupBy().max("id").collect()[0][0] == 3
+
+
+def test_a_metadata_table_is_counted_by_its_rows(lake: Lake) -> None:
+    """It has no files of its own."""
+    lake.create()
+    lake.put([(1, "a", 1.0)])
+
+    assert lake.load("db.events.snapshots").count() == 1
