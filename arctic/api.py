@@ -469,7 +469,9 @@ def _write(data: Any, options: Mapping[str, str]) -> WriteReport:
     optimizes = optimizes_after_write(options)
     reader = _batches(data)
     job = begin_write(options, reader.schema)
-    result = write_task(job.work, reader, partition_id=0, task_id=0)
+    result = write_task(
+        job.work, reader, partition_id=0, task_id=0, threads=opt.default_parallelism()
+    )
     commit = commit_write(job, [result])
     report = WriteReport(
         snapshot_id=None if commit is None else commit.snapshot_id,

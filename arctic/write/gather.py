@@ -86,9 +86,61 @@ class RowBuffer:
         return rows
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picked:
+    """Some rows of a table, taken out of it only when they are asked for."""
+
+    source: pa.Table
+    numbers: np.ndarray | None
+    """Which rows, in which order; None: all of them."""
+    nbytes: int
+    """Of the rows that are picked, about."""
+
+    @classmethod
+    def by_number(cls, source: pa.Table, numbers: np.ndarray) -> Picked:
+        """Pick rows of a table that has some; those of one table weigh the same."""
+        nbytes = source.nbytes * len(numbers) // max(source.num_rows, 1)
+        return cls(source=source, numbers=numbers, nbytes=nbytes)
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows are picked."""
+        return self.source.num_rows if self.numbers is None else len(self.numbers)
+
+    def slice(self, start: int, length: int) -> Picked:
+        """Return a range of them."""
+        count = max(0, min(length, self.num_rows - start))
+        nbytes = self.nbytes * count // max(self.num_rows, 1)
+        if self.numbers is None:
+            return Picked(source=self.source.slice(start, length), numbers=None, nbytes=nbytes)
+        numbers = self.numbers[start : start + length]
+        return Picked(source=self.source, numbers=numbers, nbytes=nbytes)
+
+    def table(self) -> pa.Table:
+        """Take the rows."""
+        return self.source if self.numbers is None else take_rows(self.source, self.numbers)
+
+
 def take_rows(rows: pa.Table, numbers: np.ndarray) -> pa.Table:
     """Return rows by their numbers, in memory of their own unless they are all rows in order."""
-    every = len(numbers) == rows.num_rows and bool(
-        (numbers == np.arange(len(numbers), dtype=numbers.dtype)).all()
+    rising = bool((numbers[1:] > numbers[:-1]).all())
+    if rising and len(numbers) == rows.num_rows:
+        return rows
+    if rising and len(numbers) and rows.num_columns and rows.column(0).num_chunks > 1:
+        return _take_from_chunks(rows, numbers)
+    return rows.take(pa.array(numbers))
+
+
+def _take_from_chunks(rows: pa.Table, numbers: np.ndarray) -> pa.Table:
+    """Take rising numbers chunk by chunk: joining the chunks first would copy every row."""
+    batches = rows.to_batches()
+    starts = np.cumsum([0, *(batch.num_rows for batch in batches)])
+    cuts = np.searchsorted(numbers, starts)
+    return pa.Table.from_batches(
+        [
+            batch.take(pa.array(numbers[low:high] - start))
+            for batch, start, low, high in zip(batches, starts, cuts, cuts[1:], strict=False)
+            if low < high
+        ],
+        schema=rows.schema,
     )
-    return rows if every else rows.take(pa.array(numbers))

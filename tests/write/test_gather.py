@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from random import Random
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from arctic.write import gather
-from arctic.write.gather import RowBuffer, take_rows
+from arctic.write.gather import Picked, RowBuffer, take_rows
 from tests.write.local_table import OPTIONS
 
 BATCH = pa.record_batch({"id": ["a", "b", "c"], "note": ["x", None, "z"], "raw": [b"", b"1", None]})
@@ -66,3 +69,42 @@ def test_rows_are_taken_by_number() -> None:
     assert take_rows(rows, np.array([0, 1, 2])) is rows
     assert take_rows(rows, np.array([0, 2, 1]))["a"].to_pylist() == [5, 7, 6]
     assert take_rows(rows, np.array([], dtype=np.int64)).num_rows == 0
+
+
+@given(
+    lengths=st.lists(st.integers(0, 4), min_size=1, max_size=5),
+    random=st.randoms(use_true_random=False),
+    rising=st.booleans(),
+)
+def test_rows_are_taken_alike_from_any_chunks(
+    lengths: list[int], random: Random, rising: bool
+) -> None:
+    """Rising numbers chunk by chunk, others as Arrow takes them."""
+    count = sum(lengths)
+    whole = pa.table({"n": np.arange(count), "t": pa.array(map(str, range(count)), pa.string())})
+    starts = [sum(lengths[:number]) for number in range(len(lengths))]
+    chunked = pa.concat_tables(
+        whole.slice(start, length) for start, length in zip(starts, lengths, strict=True)
+    )
+    chosen = random.choices(range(count), k=random.randint(0, 6)) if count else []
+    numbers = np.array(sorted(set(chosen)) if rising else chosen, dtype=np.int64)
+
+    taken = take_rows(chunked, numbers)
+
+    assert taken.to_pylist() == [whole.slice(n, 1).to_pylist()[0] for n in numbers.tolist()]
+    assert taken.schema == whole.schema
+
+
+def test_picked_rows_are_those_of_their_slices() -> None:
+    """Weighed by their share of the table."""
+    rows = pa.table({"n": np.arange(100)})
+
+    some = Picked.by_number(rows, np.array([7, 3, 90, 4]))
+    every = Picked(source=rows, numbers=None, nbytes=rows.nbytes)
+
+    assert some.table()["n"].to_pylist() == [7, 3, 90, 4]
+    assert (some.num_rows, some.nbytes) == (4, 32)
+    assert some.slice(1, 2).table()["n"].to_pylist() == [3, 90]
+    assert (some.slice(3, 5).num_rows, some.slice(3, 5).nbytes) == (1, 8)
+    assert every.slice(98, 5).table()["n"].to_pylist() == [98, 99]
+    assert every.slice(98, 5).nbytes == 16
