@@ -269,8 +269,9 @@ def write(
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
 
-    Memory: a bounded chunk of rows; the whole input where it must be ordered first (an
-    ordering column, an overwrite of a keyed table, keys that may change their partition).
+    Memory: a bounded chunk of rows and two row groups for each core; the whole input where it must
+    be ordered first (an ordering column, an overwrite of a keyed table, keys that may change their
+    partition).
 
     Raises:
         InvalidInputError: columns, types, keys or options that do not fit; nothing is committed.

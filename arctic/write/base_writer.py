@@ -6,7 +6,7 @@ Rules:
       overlap and a reader can tell from their bounds which deletes concern which.
 
 Memory: a chunk of rows, if the table has no key or the input comes sorted. Else the task's share
-of the input, twice while it is written.
+of the input, and once more where it comes in no order; and what ``files`` holds.
 
 The caller guarantees that all rows of a key come to one task.
 """
@@ -56,6 +56,7 @@ class BaseWriter:
         self._buffer = RowBuffer(
             target.options,
             everything=bool(target.key) and not request.sorted_input,
+            joins=False,
             exact_columns={*target.key, *target.partition_sources},
         )
         self._stream = SortedStream(

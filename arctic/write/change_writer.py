@@ -91,6 +91,7 @@ class ChangeWriter:
         self._buffer = RowBuffer(
             target.options,
             everything=unordered or (target.keys_move and not self._keeps_all),
+            joins=True,
             exact_columns={*target.key, *target.partition_sources},
         )
         self._next_offset = first_offset(task)

@@ -16,6 +16,8 @@ from arctic.write.target import WriteOptions
 
 _WIDEN_BYTES = 1 << 30
 """Above this, texts get 64-bit offsets: taking rows from chunks fails at 2 GiB otherwise."""
+_MIN_BATCH_ROWS = 1_024
+"""Shorter batches are joined in any case: what an array costs beside its values adds up."""
 _WIDE = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
 
 
@@ -32,12 +34,19 @@ class RowBuffer:
     """Gathers batches up to a chunk, or everything."""
 
     def __init__(
-        self, options: WriteOptions, *, everything: bool, exact_columns: Collection[str]
+        self,
+        options: WriteOptions,
+        *,
+        everything: bool,
+        joins: bool,
+        exact_columns: Collection[str],
     ) -> None:
         self._max_rows = options.chunk_rows
         # A chunk is copied once while it is worked on; a quarter leaves room for both.
         self._max_bytes = max(1, options.buffer_bytes // 4)
         self._everything = everything
+        # Rows that are taken in any order are found faster in one piece than in many batches.
+        self._joins = joins and not everything
         # Hashes, partition transforms and key lookups know the table's own types only.
         self._exact_columns = exact_columns
         self._batches: list[pa.RecordBatch] = []
@@ -68,8 +77,11 @@ class RowBuffer:
     def drain(self) -> Gathered:
         """Hand out what is held, at least one batch, and begin anew."""
         rows = pa.Table.from_batches(self._batches)
+        if self._everything:
+            rows = self._widened(rows)
+        is_crumbled = self.row_count < _MIN_BATCH_ROWS * len(self._batches)
         gathered = Gathered(
-            rows=self._widened(rows) if self._everything else rows.combine_chunks(),
+            rows=rows.combine_chunks() if self._joins or is_crumbled else rows,
             actions=np.concatenate(self._actions) if self._actions else None,
         )
         self._batches, self._actions = [], []

@@ -13,16 +13,42 @@ from hypothesis import strategies as st
 
 from arctic.write import gather
 from arctic.write.gather import Picked, RowBuffer, take_rows
+from arctic.write.target import WriteOptions
 from tests.write.local_table import OPTIONS
 
 BATCH = pa.record_batch({"id": ["a", "b", "c"], "note": ["x", None, "z"], "raw": [b"", b"1", None]})
 
 
+def buffer_of(options: WriteOptions, *, joins: bool = True) -> RowBuffer:
+    """Return a buffer of chunks."""
+    return RowBuffer(options, everything=False, joins=joins, exact_columns=())
+
+
+@pytest.mark.parametrize(
+    ("rows", "joins", "expected"), [(2_000, False, 2), (2_000, True, 1), (3, False, 1)]
+)
+def test_batches_are_joined_where_that_pays(rows: int, joins: bool, expected: int) -> None:
+    """Short ones always: an array costs memory beside its values."""
+    buffer = buffer_of(OPTIONS, joins=joins)
+    for _ in range(2):
+        buffer.add(pa.record_batch({"n": np.arange(rows)}), None)
+
+    drained = buffer.drain().rows
+
+    assert drained["n"].num_chunks == expected
+    assert drained["n"].to_pylist() == [*range(rows), *range(rows)]
+
+
 def test_a_chunk_is_full_by_rows_or_by_bytes() -> None:
     """Wide rows make short chunks."""
-    by_rows = RowBuffer(replace(OPTIONS, chunk_rows=6), everything=False, exact_columns=())
+    by_rows = RowBuffer(
+        replace(OPTIONS, chunk_rows=6), everything=False, joins=True, exact_columns=()
+    )
     by_bytes = RowBuffer(
-        replace(OPTIONS, buffer_bytes=8 * BATCH.nbytes), everything=False, exact_columns=()
+        replace(OPTIONS, buffer_bytes=8 * BATCH.nbytes),
+        everything=False,
+        joins=True,
+        exact_columns=(),
     )
 
     for buffer in (by_rows, by_bytes):
@@ -41,7 +67,9 @@ def test_a_chunk_is_full_by_rows_or_by_bytes() -> None:
 
 def test_a_long_batch_comes_in_pieces() -> None:
     """None longer than a chunk; an empty batch in none."""
-    buffer = RowBuffer(replace(OPTIONS, chunk_rows=2), everything=False, exact_columns=())
+    buffer = RowBuffer(
+        replace(OPTIONS, chunk_rows=2), everything=False, joins=True, exact_columns=()
+    )
 
     assert [piece.num_rows for piece in buffer.pieces(BATCH)] == [2, 1]
     assert list(buffer.pieces(BATCH.slice(0, 0))) == []
@@ -50,7 +78,9 @@ def test_a_long_batch_comes_in_pieces() -> None:
 def test_a_large_gather_gets_wide_offsets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only columns that nothing but the file looks at; values stay."""
     monkeypatch.setattr(gather, "_WIDEN_BYTES", 0)
-    buffer = RowBuffer(replace(OPTIONS, chunk_rows=1), everything=True, exact_columns={"id"})
+    buffer = RowBuffer(
+        replace(OPTIONS, chunk_rows=1), everything=True, joins=True, exact_columns={"id"}
+    )
     buffer.add(BATCH, None)
     buffer.add(BATCH, None)
     assert not buffer.is_full
