@@ -31,10 +31,7 @@ from arctic.write.gather import Picked
 from arctic.write.ordered_work import Lane, OrderedWork
 from arctic.write.parquet_output import ParquetOutput
 from arctic.write.target import TaskId, WriteTarget
-
-_ARRAY_BYTES = 731
-"""Memory of an Arrow array beside its values, as measured: with thousands of partitions a few
-rows of each are gathered at a time, and this is most of it."""
+from arctic.write.waiting_rows import WaitingRows, cut
 
 _MAX_OPEN_FILES = 256
 """Many systems allow a process 1,024 handles, and object stores keep a part of each in memory.
@@ -55,17 +52,6 @@ class Destination:
     kind: FileKind
     referenced_path: str | None = None
     """Position deletes only: the data file they point to, which has a delete file of its own."""
-
-
-@dataclass(slots=True, kw_only=True)
-class _Waiting:
-    """Rows of a destination that are not written yet."""
-
-    tables: list[tuple[pa.Table, int]] = field(default_factory=list)
-    """In the order they came, each with its bytes."""
-    row_bytes: int = 0
-    held_bytes: int = 0
-    """``row_bytes`` and what the arrays cost beside their values."""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -95,7 +81,7 @@ class DataFiles:
         self._schemas = schemas
         self._transaction_id = transaction_id
         self._work = OrderedWork(target.options.threads)
-        self._waiting: dict[Destination, _Waiting] = {}
+        self._waiting: dict[Destination, WaitingRows] = {}
         self._held_bytes = 0
         self._open: dict[Destination, _OpenFile] = {}
         self._created: list[_OpenFile] = []
@@ -116,13 +102,8 @@ class DataFiles:
         if rows.num_rows == 0:
             return
         options = self._target.options
-        waiting = self._waiting.setdefault(destination, _Waiting())
-        row_bytes = rows.nbytes
-        held_bytes = row_bytes + rows.num_columns * _ARRAY_BYTES
-        waiting.tables.append((rows, row_bytes))
-        waiting.row_bytes += row_bytes
-        waiting.held_bytes += held_bytes
-        self._held_bytes += held_bytes
+        waiting = self._waiting.setdefault(destination, WaitingRows())
+        self._held_bytes += waiting.add(rows)
         if waiting.row_bytes >= options.row_group_bytes:
             self._flush(destination)
         while self._held_bytes > options.buffer_bytes:
@@ -154,9 +135,9 @@ class DataFiles:
         Raises:
             StorageError: a file could not be created or written.
         """
-        step = _WHOLE_AT_ONCE
+        step, row_group_bytes = _WHOLE_AT_ONCE, self._target.options.row_group_bytes
         for some in (parts[start : start + step] for start in range(0, len(parts), step)):
-            left = [(place, self._row_groups(rows)) for place, rows in some]
+            left = [(place, cut(rows, row_group_bytes)) for place, rows in some]
             while left:
                 left = [part for part in left if self._write_next(*part)]
 
@@ -200,16 +181,8 @@ class DataFiles:
     def _flush(self, destination: Destination) -> None:
         waiting = self._waiting.pop(destination)
         self._held_bytes -= waiting.held_bytes
-        for rows, size in _joined(waiting.tables, self._target.options.row_group_bytes):
-            for row_group in self._row_groups(Picked(source=rows, numbers=None, nbytes=size)):
-                self._write(destination, row_group)
-
-    def _row_groups(self, rows: Picked) -> Iterator[Picked]:
-        """Cut rows that belong together into row groups of equal length."""
-        groups = max(1, round(rows.nbytes / self._target.options.row_group_bytes))
-        step = -(-rows.num_rows // groups)
-        for start in range(0, rows.num_rows, step):
-            yield rows.slice(start, step)
+        for row_group in waiting.row_groups(self._target.options.row_group_bytes):
+            self._write(destination, row_group)
 
     def _write(self, destination: Destination, rows: Picked) -> None:
         opened = self._open.pop(destination, None)
@@ -253,24 +226,6 @@ class DataFiles:
     def _complete(self, opened: _OpenFile) -> None:
         self._finished.append(opened)
         self._work.submit(opened.lane, opened.output.finish)
-
-
-def _joined(
-    tables: Sequence[tuple[pa.Table, int]], row_group_bytes: int
-) -> Iterator[tuple[pa.Table, int]]:
-    """Join neighbours to about a row group, and never split one to do so.
-
-    What was added together may cover a range of keys without being sorted in it.
-    """
-    held: list[pa.Table] = []
-    held_bytes = 0
-    for rows, size in tables:
-        if held and held_bytes + size >= 1.5 * row_group_bytes:
-            yield pa.concat_tables(held), held_bytes
-            held, held_bytes = [], 0
-        held.append(rows)
-        held_bytes += size
-    yield pa.concat_tables(held), held_bytes
 
 
 def _written(file: _OpenFile) -> WrittenFile:

@@ -70,6 +70,7 @@ class ParquetOutput:
             self._sink.close()
         self.footer = _footer_bytes(self._footers[-1])
         self._writer = self._sink = None
+        self._footers.clear()  # thousands of files may be finished before the task is
 
     def abandon(self) -> None:
         """Close what is open, and fail in nothing: the failure that led here is the one to see."""
