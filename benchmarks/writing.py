@@ -31,7 +31,8 @@ import pyarrow.parquet as pq
 import arctic
 from arctic import options as opt
 from arctic.job.shuffle import ARRIVAL_COLUMN, TASK_COLUMN
-from arctic.job.write_job import abort_write, begin_write, write_task
+from arctic.job.write_job import abort_write, begin_write
+from arctic.job.write_task import write_task
 from arctic.tree.hash_arrays import hash_arrays
 from benchmarks.measure import Report
 from benchmarks.orders import base_rows, change_rows
@@ -119,7 +120,7 @@ class WriteRun:
 
         def write() -> None:
             batches = helped.to_batches(max_chunksize=SPARK_BATCH_ROWS)
-            result = write_task(job, batches, partition_id=next(self._numbers), task_id=0)
+            result = write_task(job.work, batches, partition_id=next(self._numbers), task_id=0)
             sizes.append(sum(file.size_bytes for file in result.files))
             abort_write(job, [result])
 

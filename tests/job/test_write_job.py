@@ -327,7 +327,7 @@ def test_the_number_of_threads_changes_nothing(
     job = begin(warehouse, mode, **{"write.parquet.row-group-size-bytes": "2000"})
 
     results = [
-        write_task(job, batches, partition_id=number, task_id=0, threads=threads)
+        write_task(job.work, batches, partition_id=number, task_id=0, threads=threads)
         for number, threads in ((0, 1), (0, 2), (0, 7))
     ]
 
@@ -355,9 +355,9 @@ def test_a_failure_in_a_thread_leaves_no_file(warehouse: str, mode: str, fail_on
         created.append(path)
         if len(created) == fail_on:
             raise OSError("no space left")
-        return job.target.create_output(path)
+        return job.work.target.create_output(path)
 
-    failing = replace(job, target=replace(job.target, create_output=create_output))
+    failing = replace(job.work, target=replace(job.work.target, create_output=create_output))
     batches = pa.Table.from_pylist([row(n, "eu", "") for n in range(64)], schema=SCHEMA)
 
     with pytest.raises(arctic.StorageError, match="no space left"):
