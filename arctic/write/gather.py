@@ -78,7 +78,7 @@ class RowBuffer:
         """Hand out what is held, at least one batch, and begin anew."""
         rows = pa.Table.from_batches(self._batches)
         if self._everything:
-            rows = self._widened(rows)
+            rows = widen_texts(rows, except_for=self._exact_columns)
         is_crumbled = self.row_count < _MIN_BATCH_ROWS * len(self._batches)
         gathered = Gathered(
             rows=rows.combine_chunks() if self._joins or is_crumbled else rows,
@@ -87,15 +87,6 @@ class RowBuffer:
         self._batches, self._actions = [], []
         self._bytes = self.row_count = 0
         return gathered
-
-    def _widened(self, rows: pa.Table) -> pa.Table:
-        for index, field in enumerate(rows.schema):
-            wide = _WIDE.get(field.type)
-            column = rows.column(index)
-            if wide is None or field.name in self._exact_columns or column.nbytes <= _WIDEN_BYTES:
-                continue
-            rows = rows.set_column(index, field.name, pc.cast(column, wide))
-        return rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +122,22 @@ class Picked:
     def table(self) -> pa.Table:
         """Take the rows."""
         return self.source if self.numbers is None else take_rows(self.source, self.numbers)
+
+
+def widen_texts(rows: pa.Table, *, except_for: Collection[str]) -> pa.Table:
+    """Give long texts 64-bit offsets, so that rows can be taken from all of them at once.
+
+    Args:
+        rows: chunked in any way.
+        except_for: columns that keep their type.
+    """
+    for index, field in enumerate(rows.schema):
+        wide = _WIDE.get(field.type)
+        column = rows.column(index)
+        if wide is None or field.name in except_for or column.nbytes <= _WIDEN_BYTES:
+            continue
+        rows = rows.set_column(index, field.name, pc.cast(column, wide))
+    return rows
 
 
 def take_rows(rows: pa.Table, numbers: np.ndarray) -> pa.Table:

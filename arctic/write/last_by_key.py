@@ -18,7 +18,7 @@ import pyarrow.types as pt
 
 from arctic.mor.keys import factorise
 from arctic.write.collapse import collapse
-from arctic.write.gather import take_rows
+from arctic.write.gather import take_rows, widen_texts
 from arctic.write.order import compare_neighbours, event_order, rises
 from arctic.write.target import WriteMode
 
@@ -34,11 +34,11 @@ def last_by_key(rows: pa.Table, key: Sequence[str], *, events: Sequence[str]) ->
     keys = rows.select(list(key))
     if rises(keys):
         return None
-    keys = keys.combine_chunks()
     order = event_order(rows, events)
     # To a sort, -0.0 and 0.0 are equal; as keys they differ.
     if order is not None or any(pt.is_floating(kind) for kind in keys.schema.types):
         return _last_by_code(keys, order)
+    keys = widen_texts(keys, except_for=()).combine_chunks()
     order = _key_order(keys)
     repeated = compare_neighbours(take_rows(keys, order)) == 0
     return order[np.append(~repeated, True)] if repeated.any() else order
@@ -49,7 +49,8 @@ def _last_by_code(keys: pa.Table, order: np.ndarray | None) -> np.ndarray:
     survivors = collapse(
         codes, key_count, None, order=order, mode=WriteMode.OVERWRITE, upsert_inserts=True
     )
-    numbers: np.ndarray = survivors.last[_key_order(take_rows(keys, survivors.last))]
+    wide = widen_texts(keys, except_for=()).combine_chunks()
+    numbers: np.ndarray = survivors.last[_key_order(take_rows(wide, survivors.last))]
     return numbers
 
 

@@ -8,9 +8,11 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arctic.write import gather
 from arctic.write.last_by_key import last_by_key
 
 _EPOCH = dt.datetime(2024, 1, 1)  # noqa: DTZ001
@@ -54,14 +56,16 @@ def tables(draw: st.DrawFn) -> tuple[pa.Table, list[str], list[str]]:
     return pa.Table.from_batches(batches, schema), names, draw(st.sampled_from([[], ["at"]]))
 
 
-@given(tables())
+@given(tables(), st.sampled_from([0, 1 << 30]))
 def test_the_last_row_of_each_key_comes_in_key_order(
-    drawn: tuple[pa.Table, list[str], list[str]],
+    drawn: tuple[pa.Table, list[str], list[str]], widen_bytes: int
 ) -> None:
-    """Of every type, sorted before or not, with and without an order of events."""
+    """Of every type, sorted before or not, with and without an order of events, however long."""
     rows, key, events = drawn
 
-    numbers = last_by_key(rows, key, events=events)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gather, "_WIDEN_BYTES", widen_bytes)
+        numbers = last_by_key(rows, key, events=events)
 
     records = rows.to_pylist()
     expected: dict[tuple[Any, ...], int] = {}
