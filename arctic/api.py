@@ -269,8 +269,9 @@ def write(
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
 
-    Memory: a bounded chunk of rows; the whole input where it must be ordered first (an
-    ordering column, an overwrite of a keyed table, keys that may change their partition).
+    Memory: a bounded chunk of rows and two row groups for each core; the whole input where it must
+    be ordered first (an ordering column, an overwrite of a keyed table, keys that may change their
+    partition).
 
     Raises:
         InvalidInputError: columns, types, keys or options that do not fit; nothing is committed.
@@ -469,7 +470,9 @@ def _write(data: Any, options: Mapping[str, str]) -> WriteReport:
     optimizes = optimizes_after_write(options)
     reader = _batches(data)
     job = begin_write(options, reader.schema)
-    result = write_task(job.work, reader, partition_id=0, task_id=0)
+    result = write_task(
+        job.work, reader, partition_id=0, task_id=0, threads=opt.default_parallelism()
+    )
     commit = commit_write(job, [result])
     report = WriteReport(
         snapshot_id=None if commit is None else commit.snapshot_id,

@@ -397,6 +397,28 @@ COMPRESSION = Option(
     scopes=_WRITE_TABLE,
     doc="Parquet compression.",
 )
+COMPRESSION_LEVEL = Option(
+    name="write.parquet.compression-level",
+    parse=_optional(_int),
+    default=None,
+    scopes=_WRITE_TABLE,
+    doc="Level of the codec; its own default (1 for zstd) if not set.",
+)
+DICTIONARY_BYTES = Option(
+    name="write.parquet.dict-size-bytes",
+    parse=_bytes,
+    default=2**20,
+    scopes=_WRITE_TABLE,
+    doc="A column that would need a larger dictionary in a row group is written without one.",
+)
+DELTA_ENCODING = Option(
+    name="write.parquet.delta-encoding",
+    parse=_bool,
+    default=False,
+    scopes=_WRITE_TABLE,
+    doc="Write integers and times that do not repeat as differences: smaller and faster, but "
+    "Iceberg before 1.10 cannot read them vectorised.",
+)
 ROW_GROUP_BYTES = Option(
     name="write.parquet.row-group-size-bytes",
     parse=_bytes,

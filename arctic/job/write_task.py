@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -33,7 +33,12 @@ class WriteWork:
 
 
 def write_task(
-    work: WriteWork, batches: Iterable[pa.RecordBatch], *, partition_id: int, task_id: int
+    work: WriteWork,
+    batches: Iterable[pa.RecordBatch],
+    *,
+    partition_id: int,
+    task_id: int,
+    threads: int = 1,
 ) -> TaskResult:
     """Write the rows of one task to files that nobody refers to yet.
 
@@ -42,6 +47,8 @@ def write_task(
         batches: rows with the columns that the write began with.
         partition_id: number of the task in the write; unique, and orders its rows.
         task_id: number of the attempt.
+        threads: that encode files beside one another; 1 where other tasks use the cores. The files
+            are the same for any number.
 
     Raises:
         InvalidInputError: a null key or another row that cannot be written, naming it.
@@ -51,8 +58,9 @@ def write_task(
         task_id=task_id,
         operation_id=secrets.randbits(63),
     )
+    target = replace(work.target, options=replace(work.target.options, threads=threads))
     writer = open_writer(
-        work.target, task, request=work.request, conform=work.conform, locate=work.locate
+        target, task, request=work.request, conform=work.conform, locate=work.locate
     )
     try:
         for batch in batches:

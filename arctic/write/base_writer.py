@@ -6,7 +6,7 @@ Rules:
       overlap and a reader can tell from their bounds which deletes concern which.
 
 Memory: a chunk of rows, if the table has no key or the input comes sorted. Else the task's share
-of the input, twice while it is written.
+of the input, and once more where it comes in no order; and what ``files`` holds.
 
 The caller guarantees that all rows of a key come to one task.
 """
@@ -19,21 +19,18 @@ from functools import partial
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from arctic.mor.keys import factorise
 from arctic.table.files import FileKind
-from arctic.write.collapse import collapse
 from arctic.write.conform import Conform
 from arctic.write.files import DataFiles, Destination
-from arctic.write.gather import RowBuffer, take_rows
-from arctic.write.order import check_order, event_order
-from arctic.write.route import Partitions, Places, find_partitions, group_rows, hash_keys
+from arctic.write.gather import Picked, RowBuffer, take_rows
+from arctic.write.last_by_key import last_by_key
+from arctic.write.order import check_order
+from arctic.write.route import Group, Partitions, Places, find_partitions, group_rows, hash_keys
 from arctic.write.sorted_stream import SortedStream
 from arctic.write.target import (
     TaskId,
     TaskResult,
-    WriteMode,
     WriteRequest,
     WriteTarget,
 )
@@ -59,6 +56,7 @@ class BaseWriter:
         self._buffer = RowBuffer(
             target.options,
             everything=bool(target.key) and not request.sorted_input,
+            joins=False,
             exact_columns={*target.key, *target.partition_sources},
         )
         self._stream = SortedStream(
@@ -112,25 +110,34 @@ class BaseWriter:
             if rows is not None:
                 places = self._places(rows)
                 self._stream.check_ascending(rows, self._domains(places))
-                self._write_rows(rows, places, np.arange(rows.num_rows, dtype=np.int64))
+                self._write_rows(rows, places)
         elif rows is not None and self._target.key:
-            numbers = self._last_of_each_key(rows)
-            self._write_rows(rows, self._places(rows), numbers, sort=True)
+            self._write_everything(rows)
         elif rows is not None:
-            every = np.arange(rows.num_rows, dtype=np.int64)
-            self._write_rows(rows, self._places(rows), every)
+            self._write_rows(rows, self._places(rows))
 
-    def _last_of_each_key(self, rows: pa.Table) -> np.ndarray:
-        codes, key_count = factorise(rows.select(list(self._target.key)))
-        survivors = collapse(
-            codes,
-            key_count,
-            None,
-            order=event_order(rows, self._request.event_order),
-            mode=WriteMode.OVERWRITE,
-            upsert_inserts=True,
+    def _write_everything(self, rows: pa.Table) -> None:
+        """Write the last row of each key, sorted by key inside a node."""
+        numbers = last_by_key(rows, self._target.key, events=self._request.event_order)
+        if numbers is None:
+            places, count = self._places(rows), rows.num_rows
+        else:
+            # Rows in any order are taken from all over the table: faster from one piece.
+            rows = rows.combine_chunks()
+            places, count = self._places(rows).take(numbers), len(numbers)
+        payload = rows.select(self._target.schema.names)
+        self._files.add_whole(
+            [
+                (
+                    self._destination(group),
+                    Picked.by_number(
+                        payload, group.rows if numbers is None else numbers[group.rows]
+                    ),
+                )
+                for group in group_rows(places)
+            ]
         )
-        return survivors.last
+        self._inserts += count
 
     def _places(self, rows: pa.Table) -> Places:
         return Places(
@@ -146,18 +153,14 @@ class BaseWriter:
             places = replace(places, partitions=anywhere)
         return [((group.partition, group.node), group.rows) for group in group_rows(places)]
 
-    def _write_rows(
-        self, rows: pa.Table, places: Places, numbers: np.ndarray, *, sort: bool = False
-    ) -> None:
+    def _write_rows(self, rows: pa.Table, places: Places) -> None:
         payload = rows.select(self._target.schema.names)
-        by_key = [(name, "ascending") for name in self._target.key]
-        for group in group_rows(places.take(numbers)):
-            chosen = numbers[group.rows]
-            if sort:
-                keys = take_rows(payload.select(list(self._target.key)), chosen)
-                chosen = chosen[pc.sort_indices(keys, sort_keys=by_key).to_numpy()]
-            self._files.add(
-                Destination(partition=group.partition, node=group.node, kind=FileKind.BASE),
-                take_rows(payload, chosen),
-            )
-        self._inserts += len(numbers)
+        groups = group_rows(places)
+        self._files.add_made(
+            [self._destination(group) for group in groups],
+            [partial(take_rows, payload, group.rows) for group in groups],
+        )
+        self._inserts += rows.num_rows
+
+    def _destination(self, group: Group) -> Destination:
+        return Destination(partition=group.partition, node=group.node, kind=FileKind.BASE)

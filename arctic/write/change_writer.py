@@ -91,6 +91,7 @@ class ChangeWriter:
         self._buffer = RowBuffer(
             target.options,
             everything=unordered or (target.keys_move and not self._keeps_all),
+            joins=True,
             exact_columns={*target.key, *target.partition_sources},
         )
         self._next_offset = first_offset(task)
@@ -240,11 +241,12 @@ class ChangeWriter:
     def _write_deletes(
         self, rows: pa.Table, deletes: ChangeDeletes, located: pa.Table | None
     ) -> None:
-        for group in group_rows(deletes.places):
-            table = delete_table(
-                deletes, group.rows, chunk=rows, located=located, target=self._target
-            )
-            self._files.add(_destination(group, FileKind.CHANGE_DELETE), table)
+        groups = group_rows(deletes.places)
+        make = partial(delete_table, deletes, chunk=rows, located=located, target=self._target)
+        self._files.add_made(
+            [_destination(group, FileKind.CHANGE_DELETE) for group in groups],
+            [partial(make, group.rows) for group in groups],
+        )
         self._deletes += len(deletes.offsets)
 
     def _write_inserts(
@@ -255,11 +257,19 @@ class ChangeWriter:
         if places is None:
             raise InternalError("rows to insert without their partition source columns")
         payload = rows.select(self._target.schema.names)
-        for group in group_rows(places.take(numbers)):
-            inserted = take_rows(payload, numbers[group.rows])
-            table = inserted.append_column(FILE_OFFSET_FIELD.name, pa.array(offsets[group.rows]))
-            self._files.add(_destination(group, FileKind.INSERT), table)
+        groups = group_rows(places.take(numbers))
+        self._files.add_made(
+            [_destination(group, FileKind.INSERT) for group in groups],
+            [
+                partial(_insert_table, payload, numbers[group.rows], offsets[group.rows])
+                for group in groups
+            ],
+        )
         self._inserts += len(numbers)
+
+
+def _insert_table(payload: pa.Table, numbers: np.ndarray, offsets: np.ndarray) -> pa.Table:
+    return take_rows(payload, numbers).append_column(FILE_OFFSET_FIELD.name, pa.array(offsets))
 
 
 def _destination(group: Group, kind: FileKind) -> Destination:

@@ -27,6 +27,7 @@ from arctic.write.cast import (
     near_name,
     null_offenders,
 )
+from arctic.write.plain_text import is_plain_text
 from arctic.write.target import WriteMode
 
 
@@ -109,7 +110,8 @@ class Conform:
             check_castable(array.type, field, field.name)
         try:
             # Spark's texts may hold bytes that are none; they would break the commit, or a reader.
-            array.validate(full=True)
+            if not is_plain_text(array):
+                array.validate(full=True)
             return cast_array(array, field.type)
         except pa.ArrowInvalid as error:
             raise InvalidInputError(

@@ -1,12 +1,17 @@
 """Parquet files of one task: rows gathered for each destination, row groups written, sizes kept.
 
+Strategy: row groups are encoded by ``threads`` threads, those of one file in their order. What a
+file is called and where it ends is decided here, by sizes alone, so it is the same for any number
+of threads: a file is only waited for when it could have reached its target size.
+
 Rules:
     - One file for each destination; the next one begins above the target size.
     - Nothing is opened before a destination has rows to write, so a task without rows leaves no
       file, and neither does one that fails early.
     - A task that fails removes its files; what stays behind is never referred to.
 
-Memory: ``buffer_bytes`` of Arrow data over all destinations, and the row group being written.
+Memory: ``buffer_bytes`` of Arrow data over all destinations, and the row groups being written: one,
+or with threads two for each of them.
 
 Must not know: what rows mean.
 """
@@ -14,29 +19,28 @@ Must not know: what rows mean.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from arctic.errors import StorageError
 from arctic.table.filename import format_name
 from arctic.table.files import FileKind, Partition, WrittenFile
 from arctic.tree.node import TreeNode
+from arctic.write.gather import Picked
+from arctic.write.ordered_work import Lane, OrderedWork
+from arctic.write.parquet_output import ParquetOutput
 from arctic.write.target import TaskId, WriteTarget
-
-_ARRAY_BYTES = 731
-"""Memory of an Arrow array beside its values, as measured: with thousands of partitions a few
-rows of each are gathered at a time, and this is most of it."""
-
+from arctic.write.waiting_rows import WaitingRows, cut
 
 _MAX_OPEN_FILES = 256
 """Many systems allow a process 1,024 handles, and object stores keep a part of each in memory.
 Above this the file that was written to longest ago is completed, and its destination may get
 another one."""
+
+_WHOLE_AT_ONCE = 8
+"""Destinations whose rows are all there are written so many beside one another, which is what
+threads live on; the same for every number of threads, because names are counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,26 +54,15 @@ class Destination:
     """Position deletes only: the data file they point to, which has a delete file of its own."""
 
 
-@dataclass(slots=True, kw_only=True)
-class _Waiting:
-    """Rows of a destination that are not written yet."""
-
-    tables: list[tuple[pa.Table, int]] = field(default_factory=list)
-    """In the order they came, each with its bytes."""
-    row_bytes: int = 0
-    held_bytes: int = 0
-    """``row_bytes`` and what the arrays cost beside their values."""
-
-
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class _OpenFile:
     """A file that takes row groups."""
 
-    path: str
-    sink: Any
-    writer: Any
-    footers: list[Any]
-    rows: int = 0
+    destination: Destination
+    output: ParquetOutput
+    lane: Lane = field(default_factory=Lane)
+    most_bytes: int = 0
+    """What it has grown to at most: its size when it was last waited for, and Arrow bytes."""
 
 
 class DataFiles:
@@ -87,11 +80,12 @@ class DataFiles:
         self._task = task
         self._schemas = schemas
         self._transaction_id = transaction_id
-        self._waiting: dict[Destination, _Waiting] = {}
+        self._work = OrderedWork(target.options.threads)
+        self._waiting: dict[Destination, WaitingRows] = {}
         self._held_bytes = 0
         self._open: dict[Destination, _OpenFile] = {}
-        self._finished: list[WrittenFile] = []
-        self._created: list[str] = []
+        self._created: list[_OpenFile] = []
+        self._finished: list[_OpenFile] = []
 
     def add(self, destination: Destination, rows: pa.Table) -> None:
         """Take rows; they are written once enough have come.
@@ -108,17 +102,44 @@ class DataFiles:
         if rows.num_rows == 0:
             return
         options = self._target.options
-        waiting = self._waiting.setdefault(destination, _Waiting())
-        row_bytes = rows.nbytes
-        held_bytes = row_bytes + rows.num_columns * _ARRAY_BYTES
-        waiting.tables.append((rows, row_bytes))
-        waiting.row_bytes += row_bytes
-        waiting.held_bytes += held_bytes
-        self._held_bytes += held_bytes
+        waiting = self._waiting.setdefault(destination, WaitingRows())
+        self._held_bytes += waiting.add(rows)
         if waiting.row_bytes >= options.row_group_bytes:
             self._flush(destination)
         while self._held_bytes > options.buffer_bytes:
             self._flush(max(self._waiting, key=lambda place: self._waiting[place].held_bytes))
+
+    def add_made(
+        self, destinations: Sequence[Destination], makers: Sequence[Callable[[], pa.Table]]
+    ) -> None:
+        """Take rows of several destinations that are yet to be made, as ``add`` does.
+
+        Args:
+            destinations: where they belong.
+            makers: return the rows of each; called in any thread.
+        """
+        for start in range(0, len(makers), _WHOLE_AT_ONCE):
+            some = slice(start, start + _WHOLE_AT_ONCE)
+            for place, rows in zip(
+                destinations[some], self._work.results(makers[some]), strict=True
+            ):
+                self.add(place, rows)
+
+    def add_whole(self, parts: Sequence[tuple[Destination, Picked]]) -> None:
+        """Take all rows that some destinations will ever have; they are written at once.
+
+        Args:
+            parts: each destination once, with rows of a table that is in memory anyway: they are
+                taken from it only when they are written.
+
+        Raises:
+            StorageError: a file could not be created or written.
+        """
+        step, row_group_bytes = _WHOLE_AT_ONCE, self._target.options.row_group_bytes
+        for some in (parts[start : start + step] for start in range(0, len(parts), step)):
+            left = [(place, cut(rows, row_group_bytes)) for place, rows in some]
+            while left:
+                left = [part for part in left if self._write_next(*part)]
 
     def close(self) -> tuple[WrittenFile, ...]:
         """Write what is left and complete every file.
@@ -126,49 +147,61 @@ class DataFiles:
         Raises:
             StorageError: a file could not be created or written.
         """
-        # One by one: thousands of destinations need only a handle at a time here.
+        # One by one: thousands of destinations need only few handles at a time here.
         for destination in [*self._waiting, *self._open]:
             if destination in self._waiting:
                 self._flush(destination)
             if destination in self._open:
                 self._finish(destination)
-        return tuple(self._finished)
+        self._work.close()
+        return tuple(_written(file) for file in self._finished)
 
     def abort(self) -> None:
         """Give everything up and remove the files as far as that can be done."""
+        self._work.abandon()
         self._waiting.clear()
         self._held_bytes = 0
-        while self._open:
-            _, opened = self._open.popitem()
-            # The failure that led here is the one to report, not those of tidying up.
-            with contextlib.suppress(OSError, pa.ArrowException, RuntimeError):
-                opened.writer.close()
-            with contextlib.suppress(OSError, pa.ArrowException):
-                opened.sink.close()
+        self._open.clear()
+        for file in self._created:
+            file.output.abandon()
         with contextlib.suppress(OSError):
-            self._target.delete_files(self._created)
+            self._target.delete_files([file.output.path for file in self._created])
         self._created.clear()
         self._finished.clear()
+
+    def _write_next(self, destination: Destination, row_groups: Iterator[Picked]) -> bool:
+        """Write the next row group of a destination; complete its file when there is none."""
+        row_group = next(row_groups, None)
+        if row_group is not None:
+            self._write(destination, row_group)
+        elif destination in self._open:
+            self._finish(destination)
+        return row_group is not None
 
     def _flush(self, destination: Destination) -> None:
         waiting = self._waiting.pop(destination)
         self._held_bytes -= waiting.held_bytes
-        for rows, size in _joined(waiting.tables, self._target.options.row_group_bytes):
-            groups = max(1, round(size / self._target.options.row_group_bytes))
-            step = -(-rows.num_rows // groups)
-            for start in range(0, rows.num_rows, step):
-                self._write(destination, rows.slice(start, step))
+        for row_group in waiting.row_groups(self._target.options.row_group_bytes):
+            self._write(destination, row_group)
 
-    def _write(self, destination: Destination, rows: pa.Table) -> None:
-        opened = self._open.pop(destination, None) or self._create(destination)
+    def _write(self, destination: Destination, rows: Picked) -> None:
+        opened = self._open.pop(destination, None)
+        if opened is not None and self._is_full(opened):
+            self._complete(opened)
+            opened = None
+        opened = opened or self._create(destination)
         self._open[destination] = opened  # at the end: the first has waited longest
-        row_group = _as_schema(rows, self._schemas[destination.kind])
-        with _storage_errors(opened.path):
-            opened.writer.write_table(row_group, row_group_size=rows.num_rows)
-            opened.rows += rows.num_rows
-            size = opened.sink.tell()
-        if size >= self._target.options.target_file_bytes:
-            self._finish(destination)
+        opened.most_bytes += rows.nbytes
+        output = opened.output
+        self._work.submit(opened.lane, lambda: output.write(rows.table()))
+
+    def _is_full(self, opened: _OpenFile) -> bool:
+        target_bytes = self._target.options.target_file_bytes
+        if opened.most_bytes < target_bytes:
+            return False
+        self._work.wait(opened.lane)
+        opened.most_bytes = opened.output.size_bytes
+        return opened.most_bytes >= target_bytes
 
     def _create(self, destination: Destination) -> _OpenFile:
         while len(self._open) >= _MAX_OPEN_FILES:
@@ -183,97 +216,26 @@ class DataFiles:
             count=len(self._created) + 1,
         )
         path = self._target.data_path(destination.kind, destination.partition, name)
-        self._created.append(path)
-        footers: list[Any] = []
-        with _storage_errors(path):
-            sink = self._target.create_output(path)
-            writer = pq.ParquetWriter(
-                sink,
-                self._schemas[destination.kind],
-                metadata_collector=footers,
-                **_parquet_options(self._target.options.compression),
-            )
-        return _OpenFile(path=path, sink=sink, writer=writer, footers=footers)
+        output = ParquetOutput(self._target, path, self._schemas[destination.kind])
+        self._created.append(_OpenFile(destination=destination, output=output))
+        return self._created[-1]
 
     def _finish(self, destination: Destination) -> None:
-        opened = self._open[destination]
-        with _storage_errors(opened.path):
-            opened.writer.close()
-            size = opened.sink.tell()
-            opened.sink.close()
-        del self._open[destination]
-        self._finished.append(
-            WrittenFile(
-                path=opened.path,
-                kind=destination.kind,
-                node=destination.node,
-                partition=destination.partition,
-                size_bytes=size,
-                record_count=opened.rows,
-                footer=_footer_bytes(opened.footers[-1]),
-            )
-        )
+        self._complete(self._open.pop(destination))
+
+    def _complete(self, opened: _OpenFile) -> None:
+        self._finished.append(opened)
+        self._work.submit(opened.lane, opened.output.finish)
 
 
-def _joined(
-    tables: Sequence[tuple[pa.Table, int]], row_group_bytes: int
-) -> Iterator[tuple[pa.Table, int]]:
-    """Join neighbours to about a row group, and never split one to do so.
-
-    What was added together may cover a range of keys without being sorted in it.
-    """
-    held: list[pa.Table] = []
-    held_bytes = 0
-    for rows, size in tables:
-        if held and held_bytes + size >= 1.5 * row_group_bytes:
-            yield pa.concat_tables(held), held_bytes
-            held, held_bytes = [], 0
-        held.append(rows)
-        held_bytes += size
-    yield pa.concat_tables(held), held_bytes
-
-
-_DICTIONARY_BYTES = 64 * 2**10
-"""Above this a column chunk gives its dictionary up.
-
-Measured on upserts of 500,000 rows with 10 columns of mixed types in 4 nodes (zstd): pyarrow's
-1 MiB, spent on ids, times and texts that hardly repeat, made files a quarter larger and took half
-as much time again; below 64 KiB nothing more is gained. Row groups of 8 to 64 MiB of Arrow data
-differ by 2 %, so that size is left to memory.
-"""
-
-
-def _parquet_options(compression: str) -> dict[str, Any]:
-    return {
-        "dictionary_pagesize_limit": _DICTIONARY_BYTES,
-        "compression": "none" if compression == "uncompressed" else compression,
-        # As Iceberg asks for: decimals up to 18 digits are integers.
-        "store_decimal_as_integer": True,
-        "write_statistics": True,
-        # The types of the table say it all; the copy would triple the footer of a narrow table.
-        "store_schema": False,
-    }
-
-
-def _footer_bytes(metadata: Any) -> bytes:
-    sink = pa.BufferOutputStream()
-    metadata.write_metadata_file(sink)
-    return bytes(sink.getvalue())
-
-
-def _as_schema(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    columns = [
-        column if column.type == wanted.type else pc.cast(column, wanted.type)
-        for column, wanted in zip(rows.columns, schema, strict=True)
-    ]
-    return pa.Table.from_arrays(columns, schema=schema)
-
-
-@contextlib.contextmanager
-def _storage_errors(path: str) -> Iterator[None]:
-    try:
-        yield
-    except StorageError:
-        raise
-    except OSError as error:
-        raise StorageError(f"data file {path!r} could not be written: {error}") from error
+def _written(file: _OpenFile) -> WrittenFile:
+    destination, output = file.destination, file.output
+    return WrittenFile(
+        path=output.path,
+        kind=destination.kind,
+        node=destination.node,
+        partition=destination.partition,
+        size_bytes=output.size_bytes,
+        record_count=output.row_count,
+        footer=output.footer,
+    )

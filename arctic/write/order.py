@@ -61,6 +61,31 @@ def event_order(rows: pa.Table, columns: Sequence[str]) -> np.ndarray | None:
     return np.asarray(pc.sort_indices(events, sort_keys=keys).to_numpy(), dtype=np.int64)
 
 
+def rises(rows: pa.Table) -> bool:
+    """Say whether each row is above the one before it.
+
+    Args:
+        rows: columns without nulls, the most significant first, chunked in any way.
+    """
+    before: pa.Table | None = None
+    # Chunk by chunk: most rows that do not rise show it early, and a chunk stays in the cache.
+    for batch in rows.to_batches():
+        some = pa.Table.from_batches([batch])
+        edge = [] if before is None else [pa.concat_tables([before, some.slice(0, 1)])]
+        if not all(_rises(part) for part in (*edge, some)):
+            return False
+        before = some.slice(some.num_rows - 1) if some.num_rows else before
+    return True
+
+
+def _rises(rows: pa.Table) -> bool:
+    if rows.num_columns > 1 or pt.is_floating(rows.schema.types[0]):
+        return bool((compare_neighbours(rows) < 0).all())
+    values = rows.combine_chunks().column(0)
+    below = pc.less(values.slice(0, max(len(values) - 1, 0)), values.slice(1))
+    return bool(pc.all(below, min_count=0).as_py())
+
+
 def compare_neighbours(rows: pa.Table) -> np.ndarray:
     """Compare each row with the next one, column by column: -1 below, 0 equal, 1 above.
 

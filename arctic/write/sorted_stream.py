@@ -15,6 +15,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.types as pt
 
 from arctic.errors import InternalError
 from arctic.mor.keys import factorise
@@ -46,17 +47,26 @@ class SortedStream:
         self._held = None
         if not parts:
             return None
-        chunk = pa.concat_tables(parts).combine_chunks()
-        codes, _ = factorise(chunk.select(self._key))
-        repeated = codes[1:] == codes[:-1]
+        chunk = pa.concat_tables(parts)
+        repeated = self._repeated(chunk)
         if self._event_order and repeated.any():
             self._check_events(chunk, repeated)
-        kept = np.append(~repeated, True)
         if not is_last:
             self._held = take_rows(chunk, np.array([chunk.num_rows - 1]))
-            kept[-1] = False
-        numbers = np.flatnonzero(kept)
-        return take_rows(chunk, numbers) if len(numbers) else None
+            chunk = chunk.slice(0, chunk.num_rows - 1)
+        if repeated.any():
+            # What comes after the last row says whether it is the last of its key: not here.
+            chunk = take_rows(chunk, np.flatnonzero(np.append(~repeated, True)[: chunk.num_rows]))
+        return chunk if chunk.num_rows else None
+
+    def _repeated(self, chunk: pa.Table) -> np.ndarray:
+        """Return which rows have the key of the next one; one less than the rows."""
+        keys = chunk.select(self._key)
+        if any(pt.is_floating(kind) for kind in keys.schema.types):
+            # Compared as numbers, -0.0 and 0.0 would be one key.
+            codes, _ = factorise(keys)
+            return np.asarray(codes[1:] == codes[:-1])
+        return np.asarray(compare_neighbours(keys) == 0)
 
     def check_ascending(
         self, rows: pa.Table, groups: Sequence[tuple[Hashable, np.ndarray]]

@@ -74,24 +74,37 @@ class WriteOptions:
     row_group_bytes: int
     buffer_bytes: int
     compression: str
+    compression_level: int | None
+    """None: the codec's own."""
+    dictionary_bytes: int
+    """A larger dictionary of a column chunk is given up."""
+    delta_encoding: bool
+    """Whether integers that do not repeat are written as differences."""
     upsert_inserts: bool
     chunk_rows: int = CHUNK_ROWS
+    threads: int = 1
+    """Threads that encode files beside one another."""
 
     @classmethod
     def from_settings(cls, options: Mapping[str, str], table: KeyedTable) -> WriteOptions:
         """Read the settings in force for a write.
 
         Raises:
-            InvalidInputError: a text that is not a value, or buckets that are no power of two.
+            InvalidInputError: a text that is not a value, a level that the codec does not have, or
+                buckets that are no power of two.
         """
         properties = table.properties
+        compression = opt.COMPRESSION.value(options, properties)
         return cls(
             base_mask=_mask(opt.BASE_BUCKETS, table),
             change_mask=_mask(opt.CHANGE_BUCKETS, table),
             target_file_bytes=opt.TARGET_FILE_SIZE.value(options, properties),
             row_group_bytes=opt.ROW_GROUP_BYTES.value(options, properties),
             buffer_bytes=opt.WRITE_BUFFER_BYTES.value(options, properties),
-            compression=opt.COMPRESSION.value(options, properties),
+            compression=compression,
+            compression_level=_level(opt.COMPRESSION_LEVEL.value(options, properties), compression),
+            dictionary_bytes=opt.DICTIONARY_BYTES.value(options, properties),
+            delta_encoding=opt.DELTA_ENCODING.value(options, properties),
             upsert_inserts=opt.UPSERT_INSERTS.value(options, properties),
         )
 
@@ -205,6 +218,20 @@ class WriteRequest:
                 f"ordering column {self.ordering_column!r} with mode 'append': every row is kept, "
                 "so no order is asked; expected mode upsert"
             )
+
+
+def _level(level: int | None, codec: str) -> int | None:
+    """Refuse a level before the first row: the writer would do so after it."""
+    if level is None:
+        return None
+    subject = f"{opt.COMPRESSION_LEVEL.name} = {level} with codec {codec!r}"
+    if codec == "uncompressed" or not pa.Codec.supports_compression_level(codec):
+        raise InvalidInputError(f"{subject}: it has no levels; leave the level out")
+    least = pa.Codec.minimum_compression_level(codec)
+    greatest = pa.Codec.maximum_compression_level(codec)
+    if not least <= level <= greatest:
+        raise InvalidInputError(f"{subject}: expected {least} to {greatest}")
+    return level
 
 
 def _mask(option: opt.Option[int], table: KeyedTable) -> int:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
 
+import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import arctic
+from arctic.iceberg.catalog import CatalogConfig
+from arctic.iceberg.open_table import open_table
 from arctic.job import locate, moved_rows
 from arctic.job.write_job import WriteJob, begin_write, commit_write
 from arctic.job.write_task import write_task
@@ -308,3 +313,83 @@ def test_required_parts_of_what_may_be_null_do_not_stop_a_write(warehouse: str) 
     changes = table.read(options={"store": "change"}).read_all()
     assert changes.schema.field("numbers").nullable
     assert changes.column("numbers").null_count == 1
+
+
+@pytest.mark.parametrize("mode", ["overwrite", "upsert", "append", "delete"])
+@pytest.mark.parametrize("partition_by", [(), ("region",)])
+def test_the_number_of_threads_changes_nothing(
+    warehouse: str, mode: str, partition_by: Sequence[str]
+) -> None:
+    """The same files with the same bytes, apart from the attempt that is in their names."""
+    create(warehouse, partition_by=partition_by)
+    rows = [row(number * 7 % 500, f"r{number % 3}", str(number)) for number in range(1_000)]
+    batches = pa.Table.from_pylist(rows, schema=SCHEMA).to_batches(max_chunksize=90)
+    job = begin(warehouse, mode, **{"write.parquet.row-group-size-bytes": "2000"})
+
+    results = [
+        write_task(job.work, batches, partition_id=number, task_id=0, threads=threads)
+        for number, threads in ((0, 1), (0, 2), (0, 7))
+    ]
+
+    found = [
+        [
+            (file.kind, file.node, file.partition, file.record_count, file.footer,
+             Path(unquote(urlparse(file.path).path)).read_bytes())
+            for file in result.files
+        ]
+        for result in results
+    ]  # fmt: skip
+    assert len(found[0]) >= 4
+    assert found[1:] == found[:1] * 2
+
+
+@pytest.mark.parametrize("mode", ["overwrite", "upsert"])
+@pytest.mark.parametrize("fail_on", [1, 3])
+def test_a_failure_in_a_thread_leaves_no_file(warehouse: str, mode: str, fail_on: int) -> None:
+    """Whichever file of whichever node it is."""
+    create(warehouse)
+    job = begin(warehouse, mode)
+    created: list[str] = []
+
+    def create_output(path: str) -> Any:
+        created.append(path)
+        if len(created) == fail_on:
+            raise OSError("no space left")
+        return job.work.target.create_output(path)
+
+    failing = replace(job.work, target=replace(job.work.target, create_output=create_output))
+    batches = pa.Table.from_pylist([row(n, "eu", "") for n in range(64)], schema=SCHEMA)
+
+    with pytest.raises(arctic.StorageError, match="no space left"):
+        write_task(failing, batches.to_batches(), partition_id=0, task_id=0, threads=2)
+
+    assert len(created) >= fail_on
+    assert data_files(warehouse) == set()
+
+
+def test_differences_are_read_by_other_engines(warehouse: str) -> None:
+    """Base files by PyIceberg and DuckDB, the merged view by Arctic."""
+    arctic.create_table(
+        "m.t",
+        SCHEMA,
+        primary_key=["id"],
+        properties={"write.parquet.delta-encoding": "true"},
+        warehouse=warehouse,
+    )
+    rows = [row(number, f"r{number % 3}", str(number)) for number in range(5_000)]
+    data = pa.Table.from_pylist(rows, schema=SCHEMA)
+    arctic.write("m.t", data, mode="overwrite", warehouse=warehouse)
+
+    files = sorted(data_files(warehouse))
+    store = open_table(CatalogConfig.from_options({"warehouse": warehouse}), "m.t").base
+    by_iceberg = store.scan().to_arrow().sort_by("id")
+    by_duckdb = duckdb.sql(f"select * from read_parquet({files}) order by id").to_arrow_table()
+    for number in (1, 2):
+        upsert(warehouse, row(3, "moved", str(number)), row(5_000 + number, "new", ""))
+
+    encodings = {pq.read_metadata(path).row_group(0).column(0).encodings for path in files}
+    assert all("DELTA_BINARY_PACKED" in used for used in encodings)
+    assert by_iceberg.to_pylist() == by_duckdb.to_pylist() == rows
+    assert read(warehouse) == [
+        *rows[:3], row(3, "moved", "2"), *rows[4:], row(5_001, "new", ""), row(5_002, "new", ""),
+    ]  # fmt: skip

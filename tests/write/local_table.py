@@ -99,6 +99,9 @@ OPTIONS = WriteOptions(
     row_group_bytes=2**25,
     buffer_bytes=2**28,
     compression="zstd",
+    compression_level=None,
+    dictionary_bytes=2**20,
+    delta_encoding=False,
     upsert_inserts=True,
     chunk_rows=1000,
 )

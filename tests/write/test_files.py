@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +13,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from arctic.errors import StorageError
+from arctic.errors import InvalidInputError, StorageError
 from arctic.table.files import FileKind
 from arctic.tree.node import ROOT, TreeNode
 from arctic.write import files
 from arctic.write.change_deletes import change_delete_schema, insert_schema
 from arctic.write.files import DataFiles, Destination
-from arctic.write.target import WriteTarget
+from arctic.write.gather import Picked
+from arctic.write.target import TaskId, WriteOptions, WriteTarget
 from tests.write.local_table import SCHEMA, LocalFiles, batch, make_target, new_task, write
 
 BASE = Destination(partition=(), node=ROOT, kind=FileKind.BASE)
@@ -226,6 +231,38 @@ def test_every_codec_of_the_option_writes(tmp_path: Path, codec: str) -> None:
     assert pq.read_table(file.path).num_rows == 10
 
 
+@pytest.mark.parametrize(
+    ("codec", "level", "message"),
+    [
+        ("snappy", 3, "it has no levels"),
+        ("uncompressed", 1, "it has no levels"),
+        ("zstd", 23, "to 22"),
+        ("gzip", 0, "expected 1 to 9"),
+    ],
+)
+def test_a_level_that_the_codec_lacks_is_refused(
+    tmp_path: Path, codec: str, level: int, message: str
+) -> None:
+    """Before the first row."""
+    table = make_target(tmp_path).table
+    options = {"write.parquet.compression-codec": codec}
+
+    with pytest.raises(InvalidInputError, match=message):
+        WriteOptions.from_settings(options | {"write.parquet.compression-level": str(level)}, table)
+    assert WriteOptions.from_settings(options, table).compression_level is None
+
+
+def test_a_level_compresses_more(tmp_path: Path) -> None:
+    """It reaches the writer."""
+    sizes = []
+    for level in (1, 19):
+        writer = base_files(make_target(tmp_path, compression_level=level))
+        writer.add(BASE, random_rows(20_000))
+        sizes.append(writer.close()[0].size_bytes)
+
+    assert sizes[1] < sizes[0]
+
+
 def test_texts_with_wide_offsets_are_written_as_plain_ones(tmp_path: Path) -> None:
     """A large gather holds them so."""
     writer = base_files(make_target(tmp_path))
@@ -235,6 +272,102 @@ def test_texts_with_wide_offsets_are_written_as_plain_ones(tmp_path: Path) -> No
 
     assert pq.read_table(file.path).to_pydict() == rows.to_pydict()
     assert pq.read_schema(file.path).field("note").type == pa.string()
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    pieces=st.lists(st.tuples(st.integers(0, 5), st.integers(1, 40)), max_size=30),
+    target_file_bytes=st.sampled_from([1, 2_000, 2**27]),
+    row_group_bytes=st.sampled_from([500, 3_000, 2**20]),
+    max_open=st.sampled_from([1, 3, 256]),
+    whole=st.booleans(),
+)
+def test_threads_write_the_same_files(
+    pieces: list[tuple[int, int]],
+    target_file_bytes: int,
+    row_group_bytes: int,
+    max_open: int,
+    whole: bool,
+) -> None:
+    """In the same order, with the same names and bytes, however they are cut and closed."""
+    found = []
+    for threads in (1, 2, 5):
+        with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+            patch.setattr(files, "_MAX_OPEN_FILES", max_open)
+            target = make_target(
+                Path(folder),
+                target_file_bytes=target_file_bytes,
+                row_group_bytes=row_group_bytes,
+                threads=threads,
+            )
+            task = TaskId(partition_id=0, task_id=0, operation_id=1)
+            writer = DataFiles(
+                target, task, schemas={FileKind.BASE: target.schema}, transaction_id=0
+            )
+            parts = [(replace(BASE, node=TreeNode(7, node)), n) for node, n in pieces]
+            if whole:
+                lengths = dict(parts)
+                writer.add_whole(
+                    [
+                        (place, Picked.by_number(random_rows(50), np.arange(count)))
+                        for place, count in lengths.items()
+                    ]
+                )
+            else:
+                writer.add_made(
+                    [place for place, _ in parts],
+                    [
+                        partial(random_rows, count, number)
+                        for number, (_, count) in enumerate(parts)
+                    ],
+                )
+            found.append(
+                [
+                    (Path(file.path).name, file.record_count, file.size_bytes, file.footer,
+                     Path(file.path).read_bytes())
+                    for file in writer.close()
+                ]
+            )  # fmt: skip
+            expected = sum(lengths.values()) if whole else sum(count for _, count in parts)
+            assert sum(count for _, count, *_ in found[-1]) == expected
+    assert found[1:] == found[:1] * 2
+
+
+def test_all_rows_of_a_destination_are_written_in_their_order(tmp_path: Path) -> None:
+    """Also over several files."""
+    rows = random_rows(1_000)
+    target = make_target(tmp_path, row_group_bytes=3_000, target_file_bytes=4_000, threads=2)
+    writer = base_files(target)
+    parts = {replace(BASE, node=TreeNode(1, index)): np.arange(index, 1_000, 2) for index in (0, 1)}
+
+    writer.add_whole([(place, Picked.by_number(rows, numbers)) for place, numbers in parts.items()])
+    written = writer.close()
+
+    assert len(written) >= 4
+    for place, numbers in parts.items():
+        mine = [file for file in written if file.node == place.node]
+        mine.sort(key=lambda file: int(file.path.rsplit("-", 1)[1].removesuffix(".parquet")))
+        ids = [row for file in mine for row in pq.read_table(file.path)["id"].to_pylist()]
+        assert ids == numbers.tolist()
+
+
+@pytest.mark.parametrize("fail_on", [1, 2, 5])
+def test_a_failure_in_a_thread_removes_the_files(tmp_path: Path, fail_on: int) -> None:
+    """Of all destinations; whoever adds or closes hears of it."""
+    watch = WatchedFiles(fail_on=fail_on)
+    writer = base_files(watched(tmp_path, watch, row_group_bytes=100, threads=2))
+
+    def write_all() -> None:
+        for number in range(40):
+            writer.add(replace(BASE, node=TreeNode(7, number % 8)), random_rows(10, number))
+        writer.close()
+
+    with pytest.raises(StorageError, match=r"data file '.*' could not be written: disk is full"):
+        write_all()
+    writer.abort()
+
+    assert paths_below(tmp_path) == []
+    assert writer.close() == ()
 
 
 def test_a_failed_task_removes_its_files(tmp_path: Path) -> None:

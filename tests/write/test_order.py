@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arctic.errors import InvalidInputError
-from arctic.write.order import check_order, compare_neighbours, event_order
+from arctic.write.order import check_order, compare_neighbours, event_order, rises
 
 
 def test_events_are_sorted_stably_by_several_columns() -> None:
@@ -78,3 +78,23 @@ def test_every_plain_type_orders_events(values: list[Any]) -> None:
     assert set(compare_neighbours(rising.take(list(reversed(range(len(values)))))).tolist()) == {1}
     twice = rising.take([0, 0])
     assert compare_neighbours(twice).tolist() == [0]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.sampled_from([-1.0, -0.0, 0.0, float("nan")]))),
+    st.integers(1, 3),
+    st.sampled_from([["a"], ["b"], ["a", "b"]]),
+)
+def test_rows_rise_where_each_neighbour_is_above(
+    rows: list[tuple[int, float]], step: int, columns: list[str]
+) -> None:
+    """However they are chunked; equal rows do not rise."""
+    schema = pa.schema([("a", pa.int64()), ("b", pa.float64())])
+    records = [{"a": a, "b": b} for a, b in rows]
+    batches = [
+        pa.RecordBatch.from_pylist(records[start : start + step], schema=schema)
+        for start in range(0, len(records), step)
+    ]
+    table = pa.Table.from_batches(batches, schema).select(columns)
+
+    assert rises(table) == bool((compare_neighbours(table) < 0).all())

@@ -6,6 +6,7 @@ import datetime as dt
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -62,6 +63,32 @@ def test_many_nodes_are_grouped_too() -> None:
     groups = group_rows(Places(partitions=everywhere, node_indices=indices, mask=mask))
 
     assert [(g.node.index, g.rows.tolist()) for g in groups] == [(0, [3]), (3, [1]), (mask, [0, 2])]
+
+
+@given(
+    codes=st.lists(st.integers(0, 4), min_size=1, max_size=30),
+    mask=st.sampled_from([0, 1, 7]),
+    random=st.randoms(use_true_random=False),
+)
+def test_few_and_many_groups_are_found_alike(codes: list[int], mask: int, random: Random) -> None:
+    """Looking for each, sorting, and sorting by more than sixteen bits."""
+    nodes = np.array([random.randint(0, mask) for _ in codes], dtype=np.int64)
+    for spread in (1, 40, 70_000):
+        values = tuple((number,) for number in range(5 * spread))
+        partitions = Partitions(values=values, codes=np.array(codes, dtype=np.int64) * spread)
+
+        groups = group_rows(Places(partitions=partitions, node_indices=nodes, mask=mask))
+
+        expected = sorted(
+            {(code * spread, node) for code, node in zip(codes, nodes.tolist(), strict=True)}
+        )
+        assert [(g.partition[0], g.node.index) for g in groups] == expected
+        for group in groups:
+            assert group.rows.tolist() == [
+                row
+                for row, (code, node) in enumerate(zip(codes, nodes.tolist(), strict=True))
+                if (code * spread, node) == (group.partition[0], group.node.index)
+            ]
 
 
 @pytest.mark.parametrize(
