@@ -10,8 +10,10 @@ VENV ?= .venv
 PYTHON := $(VENV)/bin/python
 # Written last by .ci/install, so a broken installation is never taken for a whole one.
 READY := $(VENV)/.installed
+# The oldest PySpark that pyproject.toml allows, beside the one in the environment.
+OLDEST := $(VENV)/oldest-pyspark
 
-.PHONY: help install demo test quick lint types layers fmt docs bench bench-optimize bench-write bench-peers ci clean
+.PHONY: help install demo test test-oldest quick lint types layers fmt docs bench bench-optimize bench-write bench-peers ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +29,14 @@ demo: $(READY) ## Replay weeks of real promotions through Spark, and check the r
 
 test: $(READY) ## Run every test; ARGS="-k name" narrows, HYPOTHESIS_PROFILE=deep explores
 	@$(PYTHON) -m pytest $(ARGS)
+
+test-oldest: $(READY) $(OLDEST)/.installed ## Run the Spark tests on the oldest PySpark that is supported
+	@PYTHONPATH=$(OLDEST) $(PYTHON) -m pytest tests/spark $(ARGS)
+
+$(OLDEST)/.installed: pyproject.toml $(READY)
+	@$(PYTHON) -m pip install --quiet --no-input --disable-pip-version-check --upgrade \
+		--target $(OLDEST) "pyspark==$$(sed -n 's/.*"pyspark>=\([0-9.]*\),.*/\1/p' pyproject.toml).*"
+	@touch $@
 
 quick: $(READY) ## Run the tests that need neither Spark nor patience
 	@$(PYTHON) -m pytest -q -m "not spark and not slow" $(ARGS)
