@@ -1,0 +1,38 @@
+"""What a read has touched: counted while it runs, added up over its tasks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+
+@dataclass(slots=True, kw_only=True)
+class Touched:
+    """Counts of one read. The only record here that changes: a reader adds to it."""
+
+    files: int = 0
+    """Data files that were opened; one is opened once more for each piece of deletes that do not
+    fit in memory."""
+    row_groups: int = 0
+    """Row groups that those files have."""
+    outside_bounds: int = 0
+    """Row groups whose bounds exclude the filter: nothing of them was read."""
+    without_match: int = 0
+    """Row groups of which only the filter's columns were read, because no row is left."""
+    passed: int = 0
+    """Row groups that were read without a lookup, because no change delete can hold their keys."""
+    merged: int = 0
+    """Row groups whose keys were looked up in change deletes."""
+    delete_files: int = 0
+    """Files of change deletes that were opened."""
+    delete_rows: int = 0
+    """Change deletes that were read from them, after the filter."""
+
+    @property
+    def read(self) -> int:
+        """Row groups of which every column that is wanted was read."""
+        return self.row_groups - self.outside_bounds - self.without_match
+
+    def add(self, other: Touched) -> None:
+        """Add the counts of another reader."""
+        for field in fields(self):
+            setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
