@@ -124,6 +124,7 @@ class DataFile:
     ) -> Iterator[tuple[list[int], DeleteIndex | None]]:
         """Yield neighbouring row groups, with the deletes that their keys are looked up in."""
         if index is None:
+            self._touched.passed += len(row_groups)
             yield list(row_groups), None
             return
         known = index

@@ -1,8 +1,8 @@
-"""What a read has touched: counted while it runs, added up over its tasks."""
+"""What a read has touched, counted while it runs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 
 @dataclass(slots=True, kw_only=True)
@@ -19,7 +19,7 @@ class Touched:
     without_match: int = 0
     """Row groups of which only the filter's columns were read, because no row is left."""
     passed: int = 0
-    """Row groups that were read without a lookup, because no change delete can hold their keys."""
+    """Row groups whose keys were not looked up, because no change delete can hold one of them."""
     merged: int = 0
     """Row groups whose keys were looked up in change deletes."""
     delete_files: int = 0
@@ -31,8 +31,3 @@ class Touched:
     def read(self) -> int:
         """Row groups of which every column that is wanted was read."""
         return self.row_groups - self.outside_bounds - self.without_match
-
-    def add(self, other: Touched) -> None:
-        """Add the counts of another reader."""
-        for field in fields(self):
-            setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))

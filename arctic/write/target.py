@@ -72,6 +72,7 @@ class WriteOptions:
     change_mask: int
     target_file_bytes: int
     row_group_bytes: int
+    row_group_rows: int
     buffer_bytes: int
     compression: str
     upsert_inserts: bool
@@ -90,6 +91,7 @@ class WriteOptions:
             change_mask=_mask(opt.CHANGE_BUCKETS, table),
             target_file_bytes=opt.TARGET_FILE_SIZE.value(options, properties),
             row_group_bytes=opt.ROW_GROUP_BYTES.value(options, properties),
+            row_group_rows=opt.ROW_GROUP_ROWS.value(options, properties),
             buffer_bytes=opt.WRITE_BUFFER_BYTES.value(options, properties),
             compression=opt.COMPRESSION.value(options, properties),
             upsert_inserts=opt.UPSERT_INSERTS.value(options, properties),
