@@ -44,6 +44,5 @@ def _lines(touched: Touched, rows: int) -> Iterator[str]:
     yield f"  {'read':<9} {counted(touched.read, 'row group')}"
     if touched.merged:
         looked_up = counted(touched.merged, "row group")
-        passed = counted(touched.passed, "row group")
-        yield f"  {'merged':<9} keys of {looked_up}, not those of {passed} without a deleted key"
+        yield f"  {'merged':<9} {looked_up}, {touched.passed:,} passed without a deleted key"
     yield f"  {'returned':<9} {counted(rows, 'row')}"

@@ -34,6 +34,10 @@ from arctic.table.files import FileKind, KeyedFile
 
 Mask = npt.NDArray[np.bool_]
 
+MIN_ROWS = 4_096
+"""A file of fewer rows is read in one go: what that may decode in vain costs less than to begin a
+second reading."""
+
 
 class DataFile:
     """A data file that is open; to be used as a context manager."""
@@ -166,7 +170,7 @@ class DataFile:
         """Yield batches, and which of their rows survive."""
         first = test.projection.names
         rest = [name for name in _names(output, merge) if name not in first]
-        if first and rest:
+        if first and rest and self.row_count >= MIN_ROWS:
             runs = self._parquet.runs(row_groups)
             yield from self._read_in_two(runs, rest, test, merge, removed, index)
             return

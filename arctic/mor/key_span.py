@@ -9,11 +9,12 @@ Rules:
     - Bounds that were cut are bounds still: a lower one at most the least value, an upper one at
       least the greatest.
 
-Memory: eight bytes for each value, from the first question on.
+Memory: eight bytes for each value; while they are sorted, twice that and one piece of the column.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from arctic.mor.widen import storage_type
 from arctic.table.files import ColumnBounds
 
 _WORD_BYTES = 8
+_PIECE_ROWS = 65_536
 
 
 class KeySpan:
@@ -33,9 +35,13 @@ class KeySpan:
 
     def __init__(self, column: pa.ChunkedArray) -> None:
         self._has_nulls = column.null_count > 0
-        self._column: pa.ChunkedArray | None = column.drop_null() if self._has_nulls else column
-        self._numbers: npt.NDArray[Any] | None = None
-        self._texts: _Texts | None = None
+        self._texts = _Texts(column) if is_text_or_bytes(column.type) else None
+        turn = _integers if self._texts is None else self._texts.numbers
+        pieces = [turn(piece) for piece in _pieces(column)]
+        self._numbers: npt.NDArray[Any] = (
+            np.concatenate(pieces) if pieces else np.empty(0, np.int64)
+        )
+        self._numbers.sort()
 
     def meets(self, bounds: ColumnBounds | None) -> bool:
         """Say whether a value may lie between the bounds, both inclusive, or be null as well.
@@ -47,50 +53,35 @@ class KeySpan:
             return True
         if self._has_nulls and bounds.null_count != 0:
             return True
-        numbers = self._sorted()
+        numbers = self._numbers
         if not len(numbers):
             return False
         lower, upper = self._number(bounds.lower), self._number(bounds.upper)
-        # Python compares whole numbers exactly, whatever their width: numpy would turn those
-        # beyond 64 bits into floats.
-        if upper < int(numbers[0]) or lower > int(numbers[-1]):
+        least, greatest = int(numbers[0]), int(numbers[-1])
+        # Python compares whole numbers exactly, whatever their width; between the ends they fit.
+        if upper < least or lower > greatest:
             return False
-        if lower <= int(numbers[0]) or upper >= int(numbers[-1]):
+        if lower <= least or upper >= greatest:
             return True
         kind = numbers.dtype.type
-        return int(np.searchsorted(numbers, kind(lower))) < int(
-            np.searchsorted(numbers, kind(upper), side="right")
-        )
-
-    def _sorted(self) -> npt.NDArray[Any]:
-        if self._numbers is None:
-            column, self._column = self._column, None
-            values = column.combine_chunks() if column is not None else pa.nulls(0)
-            if isinstance(values, pa.ChunkedArray):
-                values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.nulls(0)
-            if not len(values):
-                self._numbers = np.empty(0, np.int64)
-            elif is_text_or_bytes(values.type):
-                self._texts = _Texts(values)
-                self._numbers = np.sort(self._texts.numbers)
-            else:
-                self._numbers = np.sort(_integers(values))
-        return self._numbers
+        first = np.searchsorted(numbers, kind(lower))
+        return bool(first < np.searchsorted(numbers, kind(upper), side="right"))
 
     def _number(self, bound: Any) -> int:
         return int(bound) if self._texts is None else self._texts.number(bound)
 
 
 class _Texts:
-    """Strings or binary values as numbers in their order."""
+    """Turns strings or binary values into numbers in their order."""
 
-    def __init__(self, values: pa.Array) -> None:
-        plain = pa.binary() if pat.is_string(values.type) else values.type
-        values = values.view(plain) if values.type != plain else values
+    def __init__(self, values: pa.ChunkedArray) -> None:
         ends = pc.min_max(values)
-        self._least, self._greatest = ends["min"].as_py(), ends["max"].as_py()
+        self._least, self._greatest = (_bytes(ends[end].as_py()) for end in ("min", "max"))
         self._shared = _shared_start(self._least, self._greatest)
-        self.numbers = _words(values, len(self._shared))
+
+    def numbers(self, values: pa.Array) -> npt.NDArray[np.uint64]:
+        """Return the numbers of some of the values."""
+        return _words(values, len(self._shared))
 
     def number(self, bound: bytes) -> int:
         """Return the place of a bound among the numbers."""
@@ -117,6 +108,19 @@ def is_text_or_bytes(kind: pa.DataType) -> bool:
     return bool(pat.is_string(kind) or pat.is_binary(kind))
 
 
+def _pieces(column: pa.ChunkedArray) -> Iterator[pa.Array]:
+    """Yield what is not null, some rows at a time."""
+    for chunk in column.chunks:
+        for start in range(0, len(chunk), _PIECE_ROWS):
+            piece = chunk.slice(start, _PIECE_ROWS).drop_null()
+            if len(piece):
+                yield piece
+
+
+def _bytes(value: str | bytes | None) -> bytes:
+    return value.encode() if isinstance(value, str) else value or b""
+
+
 def _shared_start(least: bytes, greatest: bytes) -> bytes:
     for at, (low, high) in enumerate(zip(least, greatest, strict=False)):
         if low != high:
@@ -134,11 +138,14 @@ def _integers(values: pa.Array) -> npt.NDArray[np.int64]:
 def _words(values: pa.Array, skipped: int) -> npt.NDArray[np.uint64]:
     """Return eight bytes of each value behind some that are skipped, zeros where it has ended."""
     stored = np.frombuffer(values.buffers()[1], np.int32)[values.offset :][: len(values) + 1]
-    first, end = stored[:-1].astype(np.int64) + skipped, stored[1:].astype(np.int64)
+    begin, size = int(stored[0]), int(stored[-1] - stored[0])
+    ends = stored.astype(np.int64) - begin
+    first, end = ends[:-1] + skipped, ends[1:]
     held = values.buffers()[2]
-    data = np.zeros(int(end.max()) + skipped + _WORD_BYTES, np.uint8)
+    # A copy, so that the last value has a whole word too.
+    data = np.zeros(size + _WORD_BYTES, np.uint8)
     if held is not None:
-        data[: int(end.max())] = np.frombuffer(held, np.uint8)[: int(end.max())]
+        data[:size] = np.frombuffer(held, np.uint8)[begin : begin + size]
     windows: npt.NDArray[np.uint64] = np.ndarray(
         (len(data) - _WORD_BYTES + 1,), ">u8", data.data, strides=(1,)
     )
