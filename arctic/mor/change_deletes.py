@@ -34,7 +34,7 @@ from arctic.table.files import ColumnBounds, FileKind, KeyedFile
 ROW_BYTES = 160
 """What a delete takes beside its key at most, while an index of one key column is built and rows
 are first looked up in it."""
-COLUMN_BYTES = 28
+COLUMN_BYTES = 68
 """What each further key column adds to it."""
 KEY_COPIES = 3
 """How often a key is in memory then: as read, hashed, and among the distinct ones. All three

@@ -12,20 +12,20 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from arctic.mor.batch import make_batch
+from arctic.mor.batch import beside, make_batch
 from arctic.mor.change_deletes import DeleteIndex, known_offsets
 from arctic.mor.file_columns import FileColumns, Projection
 from arctic.mor.integer_index import IntArray
 from arctic.mor.keep import kept
 from arctic.mor.parquet_input import ParquetInput, Run
 from arctic.mor.prune import key_bounds, matching_row_groups
+from arctic.mor.removed_rows import RemovedRows
 from arctic.mor.request import FILE_OFFSET_FIELD, OpenFile, ReadRequest
 from arctic.mor.row_filter import RowTest
 from arctic.mor.row_set import RowSet
@@ -118,7 +118,7 @@ class DataFile:
         test = RowTest(self._columns, self._request.row_filter)
         for part, deletes in self._sorted_out(groups, index):
             merge = self._merge_columns() if deletes is not None else self._columns.project([])
-            checked = self._read(part, output, test, merge, _Removed(positions, dead), deletes)
+            checked = self._read(part, output, test, merge, RemovedRows(positions, dead), deletes)
             for batch, mask in checked:
                 batch = kept(batch.select(output.names), mask)
                 yield make_batch(output.arrays(batch), self._request.schema, len(batch))
@@ -164,7 +164,7 @@ class DataFile:
         output: Projection,
         test: RowTest,
         merge: Projection,
-        removed: _Removed,
+        removed: RemovedRows,
         index: DeleteIndex | None,
     ) -> Iterator[tuple[pa.RecordBatch, Mask]]:
         """Yield batches, and which of their rows survive."""
@@ -185,7 +185,7 @@ class DataFile:
         rest: Sequence[str],
         test: RowTest,
         merge: Projection,
-        removed: _Removed,
+        removed: RemovedRows,
         index: DeleteIndex | None,
     ) -> Iterator[tuple[pa.RecordBatch, Mask]]:
         """Yield the same as one reading; columns of row groups without a survivor stay unread."""
@@ -200,11 +200,8 @@ class DataFile:
                 tested.append(batch)
                 masks.append(mask)
             masks = [np.concatenate(masks)]
-            wanted = [
-                group
-                for group, start, end in self._parquet.places(run)
-                if masks[0][start:end].any()
-            ]
+            places = self._parquet.places(run)
+            wanted = [group for group, start, end in places if masks[0][start:end].any()]
             self._touched.without_match += len(run.row_groups) - len(wanted)
             if not wanted:
                 continue
@@ -212,7 +209,7 @@ class DataFile:
             for first_row, batch in self._batches(wanted, rest):
                 start = first_row - run.first_row
                 mask = masks[0][start : start + len(batch)]
-                batch = _beside(batch, columns.slice(start, len(batch)))
+                batch = beside(batch, columns.slice(start, len(batch)))
                 if not knows_keys:
                     self._kill(batch, mask, merge, index)
                 yield batch, mask
@@ -249,31 +246,6 @@ class DataFile:
         return index.dead_rows(keys, self._file.transaction_id, offsets)
 
 
-@dataclass(frozen=True, slots=True)
-class _Removed:
-    """Rows that are known to be removed, by number."""
-
-    positions: IntArray
-    dead: RowSet | None
-
-    def alive(self, first_row: int, row_count: int) -> Mask:
-        """Say for each of some neighbouring rows whether it is not among them."""
-        mask = np.ones(row_count, bool)
-        start, end = np.searchsorted(self.positions, (first_row, first_row + row_count))
-        mask[self.positions[start:end] - first_row] = False
-        if self.dead is not None:
-            mask &= ~self.dead.slice(first_row, row_count)
-        return mask
-
-
 def _names(*projections: Projection) -> list[str]:
     """Return the columns of some projections, each once."""
     return list(dict.fromkeys(name for each in projections for name in each.names))
-
-
-def _beside(batch: pa.RecordBatch, more: pa.Table) -> pa.RecordBatch:
-    """Return one batch of two parts' columns."""
-    arrays = [pa.concat_arrays(column.chunks) for column in more.columns]
-    return pa.RecordBatch.from_arrays(
-        [*batch.columns, *arrays], names=[*batch.schema.names, *more.column_names]
-    )

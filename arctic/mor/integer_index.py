@@ -49,7 +49,7 @@ class IntegerIndex(Protocol):
 
 def integer_index(values: IntArray) -> IntegerIndex:
     """Return what finds these distinct values, whatever the rows are."""
-    return _OrderedIndex(values)
+    return _AnyIndex(values)
 
 
 def unordered_index(values: IntArray) -> IntegerIndex:
@@ -63,33 +63,37 @@ def unordered_index(values: IntArray) -> IntegerIndex:
     return buckets if buckets.deepest <= MAX_BUCKET else _SortedIndex(values)
 
 
-class _OrderedIndex:
-    """Serves ascending rows itself; builds an index for others when the first of them come."""
+class _AnyIndex:
+    """Serves ascending rows and others, each in its way; builds what it needs when they come."""
 
     def __init__(self, values: IntArray) -> None:
-        order = np.argsort(values)
-        self._values = values[order]
-        self._positions = order.astype(np.int32)
+        self._values = values
+        self._ascending: tuple[IntArray, IntArray] | None = None
         self._unordered: IntegerIndex | None = None
 
     def match(self, probe: IntArray) -> Hits:
         if len(probe) > 1 and probe[0] < probe[-1] and (probe[1:] > probe[:-1]).all():
-            start = np.searchsorted(self._values, probe[0])
-            end = np.searchsorted(self._values, probe[-1], side="right")
+            values, positions = self._sorted()
+            start = np.searchsorted(values, probe[0])
+            end = np.searchsorted(values, probe[-1], side="right")
             if FEW_VALUES * (end - start) <= len(probe):
-                return self._found_in(probe, slice(int(start), int(end)))
+                return _found_in(probe, values[start:end], positions[start:end])
         if self._unordered is None:
-            values = np.empty_like(self._values)
-            values[self._positions] = self._values
-            self._unordered = unordered_index(values)
+            self._unordered = unordered_index(self._values)
         return self._unordered.match(probe)
 
-    def _found_in(self, probe: IntArray, part: slice) -> Hits:
-        """Look up values that lie within the rows' range: every one has a place among them."""
-        wanted = self._values[part]
-        rows = np.searchsorted(probe, wanted)
-        hit = np.flatnonzero(probe[rows] == wanted)
-        return rows[hit].astype(np.int64, copy=False), self._positions[part][hit].astype(np.int64)
+    def _sorted(self) -> tuple[IntArray, IntArray]:
+        if self._ascending is None:
+            order = np.argsort(self._values)
+            self._ascending = self._values[order], order
+        return self._ascending
+
+
+def _found_in(probe: IntArray, values: IntArray, positions: IntArray) -> Hits:
+    """Look up values that lie within the rows' range: every one has a place among them."""
+    rows = np.searchsorted(probe, values)
+    hit = np.flatnonzero(probe[rows] == values)
+    return rows[hit].astype(np.int64, copy=False), positions[hit]
 
 
 class _DirectIndex:

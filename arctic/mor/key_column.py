@@ -8,11 +8,9 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pat
@@ -21,8 +19,6 @@ from arctic.errors import InternalError
 from arctic.mor.byte_hash import hash_bytes
 from arctic.mor.integer_index import Hits, IntArray, integer_index, unordered_index
 
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-_FOLD = np.uint64(29)
 _NAN_BITS = {32: 0x7FC00000, 64: 0x7FF8000000000000}
 _DIGITS_IN_64_BITS = 18
 
@@ -47,30 +43,6 @@ def canonical(array: pa.Array) -> pa.Array:
     if _is_bytes(kind):
         return array
     raise InternalError(f"a column of type {kind} cannot be part of a key")
-
-
-def hash_keys(columns: Sequence[pa.Array]) -> IntArray:
-    """Return one hash for each row of several columns; equal keys have equal ones.
-
-    Args:
-        columns: one or more, each as ``canonical`` returns it, possibly with nulls.
-    """
-    hashes = np.zeros(len(columns[0]), np.uint64)
-    for column in columns:
-        # A null hashes as an empty value does: that they differ is found out by comparing.
-        hashes ^= _hash_of(column)
-        hashes *= _MULTIPLIER
-        hashes ^= hashes >> _FOLD
-    return hashes.view(np.int64)
-
-
-def same_values(column: pa.Array, other: pa.Array) -> npt.NDArray[np.bool_]:
-    """Say for each row of two ``canonical`` columns whether both have one value, or none."""
-    same = pc.equal(column, other)
-    if same.null_count:
-        same = pc.if_else(pc.is_null(same), pc.and_(pc.is_null(column), pc.is_null(other)), same)
-    equal: npt.NDArray[np.bool_] = same.to_numpy(zero_copy_only=False)
-    return equal
 
 
 class ColumnCodes:
@@ -156,19 +128,6 @@ class _BytesMatch:
         same = pc.equal(values.take(pa.array(rows)), self._values.take(pa.array(codes)))
         equal = same.to_numpy(zero_copy_only=False)
         return (rows, codes) if equal.all() else (rows[equal], codes[equal])
-
-
-def _hash_of(column: pa.Array) -> npt.NDArray[np.uint64]:
-    if pat.is_int64(column.type):
-        numbers = column.fill_null(0) if column.null_count else column
-        hashes: npt.NDArray[np.uint64] = numbers.to_numpy().view(np.uint64)
-        return hashes
-    if not column.null_count:
-        return hash_bytes(column)
-    hashes = np.zeros(len(column), np.uint64)
-    valid = np.flatnonzero(pc.is_valid(column).to_numpy(zero_copy_only=False))
-    hashes[valid] = hash_bytes(column.take(pa.array(valid)))
-    return hashes
 
 
 def _is_bytes(kind: pa.DataType) -> bool:

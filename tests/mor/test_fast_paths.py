@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arctic.mor import data_file, integer_index, keys
+from arctic.mor import data_file, integer_index
 from arctic.mor.data_file import DataFile
 from arctic.mor.keep import kept
 from arctic.mor.key_span import KeySpan, has_span
@@ -89,7 +89,6 @@ def read_slowly(
         patch.setattr(DataFile, "_may_be_killed", lambda *_: True)
         patch.setattr(data_file, "kept", lambda batch, mask: batch.filter(pa.array(mask)))
         patch.setattr(integer_index, "FEW_VALUES", 2**40)
-        patch.setattr(keys._HashedKeys, "of", lambda _: None)
         return files.read(tasks, wanted)
 
 
