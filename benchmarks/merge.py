@@ -28,8 +28,9 @@ import pyarrow.parquet as pq
 import arctic
 from arctic.iceberg.filters import parse_filter
 from arctic.iceberg.open_table import open_table
+from arctic.job.read_task import MergeReader
 from arctic.job.reference import parse_reference
-from arctic.job.scan_job import BATCH_ROWS, MergeReader, ScanJob, begin_scan
+from arctic.job.scan_job import BATCH_ROWS, ScanJob, begin_scan
 from arctic.mor.touched import Touched
 from benchmarks.orders import base_rows, change_rows
 from benchmarks.peers.inputs import BATCH_SHARE, BATCHES, DELETE_SHARE, widened
