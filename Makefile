@@ -13,7 +13,7 @@ READY := $(VENV)/.installed
 # The oldest PySpark that pyproject.toml allows, beside the one in the environment.
 OLDEST := $(VENV)/oldest-pyspark
 
-.PHONY: help install demo test test-oldest quick lint types layers fmt docs bench bench-optimize bench-write bench-peers ci clean
+.PHONY: help install demo test test-oldest quick lint types layers fmt docs bench bench-merge bench-optimize bench-write bench-peers ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ docs: $(READY) ## Write docs/options.md anew from the options in the code
 
 bench: $(READY) ## Measure a table through Spark, planning and merging
 	@$(PYTHON) -m benchmarks $(ARGS)
+
+bench-merge: $(READY) ## Measure merging reads beside pyarrow decoding the same bytes
+	@$(PYTHON) -m benchmarks.merge $(ARGS)
 
 bench-optimize: $(READY) ## Measure minor, major and full beside pyarrow on the same bytes
 	@$(PYTHON) -m benchmarks.optimize $(ARGS)

@@ -21,6 +21,7 @@ from arctic.iceberg.filters import parse_filter
 from arctic.iceberg.inspect import METADATA_TABLES
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.open_table import open_table as open_stores
+from arctic.job.analyze import analyze as touched_by
 from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
 from arctic.job.expire_job import expire_table
 from arctic.job.optimize_job import optimize_table
@@ -289,16 +290,20 @@ def explain(
     filter: Any = None,
     options: Mapping[str, str] | None = None,
     verbose: bool = False,
+    analyze: bool = False,
     warehouse: str | None = None,
     catalog: Catalog | None = None,
 ) -> str:
     """Return the plan of a read as text: nodes, files, deletes, groups, and what was left out.
 
     The same table state and options give the same text. Arguments are those of ``read``; with
-    ``verbose`` every file is listed, however many there are.
+    ``verbose`` every file is listed, however many there are; with ``analyze`` the read is carried
+    out here, and the text ends with the files and row groups that it touched.
     """
     base = _options(identifier, warehouse, catalog)
-    return _explain(base, verbose=verbose, columns=columns, filter=filter, options=options)
+    return _explain(
+        base, verbose=verbose, analyze=analyze, columns=columns, filter=filter, options=options
+    )
 
 
 def optimize(
@@ -424,13 +429,16 @@ def _reader(job: ScanJob) -> pa.RecordBatchReader:
     return pa.RecordBatchReader.from_batches(job.schema, job.batches())
 
 
-def _explain(base: Mapping[str, str], *, verbose: bool = False, **arguments: Any) -> str:
+def _explain(
+    base: Mapping[str, str], *, verbose: bool = False, analyze: bool = False, **arguments: Any
+) -> str:
     job = _scan(base, **arguments)
     if job.plan is None:
         raise InvalidInputError(
             f"metadata table {base['path']!r} has no plan; name the table itself"
         )
-    return job.plan.explain(verbose=verbose)
+    plan = job.plan.explain(verbose=verbose)
+    return f"{plan}\n\n{touched_by(job)}" if analyze else plan
 
 
 def _optimize(

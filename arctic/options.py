@@ -422,9 +422,16 @@ DELTA_ENCODING = Option(
 ROW_GROUP_BYTES = Option(
     name="write.parquet.row-group-size-bytes",
     parse=_bytes,
-    default=32 * 2**20,
+    default=8 * 2**20,
     scopes=_WRITE_TABLE,
     doc="Arrow bytes that are gathered for one file before a row group is written.",
+)
+ROW_GROUP_ROWS = Option(
+    name="write.parquet.row-group-limit",
+    parse=_positive_int,
+    default=1_000_000,
+    scopes=_WRITE_TABLE,
+    doc="Rows of a row group at most, however few bytes they have.",
 )
 WRITE_BUFFER_BYTES = Option(
     name="write.buffer-bytes",

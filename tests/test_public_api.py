@@ -17,7 +17,7 @@ VERBS = {
     ),
     "drop_table": "identifier, *, purge, warehouse, catalog",
     "expire": "identifier, *, dry_run, options, warehouse, catalog",
-    "explain": "identifier, *, columns, filter, options, verbose, warehouse, catalog",
+    "explain": "identifier, *, columns, filter, options, verbose, analyze, warehouse, catalog",
     "list_tables": "namespace, *, warehouse, catalog",
     "open_table": "identifier, *, warehouse, catalog",
     "optimize": "identifier, *, type, where, spark, options, warehouse, catalog",

@@ -175,12 +175,22 @@ def show(
 @click.argument("table")
 @_columns
 @_filter
+@click.option(
+    "--analyze", is_flag=True, help="Carry it out, and count the files and row groups it touches."
+)
 @catalog_options
 def explain(
-    table: str, columns: str | None, row_filter: str | None, output: str, **place: Any
+    table: str,
+    columns: str | None,
+    row_filter: str | None,
+    analyze: bool,
+    output: str,
+    **place: Any,
 ) -> None:
     """Print how a read of TABLE would be carried out: nodes, files, deletes, tasks."""
-    plan = api.explain(table, columns=_names(columns), filter=row_filter, **_place(**place))
+    plan = api.explain(
+        table, columns=_names(columns), filter=row_filter, analyze=analyze, **_place(**place)
+    )
     if output == "json":
         print_json({"table": table, "plan": plan.splitlines()})
     else:

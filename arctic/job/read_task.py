@@ -16,6 +16,7 @@ import pyarrow as pa
 from arctic.iceberg.table_io import TableIO
 from arctic.mor.read import read_group
 from arctic.mor.request import ReadRequest
+from arctic.mor.touched import Touched
 from arctic.scan.task import NodeTaskGroup
 
 
@@ -33,9 +34,16 @@ class MergeReader:
     request: ReadRequest
     io: TableIO
 
-    def read(self, group: NodeTaskGroup) -> Iterator[pa.RecordBatch]:
-        """Yield the surviving rows of the group."""
-        return read_group(group, self.request, self.io.open_input)
+    def read(
+        self, group: NodeTaskGroup, touched: Touched | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the surviving rows of the group.
+
+        Args:
+            group: what one task reads.
+            touched: what to add counts to, if anyone asks.
+        """
+        return read_group(group, self.request, self.io.open_input, touched)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,3 +13,11 @@ def make_batch(columns: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.
         return pa.RecordBatch.from_arrays(list(columns), schema=schema)
     bare = pa.StructArray.from_buffers(pa.struct([]), rows, [None])
     return pa.RecordBatch.from_struct_array(bare)
+
+
+def beside(batch: pa.RecordBatch, more: pa.Table) -> pa.RecordBatch:
+    """Return one batch with the columns of a table of as many rows behind those of a batch."""
+    arrays = [pa.concat_arrays(column.chunks) for column in more.columns]
+    return pa.RecordBatch.from_arrays(
+        [*batch.columns, *arrays], names=[*batch.schema.names, *more.column_names]
+    )

@@ -22,20 +22,23 @@ import pyarrow as pa
 from arctic.errors import FormatError, InternalError
 from arctic.mor.file_columns import FileColumns
 from arctic.mor.integer_index import IntArray
+from arctic.mor.key_span import KeySpan, has_span
 from arctic.mor.keys import KeyIndex, factorise
 from arctic.mor.parquet_input import ParquetInput
 from arctic.mor.prune import matching_row_groups
 from arctic.mor.request import FILE_OFFSET_FIELD, OpenFile, ReadRequest
 from arctic.mor.row_filter import RowTest, filter_of_deletes
-from arctic.table.files import FileKind, KeyedFile
+from arctic.mor.touched import Touched
+from arctic.table.files import ColumnBounds, FileKind, KeyedFile
 
-ROW_BYTES = 112
-"""What a delete takes beside its key at most, while an index of one key column is built."""
-COLUMN_BYTES = 56
+ROW_BYTES = 160
+"""What a delete takes beside its key at most, while an index of one key column is built and rows
+are first looked up in it."""
+COLUMN_BYTES = 68
 """What each further key column adds to it."""
 KEY_COPIES = 3
 """How often a key is in memory then: as read, hashed, and among the distinct ones. All three
-were measured, as the peak of Arrow's and numpy's memory; an index itself takes a third."""
+were measured, as the peak of Arrow's and numpy's memory; an index itself takes less than half."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,32 @@ class DeleteIndex:
         newest = rows.newest(self._keys.take_codes(), self._keys.count)
         self._transaction_ids = rows.transaction_ids[newest]
         self._file_offsets = rows.file_offsets[newest]
+        self._newest_id = int(self._transaction_ids.max(initial=-1))
+        self._spans = [
+            KeySpan(column) if has_span(column.type) else None for column in rows.keys.columns
+        ]
+
+    def may_follow(self, transaction_id: int, kind: FileKind) -> bool:
+        """Say whether some delete can be newer than a row of a file.
+
+        Args:
+            transaction_id: that of every row, or of every base row at most.
+            kind: of the file: only inserts have offsets among those of deletes.
+        """
+        if kind is FileKind.INSERT:
+            return self._newest_id >= transaction_id
+        return self._newest_id > transaction_id
+
+    def may_hold(self, bounds: Sequence[ColumnBounds | None]) -> bool:
+        """Say whether some delete can have a key within bounds.
+
+        Args:
+            bounds: of each key column in key order; None where nothing is known.
+        """
+        return all(
+            span is None or span.meets(known)
+            for span, known in zip(self._spans, bounds, strict=True)
+        )
 
     def dead_rows(
         self, keys: Sequence[pa.Array], transaction_id: int, file_offsets: IntArray | None
@@ -113,7 +142,7 @@ class DeletePiece:
 
 
 def delete_pieces(
-    files: Sequence[KeyedFile], request: ReadRequest, open_file: OpenFile
+    files: Sequence[KeyedFile], request: ReadRequest, open_file: OpenFile, touched: Touched
 ) -> Iterator[DeletePiece]:
     """Read delete files into one index after the other; the caller forgets each before the next.
 
@@ -122,9 +151,11 @@ def delete_pieces(
     """
     buffer: list[DeleteRows] = []
     used_bytes = 0
+    touched.delete_files += len(files)
     # In the order of their transactions, deletes need no sorting.
     ordered = sorted(files, key=lambda file: (file.transaction_id, file.path))
     for rows in _every_delete(ordered, request, open_file):
+        touched.delete_rows += len(rows.file_offsets)
         if buffer and used_bytes + rows.memory_bytes > request.max_delete_bytes:
             buffer = [_joined(buffer).reduced()]
             used_bytes = buffer[0].memory_bytes

@@ -1,36 +1,53 @@
-"""One data file being read: which of its rows survive, and in what form they leave."""
+"""One data file being read: which of its rows survive, and in what form they leave.
+
+Strategy: row groups are sorted out before their columns are read. Bounds of the filter's columns
+leave some out; bounds of the key tell which of the others hold no deleted key, and those are read
+without a lookup. Where a filter tests a part of the columns, that part is read first, a run of row
+groups at a time; the rest of the columns is read of the row groups that have a row left.
+
+Rules:
+    - A fast path skips work whose result is known: rows are the same without it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from arctic.mor.batch import make_batch
+from arctic.mor.batch import beside, make_batch
 from arctic.mor.change_deletes import DeleteIndex, known_offsets
 from arctic.mor.file_columns import FileColumns, Projection
 from arctic.mor.integer_index import IntArray
-from arctic.mor.parquet_input import ParquetInput
-from arctic.mor.prune import matching_row_groups
+from arctic.mor.keep import kept
+from arctic.mor.parquet_input import ParquetInput, Run
+from arctic.mor.prune import key_bounds, matching_row_groups
+from arctic.mor.removed_rows import RemovedRows
 from arctic.mor.request import FILE_OFFSET_FIELD, OpenFile, ReadRequest
 from arctic.mor.row_filter import RowTest
 from arctic.mor.row_set import RowSet
+from arctic.mor.touched import Touched
 from arctic.table.files import FileKind, KeyedFile
 
 Mask = npt.NDArray[np.bool_]
 
-FEW_DROPPED = 64
-"""Below one row in so many, copying runs of rows is faster than picking them one by one."""
+MIN_ROWS = 4_096
+"""A file of fewer rows is read in one go: what that may decode in vain costs less than to begin a
+second reading."""
 
 
 class DataFile:
     """A data file that is open; to be used as a context manager."""
 
-    def __init__(self, file: KeyedFile, request: ReadRequest, open_file: OpenFile) -> None:
+    def __init__(
+        self, file: KeyedFile, request: ReadRequest, open_file: OpenFile, touched: Touched
+    ) -> None:
         self._file = file
         self._request = request
+        self._touched = touched
         self._parquet = ParquetInput(file.path, open_file)
         try:
             self._columns = FileColumns(file, self._parquet.schema, request)
@@ -40,6 +57,9 @@ class DataFile:
         except BaseException:
             self._parquet.close()
             raise
+        touched.files += 1
+        touched.row_groups += len(self._parquet.row_groups)
+        touched.outside_bounds += len(self._parquet.row_groups) - len(self._row_groups)
 
     def __enter__(self) -> DataFile:
         return self
@@ -64,7 +84,8 @@ class DataFile:
     def killed_rows(self, index: DeleteIndex) -> Iterator[IntArray]:
         """Yield numbers, in the whole file, of rows that deletes kill."""
         merge = self._merge_columns()
-        for first_row, batch in self._batches(self._row_groups, merge):
+        dirty = [group for group in self._row_groups if self._may_be_killed(group, index)]
+        for first_row, batch in self._batches(dirty, merge.names):
             yield first_row + self._dead_rows(batch, merge, index)
 
     def every_row(
@@ -72,7 +93,7 @@ class DataFile:
     ) -> Iterator[pa.RecordBatch]:
         """Yield columns of all rows of some row groups, matching or not, deleted or not."""
         wanted, schema = self._columns.project(fields), pa.schema(fields)
-        for _, batch in self._batches(row_groups, wanted):
+        for _, batch in self._batches(row_groups, wanted.names):
             yield make_batch(wanted.arrays(batch), schema, len(batch))
 
     def survivors(
@@ -89,37 +110,134 @@ class DataFile:
             dead: rows that are known to be dead already.
             index: further change deletes.
             row_groups: some of ``row_groups``; None: all of them.
+
+        Memory: a run of row groups, and decoded of it the columns that the filter tests.
         """
         groups = self._row_groups if row_groups is None else row_groups
         output = self._columns.project(self._request.schema)
         test = RowTest(self._columns, self._request.row_filter)
-        merge = self._merge_columns() if index is not None else self._columns.project([])
-        for first_row, batch in self._batches(groups, output, test.projection, merge):
-            mask = np.ones(len(batch), bool)
-            start, end = np.searchsorted(positions, (first_row, first_row + len(batch)))
-            mask[positions[start:end] - first_row] = False
-            if dead is not None:
-                mask &= ~dead.slice(first_row, len(batch))
-            mask &= test.mask(batch)
-            if index is not None:
-                if 2 * np.count_nonzero(mask) < len(batch):
-                    # Looking keys up costs more than copying the few rows that are left.
-                    batch = _kept(batch, mask)
-                    mask = np.ones(len(batch), bool)
-                mask[self._dead_rows(batch, merge, index)] = False
-            batch = _kept(batch.select(output.names), mask)
-            yield make_batch(output.arrays(batch), self._request.schema, len(batch))
+        for part, deletes in self._sorted_out(groups, index):
+            merge = self._merge_columns() if deletes is not None else self._columns.project([])
+            checked = self._read(part, output, test, merge, RemovedRows(positions, dead), deletes)
+            for batch, mask in checked:
+                batch = kept(batch.select(output.names), mask)
+                yield make_batch(output.arrays(batch), self._request.schema, len(batch))
+
+    def _sorted_out(
+        self, row_groups: Collection[int], index: DeleteIndex | None
+    ) -> Iterator[tuple[list[int], DeleteIndex | None]]:
+        """Yield neighbouring row groups, with the deletes that their keys are looked up in."""
+        if index is None:
+            self._touched.passed += len(row_groups)
+            yield list(row_groups), None
+            return
+        known = index
+
+        def is_dirty(group: int) -> bool:
+            return self._may_be_killed(group, known)
+
+        for dirty, part in groupby(row_groups, is_dirty):
+            groups = list(part)
+            if dirty:
+                self._touched.merged += len(groups)
+            else:
+                self._touched.passed += len(groups)
+            yield groups, index if dirty else None
+
+    def _may_be_killed(self, row_group: int, index: DeleteIndex) -> bool:
+        """Say whether a delete can hold a key of a row group, by the bounds of the key columns."""
+        if not index.may_follow(self._file.transaction_id, self._file.kind):
+            return False
+        if self._file.kind is FileKind.INSERT:
+            # In no order of keys, and as likely changed again as any: its bounds are not asked.
+            return True
+        return index.may_hold(
+            [
+                key_bounds(self._parquet, row_group, self._columns.names, column)
+                for column in self._request.key
+            ]
+        )
+
+    def _read(
+        self,
+        row_groups: Collection[int],
+        output: Projection,
+        test: RowTest,
+        merge: Projection,
+        removed: RemovedRows,
+        index: DeleteIndex | None,
+    ) -> Iterator[tuple[pa.RecordBatch, Mask]]:
+        """Yield batches, and which of their rows survive."""
+        first = test.projection.names
+        rest = [name for name in _names(output, merge) if name not in first]
+        if first and rest and self.row_count >= MIN_ROWS:
+            runs = self._parquet.runs(row_groups)
+            yield from self._read_in_two(runs, rest, test, merge, removed, index)
+            return
+        for first_row, batch in self._batches(row_groups, _names(output, merge, test.projection)):
+            mask = removed.alive(first_row, len(batch)) & test.mask(batch)
+            self._kill(batch, mask, merge, index)
+            yield batch, mask
+
+    def _read_in_two(
+        self,
+        runs: Iterator[Run],
+        rest: Sequence[str],
+        test: RowTest,
+        merge: Projection,
+        removed: RemovedRows,
+        index: DeleteIndex | None,
+    ) -> Iterator[tuple[pa.RecordBatch, Mask]]:
+        """Yield the same as one reading; columns of row groups without a survivor stay unread."""
+        names = test.projection.names
+        knows_keys = not set(merge.names) - set(names)
+        for run in runs:
+            tested, masks = [], [np.zeros(0, bool)]
+            for first_row, batch in self._batches(run.row_groups, names):
+                mask = removed.alive(first_row, len(batch)) & test.mask(batch)
+                if knows_keys:
+                    self._kill(batch, mask, merge, index)
+                tested.append(batch)
+                masks.append(mask)
+            masks = [np.concatenate(masks)]
+            places = self._parquet.places(run)
+            wanted = [group for group, start, end in places if masks[0][start:end].any()]
+            self._touched.without_match += len(run.row_groups) - len(wanted)
+            if not wanted:
+                continue
+            columns = pa.Table.from_batches(tested)
+            for first_row, batch in self._batches(wanted, rest):
+                start = first_row - run.first_row
+                mask = masks[0][start : start + len(batch)]
+                batch = beside(batch, columns.slice(start, len(batch)))
+                if not knows_keys:
+                    self._kill(batch, mask, merge, index)
+                yield batch, mask
 
     def _batches(
-        self, row_groups: Collection[int], *projections: Projection
+        self, row_groups: Collection[int], names: Collection[str]
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        names = dict.fromkeys(name for projection in projections for name in projection.names)
         return self._parquet.batches(list(names), row_groups, self._request.batch_rows)
 
     def _merge_columns(self) -> Projection:
         """Return the key columns, and the file offset where rows have one of their own."""
         offset = [FILE_OFFSET_FIELD] if self._file.kind is FileKind.INSERT else []
         return self._columns.project([*self._request.key, *offset])
+
+    def _kill(
+        self, batch: pa.RecordBatch, mask: Mask, merge: Projection, index: DeleteIndex | None
+    ) -> None:
+        """Take rows out of a mask whose keys are deleted."""
+        if index is None:
+            return
+        if 2 * np.count_nonzero(mask) >= len(batch):
+            mask[self._dead_rows(batch, merge, index)] = False
+            return
+        # Looking keys up costs more than copying the few rows that are left.
+        rows = np.flatnonzero(mask)
+        if len(rows):
+            few = kept(batch.select(merge.names), mask)
+            mask[rows[self._dead_rows(few, merge, index)]] = False
 
     def _dead_rows(self, batch: pa.RecordBatch, merge: Projection, index: DeleteIndex) -> IntArray:
         keys, offsets = merge.arrays(batch), None
@@ -128,14 +246,6 @@ class DataFile:
         return index.dead_rows(keys, self._file.transaction_id, offsets)
 
 
-def _kept(batch: pa.RecordBatch, mask: Mask) -> pa.RecordBatch:
-    """Return the rows where the mask is true."""
-    dropped = len(mask) - int(np.count_nonzero(mask))
-    if not dropped:
-        return batch
-    kept = pa.array(mask)
-    if dropped * FEW_DROPPED > len(mask) or not batch.num_columns:
-        # Arrow turns the mask into row numbers once, and takes them from each column.
-        return batch.filter(kept)
-    columns = [column.filter(kept) for column in batch.columns]
-    return pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+def _names(*projections: Projection) -> list[str]:
+    """Return the columns of some projections, each once."""
+    return list(dict.fromkeys(name for each in projections for name in each.names))

@@ -1,11 +1,15 @@
 """Exact lookups of whole columns of 64-bit integers in a set of distinct ones.
 
-Strategy: distinct values that lie close together address a table directly. Others go to buckets
-by the top bits of a multiplicative hash; a bucket is a range of the values sorted by bucket. A
-sieve of one byte for every few possible hashes drops most absent rows; the others step through
-their buckets together. In a set of 200,000 a row was measured to cost 12 ns, in batches of 64 k,
-against 140 for a binary search and 85 for Arrow's ``index_in``, which builds its hash table again
-at every call.
+Strategy: rows that ascend, as in a file that is sorted by key, are not looked up at all: the few
+values of the set that lie between the first row and the last are looked up among the rows, which
+was measured to cost 3 ns a row with one value for ten rows.
+
+For other rows, distinct values that lie close together address a table directly. The rest goes to
+buckets by the top bits of a multiplicative hash; a bucket is a range of the values sorted by
+bucket. A sieve of one byte for every few possible hashes drops most absent rows; the others step
+through their buckets together. In a set of 200,000 a row was measured to cost 12 ns, in batches of
+64 k, against 140 for a binary search and 85 for Arrow's ``index_in``, which builds its hash table
+again at every call.
 
 Rules:
     - A match is decided by comparing values, never by a hash.
@@ -27,6 +31,8 @@ Hits = tuple[IntArray, IntArray]
 MAX_BUCKET = 32
 DIRECT_SPREAD = 16
 """A range of values this many times their number is still addressed directly."""
+FEW_VALUES = 4
+"""With at least so many rows for each value of the set, the values are looked up in the rows."""
 SIEVE_BITS = 2
 """A bucket has ``2**SIEVE_BITS`` places in the sieve, so at most one in eight of them is taken."""
 
@@ -42,7 +48,12 @@ class IntegerIndex(Protocol):
 
 
 def integer_index(values: IntArray) -> IntegerIndex:
-    """Return the fastest index for these distinct values."""
+    """Return what finds these distinct values, whatever the rows are."""
+    return _AnyIndex(values)
+
+
+def unordered_index(values: IntArray) -> IntegerIndex:
+    """Return the fastest index for rows in any order, such as hashes."""
     if not len(values):
         return _SortedIndex(values)
     lowest, highest = int(values.min()), int(values.max())
@@ -50,6 +61,39 @@ def integer_index(values: IntArray) -> IntegerIndex:
         return _DirectIndex(values, lowest, highest)
     buckets = _BucketIndex(values)
     return buckets if buckets.deepest <= MAX_BUCKET else _SortedIndex(values)
+
+
+class _AnyIndex:
+    """Serves ascending rows and others, each in its way; builds what it needs when they come."""
+
+    def __init__(self, values: IntArray) -> None:
+        self._values = values
+        self._ascending: tuple[IntArray, IntArray] | None = None
+        self._unordered: IntegerIndex | None = None
+
+    def match(self, probe: IntArray) -> Hits:
+        if len(probe) > 1 and probe[0] < probe[-1] and (probe[1:] > probe[:-1]).all():
+            values, positions = self._sorted()
+            start = np.searchsorted(values, probe[0])
+            end = np.searchsorted(values, probe[-1], side="right")
+            if FEW_VALUES * (end - start) <= len(probe):
+                return _found_in(probe, values[start:end], positions[start:end])
+        if self._unordered is None:
+            self._unordered = unordered_index(self._values)
+        return self._unordered.match(probe)
+
+    def _sorted(self) -> tuple[IntArray, IntArray]:
+        if self._ascending is None:
+            order = np.argsort(self._values)
+            self._ascending = self._values[order], order
+        return self._ascending
+
+
+def _found_in(probe: IntArray, values: IntArray, positions: IntArray) -> Hits:
+    """Look up values that lie within the rows' range: every one has a place among them."""
+    rows = np.searchsorted(probe, values)
+    hit = np.flatnonzero(probe[rows] == values)
+    return rows[hit].astype(np.int64, copy=False), positions[hit]
 
 
 class _DirectIndex:

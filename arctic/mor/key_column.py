@@ -17,7 +17,7 @@ import pyarrow.types as pat
 
 from arctic.errors import InternalError
 from arctic.mor.byte_hash import hash_bytes
-from arctic.mor.integer_index import Hits, IntArray, integer_index
+from arctic.mor.integer_index import Hits, IntArray, integer_index, unordered_index
 
 _NAN_BITS = {32: 0x7FC00000, 64: 0x7FF8000000000000}
 _DIGITS_IN_64_BITS = 18
@@ -115,7 +115,7 @@ class _BytesMatch:
         hashes = hash_bytes(values).view(np.int64)
         ordered = np.sort(hashes)
         self._is_ambiguous = bool((ordered[1:] == ordered[:-1]).any())
-        self._index = integer_index(hashes[:0] if self._is_ambiguous else hashes)
+        self._index = unordered_index(hashes[:0] if self._is_ambiguous else hashes)
 
     def __call__(self, values: pa.Array) -> Hits:
         if self._is_ambiguous:

@@ -88,35 +88,8 @@ class ParquetInput:
             at += _leaf_count(field)
         return None
 
-    def batches(
-        self, names: Sequence[str], row_groups: Collection[int], batch_rows: int
-    ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Yield top-level columns of some row groups.
-
-        Args:
-            names: columns to read; none is fine and yields batches without columns.
-            row_groups: which ones, ascending.
-            batch_rows: upper bound of a batch, inclusive.
-
-        Yields:
-            The number of a batch's first row in the whole file, and the batch; none is empty.
-        """
-        for run in self._runs(row_groups):
-            row = run.first_row
-            with self._errors():
-                batches = self._file.iter_batches(
-                    batch_rows, row_groups=list(run.row_groups), columns=list(names)
-                )
-            while True:
-                with self._errors():
-                    batch = next(batches, None)
-                if batch is None:
-                    break
-                if batch.num_rows:
-                    yield row, batch
-                row += batch.num_rows
-
-    def _runs(self, row_groups: Collection[int]) -> Iterator[Run]:
+    def runs(self, row_groups: Collection[int]) -> Iterator[Run]:
+        """Yield neighbouring row groups that are read together."""
         row, run_bytes = 0, 0
         run: list[int] = []
         run_row = 0
@@ -134,6 +107,42 @@ class ParquetInput:
             row += group.num_rows
         if run:
             yield Run(tuple(run), run_row)
+
+    def places(self, run: Run) -> Iterator[tuple[int, int, int]]:
+        """Yield row groups of a run, each with its first row in the run and the end of its rows."""
+        start = 0
+        for number in run.row_groups:
+            end = start + self.metadata.row_group(number).num_rows
+            yield number, start, end
+            start = end
+
+    def batches(
+        self, names: Sequence[str], row_groups: Collection[int], batch_rows: int
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Yield top-level columns of some row groups.
+
+        Args:
+            names: columns to read; none is fine and yields batches without columns.
+            row_groups: which ones, ascending.
+            batch_rows: upper bound of a batch, inclusive.
+
+        Yields:
+            The number of a batch's first row in the whole file, and the batch; none is empty.
+        """
+        for run in self.runs(row_groups):
+            row = run.first_row
+            with self._errors():
+                batches = self._file.iter_batches(
+                    batch_rows, row_groups=list(run.row_groups), columns=list(names)
+                )
+            while True:
+                with self._errors():
+                    batch = next(batches, None)
+                if batch is None:
+                    break
+                if batch.num_rows:
+                    yield row, batch
+                row += batch.num_rows
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

@@ -1,5 +1,7 @@
 """Leave out row groups whose Parquet statistics show that no row can match a filter.
 
+The same bounds of the key tell which row groups hold no deleted key.
+
 Rules:
     - A filter of rows is for data files: a delete that is not read would let a row live. Deletes
       take the part of it that tests the key alone.
@@ -16,6 +18,10 @@ from decimal import Decimal
 from typing import Any
 from uuid import UUID
 
+import pyarrow as pa
+
+from arctic.mor.field_ids import known_field_id
+from arctic.mor.key_span import has_span, is_text_or_bytes
 from arctic.mor.parquet_input import ParquetInput
 from arctic.table.files import ColumnBounds, Value
 from arctic.table.predicate import Predicate, may_match, tests_of
@@ -56,6 +62,24 @@ def matching_row_groups(
         if may_match(predicate, bounds, rows):
             kept.append(number)
     return tuple(kept)
+
+
+def key_bounds(
+    parquet: ParquetInput, row_group: int, names: Mapping[int, str], column: pa.Field
+) -> ColumnBounds | None:
+    """Return what a row group's statistics say of a key column, text as bytes; None: nothing.
+
+    Args:
+        parquet: a data file.
+        row_group: the number of one of its row groups.
+        names: field id to name of the top-level columns that the file has.
+        column: the key column in the type in which keys are compared.
+    """
+    name = names.get(known_field_id(column))
+    if name is None or not has_span(column.type):
+        return None
+    literal: Value = b"" if is_text_or_bytes(column.type) else 0
+    return _column_bounds(parquet, row_group, name, literal)
 
 
 def _literals(predicate: Predicate) -> dict[int, Value]:

@@ -26,11 +26,15 @@ import pyarrow as pa
 from arctic.mor.coalesce import coalesce
 from arctic.mor.request import OpenFile, ReadRequest
 from arctic.mor.task_reader import TaskReader, delete_paths
+from arctic.mor.touched import Touched
 from arctic.scan.task import NodeTask, NodeTaskGroup
 
 
 def read_group(
-    group: NodeTaskGroup, request: ReadRequest, open_file: OpenFile
+    group: NodeTaskGroup,
+    request: ReadRequest,
+    open_file: OpenFile,
+    touched: Touched | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the surviving rows of a group's tasks.
 
@@ -38,13 +42,14 @@ def read_group(
         group: what one task reads.
         request: columns, key, filter and bounds.
         open_file: how a path is opened for reading.
+        touched: what to add counts to, if anyone asks.
 
     Raises:
         FormatError: a file that is corrupt, or lacks what it must have.
         StorageError: a file that is missing or cannot be fetched.
         InternalError: a task that no plan makes, such as an unknown kind of file.
     """
-    reader = TaskReader(group.tasks, request, open_file)
+    reader = TaskReader(group.tasks, request, open_file, touched or Touched())
     rows = chain.from_iterable(_survivors(reader, task) for task in _neighbours(group.tasks))
     is_empty = True
     for batch in coalesce(rows, max_rows=request.batch_rows):

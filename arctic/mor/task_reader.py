@@ -23,6 +23,7 @@ from arctic.mor.integer_index import IntArray
 from arctic.mor.position_deletes import PositionDeletes
 from arctic.mor.request import OpenFile, ReadRequest
 from arctic.mor.row_set import RowSet
+from arctic.mor.touched import Touched
 from arctic.scan.task import FileTask, NodeTask
 from arctic.table.files import FileKind
 
@@ -36,10 +37,15 @@ class TaskReader:
     """Holds what the tasks of a group share."""
 
     def __init__(
-        self, tasks: Sequence[NodeTask], request: ReadRequest, open_file: OpenFile
+        self,
+        tasks: Sequence[NodeTask],
+        request: ReadRequest,
+        open_file: OpenFile,
+        touched: Touched,
     ) -> None:
         self._request = request
         self._open_file = open_file
+        self._touched = touched
         self._positions = PositionDeletes(tasks, open_file=open_file, batch_rows=request.batch_rows)
         self._cached: tuple[tuple[str, ...], DeleteIndex] | None = None
 
@@ -62,7 +68,9 @@ class TaskReader:
             del piece  # before the next one is loaded: memory is bounded for one
         if last is not None and not dead:
             self._cached = (delete_paths(task), last)
-        return LoadedTask(self._request, self._open_file, self._positions, dead, last)
+        return LoadedTask(
+            self._request, self._open_file, self._touched, self._positions, dead, last
+        )
 
     def _pieces(self, task: NodeTask) -> Iterable[DeletePiece]:
         if not task.change_deletes:
@@ -70,12 +78,12 @@ class TaskReader:
         if self._cached is not None and self._cached[0] == delete_paths(task):
             return (DeletePiece(self._cached[1], is_last=True),)
         self._cached = None
-        return delete_pieces(task.change_deletes, self._request, self._open_file)
+        return delete_pieces(task.change_deletes, self._request, self._open_file, self._touched)
 
     def _remember(self, task: NodeTask, index: DeleteIndex, dead: dict[str, RowSet]) -> None:
         """Look up the keys of all data in some of the deletes, without reading the payload."""
         for file_task in task.data:
-            with DataFile(file_task.file, self._request, self._open_file) as data:
+            with DataFile(file_task.file, self._request, self._open_file, self._touched) as data:
                 rows = dead.setdefault(file_task.file.path, RowSet(data.row_count))
                 for killed in data.killed_rows(index):
                     rows.add(killed)
@@ -88,12 +96,14 @@ class LoadedTask:
         self,
         request: ReadRequest,
         open_file: OpenFile,
+        touched: Touched,
         positions: PositionDeletes,
         dead: dict[str, RowSet],
         last: DeleteIndex | None,
     ) -> None:
         self._request = request
         self._open_file = open_file
+        self._touched = touched
         self._positions = positions
         self._dead = dead
         self._last = last
@@ -101,7 +111,7 @@ class LoadedTask:
     def open(self, file_task: FileTask) -> LoadedFile:
         """Open one of the task's data files; to be used as a context manager."""
         positions = self._positions.rows(file_task.file.path, file_task.position_deletes)
-        data = DataFile(file_task.file, self._request, self._open_file)
+        data = DataFile(file_task.file, self._request, self._open_file, self._touched)
         return LoadedFile(data, positions, self._dead.get(file_task.file.path), self._last)
 
 

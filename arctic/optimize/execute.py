@@ -25,6 +25,7 @@ import pyarrow as pa
 from arctic.mor.field_ids import field_with_id
 from arctic.mor.request import ReadRequest
 from arctic.mor.task_reader import LoadedTask, TaskReader
+from arctic.mor.touched import Touched
 from arctic.optimize.ordered_rows import RowOrder, ordered_rows
 from arctic.optimize.task import OptimizeResult, OptimizeTask, OptimizeTaskGroup
 from arctic.scan.task import FileTask, NodeTask
@@ -114,7 +115,7 @@ class _Execution:
             change_deletes=task.change_deletes,
             cost_bytes=task.cost_bytes,
         )
-        loaded = TaskReader([node_task], request, self._job.open_file).load(node_task)
+        loaded = TaskReader([node_task], request, self._job.open_file, Touched()).load(node_task)
         rewritten = self._written(
             task.rewrite, FileKind.BASE, self._base_target, self._rewritten(loaded)
         )

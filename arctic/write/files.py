@@ -135,9 +135,12 @@ class DataFiles:
         Raises:
             StorageError: a file could not be created or written.
         """
-        step, row_group_bytes = _WHOLE_AT_ONCE, self._target.options.row_group_bytes
+        step, options = _WHOLE_AT_ONCE, self._target.options
         for some in (parts[start : start + step] for start in range(0, len(parts), step)):
-            left = [(place, cut(rows, row_group_bytes)) for place, rows in some]
+            left = [
+                (place, cut(rows, options.row_group_bytes, options.row_group_rows))
+                for place, rows in some
+            ]
             while left:
                 left = [part for part in left if self._write_next(*part)]
 
@@ -181,7 +184,8 @@ class DataFiles:
     def _flush(self, destination: Destination) -> None:
         waiting = self._waiting.pop(destination)
         self._held_bytes -= waiting.held_bytes
-        for row_group in waiting.row_groups(self._target.options.row_group_bytes):
+        options = self._target.options
+        for row_group in waiting.row_groups(options.row_group_bytes, options.row_group_rows):
             self._write(destination, row_group)
 
     def _write(self, destination: Destination, rows: Picked) -> None:

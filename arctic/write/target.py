@@ -72,6 +72,7 @@ class WriteOptions:
     change_mask: int
     target_file_bytes: int
     row_group_bytes: int
+    row_group_rows: int
     buffer_bytes: int
     compression: str
     compression_level: int | None
@@ -100,6 +101,7 @@ class WriteOptions:
             change_mask=_mask(opt.CHANGE_BUCKETS, table),
             target_file_bytes=opt.TARGET_FILE_SIZE.value(options, properties),
             row_group_bytes=opt.ROW_GROUP_BYTES.value(options, properties),
+            row_group_rows=opt.ROW_GROUP_ROWS.value(options, properties),
             buffer_bytes=opt.WRITE_BUFFER_BYTES.value(options, properties),
             compression=compression,
             compression_level=_level(opt.COMPRESSION_LEVEL.value(options, properties), compression),

@@ -34,10 +34,10 @@ class WaitingRows:
         self.held_bytes += held_bytes
         return held_bytes
 
-    def row_groups(self, row_group_bytes: int) -> Iterator[Picked]:
-        """Yield everything in row groups of about so many bytes."""
+    def row_groups(self, row_group_bytes: int, row_group_rows: int) -> Iterator[Picked]:
+        """Yield everything in row groups of about so many bytes, and at most so many rows."""
         for rows in self._joined(row_group_bytes):
-            yield from cut(rows, row_group_bytes)
+            yield from cut(rows, row_group_bytes, row_group_rows)
 
     def _joined(self, row_group_bytes: int) -> Iterator[Picked]:
         """Join neighbours to about a row group, and never split one to do so.
@@ -55,9 +55,10 @@ class WaitingRows:
         yield Picked(source=pa.concat_tables(held), numbers=None, nbytes=held_bytes)
 
 
-def cut(rows: Picked, row_group_bytes: int) -> Iterator[Picked]:
+def cut(rows: Picked, row_group_bytes: int, row_group_rows: int) -> Iterator[Picked]:
     """Cut rows that belong together into row groups of equal length."""
-    groups = max(1, round(rows.nbytes / row_group_bytes))
+    by_rows = -(-rows.num_rows // row_group_rows)
+    groups = max(1, round(rows.nbytes / row_group_bytes), by_rows)
     step = -(-rows.num_rows // groups)
     for start in range(0, rows.num_rows, step):
         yield rows.slice(start, step)

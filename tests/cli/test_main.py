@@ -134,6 +134,16 @@ def test_explain_prints_the_plan(run: Command, warehouse: str) -> None:
     assert outcome.out == arctic.explain("shop.users", filter="id = 3", warehouse=warehouse) + "\n"
 
 
+def test_explain_counts_what_a_read_touches(run: Command, warehouse: str) -> None:
+    """With ``--analyze``, below the plan."""
+    place = ("--warehouse", warehouse)
+    outcome = run("explain", "shop.users", "--filter", "id = 3", "--analyze", *place)
+
+    plan, touched = outcome.out.split("\n\ntouched\n")
+    assert plan.startswith("read of shop.users")
+    assert "  returned  1 row\n" in touched
+
+
 def test_explain_as_json_names_the_table(run: Command, warehouse: str) -> None:
     """The plan's lines."""
     document = run("explain", "shop.users", "--warehouse", warehouse, "--output", "json").document

@@ -33,13 +33,24 @@ def check(index: IntegerIndex, values: list[int], probe: list[int]) -> None:
 @given(
     values=st.lists(INT64 | CLOSE, unique=True),
     others=st.lists(INT64 | CLOSE),
-    build=st.sampled_from([integer_index, module._SortedIndex]),
+    build=st.sampled_from([integer_index, module.unordered_index, module._SortedIndex]),
 )
 def test_a_match_is_what_a_dict_finds(
     values: list[int], others: list[int], build: Callable[[IntArray], IntegerIndex]
 ) -> None:
     """For values close together, far apart, at the ends of the range, or none at all."""
     check(build(numbers(values)), values, [*others, *values, *values[:3]])
+
+
+@given(st.lists(INT64 | CLOSE, unique=True), st.lists(INT64 | CLOSE, unique=True), st.data())
+def test_ascending_rows_find_what_any_rows_find(
+    values: list[int], others: list[int], data: st.DataObject
+) -> None:
+    """Whether the values are looked up in the rows, or the rows among the values."""
+    rows = sorted({*others, *data.draw(st.lists(st.sampled_from(values or [0])))})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "FEW_VALUES", data.draw(st.sampled_from([0, 4])))
+        check(integer_index(numbers(values)), values, rows)
 
 
 @given(st.lists(INT64, unique=True, min_size=1), st.lists(INT64))
@@ -58,7 +69,7 @@ def test_buckets_find_what_a_dict_finds(values: list[int], others: list[int]) ->
 )
 def test_the_index_fits_the_values(values: list[int], kind: type) -> None:
     """Close values need no hash at all."""
-    assert type(integer_index(numbers(values))) is kind
+    assert type(module.unordered_index(numbers(values))) is kind
     check(integer_index(numbers(values)), values, [-5, 0, 100, 1000, 5, 10**9, 2**62])
 
 
@@ -66,6 +77,6 @@ def test_values_that_crowd_one_bucket_are_searched(monkeypatch: pytest.MonkeyPat
     """A hash that sends everything to one place costs a binary search, not a loop per value."""
     monkeypatch.setattr(module, "_MULTIPLIER", np.uint64(0))
     values = list(range(0, 10**6, 10**4))
-    index = integer_index(numbers(values))
+    index = module.unordered_index(numbers(values))
     assert type(index) is module._SortedIndex
     check(index, values, [0, 1, 10**4, 10**7])

@@ -54,10 +54,10 @@ def test_row_groups_are_read_together_up_to_a_size(
     """Memory stays at one run; neighbours across a gap are two."""
     with ParquetInput(path, pa.OSFile) as parquet:
         sizes = [parquet.metadata.row_group(at).total_byte_size for at in GROUPS]
-        runs = parquet._runs([0, 1, 3, 4, 5])
+        runs = parquet.runs([0, 1, 3, 4, 5])
         assert [(run.row_groups, run.first_row) for run in runs] == [((0, 1), 0), ((3, 4, 5), 12)]
         monkeypatch.setattr(module, "RUN_BYTES", max(sizes))
-        assert [run.row_groups for run in parquet._runs(GROUPS)] == [(at,) for at in GROUPS]
+        assert [run.row_groups for run in parquet.runs(GROUPS)] == [(at,) for at in GROUPS]
 
 
 def test_leaves_are_counted_through_nested_columns(tmp_path: Path) -> None:

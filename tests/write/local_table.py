@@ -97,6 +97,7 @@ OPTIONS = WriteOptions(
     change_mask=3,
     target_file_bytes=2**27,
     row_group_bytes=2**25,
+    row_group_rows=2**20,
     buffer_bytes=2**28,
     compression="zstd",
     compression_level=None,

@@ -101,6 +101,18 @@ def test_a_row_group_is_written_when_its_bytes_have_come(tmp_path: Path) -> None
     assert file.size_bytes == Path(file.path).stat().st_size
 
 
+def test_a_row_group_has_no_more_rows_than_allowed(tmp_path: Path) -> None:
+    """However few bytes they have."""
+    writer = base_files(make_target(tmp_path, row_group_rows=150))
+
+    writer.add(BASE, random_rows(400))
+    (file,) = writer.close()
+
+    metadata = pq.read_metadata(file.path)
+    groups = [metadata.row_group(g).num_rows for g in range(metadata.num_row_groups)]
+    assert groups == [134, 134, 132]
+
+
 def test_row_groups_end_where_other_rows_come(tmp_path: Path) -> None:
     """Rows that came together may have no order among them; only those of one are cut."""
     rows = random_rows(200)
