@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from arctic.errors import InternalError
 from arctic.scan.key_filter import KeyFilter
-from arctic.scan.order import file_order
+from arctic.scan.order import in_file_order
 from arctic.scan.position_deletes import PositionDeleteIndex
 from arctic.scan.task import FileTask, PruneCounts
 from arctic.table.files import FileKind, KeyedFile
@@ -106,7 +106,7 @@ def plan_data(
 def _once(files: Iterable[KeyedFile]) -> tuple[KeyedFile, ...]:
     """Sort files and keep the first of each path: a file that is listed twice has its rows once."""
     by_path: dict[str, KeyedFile] = {}
-    for file in sorted(files, key=file_order):
+    for file in in_file_order(files):
         by_path.setdefault(file.path, file)
     return tuple(by_path.values())
 

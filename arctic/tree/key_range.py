@@ -9,9 +9,10 @@ Rules:
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, compress, repeat
+from operator import le
 from typing import Any, NamedTuple, Protocol
 
 
@@ -98,8 +99,8 @@ class KeyRangeIndex:
     """Finds which of many ranges a given one overlaps, without trying them all.
 
     Strategy: the ranges whose first column is known are sorted by its lower bound, each with the
-    greatest upper bound up to there. From the last one that begins early enough, the search goes
-    back until none before can reach the range. The others are tried one by one.
+    greatest upper bound up to there. Only those between the first that lets some range reach far
+    enough, and the last that begins early enough, are looked at. The others are tried one by one.
     """
 
     __slots__ = ("_loose", "_lowers", "_ranges", "_reach", "_sorted", "_uppers")
@@ -120,19 +121,33 @@ class KeyRangeIndex:
                 yield place
         if not self._sorted:
             return
-        first = probe.columns[0]
+        lower = probe.columns[0].lower
+        start, stop = self._span(probe.columns[0])
+        for position in range(stop - 1, start - 1, -1):
+            if lower is None or self._uppers[position] >= lower:
+                place = self._sorted[position]
+                if len(probe.columns) == 1 or probe.overlaps(self._ranges[place]):
+                    yield place
+
+    def all_overlapping(self, probe: KeyRange) -> list[int]:
+        """Return what ``overlapping`` yields; faster, for who wants them all."""
+        found = [place for place in self._loose if probe.overlaps(self._ranges[place])]
+        if not self._sorted:
+            return found
+        lower = probe.columns[0].lower
+        start, stop = self._span(probe.columns[0])
+        near = self._sorted[start:stop]
+        if lower is not None:
+            near = list(compress(near, map(le, repeat(lower), self._uppers[start:stop])))
+        if len(probe.columns) > 1:
+            near = [place for place in near if probe.overlaps(self._ranges[place])]
+        return found + near
+
+    def _span(self, first: ColumnRange) -> tuple[int, int]:
+        """Return where the sorted ranges that can overlap in the first column start and stop."""
+        start = 0 if first.lower is None else bisect_left(self._reach, first.lower)
         stop = len(self._sorted)
-        if first.upper is not None:
-            stop = bisect_right(self._lowers, first.upper)
-        for position in range(stop - 1, -1, -1):
-            if first.lower is not None:
-                if self._reach[position] < first.lower:
-                    return
-                if self._uppers[position] < first.lower:
-                    continue
-            place = self._sorted[position]
-            if len(probe.columns) == 1 or probe.overlaps(self._ranges[place]):
-                yield place
+        return start, stop if first.upper is None else bisect_right(self._lowers, first.upper)
 
 
 def _column_range(known: Bounds | None) -> ColumnRange:
