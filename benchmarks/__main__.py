@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.merge import merge_figures
-from benchmarks.plan import plan_figures
+from benchmarks.plan import measure_plans
 from benchmarks.report import Figure
 from benchmarks.tables import measure_tables
 
@@ -29,6 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, default=2_000_000, help="base rows of the table")
     parser.add_argument("--batches", type=int, default=5, help="upserts into it")
     parser.add_argument("--no-growth", action="store_true", help="leave the 10x table out")
+    parser.add_argument("--files", type=int, default=100_000, help="of the tables that are planned")
     given = parser.parse_args(arguments)
     unknown = [group for group in given.group if group not in GROUPS]
     if unknown:
@@ -39,9 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             measure_tables(
                 Path(folder), rows=given.rows, batches=given.batches, growth=not given.no_growth
             )
-        figures = plan_figures() if "plan" in groups else []
-        figures += merge_figures(Path(folder)) if "merge" in groups else []
-        for figure in figures:
+        if "plan" in groups:
+            measure_plans(Path(folder), files=given.files)
+        for figure in merge_figures(Path(folder)) if "merge" in groups else ():
             print(figure.line(_best_seconds(figure)), flush=True)
     return 0
 
