@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from pyiceberg.conversions import to_bytes
@@ -13,7 +14,6 @@ from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
 from pyiceberg.typedef import Record
-from pyiceberg.types import PrimitiveType
 
 from arctic.iceberg.bounds import FILE_OFFSET_ID
 from arctic.iceberg.catalog import CatalogConfig
@@ -83,9 +83,12 @@ def make_big_table(folder: Path, files: Callable[[], Iterator[InventedFile]]) ->
     opened = create_table(
         config, NAME, SCHEMA, primary_key=["id"], partition_by=["part"], properties={}
     )
-    stores = (opened.base, (FileKind.BASE,)), (
-        opened.change,
-        (FileKind.INSERT, FileKind.CHANGE_DELETE),
+    stores = (
+        (opened.base, (FileKind.BASE,)),
+        (
+            opened.change,
+            (FileKind.INSERT, FileKind.CHANGE_DELETE),
+        ),
     )
     for store, kinds in stores:
         assert store is not None
@@ -97,7 +100,9 @@ def make_big_table(folder: Path, files: Callable[[], Iterator[InventedFile]]) ->
 
 def _commit(store: Table, opened: OpenTable, files: Sequence[InventedFile]) -> None:
     head = refresh(store)
-    types = {field.field_id: field.field_type for field in opened.base.schema().fields}
+    types: dict[int, Any] = {
+        field.field_id: field.field_type for field in opened.base.schema().fields
+    }
     added = tuple(_data_file(store.location(), file, types) for file in files)
     for file in added:
         file.spec_id = store.spec().spec_id
@@ -105,11 +110,11 @@ def _commit(store: Table, opened: OpenTable, files: Sequence[InventedFile]) -> N
     stage_snapshot(head, plan, head.metadata.new_snapshot_id()).commit()
 
 
-def _data_file(location: str, file: InventedFile, types: dict[int, PrimitiveType]) -> DataFile:
+def _data_file(location: str, file: InventedFile, types: Mapping[int, Any]) -> DataFile:
     """Return a record with metrics of every column, as a writer takes them from a footer."""
     number = file.number
     low = number * 7_919 % 990_000
-    values = {
+    values: dict[int, tuple[Any, Any]] = {
         1: (low, low + _ROWS),
         2: (file.partition, file.partition),
         3: (f"customer {low:06d}", f"customer {low + _ROWS:06d}"),

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -99,7 +100,7 @@ def decode_manifest(content: bytes, manifest: ManifestFile) -> tuple[ListedFile,
         FormatError: bytes that break the format, naming the manifest.
     """
     try:
-        return tuple(_files(content, manifest))
+        return tuple(chain.from_iterable(_blocks(content, manifest)))
     except (EOFError, IndexError, KeyError, ValueError, ResolveError, zlib.error) as error:
         reason = str(error) or "it ends early"
         raise FormatError(
@@ -107,7 +108,7 @@ def decode_manifest(content: bytes, manifest: ManifestFile) -> tuple[ListedFile,
         ) from error
 
 
-def _files(content: bytes, manifest: ManifestFile) -> Iterator[ListedFile]:
+def _blocks(content: bytes, manifest: ManifestFile) -> Iterator[list[ListedFile]]:
     decoder = new_decoder(content)
     header: AvroFileHeader = _HEADER.read(decoder)
     codec = header.compression_codec()
@@ -119,14 +120,16 @@ def _files(content: bytes, manifest: ManifestFile) -> Iterator[ListedFile]:
             raise ValueError("a block does not end in the file's marker")
         plain = block if codec is None else codec.decompress(block)
         entries = new_decoder(plain)
-        yield from _live(layout, entries, count, manifest)
+        yield _live(layout, entries, count, manifest)
         if entries.tell() != len(plain):
             raise ValueError(f"a block of {count} entries holds more than them")
 
 
 def _live(
     layout: _Layout, decoder: BinaryDecoder, count: int, manifest: ManifestFile
-) -> Iterator[ListedFile]:
+) -> list[ListedFile]:
+    """Read the entries of a block; those that are deleted are left out."""
+    found = []
     reads = [step(decoder) for step in layout.steps]
     pick = layout.pick
     inherited = manifest.sequence_number
@@ -150,18 +153,21 @@ def _live(
         # Entries of format version 1 have no sequence number, nor has their manifest.
         if sequence_number is None and (inherited == 0 or state is ManifestEntryStatus.ADDED):
             sequence_number = inherited
-        yield ListedFile(
-            path,
-            _content(content),
-            _format(file_format),
-            partition,
-            record_count,
-            size_bytes,
-            null_counts,
-            lower_bounds,
-            upper_bounds,
-            sequence_number,
+        found.append(
+            ListedFile(
+                path,
+                _content(content),
+                _format(file_format),
+                partition,
+                record_count,
+                size_bytes,
+                null_counts,
+                lower_bounds,
+                upper_bounds,
+                sequence_number,
+            )
         )
+    return found
 
 
 @lru_cache(maxsize=_SCHEMAS)

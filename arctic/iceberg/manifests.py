@@ -79,8 +79,8 @@ def list_files(
         if opened.change is not None:
             change = lister.files(opened.change, snapshot.change_snapshot_id, _change_file)
     return StoreFiles(
-        base=tuple(file for file in base if not _is_position_delete(file)),
-        position_deletes=tuple(file for file in base if _is_position_delete(file)),
+        base=tuple([file for file in base if file.kind is not FileKind.POS_DELETE]),
+        position_deletes=tuple([file for file in base if file.kind is FileKind.POS_DELETE]),
         change=tuple(change),
         pruned=lister.pruned,
     )
@@ -160,7 +160,7 @@ def check_specs(table: Table, manifests: Collection[ManifestFile]) -> None:
 def _base_file(
     file: ListedFile, partition: Partition, bounds: Mapping[int, ColumnBounds]
 ) -> KeyedFile:
-    if file.content == DataFileContent.DATA:
+    if file.content is DataFileContent.DATA:
         name = parse_base_name(file.path)
         return _keyed_file(file, name, name.transaction_id, partition, bounds, None)
     name = parse_position_delete_name(file.path)
@@ -206,10 +206,6 @@ def _sequence_number(file: ListedFile) -> int:
     return file.sequence_number
 
 
-def _is_position_delete(file: KeyedFile) -> bool:
-    return file.kind is FileKind.POS_DELETE
-
-
 def _check_format(table: Table) -> None:
     if table.format_version > MAX_FORMAT_VERSION:
         raise UnsupportedError(
@@ -228,11 +224,11 @@ def _check_no_deletes(table: Table, manifests: Collection[ManifestFile]) -> None
 
 
 def _check_file(file: ListedFile) -> None:
-    if file.content == DataFileContent.EQUALITY_DELETES:
+    if file.content is DataFileContent.EQUALITY_DELETES:
         raise UnsupportedError(
             f"file {file.path!r}: equality deletes in a base store are not understood"
         )
-    if file.file_format != FileFormat.PARQUET:
+    if file.file_format is not FileFormat.PARQUET:
         what = "deletion vectors" if file.file_format == FileFormat.PUFFIN else "its format"
         raise UnsupportedError(
             f"file {file.path!r}: {what} ({file.file_format.value}) cannot be read; "

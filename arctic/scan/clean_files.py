@@ -56,9 +56,7 @@ def set_clean_apart(
     return tuple(merged), tuple(clean)
 
 
-def _is_clean(
-    part: FileTask, task: NodeTask, index: KeyRangeIndex, ranges: FileRanges
-) -> bool:
+def _is_clean(part: FileTask, task: NodeTask, index: KeyRangeIndex, ranges: FileRanges) -> bool:
     if part.position_deletes:
         return False
     least = least_deadly_transaction(part.file)

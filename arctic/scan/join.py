@@ -18,6 +18,7 @@ from arctic.scan.task import FileTask, NodeTask
 from arctic.scan.weight import packing_weight_bytes
 from arctic.table.files import KeyedFile, Partition
 
+
 def join_tasks(
     groups: Sequence[Sequence[NodeTask]], *, open_file_cost_bytes: int
 ) -> list[tuple[NodeTask, ...]]:

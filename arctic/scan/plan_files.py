@@ -83,8 +83,12 @@ def plan_data(
 ) -> tuple[tuple[FileTask, ...], PruneCounts]:
     """Choose data files by the filter and give the base files their position deletes."""
     once = _once(files)
-    of_nodes = [file for file in once if key_filter.may_hold(file)]
-    matching = [file for file in of_nodes if may_match(row_filter, file.bounds, file.record_count)]
+    of_nodes, matching = once, once
+    if row_filter is not None:
+        of_nodes = tuple([file for file in once if key_filter.may_hold(file)])
+        matching = tuple(
+            [file for file in of_nodes if may_match(row_filter, file.bounds, file.record_count)]
+        )
     deletes_once = _once(position_deletes)
     index = PositionDeleteIndex(deletes_once)
     tasks = tuple(

@@ -47,15 +47,20 @@ class FileRanges:
         return keys
 
 
+_FEW_FILES = 8
+"""So many are tried one by one in less time than it takes to sort them."""
+
+
 class ReachIndex:
     """Judges change deletes, one by one, against the data files of one task."""
 
-    __slots__ = ("_index", "_least", "_thresholds")
+    __slots__ = ("_index", "_keys", "_least", "_thresholds")
 
     def __init__(self, data: Sequence[KeyedFile], ranges: FileRanges) -> None:
         self._thresholds = [least_deadly_transaction(file) for file in data]
         self._least = min(self._thresholds)
-        self._index = KeyRangeIndex([ranges.of(file) for file in data])
+        self._keys = [ranges.of(file) for file in data]
+        self._index = KeyRangeIndex(self._keys) if len(data) > _FEW_FILES else None
 
     def judge(self, delete: KeyedFile, keys: KeyRange) -> Reach:
         """Say whether a delete can kill a row.
@@ -66,8 +71,13 @@ class ReachIndex:
         """
         if delete.transaction_id < self._least:
             return Reach.TOO_OLD
-        for place in self._index.overlapping(keys):
-            if self._thresholds[place] <= delete.transaction_id:
+        if self._index is not None:
+            for place in self._index.overlapping(keys):
+                if self._thresholds[place] <= delete.transaction_id:
+                    return Reach.POSSIBLE
+            return Reach.OTHER_KEYS
+        for threshold, rows in zip(self._thresholds, self._keys, strict=True):
+            if threshold <= delete.transaction_id and rows.overlaps(keys):
                 return Reach.POSSIBLE
         return Reach.OTHER_KEYS
 
@@ -150,9 +160,10 @@ class DeletesByPart:
             sure = self._elsewhere_index.all_overlapping(KeyRange.core(keys))
         first = bisect_left(self._elsewhere, least)
         found = [self._elsewhere[place] for place in sure if place >= first]
-        if len(near) > len(sure):
+        doubtful = [place for place in set(near).difference(sure) if place >= first]
+        if doubtful:
             rows = ReachIndex(data, self._ranges)
-            for place in set(near).difference(sure):
+            for place in doubtful:
                 rank = self._elsewhere[place]
                 if rows.judge(self._deletes[rank], self._keys[rank]) is Reach.POSSIBLE:
                     found.append(rank)

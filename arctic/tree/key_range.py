@@ -81,7 +81,7 @@ class KeyRange(NamedTuple):
         """
         if len(ranges) == 1:
             return ranges[0]
-        return cls(tuple(map(_hull, zip(*(keys.columns for keys in ranges), strict=True))))
+        return cls(tuple(map(_hull, zip(*[keys.columns for keys in ranges], strict=True))))
 
     @classmethod
     def core(cls, ranges: Sequence[KeyRange]) -> KeyRange:
@@ -92,7 +92,7 @@ class KeyRange(NamedTuple):
         Args:
             ranges: at least one.
         """
-        return cls(tuple(map(_core, zip(*(keys.columns for keys in ranges), strict=True))))
+        return cls(tuple(map(_core, zip(*[keys.columns for keys in ranges], strict=True))))
 
 
 class KeyRangeIndex:
@@ -107,11 +107,16 @@ class KeyRangeIndex:
 
     def __init__(self, ranges: Sequence[KeyRange]) -> None:
         self._ranges = tuple(ranges)
-        tight = [place for place, keys in enumerate(ranges) if _is_tight(keys)]
-        self._loose = tuple(place for place, keys in enumerate(ranges) if not _is_tight(keys))
-        self._sorted = sorted(tight, key=lambda place: self._ranges[place].columns[0].lower)
-        self._lowers = [self._ranges[place].columns[0].lower for place in self._sorted]
-        self._uppers = [self._ranges[place].columns[0].upper for place in self._sorted]
+        tight: dict[int, ColumnRange] = {}
+        self._loose: list[int] = []
+        for place, keys in enumerate(self._ranges):
+            if _is_tight(keys):
+                tight[place] = keys.columns[0]
+            else:
+                self._loose.append(place)
+        self._sorted = sorted(tight, key=lambda place: tight[place].lower)
+        self._lowers = [tight[place].lower for place in self._sorted]
+        self._uppers = [tight[place].upper for place in self._sorted]
         self._reach = list(accumulate(self._uppers, max))
 
     def overlapping(self, probe: KeyRange) -> Iterator[int]:
@@ -157,20 +162,18 @@ def _column_range(known: Bounds | None) -> ColumnRange:
 
 
 def _hull(columns: Sequence[ColumnRange]) -> ColumnRange:
-    lowers = [column.lower for column in columns]
-    uppers = [column.upper for column in columns]
+    lowers, uppers, nulls = zip(*columns, strict=True)
     return ColumnRange(
-        None if any(lower is None for lower in lowers) else min(lowers),
-        None if any(upper is None for upper in uppers) else max(uppers),
-        any(column.may_be_null for column in columns),
+        None if None in lowers else min(lowers), None if None in uppers else max(uppers), any(nulls)
     )
 
 
 def _core(columns: Sequence[ColumnRange]) -> ColumnRange:
+    lowers, uppers, nulls = zip(*columns, strict=True)
     return ColumnRange(
-        max((column.lower for column in columns if column.lower is not None), default=None),
-        min((column.upper for column in columns if column.upper is not None), default=None),
-        all(column.may_be_null for column in columns),
+        max([lower for lower in lowers if lower is not None], default=None),
+        min([upper for upper in uppers if upper is not None], default=None),
+        all(nulls),
     )
 
 

@@ -161,9 +161,7 @@ class TestAsPyIceberg:
         assert check(opened.base) == 5
 
     @pytest.mark.parametrize("version", [1, 2])
-    def test_manifests_of_each_format_version(
-        self, tmp_path: Path, version: Literal[1, 2]
-    ) -> None:
+    def test_manifests_of_each_format_version(self, tmp_path: Path, version: Literal[1, 2]) -> None:
         """Version 1 writes neither sequence numbers nor what a file holds."""
         table = make(tmp_path).base
         with write_manifest(
@@ -189,9 +187,7 @@ class TestAsPyIceberg:
         """As in the manifests of format version 3, which newer writers of version 2 resemble."""
         table = make(tmp_path, partition_by=()).base
         path = f"{table.location()}/metadata/new.avro"
-        schema = manifest_entry_schema_with_data_file(
-            3, data_file_with_partition(StructType(), 3)
-        )
+        schema = manifest_entry_schema_with_data_file(3, data_file_with_partition(StructType(), 3))
         old = manifest_entry_schema_with_data_file(2, data_file_with_partition(StructType(), 2))
         with AvroOutputFile[ManifestEntry](
             table.io.new_output(path), schema, "manifest_entry", old
