@@ -5,7 +5,8 @@ them, because they write entries again; planning reads them once and keeps a doz
 
 Rules:
     - PyIceberg resolves the schema of a manifest; only the walk over its readers is our own.
-    - A manifest that ends early or holds more than it says is refused: it could lose files.
+    - A manifest that ends inside a block, or a block that holds more than it says, is refused: it
+      could lose files. One that ends between two blocks looks whole, to PyIceberg as well.
     - Only so many manifests are held at once, however many there are.
 """
 
