@@ -1,6 +1,6 @@
 """The live files of manifests as planning sees them, a few at a time.
 
-PyIceberg's entries say everything about a file and take three times as long to make. Commits need
+PyIceberg's entries say everything about a file and take longer to make. Commits need
 them, because they write entries again; planning reads them once and keeps a dozen values of each.
 
 Rules:
@@ -25,7 +25,7 @@ from arctic.iceberg.manifest_decoder import ListedFile, decode_manifest
 from arctic.iceberg.translate import catalog_errors
 
 MAX_CACHED_FILES = 20_000
-"""Of all tables together; a file with metrics of 12 columns takes about 3 kB."""
+"""Of all tables together; a file with metrics of 8 columns takes about 2 kB."""
 
 _READ_AHEAD = 32
 """Manifests that are fetched before they are decoded."""
