@@ -9,13 +9,11 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.merge import SHAPES, measure_merge
-from benchmarks.plan import plan_figures
-from benchmarks.report import Figure
+from benchmarks.plan import measure_plans
 from benchmarks.tables import measure_tables
 
 RUNS = 3
@@ -29,6 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, default=2_000_000, help="base rows of the table")
     parser.add_argument("--batches", type=int, default=5, help="upserts into it")
     parser.add_argument("--no-growth", action="store_true", help="leave the 10x table out")
+    parser.add_argument("--files", type=int, default=100_000, help="of the tables that are planned")
     given = parser.parse_args(arguments)
     unknown = [group for group in given.group if group not in GROUPS]
     if unknown:
@@ -39,9 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             measure_tables(
                 Path(folder), rows=given.rows, batches=given.batches, growth=not given.no_growth
             )
-        figures = plan_figures() if "plan" in groups else []
-        for figure in figures:
-            print(figure.line(_best_seconds(figure)), flush=True)
+        if "plan" in groups:
+            measure_plans(Path(folder), files=given.files)
         if "merge" in groups:
             # Last: it leaves pyarrow with one thread.
             measure_merge(
@@ -52,15 +50,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 row_group=None,
             )
     return 0
-
-
-def _best_seconds(figure: Figure) -> float:
-    seconds = []
-    for _ in range(figure.runs or RUNS):
-        started = time.perf_counter()
-        figure.run()
-        seconds.append(time.perf_counter() - started)
-    return min(seconds)
 
 
 if __name__ == "__main__":

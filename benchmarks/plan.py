@@ -1,16 +1,24 @@
-"""Planning reads of 10,000 and 100,000 files, without reading one."""
+"""Planning reads of very many files, from their manifests to the groups of a Spark job."""
 
 from __future__ import annotations
 
-from arctic.scan.plan import plan_scan
-from arctic.scan.task import PruneCounts, ScanOptions
-from arctic.table.files import ColumnBounds, FileKind, KeyedFile
-from arctic.table.snapshot import TableSnapshot
-from arctic.tree.node import TreeNode
-from benchmarks.report import Figure
+import multiprocessing
+import resource
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
 
-KEY_ID = 1
-MASK = 15
+from arctic.iceberg.catalog import CatalogConfig
+from arctic.iceberg.manifests import list_files
+from arctic.iceberg.open_table import open_table
+from arctic.iceberg.pin import pin
+from arctic.scan.plan import plan_scan
+from arctic.scan.task import ScanOptions
+from arctic.table.predicate import ColumnTest, Op, tests_of
+from benchmarks.big_table import NAME, hot_files, make_big_table, spread_files
+
 OPTIONS = ScanOptions(
     weight_ratio=2.0,
     parallel_multiple=2,
@@ -18,52 +26,86 @@ OPTIONS = ScanOptions(
     target_bytes=128 * 2**20,
     open_file_cost_bytes=4 * 2**20,
 )
+KEY_ID = 1
+ONE_PARTITION = ColumnTest(op=Op.EQ, field_id=2, column="part", literal=500)
+_RUNS = 3
 
 
-def plan_figures() -> list[Figure]:
-    """Return planning of tables of two sizes."""
-    return [_figure(count) for count in (10_000, 100_000)]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanFigure:
+    """What one plan took, in CPU seconds of a process that did nothing before."""
+
+    files: int
+    """Files that were not pruned with their partition."""
+    pruned_manifests: int
+    listing_seconds: float
+    planning_seconds: float
+    peak_bytes: int
+    """Greatest resident memory of the process, Python and its libraries included."""
+
+    @property
+    def seconds(self) -> float:
+        """Listing and planning together."""
+        return self.listing_seconds + self.planning_seconds
 
 
-def _figure(count: int) -> Figure:
-    kinds = (FileKind.BASE, FileKind.INSERT, FileKind.CHANGE_DELETE)
-    files = [_file(number, kinds[number % 3]) for number in range(count)]
-    base = [file for file in files if file.kind is FileKind.BASE]
-    change = [file for file in files if file.kind is not FileKind.BASE]
-    snapshot = TableSnapshot(base_snapshot_id=1, change_snapshot_id=2, change_sequence_number=count)
+def measure_plans(folder: Path, *, files: int) -> None:
+    """Write tables of so many files and print what planning them takes.
 
-    def run() -> None:
-        plan_scan(
-            table_name="bench.plan",
-            base=base,
-            position_deletes=(),
-            change=change,
-            snapshot=snapshot,
-            key_ids=(KEY_ID,),
-            key_types=("long",),
-            row_filter=None,
-            options=OPTIONS,
-            already_pruned=PruneCounts(),
-        )
+    Args:
+        folder: scratch space: about 50 bytes a file.
+        files: in each table; writing a million of them takes minutes.
+    """
+    spread = make_big_table(folder / "spread", lambda: spread_files(files))
+    hot = make_big_table(folder / "hot", lambda: hot_files(files))
+    _print("1,000 partitions x 4 nodes, a third deletes", lambda: measure_plan(spread))
+    _print("20,000 deletes in 4 nodes of one partition", lambda: measure_plan(hot))
+    _print("1 of 1,000 partitions", lambda: measure_plan(spread, ONE_PARTITION))
 
-    return Figure(
-        title=f"plan {count:,} files, a third deletes", run=run, count=count, noun="files"
+
+def measure_plan(config: CatalogConfig, row_filter: ColumnTest | None = None) -> PlanFigure:
+    """Plan a table in a process of its own: nothing is cached, and its memory is the plan's."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(max_workers=1, mp_context=context) as executor:
+        return executor.submit(_measure, config, row_filter).result()
+
+
+def _measure(config: CatalogConfig, row_filter: ColumnTest | None) -> PlanFigure:
+    opened = open_table(config, NAME)
+    snapshot = pin(opened)
+    field_ids = {KEY_ID, *(test.field_id for test in tests_of(row_filter))}
+    started = time.process_time()
+    files = list_files(opened, snapshot, field_ids=field_ids, row_filter=row_filter)
+    listed = time.process_time()
+    plan_scan(
+        table_name=NAME,
+        base=files.base,
+        position_deletes=files.position_deletes,
+        change=files.change,
+        snapshot=snapshot,
+        key_ids=(KEY_ID,),
+        key_types=("long",),
+        row_filter=row_filter,
+        options=OPTIONS,
+        already_pruned=files.pruned,
+    )
+    return PlanFigure(
+        files=len(files.base) + len(files.change),
+        pruned_manifests=files.pruned.manifests,
+        listing_seconds=listed - started,
+        planning_seconds=time.process_time() - listed,
+        peak_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 2**10,
     )
 
 
-def _file(number: int, kind: FileKind) -> KeyedFile:
-    """Return one of 100 partitions' files; its keys are a hundredth of all."""
-    node = TreeNode(MASK, number // 3 % (MASK + 1))
-    low = number * 7_919 % 990_000
-    transaction = 0 if kind is FileKind.BASE else number + 1
-    return KeyedFile(
-        path=f"s3://bucket/bench/data/{node.node_id}-{kind.value}-0-00000-0-1-{number:05d}.parquet",
-        kind=kind,
-        node=node,
-        partition=(number // 3 // (MASK + 1) % 100,),
-        transaction_id=transaction,
-        sequence_number=number + 1,
-        size_bytes=1_000_000 + number % 1_000 * 50_000,
-        record_count=10_000,
-        bounds={KEY_ID: ColumnBounds(lower=low, upper=low + 10_000, null_count=0)},
+def _print(title: str, measure: Callable[[], PlanFigure]) -> None:
+    """Print the median of some runs: of the CPU time, so that other programs count for less."""
+    figure = sorted((measure() for _ in range(_RUNS)), key=lambda each: each.seconds)[_RUNS // 2]
+    print(
+        f"plan {title:<46} {figure.files:>9,} files  "
+        f"list {figure.listing_seconds:6.2f} s + plan {figure.planning_seconds:6.2f} s CPU  "
+        f"{figure.seconds / max(figure.files, 1) * 1e6:6.1f} us/file  "
+        f"{figure.peak_bytes / 2**20:,.0f} MiB peak  "
+        f"{figure.pruned_manifests} manifests not opened",
+        flush=True,
     )

@@ -10,14 +10,16 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from pyiceberg.conversions import from_bytes
-from pyiceberg.manifest import DataFile
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, PrimitiveType
 
+from arctic.iceberg.manifest_decoder import ListedFile
 from arctic.table.files import ColumnBounds, Value
 
 FILE_OFFSET_ID = 2147482645
 """Field id of ``_file_offset``, which change files have beside the table's columns."""
+
+_NOTHING: Mapping[int, Any] = {}
 
 
 class BoundsDecoder:
@@ -36,26 +38,22 @@ class BoundsDecoder:
             if field_id in types
         )
 
-    def of(self, file: DataFile) -> dict[int, ColumnBounds]:
+    def of(self, file: ListedFile) -> dict[int, ColumnBounds]:
         """Return what is known of each wanted column; one of which nothing is known is absent."""
         if not self._decoders:
             return {}
-        lower, upper = _metrics(file.lower_bounds), _metrics(file.upper_bounds)
-        nulls = _metrics(file.null_value_counts)
+        lower, upper = file.lower_bounds or _NOTHING, file.upper_bounds or _NOTHING
+        pairs = file.null_counts or ()
+        counted = pairs[::2]
         bounds = {}
         for field_id, decode in self._decoders:
             least, greatest = lower.get(field_id), upper.get(field_id)
-            null_count = nulls.get(field_id)
+            null_count = pairs[2 * counted.index(field_id) + 1] if field_id in counted else None
             if least is not None or greatest is not None or null_count is not None:
                 bounds[field_id] = ColumnBounds(
                     lower=decode(least), upper=decode(greatest), null_count=null_count
                 )
         return bounds
-
-
-def _metrics(by_field_id: Any) -> Mapping[int, Any]:
-    """Return a map of a manifest entry; asking whether a lazy one is empty would build it."""
-    return {} if by_field_id is None else by_field_id
 
 
 def _decoder(column_type: PrimitiveType) -> Callable[[bytes | None], Value]:

@@ -6,11 +6,10 @@ number of entries that are kept.
 
 from __future__ import annotations
 
-import gc
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from typing import Generic, TypeVar
 
 from pyiceberg.io import FileIO
 from pyiceberg.manifest import ManifestContent, ManifestEntry, ManifestFile
@@ -25,16 +24,19 @@ MAX_CACHED_ENTRIES = 20_000
 """Of all tables together; an entry with metrics of 12 columns takes about 5 kB."""
 
 
-class EntryCache:
+_Entry = TypeVar("_Entry")
+
+
+class EntryCache(Generic[_Entry]):
     """Live entries by manifest path; the manifests that were used last stay."""
 
     def __init__(self, max_entries: int) -> None:
         self._max_entries = max_entries
-        self._by_path: OrderedDict[str, tuple[ManifestEntry, ...]] = OrderedDict()
+        self._by_path: OrderedDict[str, tuple[_Entry, ...]] = OrderedDict()
         self._count = 0
         self._lock = threading.Lock()
 
-    def get(self, path: str) -> tuple[ManifestEntry, ...] | None:
+    def get(self, path: str) -> tuple[_Entry, ...] | None:
         """Return what was kept for a manifest."""
         with self._lock:
             entries = self._by_path.get(path)
@@ -42,7 +44,7 @@ class EntryCache:
                 self._by_path.move_to_end(path)
             return entries
 
-    def put(self, path: str, entries: tuple[ManifestEntry, ...]) -> None:
+    def put(self, path: str, entries: tuple[_Entry, ...]) -> None:
         """Keep the entries of a manifest, unless they alone are too many."""
         with self._lock:
             if path in self._by_path or len(entries) > self._max_entries:
@@ -58,7 +60,7 @@ class EntryCache:
         return self._count
 
 
-_CACHE = EntryCache(MAX_CACHED_ENTRIES)
+_CACHE: EntryCache[ManifestEntry] = EntryCache(MAX_CACHED_ENTRIES)
 
 
 def live_entries(io: FileIO, manifest: ManifestFile) -> tuple[ManifestEntry, ...]:
@@ -71,22 +73,6 @@ def live_entries(io: FileIO, manifest: ManifestFile) -> tuple[ManifestEntry, ...
         entries = tuple(manifest.fetch_manifest_entry(io, discard_deleted=True))
         _CACHE.put(manifest.manifest_path, entries)
     return entries
-
-
-@contextmanager
-def collector_paused() -> Iterator[None]:
-    """Keep Python's cycle collector from running.
-
-    Ten thousand entries are a million objects without a cycle among them: going over them again
-    and again was measured to take half of the time of a listing.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def entries_of(

@@ -13,21 +13,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestEntry, ManifestFile
+from pyiceberg.manifest import DataFileContent, FileFormat, ManifestFile
 from pyiceberg.table import Table
 from pyiceberg.typedef import Record
 
 from arctic.errors import FormatError, UnsupportedError
 from arctic.iceberg.bounds import BoundsDecoder
-from arctic.iceberg.entries import (
-    collector_paused,
-    entries_of,
-    is_delete_manifest,
-    live_manifests,
-    snapshot_of,
-)
+from arctic.iceberg.entries import is_delete_manifest, live_manifests, snapshot_of
+from arctic.iceberg.listed_files import listed_files
+from arctic.iceberg.manifest_decoder import ListedFile
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.partition_filter import PartitionFilter
+from arctic.scan.collector import collector_paused
 from arctic.scan.task import PruneCounts
 from arctic.table.filename import (
     ParsedName,
@@ -82,8 +79,8 @@ def list_files(
         if opened.change is not None:
             change = lister.files(opened.change, snapshot.change_snapshot_id, _change_file)
     return StoreFiles(
-        base=tuple(file for file in base if not _is_position_delete(file)),
-        position_deletes=tuple(file for file in base if _is_position_delete(file)),
+        base=tuple([file for file in base if file.kind is not FileKind.POS_DELETE]),
+        position_deletes=tuple([file for file in base if file.kind is FileKind.POS_DELETE]),
         change=tuple(change),
         pruned=lister.pruned,
     )
@@ -103,7 +100,7 @@ class _Lister:
         self,
         table: Table,
         snapshot_id: int | None,
-        convert: Callable[[ManifestEntry, Partition, Mapping[int, ColumnBounds]], KeyedFile],
+        convert: Callable[[ListedFile, Partition, Mapping[int, ColumnBounds]], KeyedFile],
     ) -> list[KeyedFile]:
         """Return the files of one store, in manifest order."""
         _check_format(table)
@@ -115,15 +112,15 @@ class _Lister:
             _check_no_deletes(table, wanted)
         files = []
         by_partition = 0
-        width = len(table.spec().fields)
-        for _, entries in entries_of(table.io, wanted):
-            for entry in entries:
-                partition = partition_of(entry.data_file.partition, width)
+        partitions: dict[Partition, Partition] = {}
+        for _, listed in listed_files(table.io, wanted):
+            for file in listed:
+                partition = _shared(file.partition, partitions)
                 if self._filter is not None and not self._filter.matches(partition):
                     by_partition += 1
                     continue
-                _check_file(entry.data_file)
-                files.append(convert(entry, partition, self._bounds.of(entry.data_file)))
+                _check_file(file)
+                files.append(convert(file, partition, self._bounds.of(file)))
         self.pruned += PruneCounts(by_partition=by_partition)
         return files
 
@@ -131,6 +128,17 @@ class _Lister:
 def partition_of(record: Record, width: int) -> Partition:
     """Return the partition of a manifest entry as a plain tuple."""
     return tuple([record[position] for position in range(width)])
+
+
+def _shared(partition: Partition, known: dict[Partition, Partition]) -> Partition:
+    """Return one tuple for all files of a partition: a million of them would be most of a plan."""
+    shared = known.get(partition)
+    if shared is None:
+        shared = partition
+        # As a number, -0.0 equals 0.0; as a partition it is another one.
+        if not any(isinstance(value, float) for value in partition):
+            known[partition] = partition
+    return shared
 
 
 def check_specs(table: Table, manifests: Collection[ManifestFile]) -> None:
@@ -150,58 +158,52 @@ def check_specs(table: Table, manifests: Collection[ManifestFile]) -> None:
 
 
 def _base_file(
-    entry: ManifestEntry, partition: Partition, bounds: Mapping[int, ColumnBounds]
+    file: ListedFile, partition: Partition, bounds: Mapping[int, ColumnBounds]
 ) -> KeyedFile:
-    file = entry.data_file
-    if file.content == DataFileContent.DATA:
-        name = parse_base_name(file.file_path)
-        return _keyed_file(entry, name, name.transaction_id, partition, bounds, None)
-    name = parse_position_delete_name(file.file_path)
+    if file.content is DataFileContent.DATA:
+        name = parse_base_name(file.path)
+        return _keyed_file(file, name, name.transaction_id, partition, bounds, None)
+    name = parse_position_delete_name(file.path)
     lower = (file.lower_bounds or {}).get(DELETED_PATH_ID)
     upper = (file.upper_bounds or {}).get(DELETED_PATH_ID)
     path = lower.decode() if lower is not None and lower == upper else None
-    return _keyed_file(entry, name, name.transaction_id, partition, {}, path)
+    return _keyed_file(file, name, name.transaction_id, partition, {}, path)
 
 
 def _change_file(
-    entry: ManifestEntry, partition: Partition, bounds: Mapping[int, ColumnBounds]
+    file: ListedFile, partition: Partition, bounds: Mapping[int, ColumnBounds]
 ) -> KeyedFile:
-    name = parse_change_name(entry.data_file.file_path)
-    transaction_id = name.transaction_id or _sequence_number(entry)
-    return _keyed_file(entry, name, transaction_id, partition, bounds, None)
+    name = parse_change_name(file.path)
+    transaction_id = name.transaction_id or _sequence_number(file)
+    return _keyed_file(file, name, transaction_id, partition, bounds, None)
 
 
 def _keyed_file(
-    entry: ManifestEntry,
+    file: ListedFile,
     name: ParsedName,
     transaction_id: int,
     partition: Partition,
     bounds: Mapping[int, ColumnBounds],
     referenced_path: str | None,
 ) -> KeyedFile:
-    file = entry.data_file
     return KeyedFile(
-        path=file.file_path,
+        path=file.path,
         kind=name.kind,
         node=name.node,
         partition=partition,
         transaction_id=transaction_id,
-        sequence_number=_sequence_number(entry),
-        size_bytes=file.file_size_in_bytes,
+        sequence_number=_sequence_number(file),
+        size_bytes=file.size_bytes,
         record_count=file.record_count,
         bounds=bounds,
         referenced_path=referenced_path,
     )
 
 
-def _sequence_number(entry: ManifestEntry) -> int:
-    if entry.sequence_number is None:
-        raise FormatError(f"file {entry.data_file.file_path!r}: its manifest entry has no sequence")
-    return entry.sequence_number
-
-
-def _is_position_delete(file: KeyedFile) -> bool:
-    return file.kind is FileKind.POS_DELETE
+def _sequence_number(file: ListedFile) -> int:
+    if file.sequence_number is None:
+        raise FormatError(f"file {file.path!r}: its manifest entry has no sequence")
+    return file.sequence_number
 
 
 def _check_format(table: Table) -> None:
@@ -221,21 +223,21 @@ def _check_no_deletes(table: Table, manifests: Collection[ManifestFile]) -> None
             )
 
 
-def _check_file(file: DataFile) -> None:
-    if file.content == DataFileContent.EQUALITY_DELETES:
+def _check_file(file: ListedFile) -> None:
+    if file.content is DataFileContent.EQUALITY_DELETES:
         raise UnsupportedError(
-            f"file {file.file_path!r}: equality deletes in a base store are not understood"
+            f"file {file.path!r}: equality deletes in a base store are not understood"
         )
-    if file.file_format != FileFormat.PARQUET:
+    if file.file_format is not FileFormat.PARQUET:
         what = "deletion vectors" if file.file_format == FileFormat.PUFFIN else "its format"
         raise UnsupportedError(
-            f"file {file.file_path!r}: {what} ({file.file_format.value}) cannot be read; "
+            f"file {file.path!r}: {what} ({file.file_format.value}) cannot be read; "
             "expected Parquet"
         )
 
 
 def _first_path(table: Table, manifest: ManifestFile) -> str:
-    for _, entries in entries_of(table.io, [manifest]):
-        for entry in entries:
-            return str(entry.data_file.file_path)
+    for _, files in listed_files(table.io, [manifest]):
+        for file in files:
+            return file.path
     return manifest.manifest_path

@@ -7,12 +7,13 @@ from dataclasses import replace
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
 
-from arctic.iceberg.entries import collector_paused, entries_of, live_manifests
+from arctic.iceberg.entries import entries_of, live_manifests
 from arctic.iceberg.manifests import check_specs, partition_of
 from arctic.iceberg.partition_key import PartitionKeys
 from arctic.iceberg.sequence_file import OptimizedState, stage_state
 from arctic.iceberg.snapshot_producer import SnapshotPlan, StagedSnapshot, stage_snapshot
 from arctic.iceberg.translate import catalog_errors
+from arctic.scan.collector import collector_paused
 from arctic.table.files import Partition
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from arctic.scan.reach import FileRanges, Reach, ReachIndex
+from arctic.scan.reach import FileRanges, least_deadly_transaction
 from arctic.scan.task import FileTask, NodeTask
 from arctic.scan.weight import packing_weight_bytes
 from arctic.table.files import KeyedFile
+from arctic.tree.key_range import KeyRangeIndex
 
 
 def set_clean_apart(
@@ -42,7 +43,10 @@ def set_clean_apart(
     merged: list[NodeTask] = []
     clean: list[NodeTask] = []
     for task in tasks:
-        is_clean = [is_wanted(part.file) and _is_clean(part, task, ranges) for part in task.data]
+        index = KeyRangeIndex([ranges.of(delete) for delete in task.change_deletes])
+        is_clean = [
+            is_wanted(part.file) and _is_clean(part, task, index, ranges) for part in task.data
+        ]
         dirty_data = [part for part, kept in zip(task.data, is_clean, strict=True) if not kept]
         clean_data = [part for part, kept in zip(task.data, is_clean, strict=True) if kept]
         if dirty_data:
@@ -52,12 +56,9 @@ def set_clean_apart(
     return tuple(merged), tuple(clean)
 
 
-def _is_clean(part: FileTask, task: NodeTask, ranges: FileRanges) -> bool:
+def _is_clean(part: FileTask, task: NodeTask, index: KeyRangeIndex, ranges: FileRanges) -> bool:
     if part.position_deletes:
         return False
-    if not task.change_deletes:
-        return True
-    rows = ReachIndex([part.file], ranges)
-    return not any(
-        rows.judge(delete, ranges.of(delete)) is Reach.POSSIBLE for delete in task.change_deletes
-    )
+    least = least_deadly_transaction(part.file)
+    touching = index.overlapping(ranges.of(part.file))
+    return not any(task.change_deletes[place].transaction_id >= least for place in touching)

@@ -10,7 +10,7 @@ of the other parts too, and finds nothing there.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from arctic.scan.order import age_order, node_order
@@ -31,7 +31,8 @@ def join_tasks(
     Returns:
         Tasks without bounds, by group, in planning order.
     """
-    joined = [_join_group(group, open_file_cost_bytes) for group in groups]
+    deletes = _SharedDeletes(groups)
+    joined = [_join_group(group, deletes, open_file_cost_bytes) for group in groups]
     part_counts = Counter(_node(task) for tasks in joined for task in tasks)
     seen: Counter[tuple[Partition, int]] = Counter()
     numbered = []
@@ -46,27 +47,23 @@ def join_tasks(
     return numbered
 
 
-def _join_group(tasks: Sequence[NodeTask], open_file_cost_bytes: int) -> list[NodeTask]:
+def _join_group(
+    tasks: Sequence[NodeTask], deletes: _SharedDeletes, open_file_cost_bytes: int
+) -> list[NodeTask]:
     by_node: dict[tuple[Partition, int], list[NodeTask]] = {}
     for task in tasks:
         by_node.setdefault(_node(task), []).append(task)
-    # A delete file that several nodes share stays one object, which pickles once.
-    slim: dict[str, KeyedFile] = {}
-    joined = [_join(parts, slim, open_file_cost_bytes) for parts in by_node.values()]
+    joined = [_join(parts, deletes, open_file_cost_bytes) for parts in by_node.values()]
     return sorted(joined, key=lambda task: node_order(task.partition, task.node))
 
 
 def _join(
-    parts: Sequence[NodeTask], slim: dict[str, KeyedFile], open_file_cost_bytes: int
+    parts: Sequence[NodeTask], deletes: _SharedDeletes, open_file_cost_bytes: int
 ) -> NodeTask:
-    data = [_slim_data(file_task, slim) for part in parts for file_task in part.data]
+    data = [deletes.slim(file_task) for part in parts for file_task in part.data]
     data.sort(key=lambda file_task: age_order(file_task.file))
-    deletes: dict[str, KeyedFile] = {}
-    # Parts share one tuple where they can: each is looked through once.
-    for shared in {id(part.change_deletes): part.change_deletes for part in parts}.values():
-        deletes.update((delete.path, _slim(delete, slim)) for delete in shared)
-    change_deletes = tuple(sorted(deletes.values(), key=age_order))
-    weighed = (*(file_task.file for file_task in data), *change_deletes)
+    change_deletes = deletes.of(parts)
+    weighed = (*[file_task.file for file_task in data], *change_deletes)
     return replace(
         parts[0],
         data=tuple(data),
@@ -75,15 +72,48 @@ def _join(
     )
 
 
-def _slim_data(task: FileTask, slim: dict[str, KeyedFile]) -> FileTask:
-    deletes = tuple(_slim(delete, slim) for delete in task.position_deletes)
-    return FileTask(file=_slim(task.file, slim), position_deletes=deletes)
+class _SharedDeletes:
+    """Delete files without bounds: one that several tasks share stays one, and pickles once.
+
+    Change deletes are told apart by identity first: looking into each for each pair of a part and
+    a delete would be most of the work.
+    """
+
+    __slots__ = ("_by_rank", "_positional", "_ranks")
+
+    def __init__(self, groups: Sequence[Sequence[NodeTask]]) -> None:
+        found: dict[int, KeyedFile] = {}
+        for shared in _delete_tuples(task for group in groups for task in group):
+            found.update(zip(map(id, shared), shared, strict=True))
+        by_path = {delete.path: delete for delete in found.values()}
+        by_age = sorted(by_path.values(), key=age_order)
+        ranks = {delete.path: rank for rank, delete in enumerate(by_age)}
+        self._by_rank = [delete.without_bounds() for delete in by_age]
+        self._ranks = {number: ranks[delete.path] for number, delete in found.items()}
+        self._positional: dict[str, KeyedFile] = {}
+
+    def of(self, parts: Sequence[NodeTask]) -> tuple[KeyedFile, ...]:
+        """Return the change deletes of some parts together, the oldest first."""
+        ranks: set[int] = set()
+        for shared in _delete_tuples(parts):
+            ranks.update(map(self._ranks.__getitem__, map(id, shared)))
+        return tuple(map(self._by_rank.__getitem__, sorted(ranks)))
+
+    def slim(self, task: FileTask) -> FileTask:
+        """Return a data file and its position deletes without bounds."""
+        deletes = tuple([self._slim_positional(delete) for delete in task.position_deletes])
+        return FileTask(file=task.file.without_bounds(), position_deletes=deletes)
+
+    def _slim_positional(self, delete: KeyedFile) -> KeyedFile:
+        found = self._positional.get(delete.path)
+        if found is None:
+            found = self._positional[delete.path] = delete.without_bounds()
+        return found
 
 
-def _slim(file: KeyedFile, slim: dict[str, KeyedFile]) -> KeyedFile:
-    if file.path not in slim:
-        slim[file.path] = file.without_bounds()
-    return slim[file.path]
+def _delete_tuples(tasks: Iterable[NodeTask]) -> Iterable[tuple[KeyedFile, ...]]:
+    """Return the tasks' deletes; parts share one tuple where they can, and it is given once."""
+    return {id(task.change_deletes): task.change_deletes for task in tasks}.values()
 
 
 def _node(task: NodeTask) -> tuple[Partition, int]:

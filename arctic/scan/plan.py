@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from arctic.scan.assemble import assemble
 from arctic.scan.clean_files import set_clean_apart
+from arctic.scan.collector import collector_paused
 from arctic.scan.explain import explain_plan
 from arctic.scan.key_filter import ANY_KEY, KeyFilter
 from arctic.scan.pack import pack_tasks
@@ -52,6 +53,7 @@ class ScanPlan:
         return explain_plan(self, verbose=verbose)
 
 
+@collector_paused()
 def plan_scan(
     *,
     table_name: str,
@@ -115,6 +117,7 @@ def plan_scan(
     )
 
 
+@collector_paused()
 def plan_store(
     *,
     table_name: str,

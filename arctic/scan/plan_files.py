@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from arctic.errors import InternalError
 from arctic.scan.key_filter import KeyFilter
-from arctic.scan.order import file_order
+from arctic.scan.order import in_file_order
 from arctic.scan.position_deletes import PositionDeleteIndex
 from arctic.scan.task import FileTask, PruneCounts
 from arctic.table.files import FileKind, KeyedFile
@@ -83,8 +83,12 @@ def plan_data(
 ) -> tuple[tuple[FileTask, ...], PruneCounts]:
     """Choose data files by the filter and give the base files their position deletes."""
     once = _once(files)
-    of_nodes = [file for file in once if key_filter.may_hold(file)]
-    matching = [file for file in of_nodes if may_match(row_filter, file.bounds, file.record_count)]
+    of_nodes, matching = once, once
+    if row_filter is not None:
+        of_nodes = tuple([file for file in once if key_filter.may_hold(file)])
+        matching = tuple(
+            [file for file in of_nodes if may_match(row_filter, file.bounds, file.record_count)]
+        )
     deletes_once = _once(position_deletes)
     index = PositionDeleteIndex(deletes_once)
     tasks = tuple(
@@ -106,7 +110,7 @@ def plan_data(
 def _once(files: Iterable[KeyedFile]) -> tuple[KeyedFile, ...]:
     """Sort files and keep the first of each path: a file that is listed twice has its rows once."""
     by_path: dict[str, KeyedFile] = {}
-    for file in sorted(files, key=file_order):
+    for file in in_file_order(files):
         by_path.setdefault(file.path, file)
     return tuple(by_path.values())
 

@@ -38,6 +38,8 @@ class PositionDeleteIndex:
 
     def applying_to(self, data: KeyedFile) -> tuple[KeyedFile, ...]:
         """Return the position deletes of a base file, the oldest first."""
+        if not self._by_path and not self._by_node:
+            return ()
         found = [
             delete
             for delete in self._by_path.get(data.path, ())

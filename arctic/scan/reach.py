@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from enum import Enum
+from typing import NamedTuple
 
 from arctic.scan.order import age_order
 from arctic.table.files import FileKind, KeyedFile
@@ -46,15 +47,20 @@ class FileRanges:
         return keys
 
 
+_FEW_FILES = 8
+"""So many are tried one by one in less time than it takes to sort them."""
+
+
 class ReachIndex:
     """Judges change deletes, one by one, against the data files of one task."""
 
-    __slots__ = ("_index", "_least", "_thresholds")
+    __slots__ = ("_index", "_keys", "_least", "_thresholds")
 
     def __init__(self, data: Sequence[KeyedFile], ranges: FileRanges) -> None:
         self._thresholds = [least_deadly_transaction(file) for file in data]
         self._least = min(self._thresholds)
-        self._index = KeyRangeIndex([ranges.of(file) for file in data])
+        self._keys = [ranges.of(file) for file in data]
+        self._index = KeyRangeIndex(self._keys) if len(data) > _FEW_FILES else None
 
     def judge(self, delete: KeyedFile, keys: KeyRange) -> Reach:
         """Say whether a delete can kill a row.
@@ -65,10 +71,24 @@ class ReachIndex:
         """
         if delete.transaction_id < self._least:
             return Reach.TOO_OLD
-        for place in self._index.overlapping(keys):
-            if self._thresholds[place] <= delete.transaction_id:
+        if self._index is not None:
+            for place in self._index.overlapping(keys):
+                if self._thresholds[place] <= delete.transaction_id:
+                    return Reach.POSSIBLE
+            return Reach.OTHER_KEYS
+        for threshold, rows in zip(self._thresholds, self._keys, strict=True):
+            if threshold <= delete.transaction_id and rows.overlaps(keys):
                 return Reach.POSSIBLE
         return Reach.OTHER_KEYS
+
+
+class TouchingDeletes(NamedTuple):
+    """The deletes that can touch some data files."""
+
+    files: tuple[KeyedFile, ...]
+    """The oldest first; parts that are touched by the same deletes may share one tuple."""
+    cost_bytes: int
+    """Their packing weight."""
 
 
 class DeletesByPart:
@@ -76,45 +96,75 @@ class DeletesByPart:
 
     Strategy: where keys are spread at random, most deletes can touch every file. Those are told
     apart once; a part then takes the ones that are young enough, as a tuple that it shares with
-    other parts. Only the rest is searched by key range.
+    other parts. Only the rest is searched by key range. Deletes are handled as their ranks by
+    age: a node of thousands of parts and deletes has millions of pairs.
     """
 
-    __slots__ = ("_elsewhere", "_elsewhere_index", "_everywhere", "_ranges", "_suffixes", "_times")
+    __slots__ = (
+        "_costs",
+        "_deletes",
+        "_elsewhere",
+        "_elsewhere_index",
+        "_everywhere",
+        "_keys",
+        "_ranges",
+        "_suffixes",
+        "_times",
+    )
 
     def __init__(
-        self, deletes: Sequence[KeyedFile], data: Sequence[KeyedFile], ranges: FileRanges
+        self,
+        deletes: Sequence[KeyedFile],
+        data: Sequence[KeyedFile],
+        ranges: FileRanges,
+        *,
+        open_file_cost_bytes: int,
     ) -> None:
         self._ranges = ranges
-        self._everywhere: list[KeyedFile] = []
-        self._elsewhere: list[tuple[KeyedFile, KeyRange]] = []
+        self._deletes = sorted(deletes, key=age_order)
+        self._times = [delete.transaction_id for delete in self._deletes]
+        self._costs = [max(delete.size_bytes, open_file_cost_bytes) for delete in self._deletes]
+        self._keys = [ranges.of(delete) for delete in self._deletes]
         core = KeyRange.core([ranges.of(file) for file in data]) if deletes else KeyRange(())
-        for delete in sorted(deletes, key=age_order):
-            keys = ranges.of(delete)
-            if core.overlaps(keys):
-                self._everywhere.append(delete)
-            else:
-                self._elsewhere.append((delete, keys))
-        self._times = [delete.transaction_id for delete in self._everywhere]
-        self._suffixes: dict[int, tuple[KeyedFile, ...]] = {}
-        self._elsewhere_index = KeyRangeIndex([keys for _, keys in self._elsewhere])
+        self._everywhere: list[int] = []
+        self._elsewhere: list[int] = []
+        for rank, keys in enumerate(self._keys):
+            (self._everywhere if core.overlaps(keys) else self._elsewhere).append(rank)
+        self._suffixes: dict[int, TouchingDeletes] = {}
+        self._elsewhere_index = KeyRangeIndex([self._keys[rank] for rank in self._elsewhere])
 
-    def touching(self, data: Sequence[KeyedFile]) -> tuple[KeyedFile, ...]:
-        """Return the deletes that can kill a row of these files, the oldest first."""
-        start = bisect_left(self._times, min(map(least_deadly_transaction, data)))
+    def touching(self, data: Sequence[KeyedFile]) -> TouchingDeletes:
+        """Return the deletes that can kill a row of these files."""
+        # Ranks rise with the transaction, so the young enough ones are those from here on.
+        least = bisect_left(self._times, min(map(least_deadly_transaction, data)))
+        start = bisect_left(self._everywhere, least)
+        found = self._found_elsewhere(data, least)
+        if found:
+            return self._of(sorted([*self._everywhere[start:], *found]))
         if start not in self._suffixes:
-            self._suffixes[start] = tuple(self._everywhere[start:])
-        found = self._found_elsewhere(data)
-        if not found:
-            return self._suffixes[start]
-        return tuple(sorted((*self._suffixes[start], *found), key=age_order))
+            self._suffixes[start] = self._of(self._everywhere[start:])
+        return self._suffixes[start]
 
-    def _found_elsewhere(self, data: Sequence[KeyedFile]) -> list[KeyedFile]:
+    def _of(self, ranks: Sequence[int]) -> TouchingDeletes:
+        files = tuple(map(self._deletes.__getitem__, ranks))
+        return TouchingDeletes(files, sum(map(self._costs.__getitem__, ranks)))
+
+    def _found_elsewhere(self, data: Sequence[KeyedFile], least: int) -> list[int]:
         if not self._elsewhere:
             return []
-        hull = KeyRange.hull([self._ranges.of(file) for file in data])
-        near = [self._elsewhere[place] for place in self._elsewhere_index.overlapping(hull)]
-        if len(data) == 1:
-            least = least_deadly_transaction(data[0])
-            return [delete for delete, _ in near if delete.transaction_id >= least]
-        rows = ReachIndex(data, self._ranges)
-        return [delete for delete, keys in near if rows.judge(delete, keys) is Reach.POSSIBLE]
+        keys = [self._ranges.of(file) for file in data]
+        near = self._elsewhere_index.all_overlapping(KeyRange.hull(keys))
+        # What overlaps every file needs no look at each of them; with one file, that is all.
+        sure = near
+        if len(data) > 1:
+            sure = self._elsewhere_index.all_overlapping(KeyRange.core(keys))
+        first = bisect_left(self._elsewhere, least)
+        found = [self._elsewhere[place] for place in sure if place >= first]
+        doubtful = [place for place in set(near).difference(sure) if place >= first]
+        if doubtful:
+            rows = ReachIndex(data, self._ranges)
+            for place in doubtful:
+                rank = self._elsewhere[place]
+                if rows.judge(self._deletes[rank], self._keys[rank]) is Reach.POSSIBLE:
+                    found.append(rank)
+        return found

@@ -20,7 +20,7 @@ from typing import Any
 from arctic.scan.order import age_order, value_order
 from arctic.scan.reach import DeletesByPart, FileRanges
 from arctic.scan.task import NodeTask, ScanOptions
-from arctic.scan.weight import packing_weight_bytes, ratio_weight_bytes
+from arctic.scan.weight import ratio_weight_bytes
 from arctic.table.files import KeyedFile
 
 
@@ -79,23 +79,22 @@ def split_task(
     data = sorted(task.data, key=lambda part: _key_order(part.file, ranges))
     costs = [max(part.file.size_bytes, open_file_cost_bytes) for part in data]
     count = min(math.ceil(task.cost_bytes / cost_avg_bytes), len(data))
-    deletes = DeletesByPart(task.change_deletes, [part.file for part in data], ranges)
+    deletes = DeletesByPart(
+        task.change_deletes,
+        [part.file for part in data],
+        ranges,
+        open_file_cost_bytes=open_file_cost_bytes,
+    )
     parts = []
-    weights: dict[int, int] = {}
     for number, (start, stop) in enumerate(balanced_runs(costs, count), start=1):
         touching = deletes.touching([part.file for part in data[start:stop]])
-        # By identity: parts share one tuple where they can, and adding it up takes long.
-        if id(touching) not in weights:
-            weights[id(touching)] = packing_weight_bytes(
-                touching, open_file_cost_bytes=open_file_cost_bytes
-            )
         parts.append(
             NodeTask(
                 partition=task.partition,
                 node=task.node,
                 data=tuple(data[start:stop]),
-                change_deletes=touching,
-                cost_bytes=sum(costs[start:stop]) + weights[id(touching)],
+                change_deletes=touching.files,
+                cost_bytes=sum(costs[start:stop]) + touching.cost_bytes,
                 part_number=number,
                 part_count=count,
             )

@@ -16,7 +16,9 @@ def packing_weight_bytes(files: Iterable[KeyedFile], *, open_file_cost_bytes: in
 
     Answers how tasks are balanced. A tiny file is as dear as opening it.
     """
-    return sum(max(file.size_bytes, open_file_cost_bytes) for file in files)
+    sizes = [file.size_bytes for file in files]
+    # Spelt out because planning weighs each delete for each task that it can touch.
+    return sum([size if size > open_file_cost_bytes else open_file_cost_bytes for size in sizes])
 
 
 def ratio_weight_bytes(files: Iterable[KeyedFile], *, open_file_cost_bytes: int) -> int:

@@ -15,12 +15,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from arctic.errors import FormatError, InvalidInputError
 from arctic.table.files import FileKind
 from arctic.tree.node import ROOT, TreeNode
 
 _PATTERN = re.compile(r"\.?(\d+)-(\w+)-(\d+)-(\d+)-(\d+)-.*", re.ASCII | re.DOTALL)
+_CACHED_NAMES = 2**14
+"""Many files say the same of themselves: a table has few nodes and few transactions."""
 _FOREIGN_KINDS = frozenset({"IED", "L"})
 _BY_SHORT_NAME = {kind.value: kind for kind in FileKind}
 
@@ -105,30 +108,36 @@ def parse_change_name(path: str) -> ParsedName:
 
 
 def _parse(path: str, *, default: FileKind) -> ParsedName:
-    match = _PATTERN.fullmatch(path.rsplit("/", 1)[-1])
-    if match is None:
-        return ParsedName(node=ROOT, kind=default, transaction_id=0)
-    node_id, kind_name, transaction_id = match.group(1, 2, 3)
+    match = _PATTERN.fullmatch(path, path.rfind("/") + 1)
+    try:
+        parsed = None if match is None else _meaning(*match.group(1, 2, 3))
+    except FormatError as error:
+        raise FormatError(f"file {path!r}: {error.message}") from error
+    return ParsedName(node=ROOT, kind=default, transaction_id=0) if parsed is None else parsed
+
+
+@lru_cache(maxsize=_CACHED_NAMES)
+def _meaning(node_id: str, kind_name: str, transaction_id: str) -> ParsedName | None:
+    """Return what the parts of a name say; None for a kind that only foreign names have."""
     if kind_name in _FOREIGN_KINDS:
         raise FormatError(
-            f"file {path!r}: kind {kind_name!r} is never written to a store; "
-            "expected B, I, ED or PD"
+            f"kind {kind_name!r} is never written to a store; expected B, I, ED or PD"
         )
     kind = _BY_SHORT_NAME.get(kind_name)
     if kind is None:
-        return ParsedName(node=ROOT, kind=default, transaction_id=0)
+        return None
     try:
-        node = TreeNode.from_id(_number(node_id, "node id", path))
+        node = TreeNode.from_id(_number(node_id, "node id"))
     except InvalidInputError as error:
-        raise FormatError(f"file {path!r}: {error.message}") from error
+        raise FormatError(error.message) from error
     return ParsedName(
-        node=node, kind=kind, transaction_id=_number(transaction_id, "transaction id", path)
+        node=node, kind=kind, transaction_id=_number(transaction_id, "transaction id")
     )
 
 
-def _number(digits: str, what: str, path: str) -> int:
+def _number(digits: str, what: str) -> int:
     # Longer texts are not converted at all: Python refuses some thousand digits.
     significant = digits.lstrip("0")
     if len(significant) > 19 or int(significant or "0") >= 2**63:
-        raise FormatError(f"file {path!r}: {what} {digits}; expected a number below 2**63")
+        raise FormatError(f"{what} {digits}; expected a number below 2**63")
     return int(significant or "0")

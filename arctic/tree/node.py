@@ -14,6 +14,7 @@ called ``is_within``.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from arctic.errors import InvalidInputError
 
@@ -88,8 +89,7 @@ class TreeNode:
         >>> TreeNode(7, 6).lineage_ids()
         (14, 6, 2, 1)
         """
-        masks = (self.mask >> step for step in range(self.depth + 1))
-        return tuple(mask + 1 + (self.index & mask) for mask in masks)
+        return _lineage_ids(self.mask, self.index)
 
     def capped(self, mask: int) -> TreeNode:
         """Return the node, or where it is deeper, its ancestor under this mask.
@@ -120,6 +120,12 @@ class TreeNode:
 
 ROOT = TreeNode(0, 0)
 """The node that every key belongs to."""
+
+
+@lru_cache(maxsize=2**12)
+def _lineage_ids(mask: int, index: int) -> tuple[int, ...]:
+    masks = (mask >> step for step in range(mask.bit_length() + 1))
+    return tuple(each + 1 + (index & each) for each in masks)
 
 
 def bucket_mask(bucket_count: int, *, subject: str) -> int:

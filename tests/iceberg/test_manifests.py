@@ -14,6 +14,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from pyiceberg.conversions import to_bytes
+from pyiceberg.io import FileIO
 from pyiceberg.manifest import DataFileContent, FileFormat, ManifestFile
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
@@ -22,6 +23,7 @@ from pyiceberg.transforms import parse_transform
 from pyiceberg.types import DoubleType, LongType, NestedField, StringType
 
 from arctic.errors import FormatError, NotFoundError, UnsupportedError
+from arctic.iceberg import listed_files
 from arctic.iceberg.entries import EntryCache
 from arctic.iceberg.manifest_merge import FILES_IN_A_MANIFEST, group_for_merge
 from arctic.iceberg.manifests import StoreFiles, list_files
@@ -219,13 +221,13 @@ class TestPruning:
         append(opened, [row(3, "asia")])
         snapshot = pin(opened)
         opened_paths = []
-        real = ManifestFile.fetch_manifest_entry
+        real = listed_files._fetch
 
-        def fetch(manifest: ManifestFile, *arguments: Any, **options: Any) -> Any:
+        def fetch(io: FileIO, manifest: ManifestFile) -> bytes:
             opened_paths.append(manifest.manifest_path)
-            return real(manifest, *arguments, **options)
+            return real(io, manifest)
 
-        monkeypatch.setattr(ManifestFile, "fetch_manifest_entry", fetch)
+        monkeypatch.setattr(listed_files, "_fetch", fetch)
         files = list_files(opened, snapshot, field_ids=(), row_filter=EU)
 
         assert len(files.change) == len(opened_paths) == 1
@@ -408,7 +410,7 @@ class TestEntryCache:
 
     def test_the_least_used_manifests_go_first(self) -> None:
         """The number of entries is bounded, not the number of manifests."""
-        cache = EntryCache(max_entries=5)
+        cache: EntryCache[Any] = EntryCache(max_entries=5)
         entries: Any = (object(), object())
         cache.put("a", entries)
         cache.put("b", entries)

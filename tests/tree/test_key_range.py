@@ -73,10 +73,12 @@ def test_an_index_finds_what_overlaps(
     ranges = [KeyRange.of(bounds, KEY_IDS) for _, bounds in files]
     wanted = KeyRange.of(probe[1], KEY_IDS)
 
-    found = list(KeyRangeIndex(ranges).overlapping(wanted))
+    index = KeyRangeIndex(ranges)
+    found = list(index.overlapping(wanted))
 
     assert [n for n, keys in enumerate(ranges) if keys.overlaps(wanted)] == sorted(found)
     assert len(set(found)) == len(found)
+    assert sorted(index.all_overlapping(wanted)) == sorted(found)
 
 
 @given(st.lists(bounded_files(), min_size=1, max_size=5), bounded_files())
@@ -90,6 +92,7 @@ def test_hull_and_core_stand_for_all(
 
     assert KeyRange.hull(ranges).overlaps(wanted) or not any(overlaps)
     assert all(overlaps) or not KeyRange.core(ranges).overlaps(wanted)
+    assert all(overlaps) or not KeyRangeIndex([wanted]).all_overlapping(KeyRange.core(ranges))
 
 
 def test_disjoint_columns_tell_files_apart() -> None:

@@ -1,0 +1,23 @@
+"""Python's cycle collector, kept still while very many objects are made.
+
+Ten thousand files are a million objects without a cycle among them: going over them again and
+again was measured to take half of the time of a listing, and of a plan.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Keep the cycle collector from running; also a decorator."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
