@@ -33,6 +33,9 @@ from arctic.iceberg.sqlite import database_of, first_use, harden, sqlite_uri
 from arctic.iceberg.translate import catalog_errors
 from arctic.options import CATALOG, CATALOG_PREFIX, WAREHOUSE
 
+# Before a table is loaded: Amoro's optimizer writes blob types of its own.
+accept_any_blob_type()
+
 CATALOG_NAME = "arctic"
 """The catalog's name inside SQL catalogs, where the options give none."""
 

@@ -472,8 +472,8 @@ class TestAmoro:
         ("imports", "expected"),
         [
             ("", "literal_error"),
-            ("import arctic.iceberg, pyiceberg.catalog.rest", "['optimized-sequence']"),
-            ("import pyiceberg.catalog.rest, arctic.iceberg", "['optimized-sequence']"),
+            ("import arctic.iceberg.catalog, pyiceberg.catalog.rest", "['optimized-sequence']"),
+            ("import pyiceberg.catalog.rest, arctic.iceberg.catalog", "['optimized-sequence']"),
         ],
         ids=["without Arctic", "before PyIceberg", "after PyIceberg"],
     )
