@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         list_tables,
         open_table,
         read,
+        read_changes,
         status,
         write,
     )
@@ -71,6 +72,7 @@ __all__ = [
     "open_table",
     "optimize",
     "read",
+    "read_changes",
     "register",
     "status",
     "write",

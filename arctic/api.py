@@ -23,6 +23,8 @@ from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.open_table import open_table as open_stores
 from arctic.job.analyze import analyze as touched_by
 from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
+from arctic.job.change_batch import begin_changes
+from arctic.job.change_range import Moment, range_options
 from arctic.job.expire_job import expire_table
 from arctic.job.optimize_job import optimize_table
 from arctic.job.progress import default_progress
@@ -99,6 +101,10 @@ class Table:
     def read(self, **arguments: Any) -> pa.RecordBatchReader:
         """Read rows; takes the arguments of ``arctic.read``."""
         return _reader(_scan(self._options, **arguments))
+
+    def read_changes(self, **arguments: Any) -> pa.RecordBatchReader:
+        """Read what changed; takes the arguments of ``arctic.read_changes``."""
+        return _changes(self._options, **arguments)
 
     def write(
         self, data: Any, *, mode: str, options: Mapping[str, str] | None = None
@@ -248,6 +254,42 @@ def read(
     """
     base = _options(identifier, warehouse, catalog)
     return _reader(_scan(base, columns=columns, filter=filter, options=options))
+
+
+def read_changes(
+    identifier: str,
+    *,
+    start: Moment | None = None,
+    end: Moment | None = None,
+    columns: Sequence[str] | None = None,
+    options: Mapping[str, str] | None = None,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> pa.RecordBatchReader:
+    """Read what changed between two moments, as a stream of Arrow batches.
+
+    The columns are those of the table, then ``_transaction_id``, ``_file_offset`` and
+    ``_change_action``: ``+I``, ``-U``, ``+U`` or ``-D``. The events of one key come in their order.
+
+    Args:
+        identifier: ``namespace.table``.
+        start: exclusive; a snapshot id of the change store, or a time with a zone. None: the rows
+            that are there now come first, each as ``+I``, then the changes that they lack.
+        end: inclusive, as ``start``; None: now.
+        columns: columns to read, in this order; all if None.
+        options: such as ``{"streaming-skip-overwrite-snapshots": "true"}``.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Memory: small files of one commit and node up to 64 MiB, a run of row groups of each larger one.
+
+    Raises:
+        NotFoundError: no such table, column or snapshot, or history that has expired.
+        InvalidInputError: a range or option that cannot be understood.
+        UnsupportedError: rows were replaced in between, and no change says so.
+    """
+    base = _options(identifier, warehouse, catalog)
+    return _changes(base, start=start, end=end, columns=columns, options=options)
 
 
 def write(
@@ -423,6 +465,18 @@ def _scan(
         columns=columns,
         row_filter=row_filter,
     )
+
+
+def _changes(
+    base: Mapping[str, str],
+    *,
+    start: Moment | None = None,
+    end: Moment | None = None,
+    columns: Sequence[str] | None = None,
+    options: Mapping[str, str] | None = None,
+) -> pa.RecordBatchReader:
+    given = _joined({**base, **range_options(start=start, end=end)}, options)
+    return _reader(begin_changes(given, columns=columns))
 
 
 def _reader(job: ScanJob) -> pa.RecordBatchReader:

@@ -28,6 +28,8 @@ class Scope(Enum):
 
     CATALOG = "catalog"
     READ = "read"
+    CHANGES = "changes"
+    STREAM = "stream"
     WRITE = "write"
     OPTIMIZE = "optimize"
     EXPIRE = "expire"
@@ -204,8 +206,12 @@ def _optional(parse: Callable[[str], T]) -> Callable[[str], T | None]:
 
 _CATALOG = frozenset({Scope.CATALOG})
 _READ = frozenset({Scope.READ})
+_ANY_READ = frozenset({Scope.READ, Scope.CHANGES, Scope.STREAM})
+_READ_TABLE = _ANY_READ | {Scope.TABLE}
+_STREAM = frozenset({Scope.STREAM})
+_CHANGES = frozenset({Scope.CHANGES})
+_EVENTS = frozenset({Scope.CHANGES, Scope.STREAM})
 _WRITE = frozenset({Scope.WRITE})
-_READ_TABLE = frozenset({Scope.READ, Scope.TABLE})
 _WRITE_TABLE = frozenset({Scope.WRITE, Scope.TABLE})
 _OPTIMIZE_TABLE = frozenset({Scope.OPTIMIZE, Scope.TABLE})
 _EXPIRE_TABLE = frozenset({Scope.EXPIRE, Scope.TABLE})
@@ -240,14 +246,14 @@ COLUMNS = Option(
     name="columns",
     parse=_optional(_names),
     default=None,
-    scopes=_READ,
+    scopes=_ANY_READ,
     doc="Columns to read, in this order; the others are never opened.",
 )
 STORE = Option(
     name="store",
     parse=_one_of("merged", "base", "change"),
     default="merged",
-    scopes=_READ,
+    scopes=_ANY_READ,
     doc="Look at the merged view, or at one store with its transaction columns.",
 )
 SNAPSHOT_ID = Option(
@@ -305,8 +311,91 @@ MAX_DELETE_BYTES = Option(
     name="merge.max-delete-bytes",
     parse=_bytes,
     default=512 * 2**20,
-    scopes=_READ_TABLE | _OPTIMIZE_TABLE,
+    scopes=_ANY_READ | _OPTIMIZE_TABLE,
     doc="Memory for the deletes of one task; above it the reader works in several passes.",
+)
+
+START_SNAPSHOT_ID = Option(
+    name="start-snapshot-id",
+    parse=_optional(_int),
+    default=None,
+    scopes=_EVENTS,
+    doc="Changes that were committed after this snapshot of the change store.",
+)
+START_TIMESTAMP = Option(
+    name="start-timestamp",
+    parse=_optional(_int),
+    default=None,
+    scopes=_EVENTS,
+    doc="Changes that were committed after this time, in milliseconds since 1970-01-01 UTC.",
+)
+END_SNAPSHOT_ID = Option(
+    name="end-snapshot-id",
+    parse=_optional(_int),
+    default=None,
+    scopes=_CHANGES,
+    doc="Changes up to this snapshot of the change store, inclusive; the newest if not set.",
+)
+END_TIMESTAMP = Option(
+    name="end-timestamp",
+    parse=_optional(_int),
+    default=None,
+    scopes=_CHANGES,
+    doc="Changes up to this time, inclusive, in milliseconds since 1970-01-01 UTC.",
+)
+SKIP_OVERWRITES = Option(
+    name="streaming-skip-overwrite-snapshots",
+    parse=_bool,
+    default=False,
+    scopes=_EVENTS,
+    doc="Go on where rows were replaced or removed without a change that says so; else refuse.",
+)
+STREAM_FROM = Option(
+    name="stream-from",
+    parse=_one_of("earliest", "latest"),
+    default="earliest",
+    scopes=_STREAM,
+    aliases=("startingOffsets", "scan.startup.mode"),
+    doc="A new stream begins with the rows that are there, or with what is committed from now on.",
+)
+STREAM_FROM_TIMESTAMP = Option(
+    name="stream-from-timestamp",
+    parse=_optional(_int),
+    default=None,
+    scopes=_STREAM,
+    doc="A new stream begins with what was committed at this time or later, in milliseconds since "
+    "1970-01-01 UTC.",
+)
+MAX_FILES = Option(
+    name="streaming-max-files-per-micro-batch",
+    parse=_optional(_positive_int),
+    default=None,
+    scopes=_STREAM,
+    aliases=("maxFilesPerTrigger",),
+    doc="Files of a micro-batch, unless a single commit has more.",
+)
+MAX_BYTES = Option(
+    name="streaming-max-bytes-per-micro-batch",
+    parse=_optional(_bytes),
+    default=None,
+    scopes=_STREAM,
+    aliases=("maxBytesPerTrigger",),
+    doc="Bytes of the files of a micro-batch, unless a single commit has more.",
+)
+MAX_ROWS = Option(
+    name="streaming-max-rows-per-micro-batch",
+    parse=_optional(_positive_int),
+    default=None,
+    scopes=_STREAM,
+    aliases=("maxRowsPerTrigger",),
+    doc="Rows of a micro-batch, unless a single commit has more.",
+)
+STREAMING = Option(
+    name="_arctic_stream",
+    parse=_bool,
+    default=False,
+    scopes=_STREAM,
+    doc="Set by readStream.load() alone: rows leave with the columns that tell what they do.",
 )
 
 WRITE_MODE = Option(

@@ -25,6 +25,12 @@ _SECTIONS = {
         "on without the prefix: `catalog.uri`, `catalog.s3.endpoint`.",
     ),
     Scope.READ: ("Reading", "Options of `spark.read`, `arctic.read` and `arctic.explain`."),
+    Scope.CHANGES: (
+        "Changes",
+        "Options of `arctic.read_changes`, and of `spark.read` where one of them says that changes "
+        "are read; see [streaming](streaming.md). The first two and the last also of a stream.",
+    ),
+    Scope.STREAM: ("Streams", "Options of `spark.readStream`; see [streaming](streaming.md)."),
     Scope.WRITE: ("Writing", "Options of `df.write` and `arctic.write`."),
     Scope.OPTIMIZE: (
         "Optimizing",

@@ -86,13 +86,51 @@ def list_files(
     )
 
 
+def list_added(
+    opened: OpenTable, *, snapshot_id: int, added_by: Collection[int], after_sequence: int
+) -> tuple[KeyedFile, ...]:
+    """List files that some snapshots have added to the store where changes are committed.
+
+    Args:
+        opened: the table.
+        snapshot_id: the snapshot in which the files are looked up; they must be live there.
+        added_by: the snapshots, all later than ``after_sequence``.
+        after_sequence: manifests up to this sequence number, inclusive, are not opened.
+
+    Raises:
+        As ``list_files``.
+    """
+    table = opened.base if opened.change is None else opened.change
+    manifests = live_manifests(table, snapshot_of(table, snapshot_id))
+    newer = [each for each in manifests if each.sequence_number > after_sequence]
+    with collector_paused():
+        added = {
+            str(entry.data_file.file_path)
+            for _, entries in entries_of(table.io, newer)
+            for entry in entries
+            if entry.snapshot_id in added_by
+        }
+        lister = _Lister(opened, (), None, only=added, after_sequence=after_sequence)
+        convert = _base_file if opened.change is None else _change_file
+        files = lister.files(table, snapshot_id, convert)
+    return tuple([file for file in files if file.kind is not FileKind.POS_DELETE])
+
+
 class _Lister:
     """What both stores of one listing share: the filter, the decoders, the counts."""
 
     def __init__(
-        self, opened: OpenTable, field_ids: Collection[int], row_filter: Predicate | None
+        self,
+        opened: OpenTable,
+        field_ids: Collection[int],
+        row_filter: Predicate | None,
+        *,
+        only: Collection[str] | None = None,
+        after_sequence: int = 0,
     ) -> None:
         self.pruned = PruneCounts()
+        self._only = only
+        self._after_sequence = after_sequence
         self._bounds = BoundsDecoder(opened.base.schema(), field_ids)
         self._filter = None if row_filter is None else PartitionFilter(opened.base, row_filter)
 
@@ -106,7 +144,7 @@ class _Lister:
         _check_format(table)
         manifests = live_manifests(table, snapshot_of(table, snapshot_id))
         check_specs(table, manifests)
-        wanted = [each for each in manifests if self._filter is None or self._filter.opens(each)]
+        wanted = [each for each in manifests if self._opens(each)]
         self.pruned += PruneCounts(manifests=len(manifests) - len(wanted))
         if convert is _change_file:
             _check_no_deletes(table, wanted)
@@ -115,6 +153,8 @@ class _Lister:
         partitions: dict[Partition, Partition] = {}
         for _, listed in listed_files(table.io, wanted):
             for file in listed:
+                if self._only is not None and file.path not in self._only:
+                    continue
                 partition = _shared(file.partition, partitions)
                 if self._filter is not None and not self._filter.matches(partition):
                     by_partition += 1
@@ -123,6 +163,11 @@ class _Lister:
                 files.append(convert(file, partition, self._bounds.of(file)))
         self.pruned += PruneCounts(by_partition=by_partition)
         return files
+
+    def _opens(self, manifest: ManifestFile) -> bool:
+        if self._only is not None and manifest.sequence_number <= self._after_sequence:
+            return False
+        return self._filter is None or self._filter.opens(manifest)
 
 
 def partition_of(record: Record, width: int) -> Partition:

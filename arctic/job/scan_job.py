@@ -194,7 +194,7 @@ def _plan(
         position_deletes=files.position_deletes if is_base else (),
         snapshot=snapshot,
         row_filter=row_filter,
-        options=_scan_options(options, table.properties),
+        options=scan_options(options, table.properties),
         already_pruned=files.pruned,
     )
 
@@ -228,13 +228,14 @@ def plan_merged(
         key_ids=tuple(column.field_id for column in table.key_columns),
         key_types=tuple(column.type for column in table.key_columns),
         row_filter=row_filter,
-        options=_scan_options(options, table.properties),
+        options=scan_options(options, table.properties),
         already_pruned=files.pruned,
         sets_apart=sets_apart,
     )
 
 
-def _scan_options(options: Mapping[str, str], properties: Mapping[str, str]) -> ScanOptions:
+def scan_options(options: Mapping[str, str], properties: Mapping[str, str]) -> ScanOptions:
+    """Return how a read is divided."""
     return ScanOptions(
         weight_ratio=opt.WEIGHT_RATIO.value(options, properties),
         parallel_multiple=opt.PARALLEL_MULTIPLE.value(options, properties),
