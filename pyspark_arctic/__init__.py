@@ -6,7 +6,12 @@ but PySpark's own class: what is needed is imported when a table of ours is name
 
 from __future__ import annotations
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceWriter
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceWriter,
+)
 from pyspark.sql.types import StructType
 
 
@@ -25,6 +30,10 @@ class DefaultSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """Plan a batch read."""
         return self._source().reader(schema)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        """Begin a stream of changes."""
+        return self._source().streamReader(schema)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Begin a batch write."""

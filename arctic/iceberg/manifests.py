@@ -19,7 +19,12 @@ from pyiceberg.typedef import Record
 
 from arctic.errors import FormatError, UnsupportedError
 from arctic.iceberg.bounds import BoundsDecoder
-from arctic.iceberg.entries import is_delete_manifest, live_manifests, snapshot_of
+from arctic.iceberg.entries import (
+    entries_of,
+    is_delete_manifest,
+    live_manifests,
+    snapshot_of,
+)
 from arctic.iceberg.listed_files import listed_files
 from arctic.iceberg.manifest_decoder import ListedFile
 from arctic.iceberg.open_table import OpenTable

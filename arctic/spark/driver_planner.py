@@ -25,11 +25,10 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from arctic.options import Scope
 from arctic.spark.known_aggregates import known_aggregates
 from arctic.spark.question import pin_text, pinned_snapshot
-from arctic.spark.reader import ArcticReader, plan_reader
-from arctic.spark.source import relevant_options
+from arctic.spark.reader import ArcticReader
+from arctic.spark.source import READS, plan_batch, relevant_options
 
 _log = logging.getLogger(__name__)
 
@@ -72,7 +71,7 @@ def driver_planner(session: SparkSession) -> DriverPlanner:
 
 def _planned(question: dict[str, Any]) -> str | None:
     schema = StructType.fromJson(question["schema"])
-    reader = plan_reader(relevant_options(question["options"], Scope.READ), schema)
+    reader = plan_batch(question["options"], schema)
     if reader.answer is None:
         return None
     return json.dumps(
@@ -85,7 +84,7 @@ def _planned(question: dict[str, Any]) -> str | None:
 
 
 def _aggregated(question: dict[str, Any]) -> str | None:
-    options = relevant_options(question["options"], Scope.READ)
+    options = relevant_options(question["options"], *READS)
     answer = known_aggregates(options, question["aggregates"], pinned_snapshot(question["pin"]))
     if answer is None:
         return None

@@ -9,17 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceWriter
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceWriter,
+)
 from pyspark.sql.types import StructType
 
+from arctic.job.change_batch import change_schema
+from arctic.job.change_range import asks_for_changes
 from arctic.job.scan_job import table_schema
-from arctic.options import OPTIONS, Scope
+from arctic.options import OPTIONS, STREAMING, Scope
 from arctic.spark.error_surface import message_first
-from arctic.spark.reader import plan_reader
+from arctic.spark.reader import ArcticReader, plan_reader
+from arctic.spark.stream_source import ArcticStreamReader, plan_change_reader
 from arctic.spark.types import spark_schema
 from arctic.spark.writer import begin_writer
 
 FORMAT = "arctic"
+READS = (Scope.READ, Scope.CHANGES, Scope.STREAM)
+"""What a relation may be asked for in this direction; which of it, its options say."""
 
 
 class ArcticDataSource(DataSource):
@@ -33,23 +43,39 @@ class ArcticDataSource(DataSource):
     @message_first
     def schema(self) -> StructType:
         """Return the columns that ``load()`` yields."""
-        return spark_schema(table_schema(self._options_of(Scope.READ)))
+        options = self._options_of(*READS)
+        if STREAMING.value(options) or asks_for_changes(options):
+            return spark_schema(change_schema(options))
+        return spark_schema(table_schema(options))
 
     @message_first
     def reader(self, schema: StructType) -> DataSourceReader:
         """Plan a batch read."""
-        return plan_reader(self._options_of(Scope.READ), schema)
+        return plan_batch(self.options, schema)
+
+    @message_first
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        """Begin a stream of changes."""
+        return ArcticStreamReader(self._options_of(*READS), schema)
 
     @message_first
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Begin a batch write."""
         return begin_writer(self._options_of(Scope.WRITE), schema, overwrite=overwrite)
 
-    def _options_of(self, scope: Scope) -> dict[str, str]:
-        return relevant_options(self.options, scope)
+    def _options_of(self, *scopes: Scope) -> dict[str, str]:
+        return relevant_options(self.options, *scopes)
 
 
-def relevant_options(options: Mapping[str, str], scope: Scope) -> dict[str, str]:
+def plan_batch(options: Mapping[str, str], requested: StructType) -> ArcticReader:
+    """Plan what a relation with these options means in a batch: rows, or changes of them."""
+    given = relevant_options(options, *READS)
+    if asks_for_changes(given):
+        return plan_change_reader(given, requested)
+    return plan_reader(given, requested)
+
+
+def relevant_options(options: Mapping[str, str], *scopes: Scope) -> dict[str, str]:
     """Return the options of a relation that matter in one direction, names in lower case.
 
     A view is read and inserted into with the same OPTIONS, so those of the other direction are
@@ -57,7 +83,7 @@ def relevant_options(options: Mapping[str, str], scope: Scope) -> dict[str, str]
     """
     given = {name.lower(): value for name, value in options.items()}
     for option in OPTIONS:
-        if not option.scopes & {scope, Scope.CATALOG}:
+        if not option.scopes & {*scopes, Scope.CATALOG}:
             for name in option.names:
                 given.pop(name.lower(), None)
     return given

@@ -1,0 +1,54 @@
+"""A program that follows a stream until it is killed: one file for each micro-batch.
+
+    python -m tests.spark.follow_stream WAREHOUSE FOLDER
+
+A micro-batch that is run again must be the same again, or a file ``fault`` says so. When a file
+``end`` is there, the program takes what is left and ends.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+
+from arctic.spark.session import local_session
+from tests.spark.lake import NAME
+
+
+def main(warehouse: str, folder: Path) -> None:
+    """Follow the table."""
+
+    def take(frame: DataFrame, number: int) -> None:
+        events = [tuple(row) for row in frame.collect()]
+        path = folder / f"{number:05}.json"
+        if path.exists() and sorted(map(tuple, json.loads(path.read_text()))) != sorted(events):
+            (folder / "fault").write_text(f"{number}: {path.read_text()} became {events}")
+        draft = path.with_suffix(".draft")
+        draft.write_text(json.dumps(events))
+        draft.rename(path)
+
+    spark = local_session(master="local[1]", conf={"spark.log.level": "OFF"})
+    stream = (
+        spark.readStream.format("arctic")
+        .option("warehouse", warehouse)
+        .option("streaming-max-files-per-micro-batch", "1")
+        .load(NAME)
+    )
+    query = (
+        stream.writeStream.foreachBatch(take)
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .start()
+    )
+    while not (folder / "end").exists():
+        time.sleep(0.05)
+    query.processAllAvailable()
+    query.stop()
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))
