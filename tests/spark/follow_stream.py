@@ -35,7 +35,7 @@ def main(warehouse: str, folder: Path) -> None:
     stream = (
         spark.readStream.format("arctic")
         .option("warehouse", warehouse)
-        .option("streaming-max-files-per-micro-batch", "1")
+        .option("streaming-max-rows-per-micro-batch", "16")
         .load(NAME)
     )
     query = (
