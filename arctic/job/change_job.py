@@ -54,10 +54,15 @@ class Changes:
         reference = table_reference(self._options)
         return open_table(reference.config, reference.identifier)
 
-    def newest(self) -> int:
-        """Return the sequence number that can be read up to now, inclusive."""
-        self._refresh()
+    @property
+    def head(self) -> int:
+        """The last commit that was seen, by its sequence number."""
         return head_sequence(stream_store(self.opened))
+
+    def newest(self) -> int:
+        """Look again; return the last commit that can be read now, inclusive."""
+        self._refresh()
+        return self.head
 
     def beginning(self) -> StreamPosition:
         """Return where the options say that a new stream begins."""

@@ -58,6 +58,8 @@ class ArcticStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._initial: Offset | None = None
         self._seen: Offset | None = None
         """The last offset that was given out or taken in."""
+        self._is_planned = False
+        """Whether a batch was planned, so that no later one is the first."""
         self._up_to: int | None = None
         """The last commit of a query that ends with what is there now."""
 
@@ -101,8 +103,9 @@ class ArcticStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._seen = begun
         if end != position:
             self._seen = end.to_json()
-            if begun.get(_IS_INITIAL):
-                self._seen[_ORIGIN] = position.to_json()
+            origin = position.to_json() if begun.get(_IS_INITIAL) else begun.get(_ORIGIN)
+            if origin is not None and not self._is_planned:
+                self._seen[_ORIGIN] = origin
         return self._seen
 
     def getDefaultReadLimit(self) -> Any:
@@ -114,10 +117,14 @@ class ArcticStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Remember where a query ends that takes only what is there now."""
         self._up_to = self._changes.newest()
 
+    def reportLatestOffset(self) -> Offset | None:
+        """Return what could be read by now, for the progress of the query."""
+        return None if self._seen is None else {**self._seen, "sequence": self._changes.head}
+
     @message_first
     def partitions(self, start: Offset, end: Offset) -> list[InputPartition]:
         """Return the tasks of one micro-batch."""
-        self._seen = end
+        self._seen, self._is_planned = end, True
         if start.get(_IS_INITIAL):
             start = end.get(_ORIGIN, end)
         schema = arrow_schema(self._requested)

@@ -202,5 +202,11 @@ def test_a_batch_reads_a_range_of_changes(lake: Lake) -> None:
     updates = changes.where("_change_action like '_U' and id = 1").select("amount")
     assert sorted(row[0] for row in updates.collect()) == [1.0, 2.0]
     assert lake.load(**start).where("id = 9").count() == 2
+    assert sorted(row.id for row in lake.load(**start, **end).select("id").collect()) == [
+        1,
+        1,
+        2,
+        2,
+    ]
     with pytest.raises(PySparkException, match="without a start"):
         lake.load(**end).count()
