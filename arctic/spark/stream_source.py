@@ -103,9 +103,10 @@ class ArcticStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._seen = begun
         if end != position:
             self._seen = end.to_json()
-            origin = position.to_json() if begun.get(_IS_INITIAL) else begun.get(_ORIGIN)
-            if origin is not None and not self._is_planned:
-                self._seen[_ORIGIN] = origin
+            if begun.get(_IS_INITIAL):
+                self._seen[_ORIGIN] = position.to_json()
+            elif _ORIGIN in begun and not self._is_planned:
+                self._seen[_ORIGIN] = begun[_ORIGIN]
         return self._seen
 
     def getDefaultReadLimit(self) -> Any:
@@ -126,7 +127,7 @@ class ArcticStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """Return the tasks of one micro-batch."""
         self._seen, self._is_planned = end, True
         if start.get(_IS_INITIAL):
-            start = end.get(_ORIGIN, end)
+            start = end if end.get(_IS_INITIAL) else end.get(_ORIGIN, start)
         schema = arrow_schema(self._requested)
         job = self._changes.plan(
             StreamPosition.from_json(start),
