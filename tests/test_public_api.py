@@ -73,6 +73,7 @@ for name in arctic.__all__:
 _IMPORT_FOR_TASKS = """
 import sys
 import arctic.spark.partition_reader, arctic.spark.task_writer, arctic.job.shuffle
+import arctic.spark.stream_partition, arctic.job.change_reader
 
 print(*sorted({"pyiceberg", "sqlalchemy", "pandas", "rich"} & sys.modules.keys()))
 """

@@ -37,7 +37,10 @@ from arctic.scan.change_tasks import ChangeGroup, ChangeTask
 from arctic.scan.task import NodeTaskGroup
 
 INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE = range(4)
-_NAMES = pa.array(["+I", "-U", "+U", "-D"])
+# Not from a list: that imports pandas, in every worker.
+_NAMES = pa.StringArray.from_buffers(
+    4, pa.py_buffer(np.arange(0, 10, 2, dtype=np.int32)), pa.py_buffer(b"+I-U+U-D")
+)
 
 
 def read_changes(
