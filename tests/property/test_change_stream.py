@@ -34,6 +34,7 @@ STEPS = st.lists(
         st.tuples(st.just("known"), ROWS),
         st.tuples(st.just("delete"), st.lists(KEYS, min_size=1, max_size=4, unique=True)),
         st.tuples(st.just("optimize"), st.sampled_from(["minor", "major", "full"])),
+        st.tuples(st.just("merge one"), st.sampled_from(["eu", "us"])),
         st.tuples(st.just("read"), st.integers(0, 3)),
         st.tuples(st.just("resume"), st.none()),
     ),
@@ -124,6 +125,9 @@ def test_the_replayed_stream_is_the_table(
                 follower.resume()
             elif kind == "optimize":
                 table.optimize(type=argument)
+            elif kind == "merge one":
+                # Then partitions are merged up to different numbers, between which keys may move.
+                table.optimize(type="full", where=f"region = '{argument}'")
             else:
                 _write(table, kind, argument, model)
         while follower.step(2):
