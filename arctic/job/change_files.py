@@ -9,7 +9,7 @@ from arctic.iceberg.manifests import list_files
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.pinned_state import pinned_state
 from arctic.scan.key_filter import ANY_KEY
-from arctic.scan.order import file_order
+from arctic.scan.order import in_file_order
 from arctic.scan.plan_files import FilesToRead, plan_files
 from arctic.scan.task import FileTask
 from arctic.table.files import KeyedFile
@@ -27,7 +27,7 @@ class FilesBetween:
 
     def all_at_once(self) -> FilesBetween:
         """Return the same with added files as part of the beginning: no key orders their rows."""
-        added = tuple(FileTask(file=file) for file in sorted(self.added, key=file_order))
+        added = tuple(FileTask(file=file) for file in in_file_order(self.added))
         beginning = replace(self.beginning, data=(*self.beginning.data, *added))
         return FilesBetween(beginning=beginning, added=())
 
@@ -77,4 +77,6 @@ def _merged_view(opened: OpenTable, pinned: StreamPin) -> FilesToRead:
         row_filter=None,
         key_filter=ANY_KEY,
     )
-    return replace(files, data=tuple(sorted(files.data, key=lambda task: file_order(task.file))))
+    tasks = {task.file.path: task for task in files.data}
+    ordered = in_file_order(task.file for task in tasks.values())
+    return replace(files, data=tuple(tasks[file.path] for file in ordered))

@@ -24,6 +24,7 @@ from arctic.mor.change_deletes import known_offsets
 from arctic.mor.data_file import DataFile
 from arctic.mor.integer_index import IntArray
 from arctic.mor.request import FILE_OFFSET_FIELD, OpenFile, ReadRequest
+from arctic.mor.touched import Touched
 from arctic.scan.change_tasks import ChangeUnit
 from arctic.table.files import FileKind, KeyedFile
 
@@ -116,7 +117,7 @@ class _Shown:
 def _batches(
     file: KeyedFile, request: ReadRequest, open_file: OpenFile, batch_rows: int
 ) -> Generator[pa.RecordBatch, None, None]:
-    with DataFile(file, request, open_file) as data:
+    with DataFile(file, request, open_file, Touched()) as data:
         for batch in data.every_row(list(request.schema), data.row_groups):
             for start in range(0, len(batch), batch_rows):
                 yield batch.slice(start, batch_rows)

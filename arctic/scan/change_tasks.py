@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from arctic.errors import InternalError
 from arctic.scan.assemble import assemble
 from arctic.scan.join import join_tasks
-from arctic.scan.order import file_order, node_order
+from arctic.scan.order import in_file_order, node_order
 from arctic.scan.plan_files import FilesToRead
 from arctic.scan.reach import FileRanges
 from arctic.scan.split import split_tasks
@@ -91,7 +91,7 @@ def plan_changes(
     then: dict[Hashable, list[KeyedFile]] = defaultdict(list)
     for task in sorted(nodes, key=lambda task: node_order(task.partition, task.node)):
         first[kin.of(task.partition, task.node)].append(task)
-    for file in sorted(change, key=file_order):
+    for file in in_file_order(change):
         then[kin.of(*_place(file))].append(file)
     tasks = [
         _task(first[place], then[place], cost_bytes) for place in dict.fromkeys((*first, *then))
