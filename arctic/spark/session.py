@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from arctic.spark.java import ensure_java
 from arctic.spark.save_modes import install_save_modes
 from arctic.spark.source import ArcticDataSource
+from arctic.spark.stream_modes import install_stream_modes
 from arctic.spark.table_v2 import install_own_scans
 
 
@@ -30,6 +31,7 @@ def register(session: SparkSession) -> None:
         if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
             raise
     install_save_modes(type(session.range(0).write))
+    install_stream_modes()
     install_own_scans(session)
 
 

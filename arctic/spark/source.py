@@ -9,13 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceWriter
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+)
 from pyspark.sql.types import StructType
 
 from arctic.job.scan_job import table_schema
 from arctic.options import OPTIONS, Scope
 from arctic.spark.error_surface import message_first
 from arctic.spark.reader import plan_reader
+from arctic.spark.stream_writer import begin_stream_writer
 from arctic.spark.types import spark_schema
 from arctic.spark.writer import begin_writer
 
@@ -44,6 +50,11 @@ class ArcticDataSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Begin a batch write."""
         return begin_writer(self._options_of(Scope.WRITE), schema, overwrite=overwrite)
+
+    @message_first
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        """Begin to write a batch of a stream, or to commit it."""
+        return begin_stream_writer(self._options_of(Scope.WRITE), schema, overwrite=overwrite)
 
     def _options_of(self, scope: Scope) -> dict[str, str]:
         return relevant_options(self.options, scope)

@@ -8,8 +8,9 @@ Must not know: catalogs, Spark.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -75,6 +76,8 @@ class WriteOptions:
     buffer_bytes: int
     compression: str
     upsert_inserts: bool
+    deep_masks: Mapping[str, int] = field(default_factory=dict)
+    """By partition path, where change files go to more nodes than ``change_mask`` says."""
     chunk_rows: int = CHUNK_ROWS
 
     @classmethod
@@ -93,6 +96,7 @@ class WriteOptions:
             buffer_bytes=opt.WRITE_BUFFER_BYTES.value(options, properties),
             compression=opt.COMPRESSION.value(options, properties),
             upsert_inserts=opt.UPSERT_INSERTS.value(options, properties),
+            deep_masks=_deep_masks(options),
         )
 
 
@@ -205,6 +209,13 @@ class WriteRequest:
                 f"ordering column {self.ordering_column!r} with mode 'append': every row is kept, "
                 "so no order is asked; expected mode upsert"
             )
+
+
+def _deep_masks(options: Mapping[str, str]) -> dict[str, int]:
+    text = opt.DEEP_NODES.value(options)
+    subject = f"option {opt.DEEP_NODES.name}"
+    counts = {} if text is None else json.loads(text)
+    return {str(path): bucket_mask(int(count), subject=subject) for path, count in counts.items()}
 
 
 def _mask(option: opt.Option[int], table: KeyedTable) -> int:
