@@ -11,7 +11,7 @@ PYTHON := $(VENV)/bin/python
 # Written last by .ci/install, so a broken installation is never taken for a whole one.
 READY := $(VENV)/.installed
 
-.PHONY: help install demo test quick lint types layers fmt docs bench bench-optimize bench-peers ci clean
+.PHONY: help install demo test quick lint types layers fmt docs bench bench-optimize bench-streaming bench-peers ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ bench: $(READY) ## Measure a table through Spark, planning and merging
 
 bench-optimize: $(READY) ## Measure minor, major and full beside pyarrow on the same bytes
 	@$(PYTHON) -m benchmarks.optimize $(ARGS)
+
+bench-streaming: $(READY) ## Measure streams into tables beside streams into plain Parquet
+	@$(PYTHON) -m benchmarks.streaming $(ARGS)
 
 bench-peers: $(READY) ## Measure Arctic beside Iceberg, Delta and Paimon; --write-docs writes the page
 	@$(PYTHON) -m benchmarks.peers $(ARGS)
