@@ -14,7 +14,7 @@ READY := $(VENV)/.installed
 .PHONY: help install demo test quick lint types layers fmt docs bench bench-optimize bench-streaming bench-peers ci clean
 
 help: ## Show these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: $(READY) ## Make .venv and install Arctic with everything that development needs
 	@:
