@@ -13,10 +13,10 @@ READY := $(VENV)/.installed
 # The oldest PySpark that pyproject.toml allows, beside the one in the environment.
 OLDEST := $(VENV)/oldest-pyspark
 
-.PHONY: help install demo test test-oldest quick lint types layers fmt docs bench bench-merge bench-optimize bench-write bench-peers ci clean
+.PHONY: help install demo test test-oldest quick lint types layers fmt docs bench bench-merge bench-optimize bench-write bench-streaming bench-peers ci clean
 
 help: ## Show these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: $(READY) ## Make .venv and install Arctic with everything that development needs
 	@:
@@ -69,6 +69,9 @@ bench-optimize: $(READY) ## Measure minor, major and full beside pyarrow on the 
 
 bench-write: $(READY) ## Measure loads and upserts beside pyarrow on the same rows
 	@$(PYTHON) -m benchmarks.writing $(ARGS)
+
+bench-streaming: $(READY) ## Measure streams into tables beside streams into plain Parquet
+	@$(PYTHON) -m benchmarks.streaming $(ARGS)
 
 bench-peers: $(READY) ## Measure Arctic beside Iceberg, Delta and Paimon; --write-docs writes the page
 	@$(PYTHON) -m benchmarks.peers $(ARGS)

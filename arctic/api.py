@@ -17,6 +17,7 @@ from arctic import options as opt
 from arctic.errors import InvalidInputError, NotFoundError
 from arctic.iceberg import catalog as catalogs
 from arctic.iceberg import create_table as tables
+from arctic.iceberg.commit_notes import watermarks
 from arctic.iceberg.filters import parse_filter
 from arctic.iceberg.inspect import METADATA_TABLES
 from arctic.iceberg.open_table import OpenTable
@@ -95,8 +96,8 @@ class Table:
 
     @property
     def properties(self) -> dict[str, str]:
-        """The table properties of the base store."""
-        return dict(self._opened.table.properties)
+        """The table properties of the base store, and the watermarks of both stores."""
+        return {**self._opened.table.properties, **watermarks(self._opened)}
 
     def read(self, **arguments: Any) -> pa.RecordBatchReader:
         """Read rows; takes the arguments of ``arctic.read``."""

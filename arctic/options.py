@@ -450,6 +450,49 @@ OPTIMIZE = Option(
     scopes=_WRITE,
     doc="After the commit: leave the table alone, or optimize what has become slow to read (auto).",
 )
+OPTIMIZE_EVERY = Option(
+    name="optimize-every-batches",
+    parse=_positive_int,
+    default=1,
+    scopes=_WRITE,
+    doc="With optimize=auto a stream optimizes after so many batches.",
+)
+MAX_TASKS = Option(
+    name="max-write-tasks",
+    parse=_optional(_positive_int),
+    default=None,
+    scopes=_WRITE,
+    doc="Tasks that a write through Spark is spread over at most; each makes its own files.",
+)
+STREAM_QUERY_ID = Option(
+    name="stream-query-id",
+    parse=_optional(str),
+    default=None,
+    scopes=_WRITE,
+    doc="Who writes batches: with stream-batch-id, a batch that is in the table already is "
+    "skipped. A stream sets both by itself.",
+)
+STREAM_BATCH_ID = Option(
+    name="stream-batch-id",
+    parse=_optional(_count),
+    default=None,
+    scopes=_WRITE,
+    doc="Number of this batch; those of a writer ascend.",
+)
+SHARES = Option(
+    name="_arctic_shares",
+    parse=_optional(str),
+    default=None,
+    scopes=_WRITE,
+    doc="Set by a stream alone: what part of its rows each of the largest partitions had lately.",
+)
+DEEP_NODES = Option(
+    name="_arctic_deep_nodes",
+    parse=_optional(str),
+    default=None,
+    scopes=_WRITE,
+    doc="Set by the shuffle alone: partitions whose change files go to more nodes than others'.",
+)
 SPREAD = Option(
     name="_arctic_spread",
     parse=_optional(_int),
@@ -578,6 +621,36 @@ CHANGE_BUCKETS = Option(
     default=4,
     scopes=_TABLE,
     doc="Nodes that change files are written to; a power of two.",
+)
+
+EVENT_TIME_FIELD = Option(
+    name="table.event-time-field",
+    parse=_optional(str),
+    default=None,
+    scopes=_TABLE,
+    doc="Column with the event time of a row, from which commits compute the watermark; "
+    "_ingest_time is the moment of the commit.",
+)
+WATERMARK_LATENESS = Option(
+    name="table.watermark-allowed-lateness-second",
+    parse=_count,
+    default=0,
+    scopes=_TABLE,
+    doc="Seconds by which the watermark stays behind the latest event time.",
+)
+EVENT_TIME_NUMBERS = Option(
+    name="table.event-time-field.datetime-number-format",
+    parse=_one_of("timestamp_ms", "timestamp_s"),
+    default="timestamp_ms",
+    scopes=_TABLE,
+    doc="What an event time that is a number counts since 1970-01-01 UTC.",
+)
+EVENT_TIME_TEXTS = Option(
+    name="table.event-time-field.datetime-string-format",
+    parse=str,
+    default="yyyy-MM-dd HH:mm:ss",
+    scopes=_TABLE,
+    doc="How an event time that is a text is written, in UTC; only the default can be read.",
 )
 
 OPTIMIZE_ENABLED = Option(

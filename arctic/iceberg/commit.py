@@ -24,6 +24,7 @@ from pyiceberg.table.snapshots import Operation
 
 from arctic.errors import ConflictError
 from arctic.iceberg.commit_loop import CommitResult, commit_snapshot
+from arctic.iceberg.commit_notes import with_notes
 from arctic.iceberg.data_files import data_files
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.partition_key import PartitionKeys, partition_keys
@@ -47,6 +48,7 @@ def commit_append(opened: OpenTable, plan: AppendFiles) -> CommitResult | None:
         The snapshot; None when the plan has no files.
 
     Raises:
+        BatchLandedError: the plan's batch is in the table already; the files were not committed.
         ConflictError: other writers won every retry, or the store is not at the sequence number
             that the plan expects; the files were not committed.
         CommitStateUnknownError: the files may have been committed.
@@ -64,7 +66,8 @@ def commit_append(opened: OpenTable, plan: AppendFiles) -> CommitResult | None:
     what = SnapshotPlan(operation=Operation.APPEND, added=added, summary=plan.summary)
 
     def stage(head: Table, snapshot_id: int) -> StagedSnapshot:
-        staged = staged_on(head, what, snapshot_id)
+        noted = with_notes(head, what, batch=plan.batch, watermark_ms=plan.watermark_ms)
+        staged = staged_on(head, noted, snapshot_id)
         if plan.on_top_of is not None:
             with _discarding(staged):
                 _check_sequence(head, plan.on_top_of.change_sequence_number)
@@ -81,6 +84,7 @@ def commit_overwrite(opened: OpenTable, plan: OverwriteBase) -> CommitResult | N
         The snapshot; None when nothing is added, removed or marked as merged.
 
     Raises:
+        BatchLandedError: the plan's batch is in the table already; the files were not committed.
         ConflictError: other writers won every retry; the files were not committed.
         CommitStateUnknownError: the files may have been committed.
         UnsupportedError: base holds files of another partition spec.
@@ -123,6 +127,7 @@ class _Overwrite:
             removed_paths=removed,
             summary=self.plan.summary,
         )
+        what = with_notes(head, what, batch=self.plan.batch, watermark_ms=self.plan.watermark_ms)
         if self.keys is None:
             return staged_on(head, what, snapshot_id) if self.added or removed else None
         before = read_state(head.metadata, head.io, head.metadata.current_snapshot_id, self.keys)

@@ -27,6 +27,7 @@ from pyiceberg.table.snapshots import Operation
 
 from arctic.errors import ConflictError
 from arctic.iceberg.commit_loop import CommitResult, commit_snapshot
+from arctic.iceberg.commit_notes import with_notes
 from arctic.iceberg.data_files import data_files
 from arctic.iceberg.entries import entries_of, is_delete_manifest, live_manifests
 from arctic.iceberg.manifests import partition_of
@@ -85,6 +86,7 @@ class _Rewrite:
             removed_paths=plan.removed_paths,
             summary={**plan.summary, **_PRODUCER},
         )
+        what = with_notes(head, what, watermark_ms=plan.watermark_ms)
         moves = any(each.merged_up_to != each.found_sequence for each in plan.partitions)
         if not (self.added or plan.removed_paths or moves):
             return None
@@ -92,7 +94,7 @@ class _Rewrite:
         if self.keys is None:
             if has_moved_on:
                 self._check_deletes(head)
-            times = {OPTIMIZED_TIME: str(now_ms)}
+            times = {**what.properties, OPTIMIZED_TIME: str(now_ms)}
             if all(each.is_full for each in plan.partitions):
                 times[FULL_OPTIMIZED_TIME] = str(now_ms)
             return staged_on(head, replace(what, properties=times), snapshot_id)

@@ -23,6 +23,7 @@ from pyiceberg.table.snapshots import Operation
 
 from arctic.errors import UnsupportedError
 from arctic.iceberg.commit_loop import commit_snapshot
+from arctic.iceberg.commit_notes import with_notes
 from arctic.iceberg.entries import entries_of, is_delete_manifest, live_manifests
 from arctic.iceberg.expire_snapshots import base_snapshots_to_read
 from arctic.iceberg.history import lineage
@@ -155,7 +156,7 @@ def _remove(
             removed_paths=frozenset(item.name for item in removed),
             summary={_PRODUCER: producer},
         )
-        return staged_on(head, what, snapshot_id)
+        return staged_on(head, with_notes(head, what), snapshot_id)
 
     commit_snapshot(store, stage)
     return removed

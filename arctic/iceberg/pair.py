@@ -16,6 +16,7 @@ from pyiceberg.table import Table
 from arctic.errors import FormatError, InvalidInputError
 from arctic.iceberg.names import CHANGE_SUFFIX
 from arctic.options import BASE_BUCKETS, CHANGE_BUCKETS, OPTIONS, Scope
+from arctic.table.stream_batch import PROPERTY_PREFIX
 from arctic.tree.node import bucket_mask
 
 TABLE_FORMAT = "table-format"
@@ -43,6 +44,7 @@ _OWN_KEYS = frozenset(
         "arctic.optimized-sequence-written-at",
         "arctic.optimized-time",
         "arctic.full-optimized-time",
+        "watermark.table",
     }
 )
 _DEFAULTS = {
@@ -159,7 +161,7 @@ def check_user_properties(properties: Mapping[Any, Any]) -> None:
     for name, text in properties.items():
         if not isinstance(name, str) or not isinstance(text, str):
             raise InvalidInputError(f"table property {name!r} = {text!r}: expected two texts")
-        if name in _OWN_KEYS or name.startswith("mixed-format."):
+        if name in _OWN_KEYS or name.startswith(("mixed-format.", PROPERTY_PREFIX)):
             raise InvalidInputError(f"table property {name!r} is set by Arctic itself")
         if name == "format-version" and text != "2":
             raise InvalidInputError(

@@ -19,10 +19,13 @@ import pyarrow.parquet as pq
 
 from arctic.errors import ConflictError
 from arctic.iceberg.commit import CommitResult, commit_append
+from arctic.iceberg.commit_notes import BatchLandedError
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.job.locate import RowLocator, locate_rows
 from arctic.job.write_task import ADDED_DELETES_TASK
 from arctic.table.files import FileKind
+from arctic.table.stream_batch import StreamBatch
+from arctic.write.event_time import watermark_of
 from arctic.write.plan_commit import plan_append
 from arctic.write.target import TaskId, TaskResult, WriteMode, WriteRequest, WriteTarget
 from arctic.write.writer import open_writer, plan_write
@@ -36,15 +39,18 @@ def commit_over_moved_rows(
     *,
     target: WriteTarget,
     locator: RowLocator,
+    batch: StreamBatch | None,
 ) -> CommitResult | None:
     """Commit the files of a write, with deletes for rows that moved since they were located.
 
     Memory: the keys of one change-delete file of the write, and the rows that moved.
 
     Raises:
+        BatchLandedError: the batch is in the table already.
         ConflictError: other writers were faster in every round.
     """
     added: list[TaskResult] = []
+    watermark_ms = watermark_of(opened.table, [file for each in results for file in each.files])
     moved = locator.request.schema.empty_table()
     for _ in range(_MAX_ROUNDS):
         opened = open_table(opened.config, opened.table.name, for_writing=True)
@@ -54,19 +60,32 @@ def commit_over_moved_rows(
             found = [newer(keys) for keys in _deleted_keys(opened, results)]
             if any(rows.num_rows for rows in found):
                 moved = pa.concat_tables([moved, *found])
-                target.delete_files([file.path for each in added for file in each.files])
+                _delete_files(target, added)
                 added = [_write_deletes(target, moved)]
             locator = fresh
-        plan = plan_append([*added, *results], on_top_of=locator.snapshot, summary={})
+        plan = plan_append(
+            [*added, *results],
+            on_top_of=locator.snapshot,
+            summary={},
+            batch=batch,
+            watermark_ms=watermark_ms,
+        )
         try:
             return commit_append(opened, plan)
+        except BatchLandedError:
+            _delete_files(target, added)
+            raise
         except ConflictError:
             continue
-    target.delete_files([file.path for each in added for file in each.files])
+    _delete_files(target, added)
     raise ConflictError(
         f"table {opened.table.name!r}: other writers committed during each of {_MAX_ROUNDS} "
         "attempts, and its keys can move between partitions; write again"
     )
+
+
+def _delete_files(target: WriteTarget, results: Sequence[TaskResult]) -> None:
+    target.delete_files([file.path for each in results for file in each.files])
 
 
 def _deleted_keys(opened: OpenTable, results: Sequence[TaskResult]) -> Iterator[pa.Table]:

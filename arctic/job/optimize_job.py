@@ -28,6 +28,7 @@ from arctic.iceberg.commit import CommitResult
 from arctic.iceberg.commit_rewrite import commit_rewrite
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.refresh import refresh
+from arctic.job.merged_watermark import merged_watermark
 from arctic.job.prepare_write import write_target
 from arctic.job.run_tasks import Progress, Task, TaskRunner
 from arctic.job.scan_job import merge_request
@@ -96,7 +97,7 @@ def optimize_table(
         )
         try:
             results = _run(survey, plan, options, runner=runner, progress=progress)
-            commit = _commit(survey, plan, results)
+            commit = _commit(survey, plan, results, is_whole=where is None)
         except (ConflictError, StorageError):
             # A file that is gone was replaced by a commit since, and expired.
             if attempt == _MAX_ATTEMPTS or not _has_moved_on(survey):
@@ -181,7 +182,7 @@ def _order_fields(opened: OpenTable, options: Mapping[str, str]) -> tuple[pa.Fie
 
 
 def _commit(
-    survey: Survey, plan: OptimizePlan, results: Sequence[OptimizeResult]
+    survey: Survey, plan: OptimizePlan, results: Sequence[OptimizeResult], *, is_whole: bool
 ) -> CommitResult | None:
     files = tuple(file for result in results for file in result.files)
     kinds = {each.type for each in plan.partitions}
@@ -201,6 +202,7 @@ def _commit(
         planned_at=survey.snapshot.base_snapshot_id,
         changes_rows=any(each.advances for each in plan.partitions),
         summary={"arctic.optimize-type": ",".join(sorted(kind.value for kind in kinds))},
+        watermark_ms=merged_watermark(survey, plan) if is_whole else None,
     )
     if not plan.partitions:
         return None

@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from arctic import options as opt
 from arctic.iceberg.open_table import OpenTable
-from arctic.job.shuffle import ShufflePlan
+from arctic.job.shuffle import ARRIVAL_COLUMN, ShufflePlan
+from arctic.table.hot_partitions import PartitionShares
 from arctic.tree.node import bucket_mask
 
 
@@ -44,9 +45,13 @@ def plan_shuffle(
         {}, table.properties
     )
     ordering = opt.ORDERING_COLUMN.value(options)
+    shares = opt.SHARES.value(options) if by_partition else None
+    fields = [opened.arrow_schema.field(name).with_nullable(True) for name in used]
+    if shares is not None and not table.is_keyed:
+        fields.append(pa.field(ARRIVAL_COLUMN, pa.int64()))
     return ShufflePlan(
-        columns=used,
-        schema=pa.schema([opened.arrow_schema.field(name).with_nullable(True) for name in used]),
+        columns=tuple(field.name for field in fields),
+        schema=pa.schema(fields),
         sort_columns=(
             *(table.primary_key if mode == "overwrite" else ()),
             *((ordering,) if ordering else ()),
@@ -56,4 +61,8 @@ def plan_shuffle(
         key_types=tuple(column.type for column in table.key_columns),
         mask=bucket_mask(buckets, subject=f"table {table.name!r}: bucket count"),
         partition_arrays=opened.partitioner.arrays if by_partition else None,
+        partition_path=opened.partitioner.path,
+        shares=PartitionShares() if shares is None else PartitionShares.parse(shares),
+        # Where keys move, deletes go to partitions that the shuffle knows nothing of.
+        deepens=table.partition_follows_key,
     )

@@ -19,6 +19,7 @@ from arctic.job.target_table import open_or_create
 from arctic.options import Scope
 from arctic.table.snapshot import TableSnapshot
 from arctic.write.conform import Conform
+from arctic.write.event_time import EventTime
 from arctic.write.target import WriteMode, WriteOptions, WriteRequest, WriteTarget
 from arctic.write.writer import plan_write
 
@@ -67,6 +68,7 @@ def prepare_write(
         sorted_input=spread_at is not None and (exact_order or mode is not WriteMode.OVERWRITE),
         transaction_id=replaces_up_to if mode is WriteMode.OVERWRITE else 0,
     )
+    EventTime.of(opened.table)  # refuses what could not tell the time
     target = write_target(opened, options)
     locates = _must_locate(target, request, options)
     conform = plan_write(

@@ -4,20 +4,27 @@ Rules:
     - Ids are computed from the table's types: an int of the frame hashes as the long it will be.
     - Any assignment is right as long as equal keys meet; this one also sends each (partition,
       node) to a single task, which is what bounds the number of files.
+    - A partition that is known to be hot gets tasks of its own, and deeper nodes where its key
+      decides them; without a key its rows may go to any of them.
 """
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from arctic.options import DEEP_NODES
+from arctic.table.files import Partition
+from arctic.table.hot_partitions import HotPartition, PartitionShares, hot_partitions
 from arctic.tree.hash_arrays import hash_arrays
+from arctic.write.route import number_partitions
 
 TASK_COLUMN = "_arctic_task"
 """Helper column of a shuffled frame: the task a row was sent to. Never reaches the table."""
@@ -43,8 +50,30 @@ class ShufflePlan:
     mask: int
     partition_arrays: Callable[[pa.RecordBatch], list[pa.Array]] | None
     """As that of a ``WriteTarget``; None: the partition does not take part."""
+    partition_path: Callable[[Partition], str]
+    """As that of a ``WriteTarget``."""
     options: Mapping[str, str] = field(default_factory=dict)
     """What the write itself must be told beside the user's options."""
+    shares: PartitionShares = field(default_factory=PartitionShares)
+    """What part of the rows partitions are thought to have."""
+    deepens: bool = False
+    """Whether hot partitions may have nodes of their own depth."""
+    hot: tuple[HotPartition, ...] = ()
+    """Partitions whose tasks are chosen; see ``for_tasks``."""
+
+    def for_tasks(self, task_count: int) -> ShufflePlan:
+        """Return the plan for so many tasks: hot partitions get several of them."""
+        if self.partition_arrays is None or not self.shares.shares:
+            return self
+        hot = hot_partitions(
+            self.shares,
+            task_count=task_count,
+            nodes=self.mask + 1 if self.key else None,
+            deepens=self.deepens,
+        )
+        deep = {each.path: each.parts for each in hot if self.key and each.parts > self.mask + 1}
+        told = {DEEP_NODES.name: json.dumps(deep)} if deep else {}
+        return replace(self, hot=hot, options={**self.options, **told})
 
     def task_ids(self, columns: Sequence[pa.Array], task_count: int) -> pa.Array:
         """Return the task of each row.
@@ -63,15 +92,29 @@ class ShufflePlan:
             ],
             schema=self.schema,
         )
-        place = np.zeros(batch.num_rows, dtype=np.int64)
+        parts = self._parts(batch)
+        place = parts & self.mask if self.key else np.zeros(batch.num_rows, dtype=np.int64)
+        arrays = [] if self.partition_arrays is None else self.partition_arrays(batch)
+        for values in arrays:
+            place = (place * 31 + _fingerprints(values)) & 0x7FFFFFFF
+        tasks = place % task_count
+        if self.hot and batch.num_rows:
+            by_path = {each.path: each for each in self.hot}
+            partitions = number_partitions(arrays)
+            for code, value in enumerate(partitions.values):
+                hot = by_path.get(self.partition_path(value))
+                if hot is not None:
+                    rows = partitions.codes == code
+                    tasks[rows] = (hot.first_task + parts[rows] % hot.parts) % task_count
+        return pa.array(tasks.astype(np.int32))
+
+    def _parts(self, batch: pa.RecordBatch) -> npt.NDArray[np.int64]:
+        """Return what divides a partition: the hash of the key, or the order of arrival."""
         if self.key:
-            place += (
-                hash_arrays([batch.column(name) for name in self.key], self.key_types) & self.mask
-            )
-        if self.partition_arrays is not None:
-            for values in self.partition_arrays(batch):
-                place = (place * 31 + _fingerprints(values)) & 0x7FFFFFFF
-        return pa.array((place % task_count).astype(np.int32))
+            return hash_arrays([batch.column(name) for name in self.key], self.key_types)
+        if ARRIVAL_COLUMN in self.columns:
+            return np.asarray(batch.column(ARRIVAL_COLUMN).to_numpy(zero_copy_only=False))
+        return np.zeros(batch.num_rows, dtype=np.int64)
 
 
 def _fingerprints(values: pa.Array) -> npt.NDArray[np.int64]:

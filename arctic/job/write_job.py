@@ -4,6 +4,7 @@ Rules:
     - Everything that can be refused without reading rows is refused in ``begin_write``.
     - A job and its results pickle: they go between the driver and its executors.
     - A commit deletes the files of a write only when it knows that they were not committed.
+    - A batch of a stream is committed once, however often it is written.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from arctic.errors import (
 )
 from arctic.iceberg.catalog import CatalogConfig
 from arctic.iceberg.commit import CommitResult, commit_append, commit_overwrite
+from arctic.iceberg.commit_notes import BatchLandedError
 from arctic.iceberg.manifests import list_files
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.job.locate import RowLocator, locate_rows
@@ -30,8 +32,11 @@ from arctic.job.plan_shuffle import plan_shuffle
 from arctic.job.prepare_write import assumes_stable, is_dynamic, prepare_write
 from arctic.job.reference import parse_reference
 from arctic.job.shuffle import ShufflePlan
+from arctic.job.stream_job import batch_of, has_landed
 from arctic.job.write_task import WriteWork
-from arctic.table.files import Partition
+from arctic.table.files import Partition, WrittenFile
+from arctic.table.stream_batch import StreamBatch
+from arctic.write.event_time import watermark_of
 from arctic.write.plan_commit import plan_append, plan_overwrite
 from arctic.write.target import TaskResult, WriteMode, WriteRequest, WriteTarget
 from arctic.write.writer import check_key_owners
@@ -57,6 +62,8 @@ class WriteJob:
     """An overwrite of the partitions it has rows for only."""
     change_partitions: frozenset[Partition]
     """For an overwrite: partitions with change files up to the pinned sequence number."""
+    batch: StreamBatch | None
+    """Which batch of which stream this is; None: a write of its own."""
 
     @property
     def target(self) -> WriteTarget:
@@ -91,16 +98,25 @@ def begin_write(
         partitions = frozenset(file.partition for file in files.change)
     reference = parse_reference(options)
     locator = locate_rows(opened) if begun.locates else None
+    batch = batch_of(options)
+    landed = has_landed(opened, batch)
     return WriteJob(
         config=reference.config,
         identifier=reference.identifier,
         table_uuid=str(opened.base.metadata.table_uuid),
         replaces_up_to=begun.replaces_up_to,
-        work=WriteWork(target=target, request=begun.request, conform=begun.conform, locate=locator),
+        work=WriteWork(
+            target=target,
+            request=begun.request,
+            conform=begun.conform,
+            locate=locator,
+            is_done=landed,
+        ),
         assume_stable=assumes_stable(target, options),
         locator=locator,
         dynamic=is_dynamic(options),
         change_partitions=partitions,
+        batch=batch,
     )
 
 
@@ -126,7 +142,7 @@ def commit_write(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult |
     """Make the files of all tasks visible in one snapshot.
 
     Returns:
-        The snapshot; None when there was nothing to commit.
+        The snapshot; None when there was nothing to commit, or the batch is in the table already.
 
     Raises:
         InvalidInputError: keys that several tasks wrote, where that would be wrong.
@@ -134,8 +150,13 @@ def commit_write(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult |
             rows between partitions.
         CommitStateUnknownError: the catalog did not answer; the files stay.
     """
+    if job.work.is_done:
+        return None
     try:
         return _commit(job, results)
+    except BatchLandedError:
+        abort_write(job, results)
+        return None
     except (CommitStateUnknownError, InternalError):
         raise
     except ArcticError:
@@ -166,8 +187,16 @@ def _commit(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult | None
     if not any(result.files for result in results):
         return None
     if job.locator is not None:
-        return commit_over_moved_rows(opened, results, target=job.target, locator=job.locator)
-    return commit_append(opened, plan_append(results, summary={}))
+        return commit_over_moved_rows(
+            opened, results, target=job.target, locator=job.locator, batch=job.batch
+        )
+    plan = plan_append(
+        results,
+        summary={},
+        batch=job.batch,
+        watermark_ms=watermark_of(opened.table, _files(results)),
+    )
+    return commit_append(opened, plan)
 
 
 def _commit_overwrite(
@@ -181,5 +210,11 @@ def _commit_overwrite(
         must_be_newest_change=job.target.keys_move,
         change_partitions=job.change_partitions,
         summary={},
+        batch=job.batch,
+        watermark_ms=watermark_of(opened.table, _files(results)),
     )
     return commit_overwrite(opened, plan)
+
+
+def _files(results: Sequence[TaskResult]) -> list[WrittenFile]:
+    return [file for result in results for file in result.files]

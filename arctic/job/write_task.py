@@ -30,6 +30,8 @@ class WriteWork:
     conform: Conform
     locate: Locate | None
     """Finds rows that may be in another partition; None where that cannot be."""
+    is_done: bool
+    """The rows are in the table already, as a batch that landed: they are only counted."""
 
 
 def write_task(
@@ -58,6 +60,9 @@ def write_task(
         task_id=task_id,
         operation_id=secrets.randbits(63),
     )
+    if work.is_done:
+        rows_in = sum(batch.num_rows for batch in batches)
+        return TaskResult(task=task, files=(), rows_in=rows_in, inserts=0, deletes=0)
     target = replace(work.target, options=replace(work.target.options, threads=threads))
     writer = open_writer(
         target, task, request=work.request, conform=work.conform, locate=work.locate

@@ -15,6 +15,7 @@ from arctic.spark.java import ensure_java
 from arctic.spark.save_modes import install_save_modes
 from arctic.spark.source import ArcticDataSource
 from arctic.spark.stream_columns import install_stream_columns
+from arctic.spark.stream_modes import install_stream_modes
 from arctic.spark.table_v2 import install_own_scans
 
 
@@ -32,6 +33,7 @@ def register(session: SparkSession) -> None:
             raise
     install_save_modes(type(session.range(0).write))
     install_stream_columns(type(session.readStream))
+    install_stream_modes()
     install_own_scans(session)
 
 

@@ -13,6 +13,7 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
     DataSourceStreamReader,
+    DataSourceStreamWriter,
     DataSourceWriter,
 )
 from pyspark.sql.types import StructType
@@ -24,6 +25,7 @@ from arctic.options import OPTIONS, STREAMING, Scope
 from arctic.spark.error_surface import message_first
 from arctic.spark.reader import ArcticReader, plan_reader
 from arctic.spark.stream_source import ArcticStreamReader, plan_change_reader
+from arctic.spark.stream_writer import begin_stream_writer
 from arctic.spark.types import spark_schema
 from arctic.spark.writer import begin_writer
 
@@ -62,6 +64,11 @@ class ArcticDataSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Begin a batch write."""
         return begin_writer(self._options_of(Scope.WRITE), schema, overwrite=overwrite)
+
+    @message_first
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        """Begin to write a batch of a stream, or to commit it."""
+        return begin_stream_writer(self._options_of(Scope.WRITE), schema, overwrite=overwrite)
 
     def _options_of(self, *scopes: Scope) -> dict[str, str]:
         return relevant_options(self.options, *scopes)

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 
+from arctic import options as opt
 from arctic.job.shuffle import ARRIVAL_COLUMN, TASK_COLUMN, ShufflePlan
 from arctic.job.write_job import shuffle_plan
 from arctic.spark.types import arrow_schema
@@ -39,9 +40,12 @@ def spread_rows(
     """
     schema = arrow_schema(frame.schema)
     plan = shuffle_plan(options, schema, overwrite=overwrite)
+    max_tasks = opt.MAX_TASKS.value(options)
     if plan is None:
-        return frame, {}
+        return frame if max_tasks is None else frame.coalesce(max_tasks), {}
     count = _task_count(frame.sparkSession, plan)
+    count = count if max_tasks is None else min(count, max_tasks)
+    plan = plan.for_tasks(count)
     # Its type stubs do not know that a function's annotations are enough.
     task_of = arrow_udf(_task_ids(plan, count), "int")  # type: ignore[call-overload]
     spread = (

@@ -28,16 +28,22 @@ from arctic.spark.error_surface import named_errors
 from arctic.spark.spread import quoted
 from arctic.spark.task_writer import RESULT_SCHEMA, TaskWriter
 from arctic.spark.types import arrow_schema
+from arctic.table.files import WrittenFile
 from arctic.write.target import TaskResult
 
 
-def write_frame(frame: DataFrame, options: Mapping[str, str], *, overwrite: bool) -> None:
+def write_frame(
+    frame: DataFrame, options: Mapping[str, str], *, overwrite: bool
+) -> tuple[WrittenFile, ...]:
     """Write the rows of a frame, as they lie in its partitions, and commit them.
 
     Args:
         frame: of a classic session; spread, if it is to be.
         options: ``path``, catalog and write options, keys in lower case.
         overwrite: the save mode is overwrite.
+
+    Returns:
+        The files that were written; committed, unless they are of a batch that landed before.
 
     Raises:
         ArcticError: as ``begin_write``, ``write_task`` and ``commit_write``.
@@ -52,6 +58,7 @@ def write_frame(frame: DataFrame, options: Mapping[str, str], *, overwrite: bool
             abort_write(job, results)
             raise answer
     commit_write(job, results)
+    return tuple(file for result in results for file in result.files)
 
 
 def _mapped(

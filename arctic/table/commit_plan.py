@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from arctic.table.files import Partition, WrittenFile
 from arctic.table.snapshot import TableSnapshot
+from arctic.table.stream_batch import StreamBatch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,10 @@ class AppendFiles:
     """Commit only while both stores are in this state; None: in whatever state they are."""
     summary: Mapping[str, str] = field(default_factory=dict)
     """Extra snapshot summary entries."""
+    batch: StreamBatch | None = None
+    """Commit only if this batch has not landed; None: it is none, and always commits."""
+    watermark_ms: int | None = None
+    """How far event time has come with these files; None: they do not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +42,10 @@ class OverwriteBase:
     change_partitions: frozenset[Partition] = frozenset()
     """Partitions with change files up to that sequence number."""
     summary: Mapping[str, str] = field(default_factory=dict)
+    batch: StreamBatch | None = None
+    """Commit only if this batch has not landed; None: it is none, and always commits."""
+    watermark_ms: int | None = None
+    """How far event time has come with these files; None: they do not say."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,3 +77,5 @@ class RewriteBase:
     changes_rows: bool
     """Whether changes are merged, so that base shows other rows than before."""
     summary: Mapping[str, str] = field(default_factory=dict)
+    watermark_ms: int | None = None
+    """That of the changes that base holds afterwards; None: not known to have moved."""

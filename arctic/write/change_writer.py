@@ -43,7 +43,14 @@ from arctic.write.files import DataFiles, Destination
 from arctic.write.gather import Gathered, RowBuffer, take_rows
 from arctic.write.moving_keys import deletes_across_partitions, old_rows
 from arctic.write.order import check_order, event_order
-from arctic.write.route import Group, Places, find_partitions, group_rows, hash_keys
+from arctic.write.route import (
+    Group,
+    Places,
+    change_places,
+    find_partitions,
+    group_rows,
+    hash_keys,
+)
 from arctic.write.target import (
     Locate,
     TaskId,
@@ -162,7 +169,7 @@ class ChangeWriter:
         places = None
         if self._conform.has_partition_sources:
             partitions = find_partitions(rows, self._target)
-            places = Places(partitions=partitions, node_indices=hashes & mask, mask=mask)
+            places = change_places(partitions, hashes, self._target)
         if self._keeps_all:
             every = np.arange(rows.num_rows, dtype=np.int64)
             self._write_inserts(rows, every, self._next_offset + every, places)

@@ -9,6 +9,7 @@ from arctic.errors import InternalError
 from arctic.table.commit_plan import AppendFiles, OverwriteBase
 from arctic.table.files import Partition, WrittenFile
 from arctic.table.snapshot import TableSnapshot
+from arctic.table.stream_batch import StreamBatch
 from arctic.write.target import TaskResult
 
 
@@ -17,6 +18,8 @@ def plan_append(
     *,
     summary: Mapping[str, str],
     on_top_of: TableSnapshot | None = None,
+    batch: StreamBatch | None = None,
+    watermark_ms: int | None = None,
 ) -> AppendFiles:
     """Plan the one snapshot that makes a write visible.
 
@@ -24,6 +27,8 @@ def plan_append(
         results: one for each task, in any order.
         summary: extra snapshot summary entries.
         on_top_of: commit only while both stores are in this state.
+        batch: commit only if it has not landed.
+        watermark_ms: how far event time has come with the files.
 
     Raises:
         InternalError: two results for one input partition, whose offsets would overlap.
@@ -32,6 +37,8 @@ def plan_append(
         files=_files(results),
         summary=summary,
         on_top_of=on_top_of,
+        batch=batch,
+        watermark_ms=watermark_ms,
     )
 
 
@@ -43,6 +50,8 @@ def plan_overwrite(
     must_be_newest_change: bool,
     change_partitions: frozenset[Partition],
     summary: Mapping[str, str],
+    batch: StreamBatch | None = None,
+    watermark_ms: int | None = None,
 ) -> OverwriteBase:
     """Plan the one base snapshot that replaces the table, or some of its partitions.
 
@@ -53,6 +62,8 @@ def plan_overwrite(
         must_be_newest_change: refuse once there are newer changes.
         change_partitions: partitions that have such changes.
         summary: extra snapshot summary entries.
+        batch: commit only if it has not landed.
+        watermark_ms: how far event time has come with the files.
 
     Raises:
         InternalError: two results for one input partition, whose rows would be doubled.
@@ -64,6 +75,8 @@ def plan_overwrite(
         must_be_newest_change=must_be_newest_change,
         change_partitions=change_partitions,
         summary=summary,
+        batch=batch,
+        watermark_ms=watermark_ms,
     )
 
 

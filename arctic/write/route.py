@@ -46,8 +46,11 @@ class Places:
 
     partitions: Partitions
     node_indices: np.ndarray
-    """Of each row, under ``mask``."""
+    """Of each row, under the mask of its partition."""
     mask: int
+    """Of every partition, or the deepest of them."""
+    masks: tuple[int, ...] | None = None
+    """Of each of ``partitions.values``; None: all have ``mask``."""
 
     def take(self, rows: np.ndarray) -> Places:
         """Return the places of some rows, in the order of their numbers."""
@@ -55,6 +58,7 @@ class Places:
             partitions=self.partitions.take(rows),
             node_indices=self.node_indices[rows],
             mask=self.mask,
+            masks=self.masks,
         )
 
 
@@ -91,13 +95,22 @@ def find_partitions(rows: pa.RecordBatch | pa.Table, target: WriteTarget) -> Par
     if not target.table.partition_fields:
         # One zero for all rows: an array of them would only cost memory.
         return Partitions(values=((),), codes=np.broadcast_to(np.int64(0), rows.num_rows))
-    codes = np.zeros(rows.num_rows, dtype=np.int64)
     if not rows.num_rows:
-        return Partitions(values=(), codes=codes)
+        return Partitions(values=(), codes=np.zeros(0, dtype=np.int64))
     sources = rows.select(list(target.partition_sources))
     if isinstance(sources, pa.Table):
         (sources,) = sources.combine_chunks().to_batches()
-    fields = [_encode(array) for array in target.partition_arrays(sources)]
+    return number_partitions(target.partition_arrays(sources))
+
+
+def number_partitions(arrays: Sequence[pa.Array]) -> Partitions:
+    """Number the distinct partitions of rows.
+
+    Args:
+        arrays: the values of each partition field, in spec order; equally long, not empty.
+    """
+    fields = [_encode(array) for array in arrays]
+    codes = np.zeros(len(arrays[0]), dtype=np.int64)
     for numbers, values in fields:
         codes = codes * max(len(values), 1) + numbers
         if len(fields) > 1:
@@ -107,6 +120,27 @@ def find_partitions(rows: pa.RecordBatch | pa.Table, target: WriteTarget) -> Par
     example[codes] = np.arange(len(codes))
     columns = [[values[number] for number in numbers[example]] for numbers, values in fields]
     return Partitions(values=tuple(zip(*columns, strict=True)), codes=codes)
+
+
+def change_places(partitions: Partitions, hashes: np.ndarray, target: WriteTarget) -> Places:
+    """Return where changes go.
+
+    Args:
+        partitions: of each row.
+        hashes: of the key of each row.
+        target: the table.
+    """
+    mask, deep = target.options.change_mask, target.options.deep_masks
+    if not deep:
+        return Places(partitions=partitions, node_indices=hashes & mask, mask=mask)
+    masks = tuple(deep.get(target.partition_path(value), mask) for value in partitions.values)
+    of_rows = np.array(masks, dtype=np.int64)[partitions.codes]
+    return Places(
+        partitions=partitions,
+        node_indices=hashes & of_rows,
+        mask=max((mask, *masks)),
+        masks=masks,
+    )
 
 
 def join_partitions(parts: Sequence[Partitions]) -> Partitions:
@@ -124,13 +158,14 @@ def group_rows(places: Places) -> list[Group]:
     partitions, node_count = places.partitions, places.mask + 1
     if not len(partitions.codes):
         return []
+    masks = places.masks or (places.mask,) * len(partitions.values)
     destinations = places.node_indices
     if len(partitions.values) > 1:
         destinations = partitions.codes * node_count + destinations
     return [
         Group(
             partition=partitions.values[destination // node_count],
-            node=TreeNode(places.mask, destination % node_count),
+            node=TreeNode(masks[destination // node_count], destination % node_count),
             rows=rows,
         )
         for destination, rows in _rows_of_each(destinations)

@@ -8,8 +8,9 @@ Must not know: catalogs, Spark.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -82,6 +83,8 @@ class WriteOptions:
     delta_encoding: bool
     """Whether integers that do not repeat are written as differences."""
     upsert_inserts: bool
+    deep_masks: Mapping[str, int] = field(default_factory=dict)
+    """By partition path, where change files go to more nodes than ``change_mask`` says."""
     chunk_rows: int = CHUNK_ROWS
     threads: int = 1
     """Threads that encode files beside one another."""
@@ -108,6 +111,7 @@ class WriteOptions:
             dictionary_bytes=opt.DICTIONARY_BYTES.value(options, properties),
             delta_encoding=opt.DELTA_ENCODING.value(options, properties),
             upsert_inserts=opt.UPSERT_INSERTS.value(options, properties),
+            deep_masks=_deep_masks(options),
         )
 
 
@@ -234,6 +238,13 @@ def _level(level: int | None, codec: str) -> int | None:
     if not least <= level <= greatest:
         raise InvalidInputError(f"{subject}: expected {least} to {greatest}")
     return level
+
+
+def _deep_masks(options: Mapping[str, str]) -> dict[str, int]:
+    text = opt.DEEP_NODES.value(options)
+    subject = f"option {opt.DEEP_NODES.name}"
+    counts = {} if text is None else json.loads(text)
+    return {str(path): bucket_mask(int(count), subject=subject) for path, count in counts.items()}
 
 
 def _mask(option: opt.Option[int], table: KeyedTable) -> int:

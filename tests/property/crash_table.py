@@ -70,6 +70,12 @@ def upsert(table: arctic.Table) -> None:
     table.write(rows_of(range(2, 30, 3), "upsert", shift=1), mode="upsert")
 
 
+def batch(table: arctic.Table) -> None:
+    """Rows that would be there twice if the batch of a stream landed twice."""
+    options = {"stream-query-id": "q", "stream-batch-id": "0"}
+    table.write(rows_of(range(40, 46), "batch"), mode="append", options=options)
+
+
 def delete(table: arctic.Table) -> None:
     """Keys of base, of changes and of nobody."""
     table.write(keys_of(range(0, 40, 4)), mode="delete")
@@ -101,7 +107,7 @@ def expire(table: arctic.Table) -> None:
 
 
 OPERATIONS: tuple[Callable[[arctic.Table], None], ...] = (
-    upsert, delete, overwrite, minor, major, full, expire,
+    upsert, batch, delete, overwrite, minor, major, full, expire,
 )  # fmt: skip
 
 

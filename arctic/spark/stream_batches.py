@@ -1,0 +1,104 @@
+"""The batches of one run of a streaming query, each written and committed once.
+
+Rules:
+    - Only the first batch of a run can have been committed by an earlier one. It is looked up
+      before its rows are computed; every batch is looked up again by its commit.
+    - What fails stops the query, and the batch is written again when it is restarted.
+    - Each batch is spread by what the ones before it taught of the sizes of partitions.
+
+Must not know: how a frame becomes files.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from threading import Event
+
+from pyspark.sql import DataFrame
+
+from arctic import options as opt
+from arctic.errors import InternalError, InvalidInputError
+from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
+from arctic.job.stream_job import is_in_table
+from arctic.job.write_job import shuffle_plan
+from arctic.spark.checkpoint_file import CheckpointFile
+from arctic.spark.run_tasks import SparkRunner
+from arctic.spark.spread import spread_rows
+from arctic.spark.types import arrow_schema
+from arctic.spark.write_frame import write_frame
+from arctic.table.files import Partition, WrittenFile
+from arctic.table.hot_partitions import PartitionShares
+
+_START_SECONDS = 60.0
+
+
+class BatchSink:
+    """What a query calls with each batch."""
+
+    def __init__(self, options: Mapping[str, str], *, memory: CheckpointFile | None) -> None:
+        self._every = opt.OPTIMIZE_EVERY.value(options)
+        self._optimizes = optimizes_after_write(options)
+        left_out = {opt.OPTIMIZE.name, opt.OPTIMIZE_EVERY.name}
+        self._options = {name: text for name, text in options.items() if name not in left_out}
+        self._query_id = ""
+        self._has_begun = Event()
+        self._is_first = True
+        self._since_optimized = 0
+        self._memory = memory
+        """Where shares outlive this run; None: nowhere."""
+        self._path_of: Callable[[Partition], str] | None = None
+        """Of partitions that can be hot; None: there are none."""
+        self._shares = PartitionShares()
+
+    def check(self, frame: DataFrame) -> None:
+        """Refuse what no batch of this frame could be written with; creates a missing table.
+
+        Raises:
+            ArcticError: whatever ``begin_write`` refuses.
+        """
+        plan = shuffle_plan(self._options, arrow_schema(frame.schema))
+        if plan is None or plan.partition_arrays is None:
+            return
+        self._path_of = plan.partition_path
+        text = None if self._memory is None else self._memory.read()
+        if text is not None:
+            with suppress(InvalidInputError):  # Written by nobody who knows better: learn anew.
+                self._shares = PartitionShares.parse(text)
+
+    def begin(self, query_id: str) -> None:
+        """Let the batches be written that wait for the query's id."""
+        self._query_id = query_id
+        self._has_begun.set()
+
+    def __call__(self, frame: DataFrame, batch_id: int) -> None:
+        """Write one batch, unless the table holds it already."""
+        if not self._has_begun.wait(_START_SECONDS):
+            raise InternalError("a stream wrote its first batch before it was started")
+        named = {
+            opt.STREAM_QUERY_ID.name: self._query_id,
+            opt.STREAM_BATCH_ID.name: str(batch_id),
+        }
+        options = {**self._options, **named}
+        is_first, self._is_first = self._is_first, False
+        if is_first and is_in_table(options):
+            return
+        hints = {opt.SHARES.name: self._shares.text()} if self._shares.shares else {}
+        spread, told = spread_rows(frame, {**options, **hints}, overwrite=False)
+        files = write_frame(spread, {**options, **hints, **told}, overwrite=False)
+        if self._path_of is not None:
+            self._learn(self._path_of, files)
+        self._since_optimized += 1
+        if self._optimizes and self._since_optimized >= self._every:
+            self._since_optimized = 0
+            optimize_after_write(self._options, SparkRunner(frame.sparkSession))
+
+    def _learn(self, path_of: Callable[[Partition], str], files: Iterable[WrittenFile]) -> None:
+        rows = Counter[str]()
+        for file in files:
+            rows[path_of(file.partition)] += file.record_count
+        before = self._shares
+        self._shares = before.after(rows)
+        if self._memory is not None and self._shares.differs_from(before):
+            self._memory.write(self._shares.text())

@@ -1,0 +1,80 @@
+"""Rows of hot partitions on their way to tasks."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import arctic
+from arctic.job.shuffle import ARRIVAL_COLUMN, ShufflePlan
+from arctic.job.write_job import shuffle_plan
+
+SCHEMA = pa.schema([("id", pa.int64()), ("region", pa.string())])
+ROWS = pa.table(
+    {
+        "id": list(range(1000)),
+        "region": ["hot" if number % 5 else f"r{number % 7}" for number in range(1000)],
+    },
+    schema=SCHEMA,
+)
+
+
+def plan_of(warehouse: Path, key: list[str], shares: dict[str, float]) -> ShufflePlan:
+    """Plan an upsert, or an append without a key, of a new table with a single node."""
+    arctic.create_table(
+        "h.t",
+        SCHEMA,
+        primary_key=key,
+        partition_by=["region"],
+        properties={"change.file-index.hash-bucket": "1"},
+        warehouse=str(warehouse),
+    )
+    options = {"path": "h.t", "warehouse": str(warehouse), "_arctic_shares": json.dumps(shares)}
+    options["write-mode"] = "upsert" if key else "append"
+    plan = shuffle_plan(options, SCHEMA)
+    assert plan is not None
+    return plan
+
+
+def tasks_of(plan: ShufflePlan, rows: pa.Table, count: int) -> list[int]:
+    """Return the task of each row."""
+    rows = rows.append_column(ARRIVAL_COLUMN, pa.array(range(rows.num_rows), pa.int64()))
+    columns = [rows.column(name).combine_chunks() for name in plan.columns]
+    tasks: list[int] = plan.task_ids(columns, count).to_pylist()
+    return tasks
+
+
+@pytest.mark.parametrize("key", [[], ["id", "region"]])
+def test_a_hot_partition_is_even_over_its_tasks(tmp_path: Path, key: list[str]) -> None:
+    """And its rows are on one task as long as nobody knows."""
+    plan = plan_of(tmp_path, key, {"region=hot": 0.8})
+    hot = [place for place, region in enumerate(ROWS["region"].to_pylist()) if region == "hot"]
+    before, after = tasks_of(plan, ROWS, 8), tasks_of(plan.for_tasks(8), ROWS, 8)
+    counts = Counter(after[place] for place in hot)
+
+    assert len({before[place] for place in hot}) == 1
+    assert max(counts.values()) <= 1.3 * 800 / 7
+    assert max(Counter(after).values()) <= 2 * 1000 / 8
+    assert [a for a, b in zip(after, before, strict=True) if a == b] != []
+
+
+def test_a_key_keeps_one_task_however_hot_its_partition(tmp_path: Path) -> None:
+    """Whatever else is in the batch."""
+    plan = plan_of(tmp_path, ["id", "region"], {"region=hot": 0.8, "region=r0": 0.2})
+    plan = plan.for_tasks(6)
+    forward = tasks_of(plan, ROWS, 6)
+    backward = tasks_of(plan, ROWS.take(list(reversed(range(1000)))), 6)
+
+    assert forward == backward[::-1]
+    assert json.loads(plan.options["_arctic_deep_nodes"]) == {"region=hot": 8, "region=r0": 2}
+
+
+def test_where_keys_move_nodes_stay_as_they_are(tmp_path: Path) -> None:
+    """The shuffle does not go by partition then, so no partition is hot to it."""
+    plan = plan_of(tmp_path, ["id"], {"region=hot": 0.8})
+
+    assert plan.for_tasks(8) == plan

@@ -1,0 +1,229 @@
+"""How far event time has come, as a table and its snapshots say."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import arctic
+
+HOUR_MS = 3_600_000
+_MOMENT = pa.timestamp("us")
+SCHEMA = pa.schema([("id", pa.int64()), ("region", pa.string()), ("at", _MOMENT)])
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> str:
+    """Return the folder of an embedded catalog."""
+    return str(tmp_path)
+
+
+def create(
+    warehouse: str,
+    *,
+    keyed: bool = True,
+    partition_by: tuple[str, ...] = (),
+    at: pa.DataType = _MOMENT,
+    number_format: str = "TIMESTAMP_MS",
+    **properties: str,
+) -> arctic.Table:
+    """Make the table w.t with event times."""
+    given = {
+        "table.event-time-field": "at",
+        "table.event-time-field.datetime-number-format": number_format,
+    }
+    given |= {f"table.{name.replace('_', '-')}": value for name, value in properties.items()}
+    return arctic.create_table(
+        "w.t",
+        SCHEMA.set(2, pa.field("at", at)),
+        primary_key=["id", "region"] if keyed else [],
+        partition_by=partition_by,
+        properties=given,
+        warehouse=warehouse,
+    )
+
+
+def moment(hours: float) -> dt.datetime:
+    """Return a time so many hours after 1970 began."""
+    return dt.datetime(1970, 1, 1) + dt.timedelta(hours=hours)  # noqa: DTZ001 - the column has none
+
+
+def put(warehouse: str, *rows: tuple[int, str, float | None], mode: str = "append") -> None:
+    """Write rows whose times are given in hours."""
+    times = [None if hours is None else moment(hours) for _, _, hours in rows]
+    columns = [[row[0] for row in rows], [row[1] for row in rows], times]
+    arctic.write("w.t", pa.table(columns, schema=SCHEMA), mode=mode, warehouse=warehouse)
+
+
+def shown(warehouse: str) -> dict[str, int]:
+    """Return the watermarks of the table, in hours."""
+    properties = arctic.open_table("w.t", warehouse=warehouse).properties
+    return {
+        name.removeprefix("watermark."): int(text) // HOUR_MS
+        for name, text in properties.items()
+        if name.startswith("watermark.")
+    }
+
+
+def told(warehouse: str, key: str = "watermark.table") -> list[tuple[str, int]]:
+    """Return store and watermark of every snapshot, as the metadata table shows them."""
+    rows: list[dict[str, Any]] = arctic.read("w.t.snapshots", warehouse=warehouse).read_all(
+    ).to_pylist()  # fmt: skip
+    rows.sort(key=lambda row: row["committed_at"])
+    summaries = [(row["store"], dict(row["summary"])) for row in rows]
+    return [(store, int(each[key]) // HOUR_MS) for store, each in summaries if key in each]
+
+
+def test_each_commit_says_how_far_event_time_has_come(warehouse: str) -> None:
+    """Rows that are late, or have no time, do not turn it back."""
+    create(warehouse)
+    put(warehouse, (1, "eu", 5), (2, "eu", 3))
+    put(warehouse, (3, "eu", 4))
+    put(warehouse, (4, "eu", None))
+    put(warehouse, (1, "eu", 9), mode="upsert")
+
+    assert told(warehouse) == [("change", 5), ("change", 5), ("change", 5), ("change", 9)]
+    assert shown(warehouse) == {"table": 9}
+
+
+def test_lateness_holds_it_back(warehouse: str) -> None:
+    """By whole seconds."""
+    create(warehouse, watermark_allowed_lateness_second="7200")
+    put(warehouse, (1, "eu", 5))
+
+    assert shown(warehouse) == {"table": 3}
+
+
+def test_an_unkeyed_table_has_one_watermark(warehouse: str) -> None:
+    """Its rows are in the base store at once."""
+    create(warehouse, keyed=False)
+    put(warehouse, (1, "eu", 5))
+    arctic.optimize("w.t", type="full", warehouse=warehouse)
+
+    assert told(warehouse) == [("base", 5), ("base", 5)]
+    assert shown(warehouse) == {"table": 5, "base": 5}
+
+
+def test_optimizing_carries_it_to_base(warehouse: str) -> None:
+    """Then a reader of base alone may trust it."""
+    create(warehouse)
+    put(warehouse, (1, "eu", 5))
+    arctic.optimize("w.t", type="minor", warehouse=warehouse)
+    put(warehouse, (2, "eu", 8))
+    assert shown(warehouse) == {"table": 8, "base": 5}
+    arctic.optimize("w.t", type="full", warehouse=warehouse)
+
+    assert shown(warehouse) == {"table": 8, "base": 8}
+    assert told(warehouse, "watermark.base") == [("base", 5), ("base", 8)]
+
+
+def test_base_waits_for_its_last_partition(warehouse: str) -> None:
+    """What is merged in one partition says nothing of the others."""
+    create(warehouse, partition_by=("region",))
+    put(warehouse, (1, "eu", 1), (1, "us", 1))
+    arctic.optimize("w.t", type="full", warehouse=warehouse)
+    put(warehouse, (2, "eu", 2))
+    put(warehouse, (3, "us", 3), (3, "eu", 3))
+    arctic.optimize("w.t", type="full", where="region = 'us'", warehouse=warehouse)
+    assert shown(warehouse) == {"table": 3, "base": 1}
+    arctic.optimize("w.t", type="full", warehouse=warehouse)
+
+    assert shown(warehouse) == {"table": 3, "base": 3}
+
+
+def test_a_partition_that_is_not_due_holds_base_back(warehouse: str) -> None:
+    """The run that merges only what is due tells how far base is complete."""
+    table = create(warehouse, partition_by=("region",))
+    put(warehouse, (1, "eu", 1), (1, "us", 1))
+    table.optimize(type="full", options={"self-optimizing.min-plan-interval": "-1"})
+    put(warehouse, (2, "us", 2))
+    for hours in range(3, 17):
+        put(warehouse, *((hours * 100 + key, "eu", hours) for key in range(20)))
+    report = table.optimize(options={"self-optimizing.min-plan-interval": "-1"})
+
+    assert [each.partition for each in report.partitions] == ["region=eu"]
+    assert shown(warehouse) == {"table": 16, "base": 1}
+
+
+def test_it_survives_the_expiry_of_everything(warehouse: str) -> None:
+    """The last snapshots still say it."""
+    create(warehouse)
+    put(warehouse, (1, "eu", 5))
+    arctic.optimize("w.t", type="full", warehouse=warehouse)
+    now = {"snapshot.keep.duration": "0", "change.data.ttl.minutes": "0"}
+    arctic.expire("w.t", options=now, warehouse=warehouse)
+
+    assert {hours for _, hours in told(warehouse)} == {5}
+    assert shown(warehouse) == {"table": 5, "base": 5}
+
+
+def test_an_overwrite_tells_of_base(warehouse: str) -> None:
+    """Its rows are there."""
+    create(warehouse)
+    put(warehouse, (1, "eu", 5), mode="overwrite")
+
+    assert shown(warehouse) == {"table": 5, "base": 5}
+
+
+@pytest.mark.parametrize(
+    ("at", "number_format", "value"),
+    [
+        pytest.param(pa.int64(), "TIMESTAMP_MS", 5 * HOUR_MS, id="milliseconds"),
+        pytest.param(pa.int64(), "TIMESTAMP_S", 5 * 3600, id="seconds"),
+        pytest.param(pa.int32(), "TIMESTAMP_S", 5 * 3600, id="int seconds"),
+        pytest.param(pa.string(), "TIMESTAMP_MS", "1970-01-01 05:00:00", id="text"),
+        pytest.param(
+            pa.timestamp("us", "UTC"),
+            "TIMESTAMP_MS",
+            dt.datetime(1970, 1, 1, 7, tzinfo=dt.timezone(dt.timedelta(hours=2))),
+            id="with a time zone",
+        ),
+    ],
+)
+def test_every_kind_of_event_time(
+    warehouse: str, at: pa.DataType, number_format: str, value: object
+) -> None:
+    """Milliseconds come out of each."""
+    create(warehouse, at=at, number_format=number_format)
+    row = pa.Table.from_pylist(
+        [{"id": 1, "region": "eu", "at": value}], schema=SCHEMA.set(2, pa.field("at", at))
+    )
+    arctic.write("w.t", row, mode="append", warehouse=warehouse)
+
+    assert shown(warehouse) == {"table": 5}
+
+
+def test_the_moment_of_the_commit_can_be_the_event_time(warehouse: str) -> None:
+    """For tables whose rows have none."""
+    before = dt.datetime.now(dt.timezone.utc).timestamp() * 1000
+    create(warehouse, event_time_field="_ingest_time")
+    put(warehouse, (1, "eu", 5))
+    after = dt.datetime.now(dt.timezone.utc).timestamp() * 1000
+    properties = arctic.open_table("w.t", warehouse=warehouse).properties
+
+    assert before - 1 <= int(properties["watermark.table"]) <= after + 1
+
+
+def test_without_an_event_time_nothing_is_said(warehouse: str) -> None:
+    """Somebody could take the moment of a commit for it."""
+    arctic.create_table("w.t", SCHEMA, primary_key=["id"], warehouse=warehouse)
+    put(warehouse, (1, "eu", 5))
+
+    assert (told(warehouse), shown(warehouse)) == ([], {})
+
+
+@pytest.mark.parametrize(
+    ("column", "at", "message"),
+    [("moment", pa.timestamp("us"), "names no column"), ("at", pa.date32(), "of type date")],
+)
+def test_an_event_time_that_tells_nothing_is_refused(
+    warehouse: str, column: str, at: pa.DataType, message: str
+) -> None:
+    """Somebody would wait for a watermark that never comes."""
+    table = create(warehouse, at=at, event_time_field=column)
+    with pytest.raises(arctic.InvalidInputError, match=message):
+        table.write(table.schema.empty_table(), mode="append")

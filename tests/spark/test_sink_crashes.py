@@ -1,0 +1,81 @@
+"""A driver is killed again and again; the table still is the sum of all events."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import arctic
+from tests.spark.lake import NAME, SCHEMA
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+FILES = 8
+ROUNDS = 3
+LONGEST_LIFE_SECONDS = 8.0
+PATIENCE_SECONDS = 300
+
+
+def events(number: int) -> list[tuple[int, str, float]]:
+    """Return the rows of one file: keys that others have too, and some of its own."""
+    shared = [(key, "eu", float(number)) for key in range(10)]
+    return shared + [(1000 * (number + 1) + key, "us", float(number)) for key in range(40)]
+
+
+def run_driver(folder: Path, mode: str, *, life_seconds: float | None) -> bool:
+    """Start a driver and kill it after a time that begins with its query; say if it had ended."""
+    command = [sys.executable, "-m", "tests.spark.stream_driver", str(folder), mode]
+    driver = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert driver.stdout is not None
+    try:
+        assert driver.stdout.readline() == "started\n"
+        driver.wait(PATIENCE_SECONDS if life_seconds is None else life_seconds)
+    except subprocess.TimeoutExpired:
+        pass
+    finally:
+        ended = driver.poll() is not None
+        if not ended:
+            # The JVM and its Python workers too: the group is this driver's own.
+            os.killpg(driver.pid, signal.SIGKILL)
+        driver.wait()
+        driver.stdout.close()
+    return ended
+
+
+@pytest.mark.parametrize("mode", ["append", "upsert"])
+def test_a_killed_driver_loses_and_doubles_nothing(tmp_path: Path, mode: str) -> None:
+    """Whatever it was doing; an append would show every row that lands twice."""
+    warehouse = str(tmp_path / "warehouse")
+    arctic.create_table(NAME, SCHEMA, primary_key=["id"], warehouse=warehouse)
+    (tmp_path / "source").mkdir()
+    model: list[tuple[int, str, float]] = []
+    for number in range(FILES):
+        columns = [list(column) for column in zip(*events(number), strict=True)]
+        path = tmp_path / "source" / f"{number:03d}.parquet"
+        pq.write_table(pa.table(columns, schema=SCHEMA), path)
+        os.utime(path, (time.time() + number,) * 2)  # Spark takes the oldest first.
+        model += events(number)
+    draw = random.Random(mode)
+    kills = 0
+    for _ in range(ROUNDS):
+        if run_driver(tmp_path, mode, life_seconds=draw.uniform(0.5, LONGEST_LIFE_SECONDS)):
+            break
+        kills += 1
+    assert run_driver(tmp_path, mode, life_seconds=None)
+    if mode == "upsert":
+        model = list({row[0]: row for row in model}.values())
+    rows = arctic.read(NAME, warehouse=warehouse).read_all().to_pylist()
+    snapshots = arctic.open_table(NAME, warehouse=warehouse).inspect("snapshots").num_rows
+
+    assert kills > 0
+    assert sorted(tuple(row.values()) for row in rows) == sorted(model)
+    assert snapshots == FILES
