@@ -12,6 +12,7 @@ from arctic import options as opt
 from arctic.iceberg.open_table import open_table
 from arctic.iceberg.pin import pin
 from arctic.job.aggregate_job import aggregate_metadata
+from arctic.job.change_range import asks_for_changes
 from arctic.job.reference import parse_reference
 from arctic.options import Scope
 from arctic.scan.aggregate import Aggregate, AggregateKind
@@ -45,10 +46,10 @@ def known_aggregates(
     Raises:
         ArcticError: as ``begin_scan``.
     """
-    opt.check_known(options, Scope.READ)
     reference = parse_reference(options)
-    if reference.metadata_table is not None:
+    if reference.metadata_table is not None or asks_for_changes(options):
         return None
+    opt.check_known(options, Scope.READ)
     opened = open_table(reference.config, reference.identifier)
     by_name = {column.name: column for column in opened.table.columns}
     aggregates = [
