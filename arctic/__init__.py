@@ -65,6 +65,7 @@ __all__ = [
     "WriteReport",
     "create_table",
     "drop_table",
+    "evolve_schema",
     "expire",
     "explain",
     "list_tables",

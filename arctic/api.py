@@ -18,6 +18,8 @@ from arctic.errors import InvalidInputError, NotFoundError
 from arctic.iceberg import catalog as catalogs
 from arctic.iceberg import create_table as tables
 from arctic.iceberg.commit_notes import watermarks
+from arctic.iceberg.evolve_schema import SchemaChange
+from arctic.iceberg.evolve_schema import evolve_schema as evolve_stores
 from arctic.iceberg.filters import parse_filter
 from arctic.iceberg.inspect import METADATA_TABLES
 from arctic.iceberg.open_table import OpenTable
@@ -122,6 +124,10 @@ class Table:
         """Remove what is no longer needed; takes the arguments of ``arctic.expire``."""
         return _expire(self._options, **arguments)
 
+    def evolve_schema(self, **changes: Any) -> Table:
+        """Change the columns; takes the arguments of ``arctic.evolve_schema``."""
+        return _evolve(self._options, **changes)
+
     def inspect(self, name: str) -> pa.Table:
         """Return a metadata table: snapshots, files, partitions, nodes, history or refs.
 
@@ -206,6 +212,41 @@ def drop_table(
     """
     reference = table_reference(_options(identifier, warehouse, catalog))
     tables.drop_table(reference.config, reference.identifier, purge=purge)
+
+
+def evolve_schema(
+    identifier: str,
+    *,
+    add: Mapping[str, pa.DataType | pa.Field] | None = None,
+    rename: Mapping[str, str] | None = None,
+    widen: Mapping[str, pa.DataType] | None = None,
+    drop: Sequence[str] = (),
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> Table:
+    """Change the columns of a table, all at once, and return it as it is then.
+
+    No file is rewritten: older rows have null in an added column. Writers and readers that are at
+    work finish with the columns they began with.
+
+    Args:
+        identifier: ``namespace.table``.
+        add: name -> type of optional columns, which come after the others.
+        rename: old name -> new name.
+        widen: column -> ``int64`` for int32, ``float64`` for float32, or a decimal of more digits.
+        drop: columns that go. Added again, a column of that name begins with nulls.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Raises:
+        NotFoundError: no such table.
+        InvalidInputError: an unknown or taken name, a type that values would not survive, or a
+            column of the key or of a partition field that is to be dropped or retyped.
+        ConflictError: other changes of the columns won every try; nothing was changed.
+        CommitStateUnknownError: the catalog did not answer; look at the columns.
+    """
+    options = _options(identifier, warehouse, catalog)
+    return _evolve(options, add=add, rename=rename, widen=widen, drop=drop)
 
 
 def list_tables(
@@ -368,6 +409,21 @@ def expire(
     """
     base = _options(identifier, warehouse, catalog)
     return _expire(base, dry_run=dry_run, options=options)
+
+
+def _evolve(
+    options: Mapping[str, str],
+    *,
+    add: Mapping[str, pa.DataType | pa.Field] | None = None,
+    rename: Mapping[str, str] | None = None,
+    widen: Mapping[str, pa.DataType] | None = None,
+    drop: Sequence[str] = (),
+) -> Table:
+    reference = table_reference(options)
+    change = SchemaChange(
+        add=dict(add or {}), rename=dict(rename or {}), widen=dict(widen or {}), drop=tuple(drop)
+    )
+    return Table(evolve_stores(reference.config, reference.identifier, change), options)
 
 
 def _options(

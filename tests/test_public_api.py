@@ -16,6 +16,7 @@ VERBS = {
         "identifier, schema, *, primary_key, partition_by, properties, exist_ok, warehouse, catalog"
     ),
     "drop_table": "identifier, *, purge, warehouse, catalog",
+    "evolve_schema": "identifier, *, add, rename, widen, drop, warehouse, catalog",
     "expire": "identifier, *, dry_run, options, warehouse, catalog",
     "explain": "identifier, *, columns, filter, options, verbose, warehouse, catalog",
     "list_tables": "namespace, *, warehouse, catalog",
@@ -40,6 +41,7 @@ ERRORS = {
 }
 CLASSES = {"ExpireReport", "OptimizeReport", "Table", "TableStatus", "WriteReport"}
 TABLE_MEMBERS = {
+    "evolve_schema",
     "expire",
     "explain",
     "inspect",
