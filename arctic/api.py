@@ -26,6 +26,8 @@ from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.open_table import open_table as open_stores
 from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
 from arctic.job.expire_job import expire_table
+from arctic.job.mirror_postgres import MirrorReport, MirrorSettings
+from arctic.job.mirror_postgres import mirror_postgres as run_mirror
 from arctic.job.optimize_job import optimize_table
 from arctic.job.progress import default_progress
 from arctic.job.reference import parse_reference, table_reference
@@ -409,6 +411,36 @@ def expire(
     """
     base = _options(identifier, warehouse, catalog)
     return _expire(base, dry_run=dry_run, options=options)
+
+
+def mirror_postgres(
+    dsn: str,
+    tables: Sequence[str],
+    *,
+    into: str,
+    slot: str = "arctic",
+    once: bool = False,
+    max_changes: int = 100_000,
+    interval_seconds: float = 1.0,
+    write: WriteRows | None = None,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> MirrorReport:
+    """Mirror tables as ``arctic.mirror_postgres`` does, wherever ``write`` writes the rows.
+
+    Arguments are those of ``arctic.mirror_postgres``; without ``write`` this process writes them.
+    """
+    settings = MirrorSettings(
+        dsn=dsn,
+        tables=tuple(tables),
+        namespace=into,
+        place=_options(None, warehouse, catalog),
+        slot=slot,
+        max_changes=max_changes,
+    )
+    return run_mirror(
+        settings, write=write or write_here, once=once, interval_seconds=interval_seconds
+    )
 
 
 def _evolve(

@@ -20,6 +20,9 @@ VERBS = {
     "expire": "identifier, *, dry_run, options, warehouse, catalog",
     "explain": "identifier, *, columns, filter, options, verbose, warehouse, catalog",
     "list_tables": "namespace, *, warehouse, catalog",
+    "mirror_postgres": (
+        "dsn, tables, *, into, slot, once, max_changes, interval_seconds, spark, warehouse, catalog"
+    ),
     "open_table": "identifier, *, warehouse, catalog",
     "optimize": "identifier, *, type, where, spark, options, warehouse, catalog",
     "read": "identifier, *, columns, filter, options, warehouse, catalog",
@@ -39,7 +42,7 @@ ERRORS = {
     "StorageError",
     "UnsupportedError",
 }
-CLASSES = {"ExpireReport", "OptimizeReport", "Table", "TableStatus", "WriteReport"}
+CLASSES = {"ExpireReport", "MirrorReport", "OptimizeReport", "Table", "TableStatus", "WriteReport"}
 TABLE_MEMBERS = {
     "evolve_schema",
     "expire",

@@ -50,6 +50,9 @@ class Decoding:
     """Of ``UNSCALED``."""
 
 
+PLAIN = Decoding()
+
+
 Sql = str
 _INTEGER = r"[+-]?[0-9]+"
 _DATE = r"[0-9]{4,6}-[0-9]{2}-[0-9]{2}"
@@ -87,7 +90,8 @@ def _integer(value: Sql, target: pa.DataType, _: Decoding) -> Sql:
 
 
 def _boolean(value: Sql, _: pa.DataType, __: Decoding) -> Sql:
-    return f"CASE WHEN {value} IN ('true', 't') THEN true WHEN {value} IN ('false', 'f') THEN false END"
+    yes, no = f"{value} IN ('true', 't')", f"{value} IN ('false', 'f')"
+    return f"CASE WHEN {yes} THEN true WHEN {no} THEN false END"
 
 
 def _float(value: Sql, target: pa.DataType, _: Decoding) -> Sql:
@@ -119,9 +123,9 @@ def _unscaled(value: Sql, target: pa.DataType, decoding: Decoding) -> Sql:
     ]
     two_64 = "18446744073709551616::HUGEINT"
     # Beyond 38 digits, as a number of more than 16 bytes would be, nothing fits anyway.
+    signed = f"({half[0]} - CASE WHEN {negative} THEN {two_64} ELSE 0 END)"
     whole = (
-        f"CASE WHEN length({digits}) BETWEEN 2 AND 32 THEN "
-        f"TRY(({half[0]} - CASE WHEN {negative} THEN {two_64} ELSE 0 END) * {two_64} + {half[1]}) END"
+        f"CASE WHEN length({digits}) BETWEEN 2 AND 32 THEN TRY({signed} * {two_64} + {half[1]}) END"
     )
     number = f"({whole})::VARCHAR"
     sign = f"CASE WHEN {number} LIKE '-%' THEN '-' ELSE '' END"
