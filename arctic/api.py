@@ -37,6 +37,7 @@ from arctic.job.survey import table_status
 from arctic.job.write_job import begin_write, commit_write
 from arctic.job.write_task import write_task
 from arctic.optimize.report import OptimizeReport, TableStatus
+from arctic.postgres.tables import parse_name
 from arctic.table.expire_report import ExpireReport
 
 Catalog = str | Mapping[str, str]
@@ -422,6 +423,7 @@ def mirror_postgres(
     once: bool = False,
     max_changes: int = 100_000,
     interval_seconds: float = 1.0,
+    partition_by: Mapping[str, Sequence[str]] | None = None,
     write: WriteRows | None = None,
     warehouse: str | None = None,
     catalog: Catalog | None = None,
@@ -437,6 +439,9 @@ def mirror_postgres(
         place=_options(None, warehouse, catalog),
         slot=slot,
         max_changes=max_changes,
+        partition_by={
+            ".".join(parse_name(name)): fields for name, fields in (partition_by or {}).items()
+        },
     )
     return run_mirror(
         settings, write=write or write_here, once=once, interval_seconds=interval_seconds

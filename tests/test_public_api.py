@@ -21,7 +21,8 @@ VERBS = {
     "explain": "identifier, *, columns, filter, options, verbose, warehouse, catalog",
     "list_tables": "namespace, *, warehouse, catalog",
     "mirror_postgres": (
-        "dsn, tables, *, into, slot, once, max_changes, interval_seconds, spark, warehouse, catalog"
+        "dsn, tables, *, into, slot, once, max_changes, interval_seconds, partition_by, spark, "
+        "warehouse, catalog"
     ),
     "open_table": "identifier, *, warehouse, catalog",
     "optimize": "identifier, *, type, where, spark, options, warehouse, catalog",

@@ -78,12 +78,15 @@ class MirrorSettings:
 
     dsn: str
     tables: Sequence[str]
+    """``schema.table``, or ``schema.table:name`` where the mirror is to have another name."""
     namespace: str
     place: Mapping[str, str]
     """Catalog options."""
     slot: str
     max_changes: int
     """Messages of one batch, about; a transaction is never cut."""
+    partition_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """``schema.table`` -> partition fields of its mirror, when that is created."""
 
 
 def mirror_postgres(
@@ -141,6 +144,7 @@ class _Mirror:
         self._write = write
         self._system = system_of(connection)
         self._plugin_options = dict(OPTIONS)
+        self._names: dict[str, str] = {}
         self._tables: dict[str, MirrorTable] = {}
         self._writer = ""
         self._counts = _Counts()
@@ -165,9 +169,11 @@ class _Mirror:
 
     def begin(self) -> None:
         """Have a slot, and tables that follow it."""
-        sources = describe_tables(self._connection, self._settings.tables)
-        _check_targets(sources)
-        mirrors = {s.full_name: open_mirror(self._options(s.name), self._system) for s in sources}
+        asked = [_target(text) for text in self._settings.tables]
+        sources = describe_tables(self._connection, [table for table, _ in asked])
+        self._names = {s.full_name: n for s, (_, n) in zip(sources, asked, strict=True)}
+        _check_names(self._names)
+        mirrors = {s.full_name: open_mirror(self._place_of(s), self._system) for s in sources}
         if find_slot(self._connection, self._settings.slot) is None:
             self._writer = f"cdc.{self._settings.slot}.{secrets.token_hex(5)}"
             self._first_copy(sources, mirrors)
@@ -178,6 +184,9 @@ class _Mirror:
             for source in sources:
                 self._tables[source.full_name] = self._joined(source, mirrors[source.full_name])
         self._find_plugin_options()
+
+    def _place_of(self, source: SourceTable) -> dict[str, str]:
+        return self._options(self._names[source.full_name])
 
     def _options(self, table: str) -> dict[str, str]:
         return {**self._settings.place, "path": f"{self._settings.namespace}.{table}"}
@@ -209,8 +218,14 @@ class _Mirror:
     def _begun(self, source: SourceTable, mirror: MirrorTable | None) -> MirrorTable:
         """Return the mirror, empty and with the columns of the source."""
         if mirror is None:
-            options = self._options(source.name)
-            return create_mirror(options, source, system=self._system, writer=self._writer)
+            options = self._place_of(source)
+            return create_mirror(
+                options,
+                source,
+                system=self._system,
+                writer=self._writer,
+                partition_by=self._settings.partition_by.get(source.full_name, ()),
+            )
         mirror = mirror.brought_in_step(source, 0)
         state = new_state(source, system=self._system, writer=self._writer)
         mirror = mirror.with_state(state)
@@ -299,7 +314,7 @@ class _Mirror:
 
     def _note_gaps(self, name: str, lacking: frozenset[str], nulls: frozenset[str]) -> None:
         mirror = self._tables[name]
-        if lacking:
+        if lacking and mirror.state.copy_after is None:
             logger.warning("events of %s lack %s; copying it again", name, ", ".join(lacking))
             state = replace(mirror.state, copy_after=log_end(self._connection))
             self._tables[name] = mirror.with_state(state)
@@ -375,11 +390,17 @@ def _unknown(events: pa.Table) -> pa.Table:
     return events.select(["seq", "ends", "source", "message"]).add_column(3, "reason", reasons)
 
 
-def _check_targets(sources: Sequence[SourceTable]) -> None:
-    names = [source.name.lower() for source in sources]
-    for source in sources:
-        if names.count(source.name.lower()) > 1 or source.name == QUARANTINE_NAME:
+def _target(text: str) -> tuple[str, str]:
+    """Return the table that is named, and the name of its mirror."""
+    table, colon, name = text.partition(":")
+    return table, name if colon else parse_name(table)[1]
+
+
+def _check_names(names: Mapping[str, str]) -> None:
+    taken = [name.lower() for name in names.values()]
+    for source, name in names.items():
+        if taken.count(name.lower()) > 1 or name == QUARANTINE_NAME:
             raise InvalidInputError(
-                f"table {source.full_name} would share its name with another one in the namespace; "
-                "mirror them into different namespaces"
+                f"table {source} and another one would both be mirrored as {name!r}; give one of "
+                f"them another name: '{source}:name'"
             )

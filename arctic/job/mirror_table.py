@@ -207,7 +207,12 @@ def open_mirror(options: Mapping[str, str], system: str) -> MirrorTable | None:
 
 
 def create_mirror(
-    options: Mapping[str, str], source: SourceTable, *, system: str, writer: str
+    options: Mapping[str, str],
+    source: SourceTable,
+    *,
+    system: str,
+    writer: str,
+    partition_by: Sequence[str],
 ) -> MirrorTable:
     """Create the table that mirrors a source; it is not complete yet."""
     reference = table_reference(options)
@@ -218,7 +223,7 @@ def create_mirror(
         reference.identifier,
         pa.schema([pa.field(c.name, c.type, nullable=c.name not in source.key) for c in columns]),
         primary_key=source.key,
-        partition_by=(),
+        partition_by=tuple(partition_by),
         properties=state.property(),
         exist_ok=False,
     )

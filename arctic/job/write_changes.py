@@ -102,7 +102,7 @@ def write_quarantine(
         if batch is not None:
             given |= batch_options(batch)
         write_here(rows.to_reader(), given)
-    return rows.num_rows
+    return int(rows.num_rows)
 
 
 def batch_options(batch: StreamBatch) -> dict[str, str]:
@@ -117,4 +117,5 @@ def last_batch(opened: OpenTable, query_id: str) -> int:
     """Return the last batch of a writer that a table holds; -1 if none."""
     name = f"{PROPERTY_PREFIX}{query_id}"
     stores = [opened.base] if opened.change is None else [opened.base, opened.change]
-    return max(int(str(store.properties.get(name, -1))) for store in stores)
+    known: list[int] = [int(store.properties.get(name, "-1")) for store in stores]
+    return max(known)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psycopg
+import pyarrow as pa
 
 import arctic
 from arctic.errors import NotFoundError
@@ -24,6 +26,7 @@ class Source:
     warehouse: Path
     tables: Sequence[str] = ("t",)
     max_changes: int = 10_000
+    partition_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
     connection: Any = field(init=False)
 
     def __post_init__(self) -> None:
@@ -53,6 +56,7 @@ class Source:
             place=self.place,
             slot="mirror",
             max_changes=self.max_changes,
+            partition_by=self.partition_by,
         )
         return mirror_postgres(settings, write=changed.pop("write", write_here), once=True,
                                interval_seconds=0, **changed)  # fmt: skip
@@ -71,21 +75,28 @@ class Source:
 
     def check(self) -> None:
         """Compare every mirrored table with its source, value by value."""
-        for table in self.tables:
-            mirrored = arctic.open_table(f"m.{table}", **self.place).read().read_all()
+        for table, _, name in (each.partition(":") for each in self.tables):
+            mirrored = arctic.open_table(f"m.{name or table}", **self.place).read().read_all()
             with connect(self.dsn) as connection:
-                names = ", ".join(f'"{name}"' for name in mirrored.column_names)
+                names = ", ".join(f'"{column}"' for column in mirrored.column_names)
                 cursor = connection.execute(f"SELECT {names} FROM {table}")
-                expected = [tuple(map(_plain, row)) for row in cursor.fetchall()]
+                expected = [_row(row, mirrored.schema) for row in cursor.fetchall()]
                 columns = [column.name for column in cursor.description]
             assert set(columns) == set(mirrored.column_names)
-            found = [tuple(map(_plain, row.values())) for row in mirrored.to_pylist()]
+            found = [_row(row.values(), mirrored.schema) for row in mirrored.to_pylist()]
             extra, missing = set(found) - set(expected), set(expected) - set(found)
             assert not extra, (table, extra, missing)
             assert not missing, (table, missing)
             assert len(found) == len(expected), table
 
 
-def _plain(value: Any) -> str | None:
+def _row(values: Iterable[Any], schema: pa.Schema) -> tuple[str | None, ...]:
+    single = [field.type == pa.float32() for field in schema]
+    return tuple(_plain(value, is_single=s) for value, s in zip(values, single, strict=True))
+
+
+def _plain(value: Any, *, is_single: bool) -> str | None:
     """Return a value in a form that both sides share."""
+    if isinstance(value, float):
+        return str(np.float32(value) if is_single else value)
     return None if value is None else str(value)
