@@ -49,9 +49,12 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AlreadyExistsError",
+    "ApplyReport",
     "ArcticError",
     "CommitStateUnknownError",
     "ConflictError",
+    "Decoding",
+    "Encoding",
     "ExpireReport",
     "FormatError",
     "InternalError",
@@ -64,6 +67,7 @@ __all__ = [
     "TableStatus",
     "UnsupportedError",
     "WriteReport",
+    "apply_changes",
     "create_table",
     "drop_table",
     "evolve_schema",

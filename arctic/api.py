@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from arctic import options as opt
+from arctic.cdc.decode import Decoding
 from arctic.errors import InvalidInputError, NotFoundError
 from arctic.iceberg import catalog as catalogs
 from arctic.iceberg import create_table as tables
@@ -24,6 +25,8 @@ from arctic.iceberg.filters import parse_filter
 from arctic.iceberg.inspect import METADATA_TABLES
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.open_table import open_table as open_stores
+from arctic.job.apply_changes import ApplyReport, ApplySettings
+from arctic.job.apply_changes import apply_changes as run_apply
 from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
 from arctic.job.expire_job import expire_table
 from arctic.job.mirror_postgres import MirrorReport, MirrorSettings
@@ -39,6 +42,7 @@ from arctic.job.write_task import write_task
 from arctic.optimize.report import OptimizeReport, TableStatus
 from arctic.postgres.tables import parse_name
 from arctic.table.expire_report import ExpireReport
+from arctic.table.stream_batch import StreamBatch
 
 Catalog = str | Mapping[str, str]
 
@@ -412,6 +416,62 @@ def expire(
     """
     base = _options(identifier, warehouse, catalog)
     return _expire(base, dry_run=dry_run, options=options)
+
+
+def apply_changes(
+    messages: Any,
+    *,
+    envelope: str,
+    tables: Mapping[str, str],
+    quarantine: str,
+    writer: str,
+    batch_id: int,
+    keys: Any = None,
+    drops_columns: bool = False,
+    decodings: Mapping[str, Mapping[str, Decoding]] | None = None,
+    write: WriteRows | None = None,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> ApplyReport:
+    """Apply a batch of change messages to their tables, once.
+
+    Args:
+        messages: an Arrow array or a sequence of texts, in the order of the source.
+        envelope: ``debezium`` or ``wal2json``.
+        tables: source, as ``schema.table``, -> ``namespace.table``, which must exist.
+        quarantine: ``namespace.table`` of what cannot be applied; created if need be.
+        writer: names the sequence of batches, such as a topic or the id of a streaming query.
+        batch_id: number of this one; they ascend. A batch that a table holds is skipped there.
+        keys: the keys of the messages, for Debezium's deletes without a row before.
+        drops_columns: whether columns that the source no longer has are dropped.
+        decodings: source -> column -> how its values are written, where no schema says so.
+        write: writes the rows elsewhere than in this process.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Memory: the messages, a few times.
+
+    Raises:
+        NotFoundError: a table that events go to.
+        InvalidInputError: an unknown envelope, or columns that cannot follow.
+        UnsupportedError: the extra ``cdc`` is not installed.
+    """
+    settings = ApplySettings(
+        envelope=envelope,
+        tables=dict(tables),
+        quarantine=quarantine,
+        place=_options(None, warehouse, catalog),
+        batch=StreamBatch(query_id=writer, batch_id=batch_id),
+        drops_columns=drops_columns,
+        decodings=dict(decodings or {}),
+    )
+    return run_apply(settings, _texts(messages), _texts(keys), write=write or write_here)
+
+
+def _texts(messages: Any) -> Any:
+    if messages is None or isinstance(messages, pa.Array | pa.ChunkedArray):
+        return None if messages is None else messages.cast(pa.string())
+    return pa.array(messages, pa.string())
 
 
 def mirror_postgres(

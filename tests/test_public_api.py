@@ -12,6 +12,10 @@ import pytest
 import arctic
 
 VERBS = {
+    "apply_changes": (
+        "messages, *, envelope, tables, quarantine, writer, batch_id, keys, drops_columns, "
+        "decodings, write, warehouse, catalog"
+    ),
     "create_table": (
         "identifier, schema, *, primary_key, partition_by, properties, exist_ok, warehouse, catalog"
     ),
@@ -43,7 +47,17 @@ ERRORS = {
     "StorageError",
     "UnsupportedError",
 }
-CLASSES = {"ExpireReport", "MirrorReport", "OptimizeReport", "Table", "TableStatus", "WriteReport"}
+CLASSES = {
+    "ApplyReport",
+    "Decoding",
+    "Encoding",
+    "ExpireReport",
+    "MirrorReport",
+    "OptimizeReport",
+    "Table",
+    "TableStatus",
+    "WriteReport",
+}
 TABLE_MEMBERS = {
     "evolve_schema",
     "expire",

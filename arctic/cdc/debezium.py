@@ -40,20 +40,27 @@ WITH documents AS (
   FROM documents
 ), taken AS (
   SELECT seq, message, v, p, p ->> 'op' AS op, key,
-         CASE WHEN json_type(p, '$.after') = 'OBJECT' THEN (p -> 'after')::{_MAP} END AS after,
-         CASE WHEN json_type(p, '$.before') = 'OBJECT' THEN (p -> 'before')::{_MAP} END AS before,
+         CASE WHEN json_type(p, '$.after') = 'OBJECT' THEN TRY((p -> 'after')::{_MAP}) END AS after,
+         CASE WHEN json_type(p, '$.before') = 'OBJECT' THEN TRY((p -> 'before')::{_MAP}) END AS before,
          coalesce(p ->> '$.source.schema', p ->> '$.source.db') || '.'
            || (p ->> '$.source.table') AS source,
          list_filter(CASE WHEN json_type(fields) = 'ARRAY' THEN fields::JSON[] END,
                      lambda f: (f ->> 'field') = 'after')[1] -> 'fields' AS shape
   FROM payloads
+), cleaned AS (
+  SELECT * EXCLUDE (before),
+         map_from_entries(list_filter(map_entries(after),
+           lambda e: e.value IS DISTINCT FROM {text(UNAVAILABLE)})) AS new,
+         CASE WHEN before IS NOT NULL THEN map_from_entries(list_filter(map_entries(before),
+                lambda e: e.value IS DISTINCT FROM {text(UNAVAILABLE)}))
+              WHEN op = 'd' AND key IS NOT NULL THEN TRY(key::{_MAP}) END AS old
+  FROM taken
+), compared AS (
+  SELECT *, list_filter(map_keys(after), lambda k: NOT map_contains(new, k)
+           AND NOT coalesce(map_contains(old, k), false))[1] AS lost
+  FROM cleaned
 )
-SELECT seq, message, source, op, shape::VARCHAR AS shape,
-       map_from_entries(list_filter(map_entries(after),
-         lambda e: e.value IS DISTINCT FROM {text(UNAVAILABLE)})) AS new,
-       CASE WHEN before IS NOT NULL THEN map_from_entries(list_filter(map_entries(before),
-              lambda e: e.value IS DISTINCT FROM {text(UNAVAILABLE)}))
-            WHEN op = 'd' AND key IS NOT NULL THEN key::{_MAP} END AS old,
+SELECT seq, message, source, op, shape::VARCHAR AS shape, new, old,
        coalesce(message IS NULL OR (v IS NOT NULL AND (p IS NULL OR op = 'm' OR (op IS NULL AND (
          json_keys(p) = ['ts_ms'] OR json_exists(p, '$.ddl') OR json_exists(p, '$.tableChanges')
          OR (json_exists(p, '$.status') AND json_exists(p, '$.id')))))), false) AS ignored,
@@ -62,9 +69,11 @@ SELECT seq, message, source, op, shape::VARCHAR AS shape,
             WHEN op NOT IN ('c', 'r', 'u', 'd', 't') THEN 'unknown op ' || op
             WHEN source IS NULL THEN 'no table named in its source'
             WHEN op IN ('c', 'r', 'u') AND after IS NULL THEN 'no row after'
-            WHEN op = 'd' AND before IS NULL AND key IS NULL THEN 'neither a row before nor a key'
+            WHEN op = 'd' AND old IS NULL THEN 'neither a row before nor a key'
+            WHEN lost IS NOT NULL
+              THEN 'column ' || lost || ': its value is unavailable, and so is the row before'
        END AS reason
-FROM taken
+FROM compared
 """
 _EVENTS = """
 SELECT seq, 0::BIGINT AS ends, source,

@@ -38,6 +38,8 @@ class ReadColumn:
     decoding: Decoding = PLAIN
     absent_is_null: bool = False
     """Whether an event that does not mention the column means null."""
+    absent_is_broken: bool = False
+    """Whether an update that does not mention it, before or after, cannot be applied."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +162,9 @@ def _reason(column: ReadColumn, number: int, *, is_key: bool) -> str:
         f"WHEN kind <> 'D' AND t{number} IS NOT NULL AND n{number} IS NULL "
         f"THEN {text(label + ': ')} || left(t{number}, 100) || {unreadable}"
     ]
+    if column.absent_is_broken:
+        lost = text(f"{label}: the event has no value, nor the row before")
+        cases.append(f"WHEN kind = 'U' AND NOT h{number} THEN {lost}")
     if not column.field.nullable or is_key:
         cases.append(f"WHEN kind <> 'D' AND t{number} IS NULL THEN {text(label + ' has no value')}")
     if is_key:

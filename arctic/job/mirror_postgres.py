@@ -24,6 +24,7 @@ from arctic.cdc.events import Events
 from arctic.cdc.wal2json import OPTIONS, wal2json_events
 from arctic.errors import ConflictError, InvalidInputError, NotFoundError, StorageError
 from arctic.iceberg.open_table import open_table
+from arctic.job.apply_changes import refused
 from arctic.job.mirror_table import (
     MirrorTable,
     after_truncate,
@@ -303,7 +304,8 @@ class _Mirror:
             self._note_gaps(name, typed.lacking, typed.nulls)
         strangers = pc.invert(pc.is_in(found.events["source"], pa.array(list(self._tables))))
         if pc.any(strangers).as_py():
-            quarantined.append(_unknown(found.events.filter(strangers)))
+            unknown = found.events.filter(strangers)
+            quarantined.append(refused(unknown, "no such table is mirrored"))
         self._quarantine(quarantined, found.ends)
         for name, (truncated, rows) in shares.items():
             self._tables[name].write_events(
@@ -383,11 +385,6 @@ class _Mirror:
 
 
 _SPECIAL_TYPES = ("real", "double precision", "numeric")
-
-
-def _unknown(events: pa.Table) -> pa.Table:
-    reasons = pa.array(["no such table is mirrored"] * events.num_rows, pa.string())
-    return events.select(["seq", "ends", "source", "message"]).add_column(3, "reason", reasons)
 
 
 def _target(text: str) -> tuple[str, str]:

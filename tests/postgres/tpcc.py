@@ -42,7 +42,16 @@ _ALTERS = (
 class Shop:
     """The database, and a customer's day in it."""
 
-    tables = tuple("warehouse district customer stock orders new_order order_line history".split())
+    tables = (
+        "warehouse",
+        "district",
+        "customer",
+        "stock",
+        "orders",
+        "new_order",
+        "order_line",
+        "history",
+    )
 
     def __init__(self, dsn: str, *, seed: int) -> None:
         self._dsn = dsn
