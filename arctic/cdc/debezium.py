@@ -21,7 +21,17 @@ from arctic.cdc.engine import engine, text
 from arctic.cdc.events import BROKEN, EVENTS, Events, SourceColumn, complete
 
 UNAVAILABLE = "__debezium_unavailable_value"
-_MAP = "MAP(VARCHAR, VARCHAR)"
+
+
+def _map(document: str) -> str:
+    """Return the expression of a document's fields; null if it is no object, or has one twice."""
+    keys = f"json_keys({document})"
+    return (
+        f"CASE WHEN json_type({document}) = 'OBJECT' AND len({keys}) = len(list_distinct({keys})) "
+        f"THEN ({document})::MAP(VARCHAR, VARCHAR) END"
+    )
+
+
 _PARSE = f"""
 CREATE TEMP TABLE parsed AS
 WITH documents AS (
@@ -40,8 +50,8 @@ WITH documents AS (
   FROM documents
 ), taken AS (
   SELECT seq, message, v, p, p ->> 'op' AS op, key,
-         CASE WHEN json_type(p, '$.after') = 'OBJECT' THEN TRY((p -> 'after')::{_MAP}) END AS after,
-         CASE WHEN json_type(p, '$.before') = 'OBJECT' THEN TRY((p -> 'before')::{_MAP}) END AS before,
+         {_map("(p -> 'after')")} AS after,
+         {_map("(p -> 'before')")} AS before,
          coalesce(p ->> '$.source.schema', p ->> '$.source.db') || '.'
            || (p ->> '$.source.table') AS source,
          list_filter(CASE WHEN json_type(fields) = 'ARRAY' THEN fields::JSON[] END,
@@ -53,7 +63,7 @@ WITH documents AS (
            lambda e: e.value IS DISTINCT FROM {text(UNAVAILABLE)})) AS new,
          CASE WHEN before IS NOT NULL THEN map_from_entries(list_filter(map_entries(before),
                 lambda e: e.value IS DISTINCT FROM {text(UNAVAILABLE)}))
-              WHEN op = 'd' AND key IS NOT NULL THEN TRY(key::{_MAP}) END AS old
+              WHEN op = 'd' AND key IS NOT NULL THEN {_map("key")} END AS old
   FROM taken
 ), compared AS (
   SELECT *, list_filter(map_keys(after), lambda k: NOT map_contains(new, k)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from arctic.cli.main import main
 from arctic.errors import ConflictError, InvalidInputError, NotFoundError
 from arctic.postgres.connect import connect
 from arctic.postgres.slot import sole_use
@@ -226,3 +227,21 @@ def test_a_table_without_wide_columns_needs_no_full_identity(empty: Source) -> N
                "DELETE FROM t WHERE a BETWEEN 20 AND 30")  # fmt: skip
     source.mirror()
     source.check()
+
+
+def test_the_command_line_mirrors_too(source: Source, capsys: pytest.CaptureFixture[str]) -> None:
+    """Once, into another name; a missing table is one line on standard error."""
+    given = ["cdc", "postgres", "--dsn", source.dsn, "--into", "m", "--slot", "mirror", "--once",
+             "--warehouse", str(source.warehouse)]  # fmt: skip
+    for batches in (0, 1):
+        with pytest.raises(SystemExit) as left:
+            main([*given, "--tables", "public.t:copy_of_t"])
+        printed = capsys.readouterr().out
+        assert left.value.code == 0
+        assert f"in {batches} batches, 0 quarantined; mirrored up to 0/" in printed
+        source.run(f"INSERT INTO t (id) VALUES ({9 + batches})")
+    assert [row["id"] for row in source.rows("copy_of_t")] == [1, 2, 9]
+    with pytest.raises(SystemExit) as left:
+        main([*given, "--tables", "nope"])
+    assert left.value.code == 1
+    assert "table public.nope of PostgreSQL not found" in capsys.readouterr().err
