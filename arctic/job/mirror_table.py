@@ -50,7 +50,8 @@ class MirrorTable:
         """Say whether the source is as it was when the table was last brought in step."""
         ours = [(column.position, column.name, column.type) for column in self.state.columns]
         theirs = [(column.position, column.name, column.type) for column in source.columns]
-        return ours == theirs and self.state.filenode == source.filenode
+        is_same_key = source.key == tuple(self.opened.table.primary_key)
+        return ours == theirs and is_same_key and self.state.filenode == source.filenode
 
     def with_state(self, state: MirrorState) -> MirrorTable:
         """Remember another state."""

@@ -6,8 +6,10 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
+import arctic
 from arctic.cli.main import main
 from arctic.errors import ConflictError, InvalidInputError, NotFoundError
 from arctic.postgres.connect import connect
@@ -227,6 +229,71 @@ def test_a_table_without_wide_columns_needs_no_full_identity(empty: Source) -> N
                "DELETE FROM t WHERE a BETWEEN 20 AND 30")  # fmt: skip
     source.mirror()
     source.check()
+
+
+def test_names_that_need_quotes(empty: Source) -> None:
+    """Blanks, capitals, commas, quotes, percent signs and braces; generated columns too."""
+    empty.tables = ('My, "Table" %s {0}:plain',)
+    table = '"My, ""Table"" %s {0}"'
+    empty.run(
+        f"""CREATE TABLE {table} ("Id ""x"" %s" int PRIMARY KEY, "it's {{1}}" text,
+            twice int GENERATED ALWAYS AS ("Id ""x"" %s" * 2) STORED)""",
+        f"ALTER TABLE {table} REPLICA IDENTITY FULL",
+        f"INSERT INTO {table} VALUES (1, 'one')",
+    )
+    empty.mirror()
+    empty.run(f"INSERT INTO {table} VALUES (2, 'two')", f"UPDATE {table} SET \"it's {{1}}\" = 'x'")
+    empty.run(f'ALTER TABLE {table} ADD COLUMN "select" int', f"INSERT INTO {table} VALUES (3)")
+    empty.mirror()
+
+    assert [tuple(row.values()) for row in empty.rows("plain")] == [
+        (1, "x", 2, None),
+        (2, "x", 4, None),
+        (3, None, 6, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("ALTER TABLE t DROP CONSTRAINT t_pkey, ADD PRIMARY KEY (n)", "now has the primary key n"),
+        ("ALTER TABLE t RENAME COLUMN id TO key", "now has the primary key key"),
+        ("ALTER TABLE t ALTER COLUMN id TYPE bigint", "'id' is part of its key"),
+        ("ALTER TABLE t REPLICA IDENTITY DEFAULT", "REPLICA IDENTITY FULL"),
+    ],
+    ids=["key", "key name", "key type", "identity"],
+)
+def test_what_cannot_be_followed_stops_the_mirror(
+    source: Source, statement: str, message: str
+) -> None:
+    """With the remedy, before anything is confirmed; what came before is not lost."""
+    source.run("DELETE FROM t WHERE n IS NULL")
+    source.mirror()
+    source.run("INSERT INTO t VALUES (7, 7)", statement)
+
+    for _ in range(2):
+        with pytest.raises(InvalidInputError, match=message):
+            source.mirror()
+
+
+def test_tables_of_a_database_that_was_replaced_are_refused(source: Source, tmp_path: Path) -> None:
+    """And tables that are no mirrors."""
+    source.mirror()
+    source.run("CREATE DATABASE other")
+    other = Source(source.dsn.rpartition("dbname=")[0] + "dbname=other", source.warehouse)
+    other.run(TABLE, FULL)
+    try:
+        with pytest.raises(InvalidInputError, match="mirrors a table of another database"):
+            other.mirror()
+    finally:
+        other.close()
+        source.run("DROP DATABASE other WITH (FORCE)")
+    schema = pa.schema([pa.field("id", pa.int32())])
+    arctic.create_table("m.own", schema, primary_key=["id"], warehouse=str(tmp_path))
+    source.run("CREATE TABLE own (id int PRIMARY KEY)")
+    source.tables = ("own",)
+    with pytest.raises(InvalidInputError, match="mirrors nothing"):
+        source.mirror()
 
 
 def test_the_command_line_mirrors_too(source: Source, capsys: pytest.CaptureFixture[str]) -> None:
