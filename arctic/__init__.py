@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from arctic.api import (
         Table,
         WriteReport,
+        apply_changes,
         create_table,
         drop_table,
+        evolve_schema,
         expire,
         explain,
         list_tables,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
         status,
         write,
     )
+    from arctic.cdc.decode import Decoding, Encoding
     from arctic.errors import (
         AlreadyExistsError,
         ArcticError,
@@ -41,9 +44,11 @@ if TYPE_CHECKING:
         StorageError,
         UnsupportedError,
     )
+    from arctic.job.apply_changes import ApplyReport
+    from arctic.job.mirror_postgres import MirrorReport
     from arctic.optimize.report import OptimizeReport, TableStatus
     from arctic.table.expire_report import ExpireReport
-    from arctic.with_spark import optimize, register
+    from arctic.with_spark import mirror_postgres, optimize, register
 
 __version__ = "0.1.0"
 
@@ -84,9 +89,14 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ApplyReport": "arctic.job.apply_changes",
+    "Decoding": "arctic.cdc.decode",
+    "Encoding": "arctic.cdc.decode",
     "ExpireReport": "arctic.table.expire_report",
+    "MirrorReport": "arctic.job.mirror_postgres",
     "OptimizeReport": "arctic.optimize.report",
     "TableStatus": "arctic.optimize.report",
+    "mirror_postgres": "arctic.with_spark",
     "optimize": "arctic.with_spark",
     "register": "arctic.with_spark",
 }

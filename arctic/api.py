@@ -37,6 +37,7 @@ from arctic.job.reference import parse_reference, table_reference
 from arctic.job.run_tasks import LocalRunner, TaskRunner
 from arctic.job.scan_job import ScanJob, begin_scan, scan_opened
 from arctic.job.survey import table_status
+from arctic.job.write_changes import WriteRows, write_here
 from arctic.job.write_job import begin_write, commit_write
 from arctic.job.write_task import write_task
 from arctic.optimize.report import OptimizeReport, TableStatus

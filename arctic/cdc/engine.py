@@ -13,11 +13,6 @@ from typing import Any
 
 from arctic.errors import UnsupportedError
 
-try:
-    import duckdb
-except ImportError:  # an extra
-    duckdb = None  # type: ignore[assignment]
-
 _SETTINGS = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -33,10 +28,12 @@ def engine() -> Iterator[Any]:
     Raises:
         UnsupportedError: DuckDB is not installed.
     """
-    if duckdb is None:
+    try:
+        import duckdb  # noqa: PLC0415 - an extra, which few processes need
+    except ImportError as error:
         raise UnsupportedError(
             "change events need DuckDB; install the extra: pip install 'arctic-lakehouse[cdc]'"
-        )
+        ) from error
     connection = duckdb.connect(":memory:", config=dict(_SETTINGS))
     try:
         connection.execute("SET TimeZone = 'UTC'")

@@ -15,7 +15,8 @@ from arctic.errors import NotFoundError
 from arctic.iceberg.create_table import create_table
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.job.reference import parse_reference
-from arctic.job.write_job import begin_write, commit_write, write_task
+from arctic.job.write_job import begin_write, commit_write
+from arctic.job.write_task import write_task
 from arctic.table.stream_batch import PROPERTY_PREFIX, StreamBatch
 
 WriteRows = Callable[[pa.RecordBatchReader, Mapping[str, str]], None]
@@ -36,7 +37,7 @@ QUARANTINE = pa.schema(
 def write_here(rows: pa.RecordBatchReader, options: Mapping[str, str]) -> None:
     """Write rows in this process, in one commit."""
     job = begin_write(options, rows.schema)
-    commit_write(job, [write_task(job, rows, partition_id=0, task_id=0)])
+    commit_write(job, [write_task(job.work, rows, partition_id=0, task_id=0)])
 
 
 def write_changes(

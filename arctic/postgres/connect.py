@@ -14,11 +14,6 @@ from typing import Any
 
 from arctic.errors import StorageError, UnsupportedError
 
-try:
-    import psycopg
-except ImportError:  # an extra
-    psycopg = None  # type: ignore[assignment]
-
 _FORMS = {
     "DateStyle": "ISO, YMD",
     "TimeZone": "UTC",
@@ -41,10 +36,12 @@ def connect(dsn: str, *, replication: bool = False) -> Iterator[Any]:
         UnsupportedError: psycopg is not installed.
         StorageError: the server cannot be reached, or refuses.
     """
-    if psycopg is None:
+    try:
+        import psycopg  # noqa: PLC0415 - an extra, which few processes need
+    except ImportError as error:
         raise UnsupportedError(
             "PostgreSQL needs psycopg; install the extra: pip install 'arctic-lakehouse[cdc]'"
-        )
+        ) from error
     extra: dict[str, Any] = {"replication": "database"} if replication else {}
     with postgres_errors("connect to PostgreSQL"):
         connection = psycopg.connect(
@@ -67,6 +64,8 @@ def postgres_errors(action: str) -> Iterator[None]:
     Raises:
         StorageError: whatever the server or the connection said.
     """
+    import psycopg  # noqa: PLC0415 - as in connect, which comes first
+
     try:
         yield
     except psycopg.Error as error:
