@@ -8,6 +8,7 @@ Rules:
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -85,3 +86,26 @@ def complete(found: Events, *, of: int) -> Events:
     if total != of:
         raise InternalError(f"{of} messages became {total} events; expected one of each")
     return found
+
+
+def split_by_shape(events: pa.Table) -> Mapping[str | None, pa.Table]:
+    """Return events by what they say of their columns, in the order in which that first occurs."""
+    column = events.column("shape").combine_chunks().dictionary_encode(null_encoding="encode")
+    codes = column.indices.to_numpy(zero_copy_only=False)
+    return {
+        shape: events.filter(pa.array(codes == code)).cast(EVENTS)
+        for code, shape in enumerate(column.dictionary.to_pylist())
+    }
+
+
+def after_truncate(events: pa.Table) -> tuple[bool, pa.Table]:
+    """Return whether the events empty the table, and those that count after that."""
+    kinds: Sequence[str] = events.column("kind").to_pylist()
+    last = max((number for number, kind in enumerate(kinds) if kind == "T"), default=-1)
+    return last >= 0, events.slice(last + 1)
+
+
+def refused(events: pa.Table, reason: str) -> pa.Table:
+    """Return events as broken ones, all for one reason."""
+    reasons = pa.array([reason] * events.num_rows, pa.string())
+    return events.select(["seq", "ends", "source", "message"]).add_column(3, "reason", reasons)

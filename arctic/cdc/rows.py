@@ -12,14 +12,14 @@ Must not know: envelopes, catalogs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from arctic.cdc.decode import PLAIN, Decoding, decode
 from arctic.cdc.engine import engine, name, text
-from arctic.cdc.events import BROKEN, EVENTS
+from arctic.cdc.events import BROKEN, refused
 from arctic.errors import InvalidInputError
 
 ACTION = "_cdc_action"
@@ -69,7 +69,7 @@ def typed_rows(events: pa.Table, columns: Sequence[ReadColumn], key: Sequence[st
     try:
         selection = _Selection.of(columns, key)
     except InvalidInputError as error:
-        return TypedRows(rows=_empty(columns), broken=_all_broken(events, error.message))
+        return TypedRows(rows=_empty(columns), broken=refused(events, error.message).cast(BROKEN))
     with engine() as connection:
         connection.register("events", events)
         connection.execute(selection.decoded)
@@ -199,12 +199,6 @@ def _empty(columns: Sequence[ReadColumn]) -> pa.Table:
     return _schema(columns).empty_table()
 
 
-def _all_broken(events: pa.Table, reason: str) -> pa.Table:
-    reasons = pa.array([reason] * events.num_rows, pa.string())
-    table = events.select(["seq", "ends", "source", "message"]).add_column(3, "reason", reasons)
-    return table.cast(BROKEN)
-
-
 def typed_values(texts: pa.Table, columns: Sequence[ReadColumn]) -> TypedRows:
     """Read whole rows that come as texts, such as those of a copy.
 
@@ -258,13 +252,3 @@ def last_rows(rows: pa.Table, key: Sequence[str]) -> pa.Table:
         connection.register("rows", rows)
         found = connection.sql(query).to_arrow_table().cast(rows.schema)
     return found.drop_columns([ACTION, ORDER])
-
-
-def split_by_shape(events: pa.Table) -> Mapping[str | None, pa.Table]:
-    """Return events by what they say of their columns, in the order in which that first occurs."""
-    column = events.column("shape").combine_chunks().dictionary_encode(null_encoding="encode")
-    codes = column.indices.to_numpy(zero_copy_only=False)
-    return {
-        shape: events.filter(pa.array(codes == code)).cast(EVENTS)
-        for code, shape in enumerate(column.dictionary.to_pylist())
-    }

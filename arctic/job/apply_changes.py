@@ -19,14 +19,19 @@ import pyarrow.compute as pc
 from arctic.cdc import debezium, wal2json
 from arctic.cdc.debezium import debezium_events
 from arctic.cdc.decode import PLAIN, Decoding
-from arctic.cdc.events import Events, SourceColumn
+from arctic.cdc.events import (
+    Events,
+    SourceColumn,
+    after_truncate,
+    refused,
+    split_by_shape,
+)
 from arctic.cdc.evolution import change_by_name
-from arctic.cdc.rows import ReadColumn, TypedRows, split_by_shape, typed_rows
+from arctic.cdc.rows import ReadColumn, TypedRows, typed_rows
 from arctic.cdc.wal2json import wal2json_events
 from arctic.errors import InvalidInputError
 from arctic.iceberg.evolve_schema import SchemaChange, evolve_schema
 from arctic.iceberg.open_table import OpenTable, open_table
-from arctic.job.mirror_table import after_truncate
 from arctic.job.reference import table_reference
 from arctic.job.write_changes import WriteRows, write_changes, write_quarantine
 from arctic.table.stream_batch import StreamBatch
@@ -176,9 +181,3 @@ def _typed(settings: ApplySettings, source: str, opened: OpenTable, events: pa.T
         rows=pa.concat_tables([each.rows for each in typed]),
         broken=pa.concat_tables([each.broken for each in typed]),
     )
-
-
-def refused(events: pa.Table, reason: str) -> pa.Table:
-    """Return events as broken ones, all for one reason."""
-    reasons = pa.array([reason] * events.num_rows, pa.string())
-    return events.select(["seq", "ends", "source", "message"]).add_column(3, "reason", reasons)

@@ -39,12 +39,16 @@ class MirrorState:
     table: str
     """``schema.table``."""
     columns: tuple[MirrorColumn, ...]
+    oid: int
+    """Of the source; another one means another table of the same name."""
     filenode: int
     """Of the source; another one means that it was rewritten, of which no log speaks."""
     is_complete: bool = False
     """Whether the first copy has been made."""
     copy_after: int | None = None
     """All rows are to be copied again once the log is followed up to here; None: they are not."""
+    copy_replaces: bool = False
+    """Whether that copy takes the place of all rows: of a table that is gone no log has deletes."""
 
     def property(self) -> dict[str, str]:
         """Return it as a table property."""

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from arctic import options as opt
-from arctic.cdc.events import SourceColumn
+from arctic.cdc.events import SourceColumn, split_by_shape
 from arctic.cdc.evolution import change_by_number, holds
 from arctic.cdc.postgres_types import source_column
-from arctic.cdc.rows import ReadColumn, TypedRows, split_by_shape, typed_rows, typed_values
+from arctic.cdc.rows import ReadColumn, TypedRows, typed_rows, typed_values
 from arctic.cdc.wal2json import columns_of
 from arctic.errors import InvalidInputError, NotFoundError
 from arctic.iceberg.create_table import create_table
@@ -51,7 +51,8 @@ class MirrorTable:
         ours = [(column.position, column.name, column.type) for column in self.state.columns]
         theirs = [(column.position, column.name, column.type) for column in source.columns]
         is_same_key = source.key == tuple(self.opened.table.primary_key)
-        return ours == theirs and is_same_key and self.state.filenode == source.filenode
+        is_same = (self.state.oid, self.state.filenode) == (source.oid, source.filenode)
+        return ours == theirs and is_same_key and is_same
 
     def with_state(self, state: MirrorState) -> MirrorTable:
         """Remember another state."""
@@ -74,13 +75,19 @@ class MirrorTable:
                 f"{', '.join(source.key)}, its mirror {self.opened.table.name!r} {', '.join(key)}; "
                 "drop the mirror, and it is copied anew"
             )
+        is_other = source.oid != self.state.oid
         known = {column.position: column.name for column in self.state.columns}
+        if is_other:  # its numbers mean other columns
+            names = set(self.opened.arrow_schema.names)
+            known = {c.position: c.name for c in source.columns if c.name in names}
+            gone = names - set(known.values())
+            known |= {-number: name for number, name in enumerate(sorted(gone), start=1)}
         now = [column.source_column for column in source.columns]
         change = change_by_number(self.opened.arrow_schema, known, now)
         flags = {column.position: column.absent_is_null for column in self.state.columns}
-        is_rewritten = source.filenode != self.state.filenode
+        is_rewritten = is_other or source.filenode != self.state.filenode
         for column in source.columns:
-            if column.name in change.add:
+            if is_other or column.name in change.add:
                 flags[column.position] = not (
                     is_rewritten or column.has_missing or column.position in known
                 )
@@ -89,8 +96,10 @@ class MirrorTable:
         state = replace(
             self.state,
             columns=_columns(source, flags),
+            oid=source.oid,
             filenode=source.filenode,
             copy_after=log_end if must_copy else self.state.copy_after,
+            copy_replaces=is_other or self.state.copy_replaces,
         )
         whole = SchemaChange(
             add=change.add,
@@ -238,6 +247,7 @@ def new_state(source: SourceTable, *, system: str, writer: str) -> MirrorState:
         writer=writer,
         table=source.full_name,
         columns=_columns(source, {column.position: False for column in source.columns}),
+        oid=source.oid,
         filenode=source.filenode,
     )
 
@@ -256,10 +266,3 @@ def _columns(source: SourceTable, flags: Mapping[int, bool]) -> tuple[MirrorColu
 
 def _source_column(column: MirrorColumn) -> SourceColumn:
     return source_column(column.name, column.type, position=column.position)
-
-
-def after_truncate(events: pa.Table) -> tuple[bool, pa.Table]:
-    """Return whether the events empty the table, and those that count after that."""
-    kinds: Sequence[str] = events.column("kind").to_pylist()
-    last = max((number for number, kind in enumerate(kinds) if kind == "T"), default=-1)
-    return last >= 0, events.slice(last + 1)

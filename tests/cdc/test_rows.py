@@ -6,8 +6,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from arctic.cdc.events import EVENTS
-from arctic.cdc.rows import ACTION, ORDER, ReadColumn, last_rows, split_by_shape, typed_rows
+from arctic.cdc.events import EVENTS, split_by_shape
+from arctic.cdc.rows import ACTION, ORDER, ReadColumn, last_rows, typed_rows
 
 COLUMNS = [
     ReadColumn(field=pa.field("id", pa.int32(), nullable=False), source="id"),

@@ -198,6 +198,26 @@ def test_a_table_that_joins_later_and_a_slot_that_was_dropped(source: Source) ->
     source.check()
 
 
+def test_another_table_of_the_same_name_takes_the_place_of_the_first(source: Source) -> None:
+    """Its log has no deletes for the rows of the first, and its numbers mean other columns."""
+    source.max_changes = 4
+    source.mirror()
+    source.run(
+        "INSERT INTO t VALUES (3), (4)",
+        "DROP TABLE t",
+        "CREATE TABLE t (s int, id int PRIMARY KEY, extra text)",
+        FULL,
+        "INSERT INTO t VALUES (7, 2, 'x'), (8, 9, 'y')",
+        "DELETE FROM t WHERE id = 9",
+    )
+    source.mirror()
+    source.check()
+    assert source.rows() == [{"id": 2, "s": "7", "extra": "x"}]
+    source.run("INSERT INTO t VALUES (1, 1)")
+    source.mirror()
+    source.check()
+
+
 def test_what_could_not_be_followed_exactly_is_refused_with_the_remedy(empty: Source) -> None:
     """Before anything is made."""
     source = empty

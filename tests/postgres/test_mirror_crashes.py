@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import arctic
-from arctic.job import mirror_postgres as mirror_module
+from arctic.job import mirror_session as mirror_module
 from arctic.job.write_changes import write_here
 from tests.postgres.source import Source
 from tests.postgres.tpcc import Shop
