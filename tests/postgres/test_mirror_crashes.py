@@ -118,11 +118,11 @@ def test_dying_beside_the_commits_loses_and_doubles_nothing(
 
 MIRROR = """
 import sys
-import arctic
+from arctic import mirror_postgres
 
 dsn, warehouse, *tables = sys.argv[1:]
 print("up", flush=True)
-arctic.mirror_postgres(
+mirror_postgres(
     dsn, tables, into="m", slot="mirror", max_changes=150, interval_seconds=0.05,
     partition_by={"customer": ["c_region"]}, warehouse=warehouse,
 )
@@ -142,6 +142,7 @@ def test_a_shop_at_work_is_mirrored_by_a_process_that_is_killed_again_and_again(
         source = Source(dsn, tmp_path / "lake", tables=tables)
         stack.callback(source.close)
         errors = stack.enter_context((tmp_path / "errors").open("w"))
+        places = set()
         for kill in range(KILLS):
             process = subprocess.Popen(
                 [sys.executable, "-c", MIRROR, dsn, str(tmp_path / "lake"), *tables],
@@ -151,15 +152,22 @@ def test_a_shop_at_work_is_mirrored_by_a_process_that_is_killed_again_and_again(
             )
             assert process.stdout is not None
             process.stdout.readline()
-            deadline = time.monotonic() + chance.uniform(1, 8)
+            before = shop.confirmed()
+            # Every other one dies in its beginning; the others when they have done something.
+            while kill % 2 == 0 and shop.confirmed() == before:
+                shop.work(3)
+                assert process.poll() is None, (tmp_path / "errors").read_text()
+            deadline = time.monotonic() + chance.uniform(0, 3)
             while time.monotonic() < deadline:
-                shop.work(5)
+                shop.work(3)
                 assert process.poll() is None, (tmp_path / "errors").read_text()
             process.send_signal(signal.SIGKILL)
             process.wait()
             process.stdout.close()
+            places.add(shop.confirmed())
             shop.alter(kill)
             shop.work(10)
+        assert len(places) > KILLS // 2
         source.mirror()
         source.check()
         assert source.quarantine() == []

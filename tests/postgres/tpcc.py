@@ -72,6 +72,11 @@ class Shop:
         for table in self.tables:
             self._connection.execute(f"ALTER TABLE {table} REPLICA IDENTITY FULL")
 
+    def confirmed(self) -> str | None:
+        """Return where the mirror has confirmed the log; None: it has not begun."""
+        found = self._run("SELECT confirmed_flush_lsn::text FROM pg_replication_slots").fetchone()
+        return None if found is None else str(found[0])
+
     def alter(self, number: int) -> None:
         """Change some columns."""
         if number < len(_ALTERS):
