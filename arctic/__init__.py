@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from arctic.api import (
         Table,
         WriteReport,
+        apply_changes,
         create_table,
         drop_table,
+        evolve_schema,
         expire,
         explain,
         list_tables,
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
         status,
         write,
     )
+    from arctic.cdc.decode import Decoding, Encoding
     from arctic.errors import (
         AlreadyExistsError,
         ArcticError,
@@ -42,21 +45,27 @@ if TYPE_CHECKING:
         StorageError,
         UnsupportedError,
     )
+    from arctic.job.apply_changes import ApplyReport
+    from arctic.job.mirror_postgres import MirrorReport
     from arctic.optimize.report import OptimizeReport, TableStatus
     from arctic.table.expire_report import ExpireReport
-    from arctic.with_spark import optimize, register
+    from arctic.with_spark import mirror_postgres, optimize, register
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AlreadyExistsError",
+    "ApplyReport",
     "ArcticError",
     "CommitStateUnknownError",
     "ConflictError",
+    "Decoding",
+    "Encoding",
     "ExpireReport",
     "FormatError",
     "InternalError",
     "InvalidInputError",
+    "MirrorReport",
     "NotFoundError",
     "OptimizeReport",
     "StorageError",
@@ -64,11 +73,14 @@ __all__ = [
     "TableStatus",
     "UnsupportedError",
     "WriteReport",
+    "apply_changes",
     "create_table",
     "drop_table",
+    "evolve_schema",
     "expire",
     "explain",
     "list_tables",
+    "mirror_postgres",
     "open_table",
     "optimize",
     "read",
@@ -79,9 +91,14 @@ __all__ = [
 ]
 
 _HOMES = {
+    "ApplyReport": "arctic.job.apply_changes",
+    "Decoding": "arctic.cdc.decode",
+    "Encoding": "arctic.cdc.decode",
     "ExpireReport": "arctic.table.expire_report",
+    "MirrorReport": "arctic.job.mirror_postgres",
     "OptimizeReport": "arctic.optimize.report",
     "TableStatus": "arctic.optimize.report",
+    "mirror_postgres": "arctic.with_spark",
     "optimize": "arctic.with_spark",
     "register": "arctic.with_spark",
 }

@@ -14,29 +14,39 @@ from typing import Any
 import pyarrow as pa
 
 from arctic import options as opt
+from arctic.cdc.decode import Decoding
 from arctic.errors import InvalidInputError, NotFoundError
 from arctic.iceberg import catalog as catalogs
 from arctic.iceberg import create_table as tables
 from arctic.iceberg.commit_notes import watermarks
+from arctic.iceberg.evolve_schema import SchemaChange
+from arctic.iceberg.evolve_schema import evolve_schema as evolve_stores
 from arctic.iceberg.filters import parse_filter
 from arctic.iceberg.inspect import METADATA_TABLES
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.open_table import open_table as open_stores
 from arctic.job.analyze import analyze as touched_by
+from arctic.job.apply_changes import ApplyReport, ApplySettings
+from arctic.job.apply_changes import apply_changes as run_apply
 from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
 from arctic.job.change_batch import begin_changes
 from arctic.job.change_range import Moment, range_options
 from arctic.job.expire_job import expire_table
+from arctic.job.mirror_postgres import MirrorReport, MirrorSettings
+from arctic.job.mirror_postgres import mirror_postgres as run_mirror
 from arctic.job.optimize_job import optimize_table
 from arctic.job.progress import default_progress
 from arctic.job.reference import parse_reference, table_reference
 from arctic.job.run_tasks import LocalRunner, TaskRunner
 from arctic.job.scan_job import ScanJob, begin_scan, scan_opened
 from arctic.job.survey import table_status
+from arctic.job.write_changes import WriteRows, write_here
 from arctic.job.write_job import begin_write, commit_write
 from arctic.job.write_task import write_task
 from arctic.optimize.report import OptimizeReport, TableStatus
+from arctic.postgres.tables import parse_name
 from arctic.table.expire_report import ExpireReport
+from arctic.table.stream_batch import StreamBatch
 
 Catalog = str | Mapping[str, str]
 
@@ -129,6 +139,10 @@ class Table:
         """Remove what is no longer needed; takes the arguments of ``arctic.expire``."""
         return _expire(self._options, **arguments)
 
+    def evolve_schema(self, **changes: Any) -> Table:
+        """Change the columns; takes the arguments of ``arctic.evolve_schema``."""
+        return _evolve(self._options, **changes)
+
     def inspect(self, name: str) -> pa.Table:
         """Return a metadata table: snapshots, files, partitions, nodes, history or refs.
 
@@ -213,6 +227,41 @@ def drop_table(
     """
     reference = table_reference(_options(identifier, warehouse, catalog))
     tables.drop_table(reference.config, reference.identifier, purge=purge)
+
+
+def evolve_schema(
+    identifier: str,
+    *,
+    add: Mapping[str, pa.DataType | pa.Field] | None = None,
+    rename: Mapping[str, str] | None = None,
+    widen: Mapping[str, pa.DataType] | None = None,
+    drop: Sequence[str] = (),
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> Table:
+    """Change the columns of a table, all at once, and return it as it is then.
+
+    No file is rewritten: older rows have null in an added column. Writers and readers that are at
+    work finish with the columns they began with.
+
+    Args:
+        identifier: ``namespace.table``.
+        add: name -> type of optional columns, which come after the others.
+        rename: old name -> new name.
+        widen: column -> ``int64`` for int32, ``float64`` for float32, or a decimal of more digits.
+        drop: columns that go. Added again, a column of that name begins with nulls.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Raises:
+        NotFoundError: no such table.
+        InvalidInputError: an unknown or taken name, a type that values would not survive, or a
+            column of the key or of a partition field that is to be dropped or retyped.
+        ConflictError: other changes of the columns won every try; nothing was changed.
+        CommitStateUnknownError: the catalog did not answer; look at the columns.
+    """
+    options = _options(identifier, warehouse, catalog)
+    return _evolve(options, add=add, rename=rename, widen=widen, drop=drop)
 
 
 def list_tables(
@@ -416,6 +465,111 @@ def expire(
     """
     base = _options(identifier, warehouse, catalog)
     return _expire(base, dry_run=dry_run, options=options)
+
+
+def apply_changes(
+    messages: Any,
+    *,
+    envelope: str,
+    tables: Mapping[str, str],
+    quarantine: str,
+    writer: str,
+    batch_id: int,
+    keys: Any = None,
+    drops_columns: bool = False,
+    decodings: Mapping[str, Mapping[str, Decoding]] | None = None,
+    write: WriteRows | None = None,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> ApplyReport:
+    """Apply a batch of change messages to their tables, once.
+
+    Args:
+        messages: an Arrow array or a sequence of texts, in the order of the source.
+        envelope: ``debezium`` or ``wal2json``.
+        tables: source, as ``schema.table``, -> ``namespace.table``, which must exist.
+        quarantine: ``namespace.table`` of what cannot be applied; created if need be.
+        writer: names the sequence of batches, such as a topic or the id of a streaming query.
+        batch_id: number of this one; they ascend. A batch that a table holds is skipped there.
+        keys: the keys of the messages, for Debezium's deletes without a row before.
+        drops_columns: whether columns that the source no longer has are dropped.
+        decodings: source -> column -> how its values are written, where no schema says so.
+        write: writes the rows elsewhere than in this process.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Memory: the messages, a few times.
+
+    Raises:
+        NotFoundError: a table that events go to.
+        InvalidInputError: an unknown envelope, or columns that cannot follow.
+        UnsupportedError: the extra ``cdc`` is not installed.
+    """
+    settings = ApplySettings(
+        envelope=envelope,
+        tables=dict(tables),
+        quarantine=quarantine,
+        place=_options(None, warehouse, catalog),
+        batch=StreamBatch(query_id=writer, batch_id=batch_id),
+        drops_columns=drops_columns,
+        decodings=dict(decodings or {}),
+    )
+    return run_apply(settings, _texts(messages), _texts(keys), write=write or write_here)
+
+
+def _texts(messages: Any) -> Any:
+    if messages is None or isinstance(messages, pa.Array | pa.ChunkedArray):
+        return None if messages is None else messages.cast(pa.string())
+    return pa.array(messages, pa.string())
+
+
+def mirror_postgres(
+    dsn: str,
+    tables: Sequence[str],
+    *,
+    into: str,
+    slot: str = "arctic",
+    once: bool = False,
+    max_changes: int = 100_000,
+    interval_seconds: float = 1.0,
+    partition_by: Mapping[str, Sequence[str]] | None = None,
+    write: WriteRows | None = None,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> MirrorReport:
+    """Mirror tables as ``arctic.mirror_postgres`` does, wherever ``write`` writes the rows.
+
+    Arguments are those of ``arctic.mirror_postgres``; without ``write`` this process writes them.
+    """
+    settings = MirrorSettings(
+        dsn=dsn,
+        tables=tuple(tables),
+        namespace=into,
+        place=_options(None, warehouse, catalog),
+        slot=slot,
+        max_changes=max_changes,
+        partition_by={
+            ".".join(parse_name(name)): fields for name, fields in (partition_by or {}).items()
+        },
+    )
+    return run_mirror(
+        settings, write=write or write_here, once=once, interval_seconds=interval_seconds
+    )
+
+
+def _evolve(
+    options: Mapping[str, str],
+    *,
+    add: Mapping[str, pa.DataType | pa.Field] | None = None,
+    rename: Mapping[str, str] | None = None,
+    widen: Mapping[str, pa.DataType] | None = None,
+    drop: Sequence[str] = (),
+) -> Table:
+    reference = table_reference(options)
+    change = SchemaChange(
+        add=dict(add or {}), rename=dict(rename or {}), widen=dict(widen or {}), drop=tuple(drop)
+    )
+    return Table(evolve_stores(reference.config, reference.identifier, change), options)
 
 
 def _options(

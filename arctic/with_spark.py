@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from arctic import api
 from arctic.api import Catalog
+from arctic.job.mirror_postgres import MirrorReport
 from arctic.optimize.report import OptimizeReport
 
 if TYPE_CHECKING:
@@ -65,6 +66,69 @@ def optimize(
         where=where,
         options=options,
         runner=runner,
+        warehouse=warehouse,
+        catalog=catalog,
+    )
+
+
+def mirror_postgres(
+    dsn: str,
+    tables: Sequence[str],
+    *,
+    into: str,
+    slot: str = "arctic",
+    once: bool = False,
+    max_changes: int = 100_000,
+    interval_seconds: float = 1.0,
+    partition_by: Mapping[str, Sequence[str]] | None = None,
+    spark: SparkSession | None = None,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> MirrorReport:
+    """Copy tables of PostgreSQL, then follow their changes; see ``docs/cdc.md``.
+
+    Every change arrives once, in the order of the source's commits, however often this process is
+    killed and started again. Columns that are added, renamed, widened or dropped follow. What the
+    tables cannot hold exactly goes to ``<into>.cdc_quarantine`` with the reason.
+
+    Args:
+        dsn: what libpq takes, such as ``postgresql://user@host/database``.
+        tables: names as ``schema.table``, or ``schema.table:name`` for a mirror of another name;
+            each needs a primary key, and most ``REPLICA IDENTITY FULL``.
+        into: the namespace that gets a table for each.
+        slot: the replication slot, which is created if need be; one for each mirror.
+        once: return when everything that was committed before the call is mirrored.
+        max_changes: about how many changes one batch has; a transaction is never cut.
+        interval_seconds: how long to wait when there is nothing to do.
+        partition_by: table -> partition fields of its mirror, as ``create_table`` takes them.
+        spark: the session whose cluster writes the rows; None: this process.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Memory: the changes of one batch, a few times.
+
+    Raises:
+        NotFoundError: PostgreSQL has no such table.
+        InvalidInputError: a table that cannot be followed exactly, with what mends it.
+        ConflictError: another process uses the slot.
+        StorageError: PostgreSQL or the catalog cannot be reached; run again, nothing is lost.
+        UnsupportedError: the extra ``cdc`` is not installed.
+    """
+    write = None
+    if spark is not None:
+        from arctic.spark.write_changes import spark_writer  # noqa: PLC0415 - late, as in register
+
+        write = spark_writer(spark)
+    return api.mirror_postgres(
+        dsn,
+        tables,
+        into=into,
+        slot=slot,
+        once=once,
+        max_changes=max_changes,
+        interval_seconds=interval_seconds,
+        partition_by=partition_by,
+        write=write,
         warehouse=warehouse,
         catalog=catalog,
     )

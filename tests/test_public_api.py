@@ -12,13 +12,22 @@ import pytest
 import arctic
 
 VERBS = {
+    "apply_changes": (
+        "messages, *, envelope, tables, quarantine, writer, batch_id, keys, drops_columns, "
+        "decodings, write, warehouse, catalog"
+    ),
     "create_table": (
         "identifier, schema, *, primary_key, partition_by, properties, exist_ok, warehouse, catalog"
     ),
     "drop_table": "identifier, *, purge, warehouse, catalog",
+    "evolve_schema": "identifier, *, add, rename, widen, drop, warehouse, catalog",
     "expire": "identifier, *, dry_run, options, warehouse, catalog",
     "explain": "identifier, *, columns, filter, options, verbose, analyze, warehouse, catalog",
     "list_tables": "namespace, *, warehouse, catalog",
+    "mirror_postgres": (
+        "dsn, tables, *, into, slot, once, max_changes, interval_seconds, partition_by, spark, "
+        "warehouse, catalog"
+    ),
     "open_table": "identifier, *, warehouse, catalog",
     "optimize": "identifier, *, type, where, spark, options, warehouse, catalog",
     "read": "identifier, *, columns, filter, options, warehouse, catalog",
@@ -39,8 +48,19 @@ ERRORS = {
     "StorageError",
     "UnsupportedError",
 }
-CLASSES = {"ExpireReport", "OptimizeReport", "Table", "TableStatus", "WriteReport"}
+CLASSES = {
+    "ApplyReport",
+    "Decoding",
+    "Encoding",
+    "ExpireReport",
+    "MirrorReport",
+    "OptimizeReport",
+    "Table",
+    "TableStatus",
+    "WriteReport",
+}
 TABLE_MEMBERS = {
+    "evolve_schema",
     "expire",
     "explain",
     "inspect",

@@ -15,6 +15,7 @@ from typing import Any, NoReturn, TypeVar
 import click
 
 from arctic import api
+from arctic.cli.cdc import mirror, print_mirror_report
 from arctic.cli.expire import print_report as print_expire_report
 from arctic.cli.history import commit_lines, commits_of
 from arctic.cli.optimize import (
@@ -266,3 +267,60 @@ def expire(table: str, dry_run: bool, options: dict[str, str], output: str, **pl
 
 if __name__ == "__main__":
     main()
+
+
+@commands.group()
+def cdc() -> None:
+    """Follow the changes of a database."""
+
+
+@cdc.command()
+@click.option("--dsn", required=True, help="What libpq takes: postgresql://user@host/database.")
+@click.option(
+    "--tables",
+    required=True,
+    multiple=True,
+    metavar="A,B,C",
+    help="Tables as schema.table, or schema.table:name; may be repeated.",
+)
+@click.option("--into", required=True, metavar="NAMESPACE", help="Where the mirrors go.")
+@click.option("--slot", default="arctic", show_default=True, help="The replication slot.")
+@click.option("--once", is_flag=True, help="Stop when everything committed so far is mirrored.")
+@click.option(
+    "--max-changes",
+    type=click.IntRange(min=1),
+    default=100_000,
+    show_default=True,
+    help="Changes of one batch, about; a transaction is never cut.",
+)
+@click.option(
+    "--interval",
+    type=click.FloatRange(min=0),
+    default=1.0,
+    show_default=True,
+    help="Seconds to wait when there is nothing to do.",
+)
+@catalog_options
+def postgres(
+    dsn: str,
+    tables: tuple[str, ...],
+    into: str,
+    slot: str,
+    once: bool,
+    max_changes: int,
+    interval: float,
+    output: str,
+    **place: Any,
+) -> None:
+    """Copy tables of PostgreSQL, then follow their changes, each exactly once."""
+    report = mirror(
+        dsn,
+        tables,
+        into=into,
+        slot=slot,
+        once=once,
+        max_changes=max_changes,
+        interval=interval,
+        place=_place(**place),
+    )
+    print_mirror_report(report, output)

@@ -1,0 +1,1 @@
+"""Change events of databases, as rows that Arctic's writer takes."""

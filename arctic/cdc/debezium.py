@@ -1,0 +1,170 @@
+"""Debezium's JSON, with and without a schema beside each payload.
+
+Rules:
+    - With a schema the source says what every value means. Without one, numbers, texts and truth
+      values are plain, and what could mean several things (dates as numbers, decimals as Base64)
+      needs a ``Decoding`` from the caller; else its events are broken.
+    - A value that Debezium did not have (``__debezium_unavailable_value``) is taken from the row
+      before, as if the event had not mentioned it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from arctic.cdc.decode import Decoding, Encoding
+from arctic.cdc.engine import engine, text
+from arctic.cdc.events import BROKEN, EVENTS, Events, SourceColumn, complete
+
+UNAVAILABLE = "__debezium_unavailable_value"
+
+
+def _map(document: str) -> str:
+    """Return the expression of a document's fields; null if it is no object, or has one twice."""
+    keys = f"json_keys({document})"
+    return (
+        f"CASE WHEN json_type({document}) = 'OBJECT' AND len({keys}) = len(list_distinct({keys})) "
+        f"THEN ({document})::MAP(VARCHAR, VARCHAR) END"
+    )
+
+
+_PARSE = f"""
+CREATE TEMP TABLE parsed AS
+WITH documents AS (
+  SELECT seq, message,
+         CASE WHEN json_valid(message) AND json_type(message) = 'OBJECT'
+              THEN message::JSON END AS v,
+         CASE WHEN json_valid(key) AND json_type(key) = 'OBJECT' THEN key::JSON END AS k
+  FROM messages
+), payloads AS (
+  SELECT seq, message, v,
+         CASE WHEN json_type(v, '$.payload') = 'OBJECT' AND (v -> 'op') IS NULL
+              THEN v -> 'payload' WHEN json_exists(v, '$.payload') AND (v -> 'op') IS NULL
+              THEN NULL ELSE v END AS p,
+         (v -> '$.schema.fields') AS fields,
+         CASE WHEN json_type(k, '$.payload') = 'OBJECT' THEN k -> 'payload' ELSE k END AS key
+  FROM documents
+), taken AS (
+  SELECT seq, message, v, p, p ->> 'op' AS op, key,
+         {_map("(p -> 'after')")} AS after,
+         {_map("(p -> 'before')")} AS before,
+         coalesce(p ->> '$.source.schema', p ->> '$.source.db') || '.'
+           || (p ->> '$.source.table') AS source,
+         list_filter(CASE WHEN json_type(fields) = 'ARRAY' THEN fields::JSON[] END,
+                     lambda f: (f ->> 'field') = 'after')[1] -> 'fields' AS shape
+  FROM payloads
+), cleaned AS (
+  SELECT * EXCLUDE (before),
+         map_from_entries(list_filter(map_entries(after),
+           lambda e: e.value IS DISTINCT FROM {text(UNAVAILABLE)})) AS new,
+         CASE WHEN before IS NOT NULL THEN map_from_entries(list_filter(map_entries(before),
+                lambda e: e.value IS DISTINCT FROM {text(UNAVAILABLE)}))
+              WHEN op = 'd' AND key IS NOT NULL THEN {_map("key")} END AS old
+  FROM taken
+), compared AS (
+  SELECT *, list_filter(map_keys(after), lambda k: NOT map_contains(new, k)
+           AND NOT coalesce(map_contains(old, k), false))[1] AS lost
+  FROM cleaned
+)
+SELECT seq, message, source, op, shape::VARCHAR AS shape, new, old,
+       coalesce(message IS NULL OR (v IS NOT NULL AND (p IS NULL OR op = 'm' OR (op IS NULL AND (
+         json_keys(p) = ['ts_ms'] OR json_exists(p, '$.ddl') OR json_exists(p, '$.tableChanges')
+         OR (json_exists(p, '$.status') AND json_exists(p, '$.id')))))), false) AS ignored,
+       CASE WHEN v IS NULL THEN 'no JSON object'
+            WHEN op IS NULL THEN 'no op: not an envelope of Debezium'
+            WHEN op NOT IN ('c', 'r', 'u', 'd', 't') THEN 'unknown op ' || op
+            WHEN source IS NULL THEN 'no table named in its source'
+            WHEN op IN ('c', 'r', 'u') AND after IS NULL THEN 'no row after'
+            WHEN op = 'd' AND old IS NULL THEN 'neither a row before nor a key'
+            WHEN lost IS NOT NULL
+              THEN 'column ' || lost || ': its value is unavailable, and so is the row before'
+       END AS reason
+FROM compared
+"""
+_EVENTS = """
+SELECT seq, 0::BIGINT AS ends, source,
+       CASE op WHEN 'u' THEN 'U' WHEN 'd' THEN 'D' WHEN 't' THEN 'T' ELSE 'I' END AS kind,
+       map_keys(new) AS names, map_values(new) AS vals,
+       map_keys(old) AS old_names, map_values(old) AS old_vals, shape, message
+FROM parsed WHERE NOT ignored AND reason IS NULL ORDER BY seq
+"""
+_BROKEN = """
+SELECT seq, 0::BIGINT AS ends, source, reason, message
+FROM parsed WHERE NOT ignored AND reason IS NOT NULL ORDER BY seq
+"""
+
+
+def debezium_events(
+    values: pa.Array | pa.ChunkedArray, keys: pa.Array | pa.ChunkedArray | None = None
+) -> Events:
+    """Parse messages, in the order of their offsets.
+
+    Args:
+        values: texts of the messages; null is a tombstone.
+        keys: texts of their keys, for deletes without a row before; None: not known.
+
+    Memory: a few times the messages.
+    """
+    count = len(values)
+    keys = pa.nulls(count, pa.string()) if keys is None else keys
+    seq = pa.array(range(count), pa.int64())
+    with engine() as connection:
+        connection.register("messages", pa.table({"seq": seq, "message": values, "key": keys}))
+        connection.execute(_PARSE)
+        events = connection.sql(_EVENTS).to_arrow_table().cast(EVENTS)
+        broken = connection.sql(_BROKEN).to_arrow_table().cast(BROKEN)
+        ignored = connection.sql("SELECT count(*) FROM parsed WHERE ignored").fetchone()[0]
+    return complete(Events(events=events, broken=broken, ignored=ignored, ends=0), of=count)
+
+
+def columns_of(shape: str) -> tuple[SourceColumn, ...]:
+    """Return the columns that the schema beside a payload describes."""
+    return tuple(_column(field) for field in json.loads(shape))
+
+
+_SEMANTIC: Mapping[str, tuple[pa.DataType, Encoding]] = {
+    "org.apache.kafka.connect.data.Date": (pa.date32(), Encoding.DAYS),
+    "org.apache.kafka.connect.data.Time": (pa.string(), Encoding.TIME_MILLISECONDS),
+    "org.apache.kafka.connect.data.Timestamp": (pa.timestamp("us"), Encoding.MILLISECONDS),
+    "io.debezium.time.Date": (pa.date32(), Encoding.DAYS),
+    "io.debezium.time.Time": (pa.string(), Encoding.TIME_MILLISECONDS),
+    "io.debezium.time.MicroTime": (pa.string(), Encoding.TIME_MICROSECONDS),
+    "io.debezium.time.NanoTime": (pa.string(), Encoding.TIME_NANOSECONDS),
+    "io.debezium.time.Timestamp": (pa.timestamp("us"), Encoding.MILLISECONDS),
+    "io.debezium.time.MicroTimestamp": (pa.timestamp("us"), Encoding.MICROSECONDS),
+    "io.debezium.time.NanoTimestamp": (pa.timestamp("us"), Encoding.NANOSECONDS),
+    "io.debezium.time.ZonedTimestamp": (pa.timestamp("us", tz="UTC"), Encoding.TEXT),
+    "io.debezium.time.Year": (pa.int32(), Encoding.TEXT),
+    "io.debezium.time.MicroDuration": (pa.int64(), Encoding.TEXT),
+    "io.debezium.data.Bits": (pa.binary(), Encoding.BASE64),
+}
+_PRIMITIVE: Mapping[str, tuple[pa.DataType, Encoding]] = {
+    "boolean": (pa.bool_(), Encoding.TEXT),
+    "int8": (pa.int32(), Encoding.TEXT),
+    "int16": (pa.int32(), Encoding.TEXT),
+    "int32": (pa.int32(), Encoding.TEXT),
+    "int64": (pa.int64(), Encoding.TEXT),
+    "float": (pa.float32(), Encoding.TEXT),
+    "float32": (pa.float32(), Encoding.TEXT),
+    "double": (pa.float64(), Encoding.TEXT),
+    "float64": (pa.float64(), Encoding.TEXT),
+    "bytes": (pa.binary(), Encoding.BASE64),
+}
+_DECIMAL = "org.apache.kafka.connect.data.Decimal"
+
+
+def _column(field: Mapping[str, Any]) -> SourceColumn:
+    """Texts, and whatever has no type of ours, such as a nested value, stay text."""
+    name, semantic, parameters = field["field"], field.get("name"), field.get("parameters") or {}
+    if semantic == _DECIMAL:
+        scale = int(parameters.get("scale", 0))
+        precision = int(parameters.get("connect.decimal.precision", 38))
+        decoding = Decoding(encoding=Encoding.UNSCALED, scale=scale)
+        return SourceColumn(name=name, type=pa.decimal128(precision, scale), decoding=decoding)
+    found = _SEMANTIC.get(semantic or "") or _PRIMITIVE.get(field.get("type", ""))
+    type_, encoding = found or (pa.string(), Encoding.TEXT)
+    return SourceColumn(name=name, type=type_, decoding=Decoding(encoding=encoding))

@@ -1,0 +1,183 @@
+"""Messages of one batch, whatever tables they are of, applied to their tables once.
+
+Rules:
+    - Each table gets its share in one commit that names the batch; a batch that comes again is
+      skipped by the tables that hold it.
+    - Columns follow the last description in the batch: added and widened, and dropped if the
+      caller says so. What the messages do not describe stays as it is.
+    - What cannot be applied goes to the quarantine first, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from arctic.cdc import debezium, wal2json
+from arctic.cdc.debezium import debezium_events
+from arctic.cdc.decode import PLAIN, Decoding
+from arctic.cdc.events import (
+    Events,
+    SourceColumn,
+    after_truncate,
+    refused,
+    split_by_shape,
+)
+from arctic.cdc.evolution import change_by_name
+from arctic.cdc.rows import ReadColumn, TypedRows, typed_rows
+from arctic.cdc.wal2json import wal2json_events
+from arctic.errors import InvalidInputError
+from arctic.iceberg.evolve_schema import SchemaChange, evolve_schema
+from arctic.iceberg.open_table import OpenTable, open_table
+from arctic.job.reference import table_reference
+from arctic.job.write_changes import WriteRows, write_changes, write_quarantine
+from arctic.table.stream_batch import StreamBatch
+
+ENVELOPES = ("debezium", "wal2json")
+_COLUMNS_OF: Mapping[str, Callable[[str], tuple[SourceColumn, ...]]] = {
+    "debezium": debezium.columns_of,
+    "wal2json": wal2json.columns_of,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyReport:
+    """What became of the messages of a batch."""
+
+    events: int
+    """Changes of rows, broken ones included."""
+    quarantined: int
+    ignored: int
+    """Messages that say nothing about rows: tombstones, transaction marks, heartbeats."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplySettings:
+    """Where the events of which source go."""
+
+    envelope: str
+    tables: Mapping[str, str]
+    """Source, as ``schema.table``, -> ``namespace.table``."""
+    quarantine: str
+    place: Mapping[str, str]
+    """Catalog options."""
+    batch: StreamBatch
+    drops_columns: bool
+    decodings: Mapping[str, Mapping[str, Decoding]] = field(default_factory=dict)
+    """Source -> column -> how its values are written, where the messages do not say."""
+
+    def __post_init__(self) -> None:
+        """Refuse an unknown envelope."""
+        if self.envelope not in ENVELOPES:
+            raise InvalidInputError(
+                f"envelope {self.envelope!r}; expected one of {', '.join(ENVELOPES)}"
+            )
+
+    def options(self, table: str) -> dict[str, str]:
+        """Return the options that name a table."""
+        return {**self.place, "path": table}
+
+
+def apply_changes(
+    settings: ApplySettings,
+    values: pa.Array | pa.ChunkedArray,
+    keys: pa.Array | pa.ChunkedArray | None,
+    *,
+    write: WriteRows,
+) -> ApplyReport:
+    """Apply a batch of messages.
+
+    Args:
+        settings: where the events go.
+        values: texts of the messages, in order.
+        keys: texts of their keys; None: not known.
+        write: carries writes out.
+
+    Memory: the messages, a few times.
+
+    Raises:
+        NotFoundError: a table that events go to.
+        InvalidInputError: columns that cannot follow.
+    """
+    found = debezium_events(values, keys) if settings.envelope == "debezium" else None
+    found = found or wal2json_events(values)
+    shares, broken = _shares(settings, found)
+    count = write_quarantine(settings.options(settings.quarantine), broken, batch=settings.batch)
+    for opened, truncated, rows in shares:
+        write_changes(
+            settings.options(opened.table.name),
+            rows,
+            key=opened.table.primary_key,
+            batch=settings.batch,
+            truncated=truncated,
+            write=write,
+        )
+    return ApplyReport(
+        events=found.events.num_rows + found.broken.num_rows,
+        quarantined=count,
+        ignored=found.ignored,
+    )
+
+
+def _shares(
+    settings: ApplySettings, found: Events
+) -> tuple[list[tuple[OpenTable, bool, pa.Table]], list[pa.Table]]:
+    shares, broken = [], [found.broken]
+    for source in pc.unique(found.events["source"]).to_pylist():
+        mine = found.events.filter(pc.equal(found.events["source"], source))
+        if source not in settings.tables:
+            broken.append(refused(mine, "no table is named for this source"))
+            continue
+        truncated, counting = after_truncate(mine)
+        opened = _followed(settings, source, counting)
+        typed = _typed(settings, source, opened, counting)
+        broken.append(typed.broken)
+        shares.append((opened, truncated, typed.rows))
+    return shares, broken
+
+
+def _followed(settings: ApplySettings, source: str, events: pa.Table) -> OpenTable:
+    """Open the table of a source, with the columns that its last event describes."""
+    reference = table_reference(settings.options(settings.tables[source]))
+    opened = open_table(reference.config, reference.identifier, for_writing=True)
+    shapes = events["shape"].drop_null()
+    if not opened.table.is_keyed:
+        raise InvalidInputError(f"table {opened.table.name!r} has no primary key: changes need one")
+    if not len(shapes) or settings.envelope == "wal2json":
+        # A message of wal2json leaves out values, so it does not tell which columns there are.
+        return opened
+    columns = _COLUMNS_OF[settings.envelope](shapes[-1].as_py())
+    change = change_by_name(
+        opened.arrow_schema, opened.table.primary_key, columns, drops=settings.drops_columns
+    )
+    if change.is_nothing:
+        return opened
+    whole = SchemaChange(add=change.add, widen=change.widen, drop=change.drop)
+    return evolve_schema(reference.config, reference.identifier, whole)
+
+
+def _typed(settings: ApplySettings, source: str, opened: OpenTable, events: pa.Table) -> TypedRows:
+    told = settings.decodings.get(source, {})
+    parts = split_by_shape(events) or {None: events}
+    typed = []
+    for shape, part in parts.items():
+        described = () if shape is None else _COLUMNS_OF[settings.envelope](shape)
+        decodings = {**told, **{column.name: column.decoding for column in described}}
+        columns = [
+            ReadColumn(
+                field=each.remove_metadata(),
+                source=each.name,
+                decoding=decodings.get(each.name, PLAIN),
+                # It leaves out what an update did not touch, Debezium says so.
+                absent_is_broken=settings.envelope == "wal2json",
+            )
+            for each in opened.arrow_schema
+        ]
+        typed.append(typed_rows(part, columns, opened.table.primary_key))
+    return TypedRows(
+        rows=pa.concat_tables([each.rows for each in typed]),
+        broken=pa.concat_tables([each.broken for each in typed]),
+    )

@@ -1,0 +1,75 @@
+"""What a mirrored table remembers of its source, as one property of its base store.
+
+It changes in the very commit that changes the columns, so both always agree.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from arctic.errors import FormatError
+
+PROPERTY = "arctic.cdc.source"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MirrorColumn:
+    """A column of the table and the one it mirrors."""
+
+    position: int
+    """The source's number."""
+    name: str
+    """In the table, and in the source when the table was last brought in step."""
+    type: str
+    """In the source, then."""
+    absent_is_null: bool
+    """Whether rows that do not mention it have null, as it was added without a default."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MirrorState:
+    """The source of a table, as of when the table was last brought in step with it."""
+
+    system: str
+    """Tells the database from every other one."""
+    writer: str
+    """Names the batches; another one for each slot, so that places of one log only are compared."""
+    table: str
+    """``schema.table``."""
+    columns: tuple[MirrorColumn, ...]
+    oid: int
+    """Of the source; another one means another table of the same name."""
+    filenode: int
+    """Of the source; another one means that it was rewritten, of which no log speaks."""
+    is_complete: bool = False
+    """Whether the first copy has been made."""
+    copy_after: int | None = None
+    """All rows are to be copied again once the log is followed up to here; None: they are not."""
+    copy_replaces: bool = False
+    """Whether that copy takes the place of all rows: of a table that is gone no log has deletes."""
+
+    def property(self) -> dict[str, str]:
+        """Return it as a table property."""
+        return {PROPERTY: json.dumps(asdict(self))}
+
+    @classmethod
+    def of(cls, properties: Mapping[str, str]) -> MirrorState | None:
+        """Read it; None: the table mirrors nothing.
+
+        Raises:
+            FormatError: the property cannot be read.
+        """
+        text = properties.get(PROPERTY)
+        if text is None:
+            return None
+        try:
+            fields = json.loads(text)
+            fields["columns"] = tuple(MirrorColumn(**column) for column in fields["columns"])
+            return cls(**fields)
+        except (ValueError, TypeError, KeyError) as error:
+            raise FormatError(
+                f"table property {PROPERTY} = {text[:200]!r} is not what a mirror writes; drop the "
+                "table, and it is copied anew"
+            ) from error

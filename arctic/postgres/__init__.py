@@ -1,0 +1,1 @@
+"""PostgreSQL: what its tables are, their rows, and its log of changes."""

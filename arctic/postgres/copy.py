@@ -1,0 +1,103 @@
+"""The rows of a table, as columns of texts, some blocks of the table at a time.
+
+Rules:
+    - All pieces of a copy see one snapshot, so together they are the table at one moment.
+    - Values are printed by the type's own output function, as the log prints them: a cast to text
+      would cut the blanks of ``char(n)``.
+    - The server gathers a piece into one array for each column, so no row is handled here alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+
+from arctic.cdc.engine import engine, name
+from arctic.postgres.connect import fetch, postgres_errors
+from arctic.postgres.tables import SourceTable, TableColumn
+
+_SPECIALS = "'NaN', 'Infinity', '-Infinity'"
+BLOCKS = 1024
+"""Blocks of 8 KiB that one piece is made of."""
+
+
+@contextmanager
+def one_moment(
+    connection: Any, tables: Sequence[tuple[str, str]], *, snapshot: str | None
+) -> Iterator[None]:
+    """Let all queries see one state of the database, and keep the tables from being altered.
+
+    Args:
+        connection: in no transaction.
+        tables: schema and name; those that are gone fail.
+        snapshot: its id; None: as soon as the tables are locked.
+    """
+    with postgres_errors("begin to copy"):
+        connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    try:
+        with postgres_errors("lock tables to copy them"):
+            if snapshot is not None:
+                connection.execute(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
+            for schema, table in tables:
+                # Before the first query, which fixes what is seen.
+                connection.execute(
+                    f"LOCK TABLE ONLY {name(schema)}.{name(table)} IN ACCESS SHARE MODE"
+                )
+        yield
+    finally:
+        with postgres_errors("end the copy"):
+            connection.execute("ROLLBACK")
+
+
+def copied(
+    connection: Any, table: SourceTable, *, only_special: bool = False, blocks: int = BLOCKS
+) -> Iterator[pa.Table]:
+    """Yield the rows of a table, a column of texts for each of its columns.
+
+    Args:
+        connection: inside ``one_moment``.
+        table: as it is at that moment.
+        only_special: only rows with NaN or an infinity in a floating or numeric column.
+        blocks: how much of the table one piece is made of.
+
+    Memory: a piece, a few times.
+    """
+    action = f"copy table {table.full_name}"
+    size = "SELECT pg_relation_size(%s) / current_setting('block_size')::bigint"
+    count = int(fetch(connection, action, size, table.oid)[0][0])
+    special = [column for column in table.columns if column.may_be_special]
+    if only_special and not special:
+        return
+    columns = ", ".join(f"array_to_json(array_agg({_printed(c)}))::text" for c in table.columns)
+    test = " OR ".join(f"format('%s', {name(c.name)}) IN ({_SPECIALS})" for c in special)
+    source = f"SELECT {columns} FROM ONLY {name(table.schema)}.{name(table.name)}"
+    for first in range(0, count, blocks):
+        place = f"ctid >= '({first},0)'::tid AND ctid < '({first + blocks},0)'::tid"
+        only = f" AND ({test})" if only_special else ""
+        row = fetch(connection, action, f"{source} WHERE {place}{only}")[0]
+        if row[0] is not None:
+            yield _texts(table, row)
+
+
+def _printed(column: TableColumn) -> str:
+    quoted = name(column.name)
+    if column.type == "bytea":
+        return f"encode({quoted}, 'hex')"
+    return f"CASE num_nulls({quoted}) WHEN 0 THEN format('%s', {quoted}) END"
+
+
+def _texts(table: SourceTable, row: tuple[Any, ...]) -> pa.Table:
+    names = [f"c{number}" for number in range(len(row))]
+    given = pa.table(
+        {each: pa.array([text], pa.string()) for each, text in zip(names, row, strict=True)}
+    )
+    lists = ", ".join(
+        f"unnest({each}::JSON::VARCHAR[]) AS {name(column.name)}"
+        for each, column in zip(names, table.columns, strict=True)
+    )
+    with engine() as connection:
+        connection.register("given", given)
+        return connection.sql(f"SELECT {lists} FROM given").to_arrow_table()

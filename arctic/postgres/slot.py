@@ -1,0 +1,149 @@
+"""A replication slot: the place in PostgreSQL's log that a mirror has reached.
+
+Rules:
+    - Changes are looked at (``peek``) and only confirmed (``advance``) once they are committed
+      here, so whatever fails in between is read again.
+    - A batch is made of whole transactions, in the order of their commits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from arctic.errors import ConflictError, InvalidInputError, StorageError
+from arctic.postgres.connect import connect, fetch
+
+PLUGIN = "wal2json"
+_MESSAGES_PER_ROW = 10_000
+_PEEK = """
+SELECT string_agg(data, E'\\n' ORDER BY place) FROM (
+  SELECT data, place, (place - 1) / %s AS part
+  FROM pg_logical_slot_peek_changes(%s, NULL, %s, VARIADIC %s::text[])
+    WITH ORDINALITY AS c(lsn, xid, data, place)) AS each
+GROUP BY part ORDER BY part
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Slot:
+    """A slot that exists."""
+
+    name: str
+    confirmed: int
+    """Everything up to this place of the log has been confirmed."""
+
+
+def find_slot(connection: Any, name: str) -> Slot | None:
+    """Return a slot of this database; None: there is none.
+
+    Raises:
+        InvalidInputError: it belongs to another database or another plugin.
+    """
+    rows = fetch(
+        connection,
+        f"look for slot {name}",
+        "SELECT plugin, database = current_database(), confirmed_flush_lsn - '0/0'::pg_lsn "
+        "FROM pg_replication_slots WHERE slot_name = %s",
+        name,
+    )
+    if not rows:
+        return None
+    plugin, is_here, confirmed = rows[0]
+    if plugin != PLUGIN or not is_here:
+        raise InvalidInputError(
+            f"slot {name!r} uses plugin {plugin!r}, or belongs to another database; choose another "
+            "name"
+        )
+    return Slot(name=name, confirmed=int(confirmed))
+
+
+@contextmanager
+def created_slot(dsn: str, name: str) -> Iterator[str]:
+    """Create a slot, and yield the id of a snapshot of exactly the moment it begins at.
+
+    The snapshot can be used while the context lasts; the slot stays.
+
+    Raises:
+        StorageError: the server refused, for example without ``wal_level = logical``.
+    """
+    with connect(dsn, replication=True) as connection:
+        result = connection.pgconn.exec_(
+            f'CREATE_REPLICATION_SLOT "{name}" LOGICAL {PLUGIN} EXPORT_SNAPSHOT'.encode()
+        )
+        if not result.ntuples:
+            message = (result.error_message or b"").decode(errors="replace").strip()
+            raise StorageError(f"create slot {name!r}: {message}")
+        yield result.get_value(0, 2).decode()
+
+
+@contextmanager
+def sole_use(connection: Any, name: str) -> Iterator[None]:
+    """Keep other mirrors away from a slot for as long as this session lasts.
+
+    Raises:
+        ConflictError: another one is at work.
+    """
+    query = "SELECT pg_try_advisory_lock(hashtext('arctic'), hashtext(%s))"
+    if not fetch(connection, f"lock slot {name}", query, name)[0][0]:
+        raise ConflictError(f"slot {name!r} is being mirrored by another process; stop one of them")
+    yield
+
+
+def peek(
+    connection: Any, name: str, options: Mapping[str, str], tables: Sequence[str], limit: int
+) -> pa.ChunkedArray:
+    """Return the messages of the next transactions, without confirming them.
+
+    Args:
+        connection: to the slot's database.
+        name: of the slot.
+        options: of the plugin.
+        tables: whose changes are wanted, as ``schema.table``.
+        limit: transactions are added until there are so many messages.
+
+    Memory: the messages; a single transaction may have more than ``limit``.
+    """
+    given = {**options, "add-tables": ",".join(_escaped(table) for table in tables)}
+    flat = [text for pair in given.items() for text in pair]
+    rows = fetch(connection, f"read slot {name}", _PEEK, _MESSAGES_PER_ROW, name, limit, flat)
+    # No document holds a line break: inside its texts they are escaped.
+    parts = [
+        pc.list_flatten(pc.split_pattern(pa.array(row, pa.large_string()), "\n")) for row in rows
+    ]
+    return pa.chunked_array(parts, pa.large_string()).cast(pa.string())
+
+
+def advance(connection: Any, name: str, place: int) -> None:
+    """Confirm everything up to a place of the log, inclusive; going back is no change."""
+    fetch(
+        connection,
+        f"confirm slot {name}",
+        "SELECT pg_replication_slot_advance(%s, '0/0'::pg_lsn + %s::numeric) "
+        "FROM pg_replication_slots WHERE slot_name = %s "
+        "AND confirmed_flush_lsn < '0/0'::pg_lsn + %s::numeric",
+        name, place, name, place,
+    )  # fmt: skip
+
+
+def log_end(connection: Any) -> int:
+    """Return how far the server's log is written and safe."""
+    query = "SELECT pg_current_wal_flush_lsn() - '0/0'::pg_lsn"
+    return int(fetch(connection, "look at the log", query)[0][0])
+
+
+def system_of(connection: Any) -> str:
+    """Return what tells this database from every other one."""
+    query = """SELECT system_identifier::text || '/' || (SELECT oid FROM pg_database
+               WHERE datname = current_database()) FROM pg_control_system()"""
+    return str(fetch(connection, "identify the database", query)[0][0])
+
+
+def _escaped(table: str) -> str:
+    """Escape what separates the names in wal2json's list."""
+    return "".join(f"\\{each}" if each in " ,*\\" else each for each in table)

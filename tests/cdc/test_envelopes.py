@@ -1,0 +1,221 @@
+"""Messages of Debezium and wal2json: events, broken ones, and those that say nothing."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from arctic.cdc import debezium, wal2json
+from arctic.cdc.debezium import debezium_events
+from arctic.cdc.decode import Decoding, Encoding
+from arctic.cdc.events import Events, SourceColumn
+from arctic.cdc.wal2json import wal2json_events
+
+
+def shown(found: Events) -> list[tuple[Any, ...]]:
+    """Return what counts of the events."""
+    return [
+        (
+            row["source"],
+            row["kind"],
+            None if row["names"] is None else dict(zip(row["names"], row["vals"], strict=True)),
+            None
+            if row["old_names"] is None
+            else dict(zip(row["old_names"], row["old_vals"], strict=True)),
+        )
+        for row in found.events.to_pylist()
+    ]
+
+
+def debezium_message(op: str, before: Any = None, after: Any = None, **more: Any) -> str:
+    """Return an envelope without a schema."""
+    source = {"db": "shop", "schema": "public", "table": "t", "lsn": 5}
+    return json.dumps({"op": op, "before": before, "after": after, "source": source, **more})
+
+
+def test_debezium_with_and_without_a_schema_is_the_same() -> None:
+    """The schema only adds what the columns are."""
+    plain = debezium_message("u", {"id": 1, "s": None}, {"id": 1, "s": "x"})
+    fields = [{"field": "id", "type": "int32"}, {"field": "s", "type": "string"}]
+    wrapped = json.dumps(
+        {"schema": {"fields": [{"field": "after", "fields": fields}]}, "payload": json.loads(plain)}
+    )
+
+    found = debezium_events(pa.array([plain, wrapped]))
+
+    event = ("public.t", "U", {"id": "1", "s": "x"}, {"id": "1", "s": None})
+    assert shown(found) == [event, event]
+    assert found.events["shape"][0].as_py() is None
+    assert debezium.columns_of(found.events["shape"][1].as_py()) == (
+        SourceColumn(name="id", type=pa.int32()),
+        SourceColumn(name="s", type=pa.string()),
+    )
+
+
+def test_every_op_of_debezium() -> None:
+    """A delete without a row before is known by its key; nested values stay JSON."""
+    found = debezium_events(
+        pa.array(
+            [
+                debezium_message("r", after={"id": 1, "f": 1.5, "b": True}),
+                debezium_message("c", after={"id": 2, "n": {"a": [1]}}),
+                debezium_message("d", {"id": 2, "n": None}),
+                debezium_message("d"),
+                debezium_message("t"),
+                json.dumps({"op": "c", "after": {"id": 1}, "source": {"db": "my", "table": "t"}}),
+            ]
+        ),
+        pa.array([None, None, None, '{"payload": {"id": 3}}', None, None]),
+    )
+
+    assert shown(found) == [
+        ("public.t", "I", {"id": "1", "f": "1.5", "b": "true"}, None),
+        ("public.t", "I", {"id": "2", "n": '{"a":[1]}'}, None),
+        ("public.t", "D", None, {"id": "2", "n": None}),
+        ("public.t", "D", None, {"id": "3"}),
+        ("public.t", "T", None, None),
+        ("my.t", "I", {"id": "1"}, None),
+    ]
+
+
+def test_a_value_that_debezium_did_not_have_is_not_mentioned() -> None:
+    """So that the row before fills it, or nothing does."""
+    after = {"id": 1, "s": debezium.UNAVAILABLE}
+    found = debezium_events(pa.array([debezium_message("u", {"id": 1, "s": "big"}, after)]))
+
+    assert shown(found) == [("public.t", "U", {"id": "1"}, {"id": "1", "s": "big"})]
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ("", "no JSON object"),
+        ("{", "no JSON object"),
+        ("[1]", "no JSON object"),
+        ("5", "no JSON object"),
+        ('{"id": 1}', "no op: not an envelope of Debezium"),
+        ('{"payload": {"id": 1}}', "no op: not an envelope of Debezium"),
+        (debezium_message("x"), "unknown op x"),
+        (debezium_message("c"), "no row after"),
+        (debezium_message("u", {"id": 1}), "no row after"),
+        (debezium_message("c", after=[1]), "no row after"),
+        (
+            '{"op": "c", "after": {"id": 1, "id": 2}, "source": {"db": "d", "table": "t"}}',
+            "no row after",
+        ),
+        (debezium_message("d"), "neither a row before nor a key"),
+        (
+            debezium_message("u", {"id": 1}, {"id": 1, "s": debezium.UNAVAILABLE}),
+            "column s: its value is unavailable, and so is the row before",
+        ),
+        ('{"op": "c", "after": {"id": 1}}', "no table named in its source"),
+    ],
+)
+def test_what_is_no_envelope_is_broken_and_says_why(message: str, reason: str) -> None:
+    """With the message as it came."""
+    found = debezium_events(pa.array([message]))
+
+    assert [(r["reason"], r["message"]) for r in found.broken.to_pylist()] == [(reason, message)]
+    assert found.events.num_rows == found.ignored == 0
+
+
+def test_messages_that_say_nothing_about_rows_are_counted() -> None:
+    """Tombstones, heartbeats, marks of transactions, changes of schemas, empty payloads."""
+    found = debezium_events(
+        pa.array(
+            [
+                None,
+                '{"ts_ms": 5}',
+                '{"payload": {"status": "BEGIN", "id": "7"}}',
+                '{"source": {}, "ddl": "ALTER TABLE t", "tableChanges": []}',
+                '{"schema": null, "payload": null}',
+                debezium_message("m"),
+            ]
+        )
+    )
+
+    assert found.ignored == 6
+    assert found.events.num_rows == found.broken.num_rows == 0
+
+
+def test_logical_types_of_debezium() -> None:
+    """Each has the type that holds it, and the way it is written."""
+    shape = [
+        {"field": "d", "type": "bytes", "name": "org.apache.kafka.connect.data.Decimal",
+         "parameters": {"scale": "2", "connect.decimal.precision": "9"}},
+        {"field": "t", "type": "int64", "name": "io.debezium.time.NanoTimestamp"},
+        {"field": "z", "type": "string", "name": "io.debezium.time.ZonedTimestamp"},
+        {"field": "c", "type": "int32", "name": "org.apache.kafka.connect.data.Date"},
+        {"field": "m", "type": "int64", "name": "io.debezium.time.MicroTime"},
+        {"field": "b", "type": "bytes"},
+        {"field": "j", "type": "string", "name": "io.debezium.data.Json"},
+        {"field": "v", "type": "struct", "name": "io.debezium.data.VariableScaleDecimal"},
+    ]  # fmt: skip
+
+    assert [(c.type, c.decoding.encoding) for c in debezium.columns_of(json.dumps(shape))] == [
+        (pa.decimal128(9, 2), Encoding.UNSCALED),
+        (pa.timestamp("us"), Encoding.NANOSECONDS),
+        (pa.timestamp("us", "UTC"), Encoding.TEXT),
+        (pa.date32(), Encoding.DAYS),
+        (pa.string(), Encoding.TIME_MICROSECONDS),
+        (pa.binary(), Encoding.BASE64),
+        (pa.string(), Encoding.TEXT),
+        (pa.string(), Encoding.TEXT),
+    ]
+
+
+def test_numbers_of_wal2json_keep_their_digits() -> None:
+    """Also where a text looks like one; the place is that of the transaction's end."""
+    tricky = '"value":12.50'
+    lines = [
+        '{"action":"B","nextlsn":"1/A"}',
+        '{"action":"I","schema":"s","table":"t","columns":['
+        '{"name":"n","type":"numeric","value":0.12345678901234567890123,"position":1},'
+        '{"name":"value","type":"text","value":' + json.dumps(tricky) + ',"position":2},'
+        '{"name":"b","type":"boolean","value":false,"position":3},'
+        '{"name":"z","type":"real","value":null,"position":5}]}',
+        '{"action":"C","nextlsn":"1/A"}',
+        '{"action":"M","content":"hello"}',
+    ]
+
+    found = wal2json_events(pa.array(lines))
+
+    values = {"n": "0.12345678901234567890123", "value": tricky, "b": "false", "z": None}
+    assert shown(found) == [("s.t", "I", values, None)]
+    assert found.events["ends"].to_pylist() == [2**32 + 10]
+    assert (found.ends, found.ignored) == (2**32 + 10, 3)
+    columns = wal2json.columns_of(found.events["shape"][0].as_py())
+    assert [(column.name, column.position) for column in columns] == [
+        ("n", 1), ("value", 2), ("b", 3), ("z", 5),
+    ]  # fmt: skip
+    assert columns[3] == SourceColumn(name="z", type=pa.float32(), decoding=Decoding(), position=5)
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ("{", "no JSON object"),
+        ("{}", "no action"),
+        ('{"action":"Z"}', "unknown action Z"),
+        ('{"action":"I","columns":[]}', "no table named"),
+        ('{"action":"I","schema":"s","table":"t"}', "no columns"),
+        ('{"action":"D","schema":"s","table":"t"}', "no identity: set REPLICA IDENTITY"),
+    ],
+)
+def test_what_is_no_message_of_wal2json_is_broken(message: str, reason: str) -> None:
+    """With the reason."""
+    (broken,) = wal2json_events(pa.array([message])).broken.to_pylist()
+
+    assert broken["reason"].startswith(reason)
+
+
+def test_no_messages_are_no_events() -> None:
+    """Of the right form all the same."""
+    for found in (
+        wal2json_events(pa.array([], pa.string())),
+        debezium_events(pa.array([], pa.string())),
+    ):
+        assert found.events.num_rows == found.broken.num_rows == found.ignored == found.ends == 0

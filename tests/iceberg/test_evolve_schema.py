@@ -1,0 +1,242 @@
+"""Changing the columns of both stores in step, on real catalogs and files."""
+
+from __future__ import annotations
+
+import threading
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyiceberg.table import Table as IcebergTable
+from pyiceberg.types import StringType
+
+import arctic
+from arctic.errors import ArcticError, InvalidInputError, NotFoundError
+from arctic.iceberg.catalog import CatalogConfig, open_catalog
+
+SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.int32(), nullable=False),
+        pa.field("region", pa.string()),
+        pa.field("n", pa.int32()),
+        pa.field("x", pa.float32()),
+        pa.field("price", pa.decimal128(6, 2)),
+    ]
+)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> dict[str, Any]:
+    """Make ``db.t`` with a row in base and one in change; return where it is."""
+    place: dict[str, Any] = {"warehouse": str(tmp_path)}
+    table = arctic.create_table(
+        "db.t", SCHEMA, primary_key=["id"], partition_by=["region"], **place
+    )
+    table.write(pa.Table.from_pylist([row(1)], SCHEMA), mode="upsert")
+    table.optimize(type="full")
+    table.write(pa.Table.from_pylist([row(2)], SCHEMA), mode="upsert")
+    return place
+
+
+def row(number: int) -> dict[str, Any]:
+    """Return a row that no two numbers share."""
+    return {
+        "id": number,
+        "region": "eu",
+        "n": -number,
+        "x": number / 2,
+        "price": Decimal(number) / 4,
+    }
+
+
+def rows(place: dict[str, Any]) -> list[dict[str, Any]]:
+    """Read the table, by id."""
+    return sorted(arctic.read("db.t", **place).read_all().to_pylist(), key=lambda each: each["id"])
+
+
+def store(place: dict[str, Any], name: str) -> IcebergTable:
+    """Load one of the two Iceberg tables."""
+    config = CatalogConfig.from_options(place)
+    return open_catalog(config).load_table(("db", name))
+
+
+def test_added_columns_are_null_in_older_rows_of_both_stores(place: dict[str, Any]) -> None:
+    """And take values from then on, nested ones too, before and after optimizing."""
+    nested = pa.struct([("a", pa.int64()), ("b", pa.list_(pa.string()))])
+
+    table = arctic.evolve_schema("db.t", add={"note": pa.string(), "deep": nested}, **place)
+
+    assert table.schema.names == [*SCHEMA.names, "note", "deep"]
+    value = {**row(3), "note": "new", "deep": {"a": 1, "b": ["x"]}}
+    table.write(pa.Table.from_pylist([value], table.schema), mode="upsert")
+    expected = [{**row(1), "note": None, "deep": None}, {**row(2), "note": None, "deep": None}]
+    assert rows(place) == [*expected, value]
+    table.optimize(type="full")
+    assert rows(place) == [*expected, value]
+
+
+def test_every_change_at_once_is_one_version_with_the_same_ids(place: dict[str, Any]) -> None:
+    """Names mean the columns before the call, so two columns may even change places."""
+    table = arctic.open_table("db.t", **place).evolve_schema(
+        rename={"n": "x", "x": "n"},
+        widen={"n": pa.int64(), "x": pa.float64(), "price": pa.decimal128(12, 2)},
+        add={"extra": pa.field("ignored", pa.date32(), metadata={"doc": "why"})},
+    )
+
+    assert [str(field.type) for field in table.schema] == [
+        "int32", "string", "int64", "double", "decimal128(12, 2)", "date32[day]",
+    ]  # fmt: skip
+    assert table.schema.names == ["id", "region", "x", "n", "price", "extra"]
+    base, change = store(place, "t"), store(place, "t_change_")
+    assert base.schema() == change.schema()
+    assert len(base.metadata.schemas) == len(change.metadata.schemas) == 2
+    assert base.metadata.last_column_id == change.metadata.last_column_id == 6
+    assert rows(place) == [
+        {"id": n, "region": "eu", "x": -n, "n": n / 2, "price": Decimal(n) / 4, "extra": None}
+        for n in (1, 2)
+    ]
+    assert arctic.read("db.t", filter="x = -2", **place).read_all().num_rows == 1
+    assert arctic.read("db.t", filter="n = 0.5", **place).read_all().num_rows == 1
+
+
+def test_a_dropped_column_comes_back_empty(place: dict[str, Any]) -> None:
+    """It has another id, in both stores, however often that happens."""
+    for _ in range(3):
+        arctic.evolve_schema("db.t", drop=["n"], **place)
+        assert rows(place)[0].keys() == {"id", "region", "x", "price"}
+        arctic.evolve_schema("db.t", add={"n": pa.int32()}, **place)
+
+    assert [each["n"] for each in rows(place)] == [None, None]
+    base, change = store(place, "t"), store(place, "t_change_")
+    assert base.schema() == change.schema()
+    arctic.evolve_schema("db.t", drop=["n"], add={"n": pa.string()}, **place)
+    assert [each["n"] for each in rows(place)] == [None, None]
+
+
+def test_a_crash_between_the_stores_is_read_right_and_completed_by_the_next_call(
+    place: dict[str, Any],
+) -> None:
+    """Base is ahead by one version then; the next call lets change follow before it moves on."""
+    with store(place, "t").update_schema() as update:  # what the call does, up to the crash
+        update.add_column("note", StringType())
+        update.rename_column("n", "count")
+
+    assert [(each["count"], each["note"]) for each in rows(place)] == [(-1, None), (-2, None)]
+    arctic.evolve_schema("db.t", add={"more": pa.int64()}, **place)
+
+    base, change = store(place, "t"), store(place, "t_change_")
+    assert len(base.metadata.schemas) == len(change.metadata.schemas) == 3
+    assert base.schema() == change.schema()
+    assert base.schema().column_names[-2:] == ["note", "more"]
+
+
+def test_a_crash_is_completed_by_a_write_too(place: dict[str, Any]) -> None:
+    """With the new columns in it."""
+    with store(place, "t").update_schema() as update:
+        update.add_column("note", StringType())
+
+    table = arctic.open_table("db.t", **place)
+    table.write(pa.Table.from_pylist([{**row(2), "note": "x"}], table.schema), mode="upsert")
+
+    assert [each["note"] for each in rows(place)] == [None, "x"]
+    assert len(store(place, "t_change_").metadata.schemas) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"drop": ["id"]}, "'id' is part of its key"),
+        ({"widen": {"id": pa.int64()}}, "'id' is part of its key"),
+        ({"rename": {"id": "key"}}, "'id' is part of its key"),
+        ({"drop": ["region"]}, "'region' decides its partitions"),
+        ({"drop": ["nope"]}, "drop 'nope': no such column"),
+        ({"drop": ["n", "n"]}, "'n' is dropped twice"),
+        ({"drop": ["n"], "rename": {"n": "m"}}, "'n' is both dropped and changed"),
+        ({"rename": {"n": "x"}}, "'x'"),
+        ({"rename": {"n": "X"}}, "differs only in case"),
+        ({"add": {"n": pa.int32()}}, "'n'"),
+        ({"add": {"_file_offset": pa.int64()}}, "reserved"),
+        ({"add": {"a.b": pa.int64()}}, "separates nested names"),
+        ({"add": {"u": pa.uint8()}}, "no sign"),
+        ({"add": {"u": pa.field("u", pa.int8(), nullable=False)}}, "make it nullable"),
+        ({"widen": {"n": pa.string()}}, "cannot become string"),
+        ({"widen": {"price": pa.decimal128(12, 3)}}, "cannot become decimal"),
+        ({"widen": {"price": pa.decimal128(5, 2)}}, "cannot become decimal"),
+    ],
+    ids=str,
+)
+def test_a_change_that_would_lose_rows_or_values_is_refused(
+    place: dict[str, Any], changes: dict[str, Any], message: str
+) -> None:
+    """Before anything is committed, naming the column."""
+    with pytest.raises(InvalidInputError, match=message):
+        arctic.evolve_schema("db.t", **changes, **place)
+
+    assert len(store(place, "t").metadata.schemas) == 1
+
+
+def test_nothing_to_change_makes_no_version(place: dict[str, Any]) -> None:
+    """A widening to the type that is there is nothing."""
+    arctic.evolve_schema("db.t", widen={"n": pa.int32()}, **place)
+
+    assert len(store(place, "t").metadata.schemas) == 1
+
+
+def test_a_partition_column_may_be_renamed(place: dict[str, Any]) -> None:
+    """Partition fields know it by id; upserts still find the older rows."""
+    table = arctic.evolve_schema("db.t", rename={"region": "area"}, **place)
+    value = {**row(2), "area": "us"}
+    del value["region"]
+    table.write(pa.Table.from_pylist([value], table.schema), mode="upsert")
+
+    assert [(each["id"], each["area"]) for each in rows(place)] == [(1, "eu"), (2, "us")]
+
+
+def test_a_table_without_a_key_and_one_that_is_missing(tmp_path: Path) -> None:
+    """The one has a single store, the other none."""
+    place: dict[str, Any] = {"warehouse": str(tmp_path)}
+    arctic.create_table("db.u", SCHEMA, **place)
+
+    assert arctic.evolve_schema("db.u", drop=["n"], **place).schema.names == [
+        "id", "region", "x", "price",
+    ]  # fmt: skip
+    with pytest.raises(NotFoundError):
+        arctic.evolve_schema("db.missing", drop=["n"], **place)
+
+
+def test_writers_and_evolvers_at_once_lose_nothing(place: dict[str, Any]) -> None:
+    """Rows that were begun with fewer columns land with nulls; every column arrives."""
+    failures: list[BaseException] = []
+
+    def guarded(step: Any) -> None:
+        try:
+            step()
+        except BaseException as error:  # noqa: BLE001 - shown by the main thread
+            failures.append(error)
+
+    def evolve(name: str) -> None:
+        for number in range(4):
+            arctic.evolve_schema("db.t", add={f"{name}{number}": pa.int64()}, **place)
+
+    def write(first: int) -> None:
+        for number in range(first, first + 6):
+            arctic.write(
+                "db.t", pa.Table.from_pylist([row(number)], SCHEMA), mode="upsert", **place
+            )
+
+    steps = [lambda: evolve("a"), lambda: evolve("b"), lambda: write(10), lambda: write(20)]
+    threads = [threading.Thread(target=guarded, args=(step,)) for step in steps]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert not [error for error in failures if not isinstance(error, ArcticError)], failures
+    assert not failures
+    base, change = store(place, "t"), store(place, "t_change_")
+    assert base.schema() == change.schema()
+    assert {f"{name}{n}" for name in "ab" for n in range(4)} < set(base.schema().column_names)
+    assert [each["id"] for each in rows(place)] == [1, 2, *range(10, 16), *range(20, 26)]
+    assert [each["n"] for each in rows(place)][2:8] == [-n for n in range(10, 16)]
