@@ -57,3 +57,21 @@ class ArrowReader:
         with pa.ipc.open_stream(group) as stream:
             batches = stream.read_all().combine_chunks().to_batches()
         yield from batches or [pa.RecordBatch.from_pylist([], schema=self.schema)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstRows:
+    """Reads of each group what somebody wants who takes no more than so many rows."""
+
+    reader: GroupReader
+    rows: int
+    """At least 0."""
+
+    def read(self, group: Any) -> Iterator[pa.RecordBatch]:
+        """Yield the first rows of the group."""
+        left = self.rows
+        for batch in self.reader.read(group):
+            yield batch.slice(0, left)
+            left -= batch.num_rows
+            if left <= 0:
+                return

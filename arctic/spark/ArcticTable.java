@@ -43,6 +43,7 @@ import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.connector.read.Statistics;
 import org.apache.spark.sql.connector.read.SupportsPushDownAggregates;
+import org.apache.spark.sql.connector.read.SupportsPushDownLimit;
 import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
 import org.apache.spark.sql.connector.read.SupportsPushDownV2Filters;
 import org.apache.spark.sql.connector.read.SupportsReportStatistics;
@@ -105,7 +106,8 @@ public class ArcticTable extends PythonTable {
   }
 
   /** Plans in Python, once; the question travels in the metadata of the first column. */
-  private Scan plan(CaseInsensitiveStringMap options, StructType columns, List hints) {
+  private Scan plan(CaseInsensitiveStringMap options, StructType columns, List hints,
+      Integer limit) {
     Map pinned = pins.ofThisQuery();
     String table = options.asCaseSensitiveMap().toString();
     Map question = new LinkedHashMap();
@@ -113,6 +115,7 @@ public class ArcticTable extends PythonTable {
     question.put("parallelism", Integer.valueOf(SparkContext.getOrCreate().defaultParallelism()));
     question.put("pin", pinned.get(table));
     question.put("clean", Boolean.valueOf(CleanFiles.areWanted()));
+    question.put("limit", limit);
     StructType asked = asking(columns, json(question));
     Plan plan = Plan.inDriver(planner, options, asked);
     if (plan == null) {
@@ -125,7 +128,7 @@ public class ArcticTable extends PythonTable {
     PythonDataSourceV2 own = named(name());
     own.setReadInfo(plan.info);
     Scan scan = new PythonScan(own, name(), columns, options, new Filter[0]);
-    return new OwnScan(scan, this, columns.json() + json(hints) + pin, json(hints),
+    return new OwnScan(scan, this, columns.json() + json(hints) + limit + pin, json(hints),
         Estimate.of(plan.told, columns, schema), CleanFiles.of(plan.told, columns), false);
   }
 
@@ -479,11 +482,13 @@ public class ArcticTable extends PythonTable {
 
   /** Gathers what one scan needs, and plans it once. */
   static class Builder implements ScanBuilder, SupportsPushDownV2Filters,
-      SupportsPushDownRequiredColumns, SupportsPushDownAggregates {
+      SupportsPushDownRequiredColumns, SupportsPushDownAggregates, SupportsPushDownLimit {
     private final ArcticTable table;
     private final CaseInsensitiveStringMap options;
     private final List hints = new ArrayList();
     private StructType columns;
+    /** Null: all rows. */
+    private Integer limit;
     /** Null: rows are wanted, or metadata does not say. */
     private Scan answer;
 
@@ -533,8 +538,18 @@ public class ArcticTable extends PythonTable {
       return answer != null;
     }
 
+    /** Each partition yields no more; Spark takes no more of all of them. */
+    public boolean pushLimit(int limit) {
+      this.limit = Integer.valueOf(limit);
+      return true;
+    }
+
+    public boolean isPartiallyPushed() {
+      return true;
+    }
+
     public Scan build() {
-      return answer != null ? answer : table.plan(options, columns, hints);
+      return answer != null ? answer : table.plan(options, columns, hints, limit);
     }
 
     private StructField narrowest() {

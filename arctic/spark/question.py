@@ -34,6 +34,8 @@ class Question:
     """Whether Spark itself can read files that no delete can touch."""
     snapshot: TableSnapshot | None
     """What another scan of the same query has pinned."""
+    limit: int | None = None
+    """Rows of the scan that the query wants at most, whichever they are; None: all of them."""
 
 
 def question_of(requested: StructType) -> Question | None:
@@ -46,6 +48,7 @@ def question_of(requested: StructType) -> Question | None:
         parallelism=asked["parallelism"],
         reads_clean_files=asked["clean"],
         snapshot=pinned_snapshot(asked["pin"]),
+        limit=asked.get("limit"),
     )
 
 

@@ -21,7 +21,7 @@ from arctic.errors import InvalidInputError
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.iceberg.plain_columns import plain_columns
 from arctic.iceberg.table_io import is_local
-from arctic.job.read_task import GroupReader
+from arctic.job.read_task import FirstRows, GroupReader
 from arctic.job.reference import TableReference, parse_reference
 from arctic.job.scan_job import ScanJob, scan_opened
 from arctic.options import Scope
@@ -90,7 +90,11 @@ def plan_reader(options: Mapping[str, str], requested: StructType) -> ArcticRead
     _check_types(job, schema)
     clean = () if job.plan is None else job.plan.clean_groups
     answer = None if question is None else _answer(job.plan)
-    return ArcticReader(job.reader, schema, (*job.groups, *clean), answer)
+    reader: GroupReader = job.reader
+    # Spark hands over no limit where it filters rows itself; counted before that, they were few.
+    if question is not None and question.limit is not None and not question.hints:
+        reader = FirstRows(reader=reader, rows=question.limit)
+    return ArcticReader(reader, schema, (*job.groups, *clean), answer)
 
 
 def _spark_reads(

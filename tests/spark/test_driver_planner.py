@@ -93,3 +93,31 @@ def test_rows_are_the_same_when_the_driver_cannot_plan(
 
     assert sorted(lake.load().collect()) == expected
     assert lake.load().where("id = 2").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("SELECT id FROM t LIMIT 2", 2),
+        ("SELECT id FROM t LIMIT 9", 5),
+        ("SELECT id FROM t WHERE id > 3 LIMIT 1", 1),
+        ("SELECT id FROM t WHERE amount > 3.5 LIMIT 2", 2),
+        ("SELECT id FROM t LIMIT 2 OFFSET 4", 1),
+        ("SELECT id FROM (SELECT id FROM t LIMIT 3) WHERE id > 0", 3),
+        ("SELECT id FROM t ORDER BY id DESC LIMIT 2", 2),
+        ("SELECT max(id) FROM (SELECT id FROM t LIMIT 4)", 1),
+        ("(SELECT id FROM t LIMIT 1) UNION ALL SELECT id FROM t", 6),
+    ],
+)
+def test_limits_count_the_rows_of_the_query(lake: Lake, query: str, rows: int) -> None:
+    """With filters, offsets, orders and unions around them."""
+    lake.create()
+    lake.put([(number, "a", float(number)) for number in range(1, 5)], "overwrite")
+    lake.put([(4, "b", 4.0), (5, "b", 5.0)])
+    lake.load().createOrReplaceTempView("t")
+
+    found = [row[0] for row in lake.spark.sql(query).collect()]
+
+    assert len(found) == rows
+    assert set(found) <= {1, 2, 3, 4, 5}
+    assert "DESC" not in query or found == [5, 4]

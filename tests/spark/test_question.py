@@ -38,14 +38,15 @@ class Asked:
         hints: tuple[Any, ...] = (),
         pin: str | None = None,
         clean: bool = False,
+        limit: int | None = None,
         name: str = "db.t",
         options: Mapping[str, str] | None = None,
     ) -> ArcticReader:
         """Plan a read of all columns."""
         source = {"path": name, "warehouse": self.warehouse, **(options or {})}
         schema = spark_schema(arctic.read(name, warehouse=self.warehouse).schema)
-        text = json.dumps({"hints": hints, "parallelism": 3, "pin": pin, "clean": clean})
-        schema.fields[0].metadata = {QUESTION_KEY: text}
+        question = {"hints": hints, "parallelism": 3, "pin": pin, "clean": clean, "limit": limit}
+        schema.fields[0].metadata = {QUESTION_KEY: json.dumps(question)}
         return plan_reader(source, schema)
 
 
@@ -118,6 +119,21 @@ def test_tasks_follow_the_cores_of_spark_unless_the_user_says_a_number(
     asked.put(*[(number, region) for number in range(10, 60) for region in ("eu", "us")])
 
     assert len(asked.plan(options=options).partitions()[1:]) == groups
+
+
+@pytest.mark.parametrize(("limit", "rows"), [(0, 0), (1, 2), (2, 4), (9, 4), (None, 4)])
+def test_a_limit_ends_each_partition(asked: Asked, limit: int | None, rows: int) -> None:
+    """Two partitions of two rows each."""
+    options = {"parallelism": "2", "parallel-multiple": "1"}
+
+    assert len(_ids(asked.plan(limit=limit, options=options))) == rows
+
+
+def test_a_limit_beside_a_filter_is_not_counted(asked: Asked) -> None:
+    """Rows that Spark would drop must not take the place of others."""
+    reader = asked.plan(limit=1, hints=([">", {"column": "id"}, {"value": 0}],))
+
+    assert _ids(reader) == [1, 2, 3, 4]
 
 
 def test_a_reader_travels_without_its_groups(asked: Asked) -> None:
