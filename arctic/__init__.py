@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from arctic.api import (
         Table,
         WriteReport,
-        apply_changes,
         create_table,
         drop_table,
         evolve_schema,
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
     )
     from arctic.job.apply_changes import ApplyReport
     from arctic.job.mirror_postgres import MirrorReport
+    from arctic.mirror import apply_changes
     from arctic.optimize.report import OptimizeReport, TableStatus
     from arctic.table.expire_report import ExpireReport
     from arctic.with_spark import mirror_postgres, optimize, register
@@ -98,6 +98,7 @@ _HOMES = {
     "MirrorReport": "arctic.job.mirror_postgres",
     "OptimizeReport": "arctic.optimize.report",
     "TableStatus": "arctic.optimize.report",
+    "apply_changes": "arctic.mirror",
     "mirror_postgres": "arctic.with_spark",
     "optimize": "arctic.with_spark",
     "register": "arctic.with_spark",

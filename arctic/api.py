@@ -14,7 +14,6 @@ from typing import Any
 import pyarrow as pa
 
 from arctic import options as opt
-from arctic.cdc.decode import Decoding
 from arctic.errors import InvalidInputError, NotFoundError
 from arctic.iceberg import catalog as catalogs
 from arctic.iceberg import create_table as tables
@@ -26,29 +25,20 @@ from arctic.iceberg.inspect import METADATA_TABLES
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.open_table import open_table as open_stores
 from arctic.job.analyze import analyze as touched_by
-from arctic.job.apply_changes import ApplyReport, ApplySettings
-from arctic.job.apply_changes import apply_changes as run_apply
 from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
 from arctic.job.change_batch import begin_changes
 from arctic.job.change_range import Moment, range_options
 from arctic.job.expire_job import expire_table
-from arctic.job.mirror_postgres import MirrorReport, MirrorSettings
-from arctic.job.mirror_postgres import mirror_postgres as run_mirror
 from arctic.job.optimize_job import optimize_table
 from arctic.job.progress import default_progress
-from arctic.job.reference import parse_reference, table_reference
+from arctic.job.reference import Catalog, call_options, parse_reference, table_reference
 from arctic.job.run_tasks import LocalRunner, TaskRunner
 from arctic.job.scan_job import ScanJob, begin_scan, scan_opened
 from arctic.job.survey import table_status
-from arctic.job.write_changes import WriteRows, write_here
 from arctic.job.write_job import begin_write, commit_write
 from arctic.job.write_task import write_task
 from arctic.optimize.report import OptimizeReport, TableStatus
-from arctic.postgres.tables import parse_name
 from arctic.table.expire_report import ExpireReport
-from arctic.table.stream_batch import StreamBatch
-
-Catalog = str | Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +174,7 @@ def create_table(
         InvalidInputError: a column type, key, partition field or property that cannot be.
         UnsupportedError: a partition transform that a keyed table cannot carry.
     """
-    options = _options(identifier, warehouse, catalog)
+    options = call_options(identifier, warehouse, catalog)
     reference = table_reference(options)
     opened = tables.create_table(
         reference.config,
@@ -208,7 +198,7 @@ def open_table(
         UnsupportedError: an Iceberg table that is not Arctic's, or of a newer format.
         FormatError: half of a table, or stores that do not fit together.
     """
-    options = _options(identifier, warehouse, catalog)
+    options = call_options(identifier, warehouse, catalog)
     reference = table_reference(options)
     return Table(open_stores(reference.config, reference.identifier), options)
 
@@ -225,7 +215,7 @@ def drop_table(
     Raises:
         NotFoundError: no such table.
     """
-    reference = table_reference(_options(identifier, warehouse, catalog))
+    reference = table_reference(call_options(identifier, warehouse, catalog))
     tables.drop_table(reference.config, reference.identifier, purge=purge)
 
 
@@ -260,7 +250,7 @@ def evolve_schema(
         ConflictError: other changes of the columns won every try; nothing was changed.
         CommitStateUnknownError: the catalog did not answer; look at the columns.
     """
-    options = _options(identifier, warehouse, catalog)
+    options = call_options(identifier, warehouse, catalog)
     return _evolve(options, add=add, rename=rename, widen=widen, drop=drop)
 
 
@@ -271,7 +261,7 @@ def list_tables(
     catalog: Catalog | None = None,
 ) -> list[str]:
     """Return the dotted names of the tables in a namespace, or in all, sorted."""
-    config = catalogs.CatalogConfig.from_options(_options(None, warehouse, catalog))
+    config = catalogs.CatalogConfig.from_options(call_options(None, warehouse, catalog))
     return list(catalogs.list_tables(config, namespace))
 
 
@@ -302,7 +292,7 @@ def read(
         InvalidInputError: a filter or option that cannot be understood.
         UnsupportedError: content that would be read wrongly.
     """
-    base = _options(identifier, warehouse, catalog)
+    base = call_options(identifier, warehouse, catalog)
     return _reader(_scan(base, columns=columns, filter=filter, options=options))
 
 
@@ -338,7 +328,7 @@ def read_changes(
         InvalidInputError: a range or option that cannot be understood.
         UnsupportedError: rows were replaced in between, and no change says so.
     """
-    base = _options(identifier, warehouse, catalog)
+    base = call_options(identifier, warehouse, catalog)
     return _changes(base, start=start, end=end, columns=columns, options=options)
 
 
@@ -371,7 +361,7 @@ def write(
         ConflictError: other writers won every retry.
         CommitStateUnknownError: the catalog did not answer; look before writing again.
     """
-    base = {**_options(identifier, warehouse, catalog), "write-mode": mode}
+    base = {**call_options(identifier, warehouse, catalog), "write-mode": mode}
     return _write(data, _joined(base, options))
 
 
@@ -392,7 +382,7 @@ def explain(
     ``verbose`` every file is listed, however many there are; with ``analyze`` the read is carried
     out here, and the text ends with the files and row groups that it touched.
     """
-    base = _options(identifier, warehouse, catalog)
+    base = call_options(identifier, warehouse, catalog)
     return _explain(
         base, verbose=verbose, analyze=analyze, columns=columns, filter=filter, options=options
     )
@@ -415,7 +405,7 @@ def optimize(
     Memory, for each task that runs: the deletes of one node (``merge.max-delete-bytes``), the sort
     buffer (``self-optimizing.sort-buffer-bytes``), the write buffer and some row groups.
     """
-    base = _options(identifier, warehouse, catalog)
+    base = call_options(identifier, warehouse, catalog)
     return _optimize(base, type=type, where=where, options=options, runner=runner)
 
 
@@ -431,7 +421,7 @@ def status(
 
     Arguments are those of ``optimize``.
     """
-    return _status(_options(identifier, warehouse, catalog), where=where, options=options)
+    return _status(call_options(identifier, warehouse, catalog), where=where, options=options)
 
 
 def expire(
@@ -463,98 +453,8 @@ def expire(
         ConflictError: other writers won every retry; expire again.
         CommitStateUnknownError: the catalog did not answer; expire again, nothing is lost.
     """
-    base = _options(identifier, warehouse, catalog)
+    base = call_options(identifier, warehouse, catalog)
     return _expire(base, dry_run=dry_run, options=options)
-
-
-def apply_changes(
-    messages: Any,
-    *,
-    envelope: str,
-    tables: Mapping[str, str],
-    quarantine: str,
-    writer: str,
-    batch_id: int,
-    keys: Any = None,
-    drops_columns: bool = False,
-    decodings: Mapping[str, Mapping[str, Decoding]] | None = None,
-    write: WriteRows | None = None,
-    warehouse: str | None = None,
-    catalog: Catalog | None = None,
-) -> ApplyReport:
-    """Apply a batch of change messages to their tables, once.
-
-    Args:
-        messages: an Arrow array or a sequence of texts, in the order of the source.
-        envelope: ``debezium`` or ``wal2json``.
-        tables: source, as ``schema.table``, -> ``namespace.table``, which must exist.
-        quarantine: ``namespace.table`` of what cannot be applied; created if need be.
-        writer: names the sequence of batches, such as a topic or the id of a streaming query.
-        batch_id: number of this one; they ascend. A batch that a table holds is skipped there.
-        keys: the keys of the messages, for Debezium's deletes without a row before.
-        drops_columns: whether columns that the source no longer has are dropped.
-        decodings: source -> column -> how its values are written, where no schema says so.
-        write: writes the rows elsewhere than in this process.
-        warehouse: folder of the embedded catalog.
-        catalog: a PyIceberg catalog instead, by name or by properties.
-
-    Memory: the messages, a few times.
-
-    Raises:
-        NotFoundError: a table that events go to.
-        InvalidInputError: an unknown envelope, or columns that cannot follow.
-        UnsupportedError: the extra ``cdc`` is not installed.
-    """
-    settings = ApplySettings(
-        envelope=envelope,
-        tables=dict(tables),
-        quarantine=quarantine,
-        place=_options(None, warehouse, catalog),
-        batch=StreamBatch(query_id=writer, batch_id=batch_id),
-        drops_columns=drops_columns,
-        decodings=dict(decodings or {}),
-    )
-    return run_apply(settings, _texts(messages), _texts(keys), write=write or write_here)
-
-
-def _texts(messages: Any) -> Any:
-    if messages is None or isinstance(messages, pa.Array | pa.ChunkedArray):
-        return None if messages is None else messages.cast(pa.string())
-    return pa.array(messages, pa.string())
-
-
-def mirror_postgres(
-    dsn: str,
-    tables: Sequence[str],
-    *,
-    into: str,
-    slot: str = "arctic",
-    once: bool = False,
-    max_changes: int = 100_000,
-    interval_seconds: float = 1.0,
-    partition_by: Mapping[str, Sequence[str]] | None = None,
-    write: WriteRows | None = None,
-    warehouse: str | None = None,
-    catalog: Catalog | None = None,
-) -> MirrorReport:
-    """Mirror tables as ``arctic.mirror_postgres`` does, wherever ``write`` writes the rows.
-
-    Arguments are those of ``arctic.mirror_postgres``; without ``write`` this process writes them.
-    """
-    settings = MirrorSettings(
-        dsn=dsn,
-        tables=tuple(tables),
-        namespace=into,
-        place=_options(None, warehouse, catalog),
-        slot=slot,
-        max_changes=max_changes,
-        partition_by={
-            ".".join(parse_name(name)): fields for name, fields in (partition_by or {}).items()
-        },
-    )
-    return run_mirror(
-        settings, write=write or write_here, once=once, interval_seconds=interval_seconds
-    )
 
 
 def _evolve(
@@ -570,21 +470,6 @@ def _evolve(
         add=dict(add or {}), rename=dict(rename or {}), widen=dict(widen or {}), drop=tuple(drop)
     )
     return Table(evolve_stores(reference.config, reference.identifier, change), options)
-
-
-def _options(
-    identifier: str | None, warehouse: str | None, catalog: Catalog | None
-) -> dict[str, str]:
-    options: dict[str, str] = {}
-    if identifier is not None:
-        options["path"] = identifier
-    if warehouse is not None:
-        options["warehouse"] = str(warehouse)
-    if isinstance(catalog, str):
-        options["catalog"] = catalog
-    elif catalog is not None:
-        options |= {f"{opt.CATALOG_PREFIX}{key}": str(value) for key, value in catalog.items()}
-    return options
 
 
 def _joined(base: Mapping[str, str], options: Mapping[str, str] | None) -> dict[str, str]:

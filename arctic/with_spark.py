@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from arctic import api
-from arctic.api import Catalog
+from arctic import api, mirror
 from arctic.job.mirror_postgres import MirrorReport
+from arctic.job.reference import Catalog
 from arctic.optimize.report import OptimizeReport
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def mirror_postgres(
         from arctic.spark.write_changes import spark_writer  # noqa: PLC0415 - late, as in register
 
         write = spark_writer(spark)
-    return api.mirror_postgres(
+    return mirror.mirror_postgres(
         dsn,
         tables,
         into=into,

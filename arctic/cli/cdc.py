@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from arctic import api
 from arctic.cli.render import print_json
 from arctic.job.mirror_postgres import MirrorReport
+from arctic.mirror import mirror_postgres
 
 
 def mirror(
@@ -28,7 +28,7 @@ def mirror(
     names = [name.strip() for text in tables for name in text.split(",") if name.strip()]
     if not names:
         raise click.UsageError("--tables names no table.")
-    return api.mirror_postgres(
+    return mirror_postgres(
         dsn,
         names,
         into=into,

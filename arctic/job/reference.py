@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from arctic.errors import InvalidInputError
 from arctic.iceberg.catalog import CatalogConfig
 from arctic.iceberg.inspect import METADATA_TABLES
-from arctic.options import PATH
+from arctic.options import CATALOG_PREFIX, PATH
+
+Catalog = str | Mapping[str, str]
+"""A PyIceberg catalog, by name or by properties."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,3 +61,23 @@ def table_reference(options: Mapping[str, str]) -> TableReference:
             f"{options['path']!r} is a metadata table of {reference.identifier!r}; name the table"
         )
     return reference
+
+
+def call_options(
+    identifier: str | None, warehouse: str | None, catalog: Catalog | None
+) -> dict[str, str]:
+    """Return the arguments of a call as the options that say the same.
+
+    >>> call_options("ns.t", "/lake", None)
+    {'path': 'ns.t', 'warehouse': '/lake'}
+    """
+    options: dict[str, str] = {}
+    if identifier is not None:
+        options["path"] = identifier
+    if warehouse is not None:
+        options["warehouse"] = str(warehouse)
+    if isinstance(catalog, str):
+        options["catalog"] = catalog
+    elif catalog is not None:
+        options |= {f"{CATALOG_PREFIX}{key}": str(value) for key, value in catalog.items()}
+    return options

@@ -1,0 +1,108 @@
+"""The verbs that follow another database, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from arctic.cdc.decode import Decoding
+from arctic.job.apply_changes import ApplyReport, ApplySettings
+from arctic.job.apply_changes import apply_changes as run_apply
+from arctic.job.mirror_postgres import MirrorReport, MirrorSettings
+from arctic.job.mirror_postgres import mirror_postgres as run_mirror
+from arctic.job.reference import Catalog, call_options
+from arctic.job.write_changes import WriteRows, write_here
+from arctic.postgres.tables import parse_name
+from arctic.table.stream_batch import StreamBatch
+
+
+def apply_changes(
+    messages: Any,
+    *,
+    envelope: str,
+    tables: Mapping[str, str],
+    quarantine: str,
+    writer: str,
+    batch_id: int,
+    keys: Any = None,
+    drops_columns: bool = False,
+    decodings: Mapping[str, Mapping[str, Decoding]] | None = None,
+    write: WriteRows | None = None,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> ApplyReport:
+    """Apply a batch of change messages to their tables, once.
+
+    Args:
+        messages: an Arrow array or a sequence of texts, in the order of the source.
+        envelope: ``debezium`` or ``wal2json``.
+        tables: source, as ``schema.table``, -> ``namespace.table``, which must exist.
+        quarantine: ``namespace.table`` of what cannot be applied; created if need be.
+        writer: names the sequence of batches, such as a topic or the id of a streaming query.
+        batch_id: number of this one; they ascend. A batch that a table holds is skipped there.
+        keys: the keys of the messages, for Debezium's deletes without a row before.
+        drops_columns: whether columns that the source no longer has are dropped.
+        decodings: source -> column -> how its values are written, where no schema says so.
+        write: writes the rows elsewhere than in this process.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Memory: the messages, a few times.
+
+    Raises:
+        NotFoundError: a table that events go to.
+        InvalidInputError: an unknown envelope, or columns that cannot follow.
+        UnsupportedError: the extra ``cdc`` is not installed.
+    """
+    settings = ApplySettings(
+        envelope=envelope,
+        tables=dict(tables),
+        quarantine=quarantine,
+        place=call_options(None, warehouse, catalog),
+        batch=StreamBatch(query_id=writer, batch_id=batch_id),
+        drops_columns=drops_columns,
+        decodings=dict(decodings or {}),
+    )
+    return run_apply(settings, _texts(messages), _texts(keys), write=write or write_here)
+
+
+def _texts(messages: Any) -> Any:
+    if messages is None or isinstance(messages, pa.Array | pa.ChunkedArray):
+        return None if messages is None else messages.cast(pa.string())
+    return pa.array(messages, pa.string())
+
+
+def mirror_postgres(
+    dsn: str,
+    tables: Sequence[str],
+    *,
+    into: str,
+    slot: str = "arctic",
+    once: bool = False,
+    max_changes: int = 100_000,
+    interval_seconds: float = 1.0,
+    partition_by: Mapping[str, Sequence[str]] | None = None,
+    write: WriteRows | None = None,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> MirrorReport:
+    """Mirror tables as ``arctic.mirror_postgres`` does, wherever ``write`` writes the rows.
+
+    Arguments are those of ``arctic.mirror_postgres``; without ``write`` this process writes them.
+    """
+    settings = MirrorSettings(
+        dsn=dsn,
+        tables=tuple(tables),
+        namespace=into,
+        place=call_options(None, warehouse, catalog),
+        slot=slot,
+        max_changes=max_changes,
+        partition_by={
+            ".".join(parse_name(name)): fields for name, fields in (partition_by or {}).items()
+        },
+    )
+    return run_mirror(
+        settings, write=write or write_here, once=once, interval_seconds=interval_seconds
+    )
