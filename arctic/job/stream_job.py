@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 
 from arctic import options as opt
-from arctic.errors import FormatError, InvalidInputError, NotFoundError
+from arctic.errors import FormatError, InvalidInputError
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.job.reference import parse_reference
 from arctic.table.stream_batch import StreamBatch
@@ -68,21 +68,6 @@ def has_landed(opened: OpenTable, batch: StreamBatch | None) -> bool:
     """
     stores = [opened.base] if opened.change is None else [opened.base, opened.change]
     return batch is not None and any(batch.has_landed(store.properties) for store in stores)
-
-
-def is_in_table(options: Mapping[str, str]) -> bool:
-    """Say whether the table of a write holds its batch; False where there is no table yet.
-
-    Raises:
-        FormatError: what a store remembers is not readable.
-        StorageError: the catalog cannot be reached.
-    """
-    reference = parse_reference(options)
-    try:
-        opened = open_table(reference.config, reference.identifier)
-    except NotFoundError:
-        return False
-    return has_landed(opened, batch_of(options))
 
 
 def checkpoint_query_id(options: Mapping[str, str], checkpoint: str) -> str:

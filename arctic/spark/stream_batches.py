@@ -1,8 +1,8 @@
 """The batches of one run of a streaming query, each written and committed once.
 
 Rules:
-    - Only the first batch of a run can have been committed by an earlier one. It is looked up
-      before its rows are computed; every batch is looked up again by its commit.
+    - A batch that landed in an earlier run is computed again, for Spark keeps the state of a query
+      with its tasks; they write nothing then.
     - What fails stops the query, and the batch is written again when it is restarted.
     - Each batch is spread by what the ones before it taught of the sizes of partitions.
 
@@ -21,7 +21,6 @@ from pyspark.sql import DataFrame
 from arctic import options as opt
 from arctic.errors import InternalError, InvalidInputError
 from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
-from arctic.job.stream_job import is_in_table
 from arctic.job.write_job import shuffle_plan
 from arctic.spark.checkpoint_file import CheckpointFile
 from arctic.spark.run_tasks import SparkRunner
@@ -44,7 +43,6 @@ class BatchSink:
         self._options = {name: text for name, text in options.items() if name not in left_out}
         self._query_id = ""
         self._has_begun = Event()
-        self._is_first = True
         self._since_optimized = 0
         self._memory = memory
         """Where shares outlive this run; None: nowhere."""
@@ -73,7 +71,7 @@ class BatchSink:
         self._has_begun.set()
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
-        """Write one batch, unless the table holds it already."""
+        """Write one batch; one that the table holds is only computed."""
         if not self._has_begun.wait(_START_SECONDS):
             raise InternalError("a stream wrote its first batch before it was started")
         named = {
@@ -81,13 +79,10 @@ class BatchSink:
             opt.STREAM_BATCH_ID.name: str(batch_id),
         }
         options = {**self._options, **named}
-        is_first, self._is_first = self._is_first, False
-        if is_first and is_in_table(options):
-            return
         hints = {opt.SHARES.name: self._shares.text()} if self._shares.shares else {}
         spread, told = spread_rows(frame, {**options, **hints}, overwrite=False)
         files = write_frame(spread, {**options, **hints, **told}, overwrite=False)
-        if self._path_of is not None:
+        if files and self._path_of is not None:
             self._learn(self._path_of, files)
         self._since_optimized += 1
         if self._optimizes and self._since_optimized >= self._every:
