@@ -3,6 +3,8 @@
 Rules:
     - Every file of the plan must be free of deletes that can touch it, and must say what is asked;
       else there is no answer, and somebody reads.
+    - Least and greatest values are known of files with a name of the format only: the bounds of
+      others may be wider than their values.
     - Floating-point numbers have no answer: bounds leave NaN out, engines do not. Nor have texts:
       their bounds may be cut.
 """
@@ -15,6 +17,7 @@ from enum import Enum
 from typing import Any
 
 from arctic.scan.plan import ScanPlan
+from arctic.table.filename import has_format_name
 from arctic.table.files import ColumnBounds, KeyedFile, Value
 from arctic.table.keyed_table import Column
 
@@ -82,6 +85,8 @@ def _value(aggregate: Aggregate, files: Sequence[KeyedFile]) -> Value:
         return sum(file.record_count - _nulls(bounds) for file, bounds in said)
     values: list[Any] = []
     for file, bounds in said:
+        if not has_format_name(file.path):
+            raise _NotSaidError
         if bounds.lower is None or bounds.upper is None:
             if bounds.null_count != file.record_count:
                 raise _NotSaidError

@@ -598,6 +598,7 @@ public class ArcticTable extends PythonTable {
       question.put("options", options.asCaseSensitiveMap());
       question.put("aggregates", named);
       question.put("pin", pinned.get(key));
+      question.put("schema", read(table.schema.json()));
       String answer = asked(table.planner, json(question));
       if (answer == null) {
         return null;
@@ -637,7 +638,7 @@ public class ArcticTable extends PythonTable {
       }
       long number = ((Number) value).longValue();
       boolean isShort = type.equals(DataTypes.IntegerType) || type.equals(DataTypes.DateType);
-      return isShort ? (Object) Integer.valueOf((int) number) : (Object) Long.valueOf(number);
+      return isShort ? (Object) Integer.valueOf(Math.toIntExact(number)) : (Object) Long.valueOf(number);
     }
 
     public StructType readSchema() {

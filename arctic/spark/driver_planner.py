@@ -7,6 +7,8 @@ same: the pickled function that reads a partition, and the pickled partitions.
 Rules:
     - Whatever fails here is answered with None. Then a worker plans, and a fault of the call, the
       data or the table becomes an error of the query there, in the form that Spark gives it.
+    - A relative warehouse means the folder that Spark's workers run in. After ``os.chdir`` that is
+      not the one of this process, which then plans nothing.
 
 Must not know: how a read is planned.
 """
@@ -16,6 +18,7 @@ from __future__ import annotations
 import base64
 import json
 import logging
+import os
 import pickle
 from decimal import Decimal
 from typing import Any
@@ -25,6 +28,7 @@ from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
+from arctic.errors import ArcticError
 from arctic.spark.known_aggregates import known_aggregates
 from arctic.spark.question import pin_text, pinned_snapshot
 from arctic.spark.reader import ArcticReader
@@ -36,24 +40,32 @@ _log = logging.getLogger(__name__)
 class DriverPlanner:
     """What the JVM calls: a text goes in, a text comes back."""
 
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        """That of Spark's workers."""
+
     def apply(self, question: str) -> str | None:
         """Plan one scan.
 
         Args:
             question: JSON of ``options``, the ``schema`` that is asked for, and in the metadata of
-                its first column what ``arctic.spark.question`` reads; or of ``options``, a ``pin``
-                and ``aggregates``.
+                its first column what ``arctic.spark.question`` reads; or of ``options``, the
+                ``schema`` of the relation, a ``pin`` and ``aggregates``.
 
         Returns:
             JSON of ``function`` and ``partitions``, each pickled and in base64, and of what the
             scan is told; or of the ``values`` of the aggregates and the ``pin`` they are of. None:
             let a worker plan, or let Spark read the rows.
         """
+        if os.getcwd() != self._folder:
+            return None
         try:
             asked = json.loads(question)
             return _aggregated(asked) if "aggregates" in asked else _planned(asked)
-        except Exception as error:  # noqa: BLE001 - whatever this is, a worker meets it too
-            _log.debug("a worker plans instead: %s: %s", type(error).__name__, error)
+        except ArcticError:
+            return None
+        except Exception as error:  # noqa: BLE001 - a worker plans instead, at the cost of time
+            _log.warning("a worker plans instead: %s: %s", type(error).__name__, error)
             return None
 
     class Java:
@@ -64,9 +76,11 @@ class DriverPlanner:
 
 def driver_planner(session: SparkSession) -> DriverPlanner:
     """Return a planner that the JVM of a classic session can call from now on."""
+    context = session.sparkContext
     # Without types.
-    ensure_callback_server_started(session.sparkContext._gateway)  # type: ignore[no-untyped-call]
-    return DriverPlanner()
+    ensure_callback_server_started(context._gateway)  # type: ignore[no-untyped-call]
+    jvm: Any = context._jvm
+    return DriverPlanner(jvm.java.lang.System.getProperty("user.dir"))
 
 
 def _planned(question: dict[str, Any]) -> str | None:
@@ -85,7 +99,12 @@ def _planned(question: dict[str, Any]) -> str | None:
 
 def _aggregated(question: dict[str, Any]) -> str | None:
     options = relevant_options(question["options"], *READS)
-    answer = known_aggregates(options, question["aggregates"], pinned_snapshot(question["pin"]))
+    answer = known_aggregates(
+        options,
+        question["aggregates"],
+        relation=StructType.fromJson(question["schema"]),
+        snapshot=pinned_snapshot(question["pin"]),
+    )
     if answer is None:
         return None
     values = [str(value) if isinstance(value, Decimal) else value for value in answer.values]

@@ -17,19 +17,18 @@ from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
 
 from arctic import options as opt
-from arctic.errors import InvalidInputError
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.iceberg.plain_columns import plain_columns
 from arctic.iceberg.table_io import is_local
 from arctic.job.read_task import FirstRows, GroupReader
 from arctic.job.reference import TableReference, parse_reference
-from arctic.job.scan_job import ScanJob, scan_opened
+from arctic.job.scan_job import scan_opened
 from arctic.options import Scope
 from arctic.scan.plan import ScanPlan
 from arctic.spark.hints import hinted_filter
 from arctic.spark.partition_reader import PartitionReader
 from arctic.spark.question import Answer, Question, question_of
-from arctic.spark.types import arrow_schema
+from arctic.spark.types import arrow_schema, check_types
 from arctic.table.filename import has_format_name
 from arctic.table.files import KeyedFile
 
@@ -87,7 +86,7 @@ def plan_reader(options: Mapping[str, str], requested: StructType) -> ArcticRead
         sets_apart=_is_plain if spark_reads else None,
     )
     schema = arrow_schema(requested)
-    _check_types(job, schema)
+    check_types(job.schema, schema)
     clean = () if job.plan is None else job.plan.clean_groups
     answer = None if question is None else _answer(job.plan)
     reader: GroupReader = job.reader
@@ -137,16 +136,3 @@ def _answer(plan: ScanPlan | None) -> Answer:
         merged=len(plan.groups),
         clean_paths=[part.file.path for task in clean for part in task.data],
     )
-
-
-def _check_types(job: ScanJob, requested: pa.Schema) -> None:
-    for field, wanted in zip(job.schema, requested, strict=True):
-        if _plain(field.type) != wanted.type:
-            raise InvalidInputError(
-                f"column {field.name!r} is {field.type} in the table, but the given schema says "
-                f"{wanted.type}; give the table's type and cast the column after reading"
-            )
-
-
-def _plain(data_type: pa.DataType) -> pa.DataType:
-    return pa.binary() if pa.types.is_fixed_size_binary(data_type) else data_type

@@ -35,7 +35,7 @@ from arctic.spark.question import Answer, question_of
 from arctic.spark.read_limits import SupportsTriggerAvailableNow, is_unlimited, spark_limit
 from arctic.spark.reader import ArcticReader
 from arctic.spark.stream_partition import StreamPartitionReader
-from arctic.spark.types import arrow_schema
+from arctic.spark.types import arrow_schema, check_types
 from arctic.table.stream_position import StreamPosition
 
 _IS_INITIAL = "initial"
@@ -154,18 +154,3 @@ def plan_change_reader(options: Mapping[str, str], requested: StructType) -> Arc
     asked = question_of(requested) is not None
     answer = Answer(merged=len(job.groups)) if asked else None
     return ArcticReader(job.reader, schema, job.groups, answer)
-
-
-def check_types(ours: pa.Schema, requested: pa.Schema) -> None:
-    """Refuse a given schema that says other types than the table.
-
-    Raises:
-        InvalidInputError: naming the first such column.
-    """
-    for field, wanted in zip(ours, requested, strict=True):
-        fixed = pa.types.is_fixed_size_binary(field.type)
-        if (pa.binary() if fixed else field.type) != wanted.type:
-            raise InvalidInputError(
-                f"column {field.name!r} is {field.type} in the table, but the given schema says "
-                f"{wanted.type}; give the table's type and cast the column after reading"
-            )

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 from pyspark.sql import types as st
 
-from arctic.errors import UnsupportedError
+from arctic.errors import InvalidInputError, UnsupportedError
 
 _TO_ARROW: dict[type[st.DataType], pa.DataType] = {
     st.BooleanType: pa.bool_(),
@@ -63,6 +63,21 @@ def spark_schema(schema: pa.Schema) -> st.StructType:
         UnsupportedError: a type that Spark does not have; the message names the column.
     """
     return st.StructType([_spark_field(field, field.name) for field in schema])
+
+
+def check_types(ours: pa.Schema, requested: pa.Schema) -> None:
+    """Refuse a given schema that says other types than the table.
+
+    Raises:
+        InvalidInputError: naming the first such column.
+    """
+    for field, wanted in zip(ours, requested, strict=True):
+        fixed = pa.types.is_fixed_size_binary(field.type)
+        if (pa.binary() if fixed else field.type) != wanted.type:
+            raise InvalidInputError(
+                f"column {field.name!r} is {field.type} in the table, but the given schema says "
+                f"{wanted.type}; give the table's type and cast the column after reading"
+            )
 
 
 def _arrow_field(column: st.StructField, path: str) -> pa.Field:

@@ -75,7 +75,8 @@ def _leaves(rows: pa.Table) -> Iterator[_Leaf]:
 def _leaves_of(path: str, array: pa.Array) -> Iterator[_Leaf]:
     """Yield the Parquet columns of a column, named as pyarrow's writer names them."""
     if isinstance(array, pa.ChunkedArray):
-        array = pa.concat_arrays(array.chunks) if array.num_chunks else pa.nulls(0, array.type)
+        # More bytes than one array can hold; the longest of its parts is sample enough.
+        array = max(array.chunks, key=len, default=pa.nulls(0, array.type))
     if pt.is_struct(array.type):
         for field, child in zip(array.type, array.flatten(), strict=True):
             yield from _leaves_of(f"{path}.{field.name}", child)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -44,7 +46,7 @@ def test_the_answer_holds_all_that_executors_need(lake: Lake) -> None:
     lake.create()
     lake.put([(1, "a", 1.0), (2, "b", 2.0)])
 
-    answer = json.loads(DriverPlanner().apply(_asked(lake)) or "null")
+    answer = json.loads(DriverPlanner(os.getcwd()).apply(_asked(lake)) or "null")
 
     function, schema = pickle.loads(base64.b64decode(answer["function"]))
     rows = []
@@ -61,7 +63,16 @@ def test_what_it_cannot_plan_is_left_to_a_worker(lake: Lake, options: dict[str, 
     """Which meets the same fault, and makes it an error of the query."""
     lake.create()
 
-    assert DriverPlanner().apply(_asked(lake, **options)) is None
+    assert DriverPlanner(os.getcwd()).apply(_asked(lake, **options)) is None
+
+
+def test_another_folder_is_left_to_a_worker(lake: Lake, tmp_path: Path) -> None:
+    """Where a relative warehouse would be another one than the schema came from."""
+    lake.create()
+    question = _asked(lake)
+
+    assert DriverPlanner(os.getcwd()).apply(question) is not None
+    assert DriverPlanner(str(tmp_path)).apply(question) is None
 
 
 def test_a_scan_is_planned_by_one_call(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

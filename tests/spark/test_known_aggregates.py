@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from arctic.spark.types import arrow_schema
-from tests.spark.lake import Lake
+from tests.spark.lake import NAME, Lake
 
 pytestmark = pytest.mark.spark
 
@@ -109,3 +111,36 @@ def test_a_metadata_table_is_counted_by_its_rows(lake: Lake) -> None:
     lake.put([(1, "a", 1.0)])
 
     assert lake.load("db.events.snapshots").count() == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "asked"),
+    [
+        ("id long, n long", "max(n)"),
+        ("id long, n boolean", "min(n)"),
+        ("id long, n string", "count(n)"),
+        ("id timestamp, n int", "max(id)"),
+    ],
+)
+def test_another_type_than_the_tables_is_refused(lake: Lake, given: str, asked: str) -> None:
+    """As it is where rows are read."""
+    lake.create(schema=pa.schema({"id": pa.int64(), "n": pa.int32()}))
+    lake.save(lake.frame([(1, 7)], "id long, n int"), "overwrite")
+    reader = lake.spark.read.format("arctic").option("warehouse", lake.warehouse).schema(given)
+
+    with pytest.raises(AnalysisException, match="but the given schema says"):
+        reader.load(NAME).selectExpr(asked).collect()
+
+
+def test_a_frame_from_before_a_type_grew_gets_no_cut_value(lake: Lake) -> None:
+    """It is refused, as reading its rows is."""
+    table = lake.create(schema=pa.schema({"id": pa.int64(), "n": pa.int32()}))
+    lake.save(lake.frame([(1, 7)], "id long, n int"), "overwrite")
+    frame = lake.load()
+    assert frame.selectExpr("max(n)").collect()[0][0] == 7
+    table.evolve_schema(widen={"n": pa.int64()})
+    lake.save(lake.frame([(2, 2**32 + 7)], "id long, n long"), "append")
+
+    with pytest.raises(AnalysisException, match="int64 in the table"):
+        frame.selectExpr("max(n)").collect()
+    assert lake.load().selectExpr("max(n)").collect()[0][0] == 2**32 + 7

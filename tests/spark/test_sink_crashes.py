@@ -19,8 +19,8 @@ from tests.spark.lake import NAME, SCHEMA
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-FILES = 8
-ROUNDS = 3
+FILES = 6
+ROUNDS = 2
 LONGEST_LIFE_SECONDS = 8.0
 PATIENCE_SECONDS = 300
 

@@ -20,7 +20,7 @@ from tests.spark.lake import Lake
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 ROOT = Path(__file__).parent.parent.parent
-KILLS = 3
+KILLS = 2
 MAX_COMMITS = 10
 """Between two kills, so that a slow machine is not left with ever more to read."""
 PATIENCE_SECONDS = 240
