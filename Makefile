@@ -31,7 +31,7 @@ test: $(READY) ## Run every test; ARGS="-k name" narrows, HYPOTHESIS_PROFILE=dee
 	@$(PYTHON) -m pytest $(ARGS)
 
 test-oldest: $(READY) $(OLDEST)/.installed ## Run the Spark tests on the oldest PySpark that is supported
-	@PYTHONPATH=$(OLDEST) $(PYTHON) -m pytest tests/spark $(ARGS)
+	@PYTHONPATH=$(OLDEST) $(PYTHON) -m pytest tests/spark -m "not slow" $(ARGS)
 
 $(OLDEST)/.installed: pyproject.toml $(READY)
 	@$(PYTHON) -m pip install --quiet --no-input --disable-pip-version-check --upgrade \
