@@ -38,7 +38,7 @@ def apply_changes(
     Args:
         messages: an Arrow array or a sequence of texts, in the order of the source.
         envelope: ``debezium`` or ``wal2json``.
-        tables: source, as ``schema.table``, -> ``namespace.table``, which must exist.
+        tables: source, as ``schema.table``, -> ``namespace.table``, which must exist; each its own.
         quarantine: ``namespace.table`` of what cannot be applied; created if need be.
         writer: names the sequence of batches, such as a topic or the id of a streaming query.
         batch_id: number of this one; they ascend. A batch that a table holds is skipped there.
@@ -53,7 +53,7 @@ def apply_changes(
 
     Raises:
         NotFoundError: a table that events go to.
-        InvalidInputError: an unknown envelope, or columns that cannot follow.
+        InvalidInputError: an unknown envelope, a table named twice, or columns that cannot follow.
         UnsupportedError: the extra ``cdc`` is not installed.
     """
     settings = ApplySettings(

@@ -70,11 +70,25 @@ class ApplySettings:
     """Source -> column -> how its values are written, where the messages do not say."""
 
     def __post_init__(self) -> None:
-        """Refuse an unknown envelope."""
+        """Refuse an unknown envelope, and a table that would take two commits of a batch.
+
+        The second would pass for one that is there already, so its rows would be lost.
+        """
         if self.envelope not in ENVELOPES:
             raise InvalidInputError(
                 f"envelope {self.envelope!r}; expected one of {', '.join(ENVELOPES)}"
             )
+        users: dict[str, str] = {}
+        named = [(f"source {source!r}", table) for source, table in self.tables.items()]
+        for user, table in [*named, ("the quarantine", self.quarantine)]:
+            # Some catalogs tell names apart by case, some do not.
+            name = table_reference(self.options(table)).identifier.casefold()
+            if name in users:
+                raise InvalidInputError(
+                    f"table {table!r} is that of {users[name]} and of {user}; expected a table "
+                    "for each: a table takes one commit of a batch"
+                )
+            users[name] = user
 
     def options(self, table: str) -> dict[str, str]:
         """Return the options that name a table."""

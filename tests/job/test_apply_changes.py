@@ -146,3 +146,21 @@ def test_an_unknown_envelope_is_refused(place: dict[str, Any]) -> None:
         arctic.apply_changes(
             [], envelope="canal", tables={}, quarantine="db.bad", writer="w", batch_id=0, **place
         )
+
+
+@pytest.mark.parametrize(
+    ("tables", "quarantine", "message"),
+    [
+        ({"public.t": "db.t", "public.u": " db.T "}, "db.bad", "source 'public.t' and of source"),
+        ({"public.t": "db.t"}, "db.t", "source 'public.t' and of the quarantine"),
+    ],
+)
+def test_two_of_one_batch_cannot_share_a_table(
+    place: dict[str, Any], tables: dict[str, str], quarantine: str, message: str
+) -> None:
+    """The second commit would pass for one that is there already, and its rows be lost."""
+    with pytest.raises(InvalidInputError, match=message):
+        arctic.apply_changes(
+            [message], envelope="debezium", tables=tables, quarantine=quarantine,
+            writer="w", batch_id=0, **place,
+        )  # fmt: skip
