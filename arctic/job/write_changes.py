@@ -68,6 +68,8 @@ def write_changes(
             opt.WRITE_MODE.name: "upsert",
             opt.ACTION_COLUMN.name: ACTION,
             opt.ORDERING_COLUMN.name: ORDER,
+            # Sources deliver again, under another batch too, whatever the table is set to.
+            opt.UPSERT_INSERTS.name: "true",
         }
         write(rows.to_reader(), {**given, **how})
 

@@ -81,6 +81,18 @@ def test_a_batch_is_applied_in_order_and_once(place: dict[str, Any]) -> None:
     ]
 
 
+def test_a_row_that_comes_in_two_batches_is_there_once(tmp_path: Path) -> None:
+    """Also in a table whose other writers take inserts for new."""
+    place: dict[str, Any] = {"warehouse": str(tmp_path)}
+    arctic.create_table(
+        "db.t", SCHEMA, primary_key=["id"], properties={"write.upsert.enabled": "false"}, **place
+    )
+    for batch in (0, 1):
+        apply(place, batch, message("c", after={"id": 1, "n": batch}))
+
+    assert rows(place) == [{"id": 1, "n": 1, "s": None}]
+
+
 def test_columns_follow_the_schema_beside_the_payload(place: dict[str, Any]) -> None:
     """Added and widened in one batch with older events; dropped only if asked."""
     apply(
