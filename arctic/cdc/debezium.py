@@ -4,8 +4,9 @@ Rules:
     - With a schema the source says what every value means. Without one, numbers, texts and truth
       values are plain, and what could mean several things (dates as numbers, decimals as Base64)
       needs a ``Decoding`` from the caller; else its events are broken.
-    - A value that Debezium did not have (``__debezium_unavailable_value``) is taken from the row
-      before, as if the event had not mentioned it.
+    - A value that Debezium did not have (``__debezium_unavailable_value``, in whatever form) is
+      taken from the row before, as if the event had not mentioned it.
+    - Numbers keep the digits that the message has.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from typing import Any
 import pyarrow as pa
 
 from arctic.cdc.decode import Decoding, Encoding
-from arctic.cdc.engine import engine, text
+from arctic.cdc.engine import engine
 from arctic.cdc.events import BROKEN, EVENTS, Events, SourceColumn, complete
-
-UNAVAILABLE = "__debezium_unavailable_value"
+from arctic.cdc.json_numbers import has_mark, is_number, marked, unmarked
+from arctic.cdc.unavailable import is_doubtful, is_unavailable
 
 
 def _map(document: str) -> str:
@@ -32,13 +33,37 @@ def _map(document: str) -> str:
     )
 
 
+def _plain(fields: str) -> str:
+    """Return the expression of fields whose values are as the message has them."""
+    return (
+        f"map_from_entries(list_transform(map_entries({fields}), "
+        f"lambda e: {{key: e.key, value: {unmarked('e.value')}}}))"
+    )
+
+
+def _available(fields: str) -> str:
+    """Return the expression of the fields that have a value."""
+    return (
+        f"map_from_entries(list_filter(map_entries({fields}), "
+        f"lambda e: NOT {is_unavailable('e.value')}))"
+    )
+
+
+def _numbers(fields: str) -> str:
+    """Return the expression of the names of the fields that are numbers."""
+    named = f"list_filter(map_entries({fields}), lambda e: {is_number('e.value')})"
+    return f"coalesce(list_transform({named}, lambda e: e.key), [])"
+
+
 _PARSE = f"""
 CREATE TEMP TABLE parsed AS
 WITH documents AS (
   SELECT seq, message,
          CASE WHEN json_valid(message) AND json_type(message) = 'OBJECT'
-              THEN message::JSON END AS v,
-         CASE WHEN json_valid(key) AND json_type(key) = 'OBJECT' THEN key::JSON END AS k
+                   AND NOT {has_mark("message")}
+              THEN {marked("message")}::JSON END AS v,
+         CASE WHEN json_valid(key) AND json_type(key) = 'OBJECT' AND NOT {has_mark("key")}
+              THEN {marked("key")}::JSON END AS k
   FROM messages
 ), payloads AS (
   SELECT seq, message, v,
@@ -57,24 +82,33 @@ WITH documents AS (
          list_filter(CASE WHEN json_type(fields) = 'ARRAY' THEN fields::JSON[] END,
                      lambda f: (f ->> 'field') = 'after')[1] -> 'fields' AS shape
   FROM payloads
-), cleaned AS (
-  SELECT * EXCLUDE (before),
-         map_from_entries(list_filter(map_entries(after),
-           lambda e: e.value IS DISTINCT FROM {text(UNAVAILABLE)})) AS new,
-         CASE WHEN before IS NOT NULL THEN map_from_entries(list_filter(map_entries(before),
-                lambda e: e.value IS DISTINCT FROM {text(UNAVAILABLE)}))
-              WHEN op = 'd' AND key IS NOT NULL THEN {_map("key")} END AS old
+), rows AS (
+  SELECT * REPLACE (CASE WHEN before IS NULL AND op = 'd' AND key IS NOT NULL
+                         THEN {_map("key")} ELSE before END AS before)
   FROM taken
+), plain AS (
+  SELECT * REPLACE ({_plain("after")} AS after, {_plain("before")} AS before),
+         list_concat({_numbers("after")}, {_numbers("before")}) AS numbers
+  FROM rows
+), cleaned AS (
+  SELECT *, {_available("after")} AS new, {_available("before")} AS old,
+         list_filter(map_entries(after), lambda e: {is_doubtful("e.value")}) AS doubtful
+  FROM plain
 ), compared AS (
-  SELECT *, list_filter(map_keys(after), lambda k: NOT map_contains(new, k)
-           AND NOT coalesce(map_contains(old, k), false))[1] AS lost
+  SELECT *, coalesce(
+           list_filter(map_keys(after), lambda k: NOT map_contains(new, k)
+             AND NOT coalesce(map_contains(old, k), false))[1],
+           CASE WHEN op = 'u' AND len(doubtful) > 0 THEN list_filter(doubtful,
+             lambda e: NOT coalesce(list_contains(map_entries(old), e), false))[1].key END
+         ) AS lost
   FROM cleaned
 )
-SELECT seq, message, source, op, shape::VARCHAR AS shape, new, old,
+SELECT seq, message, source, op, {unmarked("shape::VARCHAR")} AS shape, numbers, new, old,
        coalesce(message IS NULL OR (v IS NOT NULL AND (p IS NULL OR op = 'm' OR (op IS NULL AND (
          json_keys(p) = ['ts_ms'] OR json_exists(p, '$.ddl') OR json_exists(p, '$.tableChanges')
          OR (json_exists(p, '$.status') AND json_exists(p, '$.id')))))), false) AS ignored,
-       CASE WHEN v IS NULL THEN 'no JSON object'
+       CASE WHEN {has_mark("message")} THEN 'it holds U+FDD0, which is no character'
+            WHEN v IS NULL THEN 'no JSON object'
             WHEN op IS NULL THEN 'no op: not an envelope of Debezium'
             WHEN op NOT IN ('c', 'r', 'u', 'd', 't') THEN 'unknown op ' || op
             WHEN source IS NULL THEN 'no table named in its source'
@@ -89,7 +123,8 @@ _EVENTS = """
 SELECT seq, 0::BIGINT AS ends, source,
        CASE op WHEN 'u' THEN 'U' WHEN 'd' THEN 'D' WHEN 't' THEN 'T' ELSE 'I' END AS kind,
        map_keys(new) AS names, map_values(new) AS vals,
-       map_keys(old) AS old_names, map_values(old) AS old_vals, shape, message
+       map_keys(old) AS old_names, map_values(old) AS old_vals, numbers,
+       shape, message
 FROM parsed WHERE NOT ignored AND reason IS NULL ORDER BY seq
 """
 _BROKEN = """

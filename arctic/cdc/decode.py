@@ -29,7 +29,8 @@ class Encoding(Enum):
     BASE64 = "base64"
     """Bytes in Base64."""
     UNSCALED = "unscaled"
-    """A decimal as the Base64 of its unscaled two's complement, of a known scale."""
+    """A decimal as the Base64 of its unscaled two's complement, of a known scale; a number of JSON
+    is that number."""
     DAYS = "days"
     """Days since 1970-01-01."""
     MILLISECONDS = "milliseconds"
@@ -104,8 +105,27 @@ def _float(value: Sql, target: pa.DataType, _: Decoding) -> Sql:
 
 
 def _decimal(value: Sql, target: pa.DataType, _: Decoding) -> Sql:
+    has_power = f"contains(lower({value}), 'e')"
+    plain = f"CASE WHEN {has_power} THEN {_without_power(value)} ELSE {value} END"
+    return _plain_decimal(plain, target)
+
+
+def _plain_decimal(value: Sql, target: pa.DataType) -> Sql:
     pattern = rf"[+-]?[0-9]+(\.[0-9]{{0,{target.scale}}}0*)?"
     return _checked(value, pattern, f"TRY_CAST({value} AS {_decimal_sql(target)})")
+
+
+def _without_power(value: Sql) -> Sql:
+    """Move the decimal point by the power of ten; null for a power of more than two digits."""
+    pattern = r"'([+-]?)([0-9]+)\.?([0-9]*)[eE]([+-]?[0-9]{1,2})'"
+    sign, whole, rest, power = (f"regexp_extract(v, {pattern}, {n})" for n in range(1, 5))
+    # Zeros on both sides, so that the point stays among the digits.
+    digits = f"(repeat('0', 100) || {whole} || {rest} || repeat('0', 100))"
+    point = f"(100 + length({whole}) + ({power})::INTEGER)"
+    moved = f"{sign} || left({digits}, {point}) || '.' || substr({digits}, {point} + 1)"
+    moved = f"CASE WHEN regexp_full_match(v, {pattern}) THEN {moved} END"
+    # A lambda, so that the value is not repeated.
+    return f"list_transform([{value}], lambda v: {moved})[1]"
 
 
 def _decimal_sql(target: pa.DataType) -> Sql:
@@ -134,7 +154,7 @@ def _unscaled(value: Sql, target: pa.DataType, decoding: Decoding) -> Sql:
     plain = f"lpad({digits}, {width}, '0')"
     if decoding.scale:
         plain = f"(left({plain}, -{decoding.scale}) || '.' || right({plain}, {decoding.scale}))"
-    return _decimal(f"({sign} || {plain})", target, decoding)
+    return _plain_decimal(f"({sign} || {plain})", target)
 
 
 def _date(value: Sql, _: pa.DataType, __: Decoding) -> Sql:

@@ -33,6 +33,8 @@ EVENTS = pa.schema(
         # The row before, or what is known of it.
         ("old_names", NAMES),
         ("old_vals", NAMES),
+        # Names of those whose value is a number of JSON; null: not said.
+        ("numbers", NAMES),
         # What the event says of its columns, as the envelope has it; null if nothing.
         ("shape", pa.string()),
         ("message", pa.string()),

@@ -13,11 +13,11 @@ Must not know: envelopes, catalogs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from arctic.cdc.decode import PLAIN, Decoding, decode
+from arctic.cdc.decode import PLAIN, Decoding, Encoding, decode
 from arctic.cdc.engine import engine, name, text
 from arctic.cdc.events import BROKEN, refused
 from arctic.errors import InvalidInputError
@@ -109,8 +109,8 @@ class _Selection:
             value = f"CASE WHEN {is_new} THEN {new} ELSE {old} END"
             parts += [
                 f"{value} AS t{number}",
-                f"{_decoded(value, column)} AS n{number}",
-                f"{_decoded(old, column)} AS o{number}",
+                f"{_event_decoded(value, column)} AS n{number}",
+                f"{_event_decoded(old, column)} AS o{number}",
                 f"{is_new} OR {is_old} AS h{number}",
                 f"{old} AS u{number}",
             ]
@@ -153,6 +153,16 @@ def _texts(column: ReadColumn) -> tuple[str, str, str, str]:
 
 def _decoded(value: str, column: ReadColumn) -> str:
     return decode(f"({value})", column.field.type, column.decoding, column=column.field.name)
+
+
+def _event_decoded(value: str, column: ReadColumn) -> str:
+    """Decode a value of an event, where a decimal may be a number of JSON."""
+    decoded = _decoded(value, column)
+    if column.source is None or column.decoding.encoding is not Encoding.UNSCALED:
+        return decoded
+    number = _decoded(value, replace(column, decoding=PLAIN))
+    is_number = f"list_contains(numbers, {text(column.source)})"
+    return f"CASE WHEN {is_number} THEN {number} ELSE {decoded} END"
 
 
 def _reason(column: ReadColumn, number: int, *, is_key: bool) -> str:

@@ -76,6 +76,7 @@ SELECT seq, ends, source, action AS kind,
        list_transform(new, lambda c: c.value) AS vals,
        list_transform(old, lambda c: c.name) AS old_names,
        list_transform(old, lambda c: c.value) AS old_vals,
+       NULL::VARCHAR[] AS numbers,
        CASE WHEN new IS NOT NULL THEN to_json(list_transform(
          new, lambda c: [c.name, c.type, c.position::VARCHAR]))::VARCHAR END AS shape,
        message

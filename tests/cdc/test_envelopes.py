@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from typing import Any
 
@@ -12,6 +13,7 @@ from arctic.cdc import debezium, wal2json
 from arctic.cdc.debezium import debezium_events
 from arctic.cdc.decode import Decoding, Encoding
 from arctic.cdc.events import Events, SourceColumn
+from arctic.cdc.unavailable import UNAVAILABLE
 from arctic.cdc.wal2json import wal2json_events
 
 
@@ -83,10 +85,73 @@ def test_every_op_of_debezium() -> None:
 
 def test_a_value_that_debezium_did_not_have_is_not_mentioned() -> None:
     """So that the row before fills it, or nothing does."""
-    after = {"id": 1, "s": debezium.UNAVAILABLE}
+    after = {"id": 1, "s": UNAVAILABLE}
     found = debezium_events(pa.array([debezium_message("u", {"id": 1, "s": "big"}, after)]))
 
     assert shown(found) == [("public.t", "U", {"id": "1"}, {"id": "1", "s": "big"})]
+
+
+_CODES = list(UNAVAILABLE.encode())
+_BASE64 = base64.b64encode(UNAVAILABLE.encode()).decode()
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        f'"{_BASE64}"',
+        f'"{UNAVAILABLE.encode().hex()}"',
+        f'["{UNAVAILABLE}"]',
+        f'["{_BASE64}"]',
+        '["b68a35a7-17ad-35b3-af2a-ae46edb4545a"]',
+        str(_CODES),
+        str([float(code) for code in _CODES]),
+        f"[{','.join(f'{code / 100:.2f}' for code in _CODES)}]",
+        json.dumps([base64.b64encode(bytes([code])).decode() for code in _CODES]),
+        f'{{"{UNAVAILABLE}": "{UNAVAILABLE}"}}',
+        json.dumps([True] * len(_CODES)),
+    ],
+)
+def test_the_value_that_debezium_did_not_have_has_a_form_for_each_type(form: str) -> None:
+    """Bytes, arrays, maps: none of them is written over a value."""
+    messages = [
+        debezium_message("u", None, {"id": 1, "v": "?"}).replace('"?"', form),
+        debezium_message("u", None, {"id": 1, "v": [95, 95]}),
+    ]
+    found = debezium_events(pa.array(messages))
+
+    assert shown(found) == [("public.t", "U", {"id": "1", "v": "[95,95]"}, None)]
+    assert found.broken["reason"].to_pylist() == [
+        "column v: its value is unavailable, and so is the row before"
+    ]
+
+
+def test_an_array_that_may_stand_for_no_value_is_one_where_it_was_there_before() -> None:
+    """As many truths as the placeholder has bytes; an insert has all of its values."""
+    row = {"id": 1, "v": [True] * len(_CODES)}
+    messages = [debezium_message("u", row, row), debezium_message("c", None, row)]
+
+    assert debezium_events(pa.array(messages)).broken.num_rows == 0
+
+
+def test_numbers_of_debezium_keep_their_digits() -> None:
+    """Alone, nested, and beside texts that look like them; the schema is as it was."""
+    source = '"source":{"schema":"s","table":"t"}'
+    row = (
+        '"n":1234567.12345678901,"z":0E-10,"i":-5,"\\\\":1.10,"t":"a\\":1.50,","c":":2.50",'
+        '"a":[1.10, {"b":2.0}],"f":1.0E10,"u":"1.50","b":true,"x":null'
+    )
+    fields = '"fields":[{"field":"after","fields":[{"field":"n","type":"double","default":1.50}]}]'
+    payload = f'{{"op":"c",{source},"after":{{{row}}}}}'
+
+    found = debezium_events(pa.array([f'{{"schema":{{{fields}}},"payload":{payload}}}']))
+
+    values = {
+        "n": "1234567.12345678901", "z": "0E-10", "i": "-5", "\\": "1.10", "t": 'a":1.50,',
+        "c": ":2.50", "a": '[1.10,{"b":2.0}]', "f": "1.0E10", "u": "1.50", "b": "true", "x": None,
+    }  # fmt: skip
+    assert shown(found) == [("s.t", "I", values, None)]
+    assert found.events["numbers"].to_pylist() == [["n", "z", "i", "\\", "f"]]
+    assert '"default":1.50' in found.events["shape"][0].as_py()
 
 
 @pytest.mark.parametrize(
@@ -108,10 +173,12 @@ def test_a_value_that_debezium_did_not_have_is_not_mentioned() -> None:
         ),
         (debezium_message("d"), "neither a row before nor a key"),
         (
-            debezium_message("u", {"id": 1}, {"id": 1, "s": debezium.UNAVAILABLE}),
+            debezium_message("u", {"id": 1}, {"id": 1, "s": UNAVAILABLE}),
             "column s: its value is unavailable, and so is the row before",
         ),
         ('{"op": "c", "after": {"id": 1}}', "no table named in its source"),
+        (debezium_message("c", after={"s": "\ufdd0"}), "it holds U+FDD0, which is no character"),
+        (json.dumps({"s": "\ufdd0"}, ensure_ascii=False), "it holds U+FDD0, which is no character"),
     ],
 )
 def test_what_is_no_envelope_is_broken_and_says_why(message: str, reason: str) -> None:

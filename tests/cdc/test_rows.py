@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 
+from arctic.cdc.decode import Decoding, Encoding
 from arctic.cdc.events import EVENTS, split_by_shape
 from arctic.cdc.rows import ACTION, ORDER, ReadColumn, last_rows, typed_rows
 
@@ -120,6 +122,20 @@ def test_a_column_that_can_never_be_read_breaks_every_event() -> None:
 
     assert result.rows.num_rows == 0
     assert "cannot be read from text" in result.broken.to_pylist()[0]["reason"]
+
+
+def test_an_unscaled_decimal_may_come_as_a_number() -> None:
+    """Its digits alone could be Base64, so the event says which columns are numbers."""
+    unscaled = Decoding(encoding=Encoding.UNSCALED, scale=1)
+    price = ReadColumn(field=pa.field("p", pa.decimal128(9, 1)), source="p", decoding=unscaled)
+    row = {"id": "1", "number": "5", "t": "x", "p": "1234"}
+    result = typed(
+        {**event(0, "U", row, {"id": "1", "p": "12.5"}), "numbers": ["id", "p"]},
+        event(1, "I", row),
+        columns=[*COLUMNS, price],
+    )
+
+    assert [value[3] for value in tuples(result.rows)] == [Decimal("1234"), Decimal("-265882.4")]
 
 
 def test_last_rows_are_what_an_empty_table_would_hold() -> None:
