@@ -43,7 +43,7 @@ def apply_changes(
         writer: names the sequence of batches, such as a topic or the id of a streaming query.
         batch_id: number of this one; they ascend. A batch that a table holds is skipped there.
         keys: the keys of the messages, for Debezium's deletes without a row before.
-        drops_columns: whether columns that the source no longer has are dropped.
+        drops_columns: whether columns that no message of the batch describes are dropped.
         decodings: source -> column -> how its values are written, where no schema says so.
         write: writes the rows elsewhere than in this process.
         warehouse: folder of the embedded catalog.

@@ -74,22 +74,25 @@ def change_by_name(
     Args:
         table: its columns now.
         key: columns that are never dropped.
-        source: the source's columns now.
-        drops: whether a column that the source does not have goes; else it stays, with nulls.
+        source: the source's columns in each description of them, one after the other. A name that
+            has several types gets the widest.
+        drops: whether a column that no description has goes; else it stays, with nulls.
     """
-    names = {column.name for column in source}
+    add: dict[str, pa.DataType] = {}
+    widen: dict[str, pa.DataType] = {}
     there = {column.name: column.type for column in table}
-    return ColumnChange(
-        add={column.name: column.type for column in source if column.name not in there},
-        widen={
-            column.name: column.type
-            for column in source
-            if column.name in there
-            and not holds(there[column.name], column.type)
-            and grows(there[column.name], column.type)
-        },
-        drop=tuple(n for n in there if drops and n not in names and n not in key),
-    )
+    for column in source:
+        if column.name not in there:
+            known = add.get(column.name)
+            if known is None or not holds(known, column.type):
+                add[column.name] = column.type
+            continue
+        known = widen.get(column.name, there[column.name])
+        if not holds(known, column.type) and grows(known, column.type):
+            widen[column.name] = column.type
+    names = {column.name for column in source}
+    drop = tuple(n for n in there if drops and n not in names and n not in key)
+    return ColumnChange(add=add, widen=widen, drop=drop)
 
 
 def holds(table: pa.DataType, source: pa.DataType) -> bool:

@@ -3,8 +3,9 @@
 Rules:
     - Each table gets its share in one commit that names the batch; a batch that comes again is
       skipped by the tables that hold it.
-    - Columns follow the last description in the batch: added and widened, and dropped if the
-      caller says so. What the messages do not describe stays as it is.
+    - Columns follow all descriptions in the batch, since messages of one batch may be older than
+      those of the one before: added, widened, and dropped where none has them, if the caller says
+      so. What the messages do not describe stays as it is.
     - What cannot be applied goes to the quarantine first, with the reason.
 """
 
@@ -154,7 +155,7 @@ def _shares(
 
 
 def _followed(settings: ApplySettings, source: str, events: pa.Table) -> OpenTable:
-    """Open the table of a source, with the columns that its last event describes."""
+    """Open the table of a source, with the columns that its events describe."""
     reference = table_reference(settings.options(settings.tables[source]))
     opened = open_table(reference.config, reference.identifier, for_writing=True)
     shapes = events["shape"].drop_null()
@@ -163,7 +164,8 @@ def _followed(settings: ApplySettings, source: str, events: pa.Table) -> OpenTab
     if not len(shapes) or settings.envelope == "wal2json":
         # A message of wal2json leaves out values, so it does not tell which columns there are.
         return opened
-    columns = _COLUMNS_OF[settings.envelope](shapes[-1].as_py())
+    describe = _COLUMNS_OF[settings.envelope]
+    columns = [column for shape in pc.unique(shapes).to_pylist() for column in describe(shape)]
     change = change_by_name(
         opened.arrow_schema, opened.table.primary_key, columns, drops=settings.drops_columns
     )

@@ -109,6 +109,26 @@ def test_columns_follow_the_schema_beside_the_payload(place: dict[str, Any]) -> 
     assert rows(place)[2] == {"id": 3, "n": 3}
 
 
+def test_older_events_in_a_batch_do_not_take_columns_back(place: dict[str, Any]) -> None:
+    """Whatever their place: a column stays that one of them has, a type is the widest of them."""
+    apply(
+        place,
+        0,
+        message("c", after={"id": 1, "n": 1}, id=INT, n=INT),
+        message("c", after={"id": 2, "n": 2**40, "m": 2**40}, id=INT, n=LONG, m=LONG),
+        message("c", after={"id": 3, "n": 3, "m": 3}, id=INT, n=INT, m=INT),
+        message("c", after={"id": 4, "s": "x"}, id=INT, s=TEXT),
+        drops_columns=True,
+    )
+
+    assert rows(place) == [
+        {"id": 1, "n": 1, "s": None, "m": None},
+        {"id": 2, "n": 2**40, "s": None, "m": 2**40},
+        {"id": 3, "n": 3, "s": None, "m": 3},
+        {"id": 4, "n": None, "s": "x", "m": None},
+    ]
+
+
 def test_a_truncate_empties_the_table_before_what_follows(place: dict[str, Any]) -> None:
     """In one commit with it."""
     apply(place, 0, message("c", after={"id": 1}), message("c", after={"id": 2}))
