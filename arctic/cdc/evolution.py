@@ -96,8 +96,15 @@ def change_by_name(
 
 
 def holds(table: pa.DataType, source: pa.DataType) -> bool:
-    """Say whether a table's type holds every value of a source's."""
-    return table == source or pt.is_string(table) or grows(source, table)
+    """Say whether a table's type holds every value of a source's.
+
+    A text holds what has a text of its own, which bytes do not.
+
+    >>> holds(pa.string(), pa.date32()), holds(pa.string(), pa.binary())
+    (True, False)
+    """
+    is_text = pt.is_string(table) and not pt.is_binary(source)
+    return table == source or is_text or grows(source, table)
 
 
 def grows(narrow: pa.DataType, wide: pa.DataType) -> bool:

@@ -217,12 +217,17 @@ def typed_values(texts: pa.Table, columns: Sequence[ReadColumn]) -> TypedRows:
         columns: all columns of the table, in its order.
 
     Returns:
-        Rows without ``ACTION`` and ``ORDER``; broken ones with the texts as their message.
+        Rows without ``ACTION`` and ``ORDER``; broken ones with the texts as their message, which
+        are all of them where a column can never be read.
     """
     parts, reasons = [], []
     for number, column in enumerate(columns):
         value = "NULL::VARCHAR" if column.source is None else name(column.source)
-        parts += [f"{value} AS t{number}", f"{_decoded(value, column)} AS n{number}"]
+        try:
+            parts += [f"{value} AS t{number}", f"{_decoded(value, column)} AS n{number}"]
+        except InvalidInputError as error:
+            parts += [f"{value} AS t{number}", f"NULL AS n{number}"]
+            reasons.append(f"WHEN true THEN {text(error.message)}")
         reasons.append(
             f"WHEN t{number} IS NOT NULL AND n{number} IS NULL THEN "
             f"{text(f'column {column.field.name}: ')} || left(t{number}, 100) || "

@@ -171,7 +171,8 @@ class MirrorTable:
         source: str | None = column.name
         if theirs is not None:
             # Of an earlier type that does not fit; all rows are copied after such a change.
-            source = theirs.name if holds(field.type, theirs.type) else None
+            is_earlier = theirs.type != ours.type
+            source = None if is_earlier and not holds(field.type, theirs.type) else theirs.name
         elif column.name in names:
             source = None
         return ReadColumn(

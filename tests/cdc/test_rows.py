@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 
 from arctic.cdc.decode import Decoding, Encoding
 from arctic.cdc.events import EVENTS, split_by_shape
-from arctic.cdc.rows import ACTION, ORDER, ReadColumn, last_rows, typed_rows
+from arctic.cdc.rows import ACTION, ORDER, ReadColumn, last_rows, typed_rows, typed_values
 
 COLUMNS = [
     ReadColumn(field=pa.field("id", pa.int32(), nullable=False), source="id"),
@@ -136,6 +137,19 @@ def test_an_unscaled_decimal_may_come_as_a_number() -> None:
     )
 
     assert [value[3] for value in tuples(result.rows)] == [Decimal("1234"), Decimal("-265882.4")]
+
+
+def test_a_copy_that_can_never_be_read_is_broken_row_by_row() -> None:
+    """As the events are: bytes have no text that a column of texts could hold."""
+    as_bytes = replace(COLUMNS[2], decoding=Decoding(encoding=Encoding.HEX))
+    texts = pa.table({"id": ["1", "2"], "number": ["5", None], "t": ["00ff", None]})
+    result = typed_values(texts, [*COLUMNS[:2], as_bytes])
+
+    assert result.rows.num_rows == 0
+    assert [(row["reason"], row["message"]) for row in result.broken.to_pylist()] == [
+        ("column 't' is string, which cannot be read from hex", message)
+        for message in ('{"id":"1","number":"5","t":"00ff"}', '{"id":"2","number":null,"t":null}')
+    ]
 
 
 def test_last_rows_are_what_an_empty_table_would_hold() -> None:

@@ -156,6 +156,8 @@ def test_columns_that_change_while_the_mirror_follows(source: Source, at_once: b
         "ALTER TABLE t ALTER COLUMN said TYPE text USING upper(said)",
         "ALTER TABLE t ALTER COLUMN counted TYPE text USING 'n' || counted",
         "ALTER TABLE t ALTER COLUMN counted TYPE int USING length(counted)",
+        "ALTER TABLE t ALTER COLUMN said TYPE bytea USING convert_to(said, 'UTF8')",
+        "ALTER TABLE t ALTER COLUMN said TYPE text USING convert_from(said, 'UTF8')",
         "ALTER TABLE t DROP COLUMN at",
         "ALTER TABLE t RENAME COLUMN plain TO at",
         "ALTER TABLE t DROP COLUMN n, ADD COLUMN n text DEFAULT 'new'",
