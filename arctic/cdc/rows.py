@@ -173,7 +173,10 @@ def _reason(column: ReadColumn, number: int, *, is_key: bool) -> str:
         f"THEN {text(label + ': ')} || left(t{number}, 100) || {unreadable}"
     ]
     if column.absent_is_broken:
-        lost = text(f"{label}: the event has no value, nor the row before")
+        lost = text(
+            f"{label}: the event has no value, nor the row before; "
+            "if the source has no such column, drop it from the table"
+        )
         cases.append(f"WHEN kind = 'U' AND NOT h{number} THEN {lost}")
     if not column.field.nullable or is_key:
         cases.append(f"WHEN kind <> 'D' AND t{number} IS NULL THEN {text(label + ' has no value')}")

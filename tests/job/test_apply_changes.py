@@ -37,13 +37,26 @@ def message(
     return json.dumps({"schema": schema, "payload": payload} if columns else payload)
 
 
+def line(action: str, **values: Any) -> str:
+    """Return a message of wal2json."""
+    columns = [
+        {"name": name, "type": "integer" if name != "s" else "text", "value": value}
+        for name, value in values.items()
+    ]
+    return json.dumps({"action": action, "schema": "public", "table": "t", "columns": columns})
+
+
 def apply(
-    place: dict[str, Any], batch: int, *messages: str | None, **more: Any
+    place: dict[str, Any],
+    batch: int,
+    *messages: str | None,
+    envelope: str = "debezium",
+    **more: Any,
 ) -> arctic.ApplyReport:
     """Apply messages."""
     return arctic.apply_changes(
         list(messages),
-        envelope="debezium",
+        envelope=envelope,
         tables={"public.t": "db.t"},
         quarantine="db.bad",
         writer="topic",
@@ -149,27 +162,26 @@ def test_values_that_no_schema_describes_need_to_be_told(place: dict[str, Any]) 
 
 def test_an_update_of_wal2json_without_a_value_is_not_taken_for_null(place: dict[str, Any]) -> None:
     """What an update did not touch outside of the row is left out; an insert leaves out nothing."""
-
-    def line(action: str, **values: Any) -> str:
-        columns = [
-            {"name": name, "type": "integer" if name != "s" else "text", "value": value}
-            for name, value in values.items()
-        ]
-        return json.dumps({"action": action, "schema": "public", "table": "t", "columns": columns})
-
-    arctic.apply_changes(
-        pa.array([line("I", id=1, n=1), line("U", id=1, n=2), line("U", id=1, n=3, s="x")]),
-        envelope="wal2json",
-        tables={"public.t": "db.t"},
-        quarantine="db.bad",
-        writer="log",
-        batch_id=0,
-        **place,
-    )
+    lines = [line("I", id=1, n=1), line("U", id=1, n=2), line("U", id=1, n=3, s="x")]
+    apply(place, 0, *lines, envelope="wal2json")
 
     assert rows(place) == [{"id": 1, "n": 3, "s": "x"}]
     (broken,) = rows(place, "db.bad")
-    assert broken["reason"] == "column s: the event has no value, nor the row before"
+    assert broken["reason"] == (
+        "column s: the event has no value, nor the row before; if the source has no such column, "
+        "drop it from the table"
+    )
+
+
+def test_a_column_that_a_source_of_wal2json_dropped_is_to_be_dropped(place: dict[str, Any]) -> None:
+    """An update says the same where the column is gone and where it was left out."""
+    update = line("U", id=1, n=2)
+    assert apply(place, 0, line("I", id=1, n=1), update, envelope="wal2json").quarantined == 1
+
+    arctic.evolve_schema("db.t", drop=["s"], **place)
+
+    assert apply(place, 1, update, envelope="wal2json").quarantined == 0
+    assert rows(place) == [{"id": 1, "n": 2}]
 
 
 def test_an_unknown_envelope_is_refused(place: dict[str, Any]) -> None:
