@@ -8,6 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from arctic.cdc import debezium, wal2json
 from arctic.cdc.debezium import debezium_events
@@ -206,6 +208,36 @@ def test_messages_that_say_nothing_about_rows_are_counted() -> None:
 
     assert found.ignored == 6
     assert found.events.num_rows == found.broken.num_rows == 0
+
+
+_NAMES = st.text('"\\:5.a', max_size=4)
+_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text('"\\:,[]{}15.e-n \n\u00e9'),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_NAMES, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.lists(st.dictionaries(_NAMES, _VALUES, max_size=4), max_size=20))
+def test_any_row_of_debezium_is_read_as_it_was_written(rows: list[dict[str, Any]]) -> None:
+    """Texts are what they say; all else is the JSON that the message has."""
+    found = debezium_events(
+        pa.array([debezium_message("c", after=row) for row in rows], pa.string())
+    )
+
+    assert [event[2] for event in shown(found)] == [
+        {
+            name: value
+            if value is None or isinstance(value, str)
+            else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+            for name, value in row.items()
+        }
+        for row in rows
+    ]
 
 
 def test_logical_types_of_debezium() -> None:
