@@ -25,12 +25,14 @@ from pyiceberg.table.update import (
     AssertLastAssignedFieldId,
     AssertTableUUID,
     SetCurrentSchemaUpdate,
+    SetPropertiesUpdate,
     TableRequirement,
     TableUpdate,
 )
 
 from arctic.errors import ConflictError, FormatError
 from arctic.iceberg.catalog import load_table
+from arctic.iceberg.named_columns import followed
 from arctic.iceberg.refresh import refresh
 from arctic.iceberg.translate import catalog_errors
 
@@ -72,6 +74,8 @@ def complete_change(catalog: Catalog, base: Table, change: Table, *, name: str) 
     """
     for _ in range(_TRIES):
         updates = _updates(base, change)
+        if properties := followed(base.properties, change.properties):
+            updates = (*updates, SetPropertiesUpdate(updates=properties))
         requirements: tuple[TableRequirement, ...] = (
             AssertTableUUID(uuid=change.metadata.table_uuid),
             AssertCurrentSchemaId.model_validate(

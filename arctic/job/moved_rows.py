@@ -50,7 +50,7 @@ def commit_over_moved_rows(
         ConflictError: other writers were faster in every round.
     """
     added: list[TaskResult] = []
-    watermark_ms = watermark_of(opened.table, [file for each in results for file in each.files])
+    watermark_ms = watermark_of(target.table, [file for each in results for file in each.files])
     moved = locator.request.schema.empty_table()
     for _ in range(_MAX_ROUNDS):
         opened = open_table(opened.config, opened.table.name, for_writing=True)

@@ -4,6 +4,7 @@ Rules:
     - Everything that can be refused without reading rows is refused in ``begin_write``.
     - A job and its results pickle: they go between the driver and its executors.
     - A commit deletes the files of a write only when it knows that they were not committed.
+    - Columns may be renamed or dropped meanwhile: a write finishes with those it began with.
     - A batch of a stream is committed once, however often it is written.
 """
 
@@ -194,7 +195,7 @@ def _commit(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult | None
         results,
         summary={},
         batch=job.batch,
-        watermark_ms=watermark_of(opened.table, _files(results)),
+        watermark_ms=watermark_of(job.target.table, _files(results)),
     )
     return commit_append(opened, plan)
 
@@ -211,7 +212,7 @@ def _commit_overwrite(
         change_partitions=job.change_partitions,
         summary={},
         batch=job.batch,
-        watermark_ms=watermark_of(opened.table, _files(results)),
+        watermark_ms=watermark_of(job.target.table, _files(results)),
     )
     return commit_overwrite(opened, plan)
 
