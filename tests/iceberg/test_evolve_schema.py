@@ -262,7 +262,7 @@ def timed(place: dict[str, Any]) -> arctic.Table:
 @pytest.mark.parametrize("stops", [False, True], ids=["whole", "stopped between the stores"])
 def test_properties_that_name_columns_follow_a_rename(tmp_path: Path, stops: bool) -> None:
     """In the same commit, in both stores, so that writes and optimizing go on."""
-    place = {"warehouse": str(tmp_path)}
+    place: dict[str, Any] = {"warehouse": str(tmp_path)}
     table = timed(place)
     opened = open_table(CatalogConfig.from_options(place), "db.e")
     metadata = store(place, "e_change_").metadata_location
