@@ -25,13 +25,9 @@ from pyiceberg.schema import Schema, assign_fresh_schema_ids
 from pyiceberg.table import Table
 from pyiceberg.table.update import (
     AddSchemaUpdate,
-    AssertCurrentSchemaId,
-    AssertLastAssignedFieldId,
-    AssertTableUUID,
     RemovePropertiesUpdate,
     SetCurrentSchemaUpdate,
     SetPropertiesUpdate,
-    TableRequirement,
     TableUpdate,
 )
 from pyiceberg.types import (
@@ -48,6 +44,7 @@ from arctic.errors import ConflictError, InvalidInputError
 from arctic.iceberg.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.named_columns import check_unnamed, renamed
 from arctic.iceberg.open_table import OpenTable, open_table
+from arctic.iceberg.same_schemas import same_schemas
 from arctic.iceberg.schema import iceberg_schema
 from arctic.iceberg.translate import catalog_errors
 
@@ -244,17 +241,9 @@ def _updates(
 def _commit(
     catalog: Catalog, base: Table, updates: tuple[TableUpdate, ...], identifier: str
 ) -> bool:
-    metadata = base.metadata
-    requirements: tuple[TableRequirement, ...] = (
-        AssertTableUUID(uuid=metadata.table_uuid),
-        AssertCurrentSchemaId.model_validate({"current-schema-id": metadata.current_schema_id}),
-        AssertLastAssignedFieldId.model_validate(
-            {"last-assigned-field-id": metadata.last_column_id}
-        ),
-    )
     with catalog_errors(f"change the columns of table {identifier!r}"):
         try:
-            catalog.commit_table(base, requirements, updates)
+            catalog.commit_table(base, same_schemas(catalog, base), updates)
         except CommitFailedException:
             return False
     return True

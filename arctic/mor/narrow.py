@@ -38,7 +38,7 @@ def _narrow(column: pa.Array, field: pa.Field) -> pa.Array:
         if not pat.is_floating(column.type) or _is_exact(column, narrowed):
             return narrowed
     raise UnsupportedError(
-        f"column {field.name!r}: it was widened to {column.type}, and a new value does not fit into "
+        f"column {field.name!r}: it was widened to {column.type}, and a value does not fit into "
         f"{field.type}, with which this query began; restart the query, it then reads {column.type}"
     ) from cause
 

@@ -15,6 +15,7 @@ from pyiceberg.types import StringType
 
 import arctic
 from arctic.errors import ArcticError, InvalidInputError, NotFoundError
+from arctic.iceberg import evolve_schema as evolve
 from arctic.iceberg.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.open_table import open_table
 
@@ -310,3 +311,29 @@ def restore(config: CatalogConfig, name: str, metadata: str) -> None:
     catalog = open_catalog(config)
     catalog.drop_table(("db", name))
     catalog.register_table(("db", name), metadata)
+
+
+def test_a_change_planned_before_others_went_and_came_back_is_planned_anew(
+    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The current schema is the same then, but the next free id is not."""
+    plan = evolve.evolved_schema
+    overtaken: list[bool] = []
+
+    def plan_then_be_overtaken(*arguments: Any) -> Any:
+        planned = plan(*arguments)
+        if not overtaken:
+            overtaken.append(True)
+            arctic.evolve_schema("db.t", rename={"n": "m"}, **place)
+            arctic.evolve_schema("db.t", rename={"m": "n"}, **place)
+        return planned
+
+    monkeypatch.setattr(evolve, "evolved_schema", plan_then_be_overtaken)
+
+    table = arctic.evolve_schema("db.t", rename={"x": "y"}, **place)
+
+    assert table.schema.names == ["id", "region", "n", "y", "price"]
+    for name in ("t", "t_change_"):
+        ids = [schema.schema_id for schema in store(place, name).metadata.schemas]
+        assert ids == [0, 1, 2]
+    assert [each["y"] for each in rows(place)] == [0.5, 1.0]
