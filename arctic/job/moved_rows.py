@@ -60,14 +60,12 @@ def commit_over_moved_rows(
             fresh = locate_rows(opened)
             if fresh.snapshot != locator.snapshot:
                 newer = fresh.without(locator.data_paths)
-                found = [newer(keys) for keys in _deleted_keys(opened, results)]
+                found = [
+                    _as_begun(newer(keys), wanted, name=target.table.name)
+                    for keys in _deleted_keys(opened, results)
+                ]
                 if any(rows.num_rows for rows in found):
-                    moved = pa.concat_tables(
-                        [
-                            moved,
-                            *(_as_begun(rows, wanted, name=target.table.name) for rows in found),
-                        ]
-                    )
+                    moved = pa.concat_tables([moved, *found])
                     delete_results(target, added)
                     added[:] = [_write_deletes(target, moved)]
                 locator = fresh
