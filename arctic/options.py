@@ -623,6 +623,9 @@ CHANGE_BUCKETS = Option(
     doc="Nodes that change files are written to; a power of two.",
 )
 
+INGEST_TIME = "_ingest_time"
+"""In place of a column: the moment of the commit is the event time."""
+
 EVENT_TIME_FIELD = Option(
     name="table.event-time-field",
     parse=_optional(str),

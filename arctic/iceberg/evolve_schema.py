@@ -25,13 +25,9 @@ from pyiceberg.schema import Schema, assign_fresh_schema_ids
 from pyiceberg.table import Table
 from pyiceberg.table.update import (
     AddSchemaUpdate,
-    AssertCurrentSchemaId,
-    AssertLastAssignedFieldId,
-    AssertTableUUID,
     RemovePropertiesUpdate,
     SetCurrentSchemaUpdate,
     SetPropertiesUpdate,
-    TableRequirement,
     TableUpdate,
 )
 from pyiceberg.types import (
@@ -46,7 +42,9 @@ from pyiceberg.types import (
 
 from arctic.errors import ConflictError, InvalidInputError
 from arctic.iceberg.catalog import CatalogConfig, open_catalog
+from arctic.iceberg.named_columns import check_unnamed, renamed
 from arctic.iceberg.open_table import OpenTable, open_table
+from arctic.iceberg.same_schemas import same_schemas
 from arctic.iceberg.schema import iceberg_schema
 from arctic.iceberg.translate import catalog_errors
 
@@ -79,8 +77,9 @@ def evolve_schema(config: CatalogConfig, identifier: str, change: SchemaChange) 
 
     Raises:
         NotFoundError: no such table.
-        InvalidInputError: an unknown or taken name, a type that values would not survive, or a
-            column of the key or of a partition field that is to be dropped or retyped.
+        InvalidInputError: an unknown or taken name, a type that values would not survive, a
+            column of the key or of a partition field that is to be dropped or retyped, or one
+            that a property names that is to be dropped.
         ConflictError: other schema changes won every try; nothing was changed.
         CommitStateUnknownError: the catalog did not answer; look at the columns.
     """
@@ -89,7 +88,7 @@ def evolve_schema(config: CatalogConfig, identifier: str, change: SchemaChange) 
         # Completes what an earlier call left half done; until then base must not move on.
         opened = open_table(config, identifier, for_writing=True)
         schema = evolved_schema(opened, change)
-        updates = _updates(opened.base, schema, change)
+        updates = _updates(opened.base, schema, change, subject=f"table {identifier!r}")
         if not updates:
             return opened
         if _commit(catalog, opened.base, updates, identifier):
@@ -112,6 +111,7 @@ def evolved_schema(opened: OpenTable, change: SchemaChange) -> Schema:
     before = opened.base.schema()
     names = [column.name for column in before.columns]
     _check_known(subject, names, change)
+    check_unnamed(subject, table.properties, change.drop)
     held = dict.fromkeys(table.primary_key, "is part of its key")
     for column in table.partition_source_columns:
         held.setdefault(column.name, "decides its partitions")
@@ -214,7 +214,9 @@ def _check_names(subject: str, fields: list[NestedField]) -> None:
             raise InvalidInputError(f"{subject}: there would be two columns {name!r}")
 
 
-def _updates(base: Table, schema: Schema, change: SchemaChange) -> tuple[TableUpdate, ...]:
+def _updates(
+    base: Table, schema: Schema, change: SchemaChange, *, subject: str
+) -> tuple[TableUpdate, ...]:
     updates: tuple[TableUpdate, ...] = ()
     if schema != base.schema():
         known = [version for version in base.metadata.schemas if version == schema]
@@ -227,8 +229,9 @@ def _updates(base: Table, schema: Schema, change: SchemaChange) -> tuple[TableUp
                 SetCurrentSchemaUpdate.model_validate({"schema-id": -1}),
             )
     properties = base.properties
-    if any(properties.get(name) != text for name, text in change.properties.items()):
-        updates = (*updates, SetPropertiesUpdate(updates=dict(change.properties)))
+    wanted = {**renamed(subject, properties, change.rename), **change.properties}
+    if any(properties.get(name) != text for name, text in wanted.items()):
+        updates = (*updates, SetPropertiesUpdate(updates=wanted))
     removed = [name for name in change.removed_properties if name in properties]
     if removed:
         updates = (*updates, RemovePropertiesUpdate(removals=removed))
@@ -238,17 +241,9 @@ def _updates(base: Table, schema: Schema, change: SchemaChange) -> tuple[TableUp
 def _commit(
     catalog: Catalog, base: Table, updates: tuple[TableUpdate, ...], identifier: str
 ) -> bool:
-    metadata = base.metadata
-    requirements: tuple[TableRequirement, ...] = (
-        AssertTableUUID(uuid=metadata.table_uuid),
-        AssertCurrentSchemaId.model_validate({"current-schema-id": metadata.current_schema_id}),
-        AssertLastAssignedFieldId.model_validate(
-            {"last-assigned-field-id": metadata.last_column_id}
-        ),
-    )
     with catalog_errors(f"change the columns of table {identifier!r}"):
         try:
-            catalog.commit_table(base, requirements, updates)
+            catalog.commit_table(base, same_schemas(catalog, base), updates)
         except CommitFailedException:
             return False
     return True

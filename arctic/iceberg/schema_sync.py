@@ -21,17 +21,16 @@ from pyiceberg.schema import Schema, index_by_id
 from pyiceberg.table import Table
 from pyiceberg.table.update import (
     AddSchemaUpdate,
-    AssertCurrentSchemaId,
-    AssertLastAssignedFieldId,
-    AssertTableUUID,
     SetCurrentSchemaUpdate,
-    TableRequirement,
+    SetPropertiesUpdate,
     TableUpdate,
 )
 
 from arctic.errors import ConflictError, FormatError
 from arctic.iceberg.catalog import load_table
+from arctic.iceberg.named_columns import followed
 from arctic.iceberg.refresh import refresh
+from arctic.iceberg.same_schemas import same_schemas
 from arctic.iceberg.translate import catalog_errors
 
 _TRIES = 20
@@ -72,18 +71,11 @@ def complete_change(catalog: Catalog, base: Table, change: Table, *, name: str) 
     """
     for _ in range(_TRIES):
         updates = _updates(base, change)
-        requirements: tuple[TableRequirement, ...] = (
-            AssertTableUUID(uuid=change.metadata.table_uuid),
-            AssertCurrentSchemaId.model_validate(
-                {"current-schema-id": change.metadata.current_schema_id}
-            ),
-            AssertLastAssignedFieldId.model_validate(
-                {"last-assigned-field-id": change.metadata.last_column_id}
-            ),
-        )
+        if properties := followed(base.properties, change.properties):
+            updates = (*updates, SetPropertiesUpdate(updates=properties))
         with catalog_errors(f"complete the schema of change store of {name!r}"):
             try:
-                catalog.commit_table(change, requirements, updates)
+                catalog.commit_table(change, same_schemas(catalog, change), updates)
             except CommitFailedException:
                 time.sleep(random.uniform(0.01, 0.1))
         latest = load_table(catalog, change.name())

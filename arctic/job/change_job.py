@@ -4,6 +4,7 @@ Rules:
     - ``plan`` is a function of two positions: the same pair gives the same rows, whatever was
       optimized in between; or it is refused, where history has expired.
     - The columns are those of the table as it was opened first: a stream that runs keeps them.
+      Where one was widened since, files are read with its type of now, and values cast back.
     - A reader and its groups pickle: they go to executors, which never see a catalog.
 """
 
@@ -25,11 +26,13 @@ from arctic.iceberg.change_log import (
 )
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.iceberg.refresh import refresh
+from arctic.iceberg.schema import arrow_schema
 from arctic.job.change_files import files_between
 from arctic.job.change_range import start_position
 from arctic.job.change_reader import ChangeReader
 from arctic.job.reference import table_reference
 from arctic.job.scan_job import ScanJob, merge_request, scan_options
+from arctic.mor.field_ids import child_fields, field_id
 from arctic.mor.nullable import nullable_throughout
 from arctic.mor.request import META_FIELDS
 from arctic.scan.change_limit import ChangeLimit, cut_changes
@@ -131,8 +134,9 @@ class Changes:
                 keys_move=not opened.table.partition_follows_key,
                 options=scan_options(options, opened.table.properties),
             )
-        request = merge_request(opened, options, schema=schema, row_filter=None)
-        reader = ChangeReader(request=request, io=opened.io)
+        now = _with_types_of_now(opened, schema)
+        request = merge_request(opened, options, schema=now, row_filter=None)
+        reader = ChangeReader(request=request, schema=schema, io=opened.io)
         return ScanJob(schema=schema, groups=groups, reader=reader, plan=None)
 
     def _cut(
@@ -197,3 +201,22 @@ def chosen_columns(opened: OpenTable, columns: Sequence[str] | None) -> pa.Schem
                 f"{', '.join(schema.names)}"
             )
     return pa.schema([schema.field(name) for name in columns])
+
+
+def _with_types_of_now(opened: OpenTable, schema: pa.Schema) -> pa.Schema:
+    """Return columns of the table with the types they have since it was refreshed.
+
+    Those of the key decide where rows are, and nested ones have no cast back: they stay.
+    """
+    if opened.is_described:
+        return schema
+    now = {field_id(field): field.type for field in arrow_schema(opened.base.schema())}
+    key = opened.table.primary_key
+    return pa.schema(
+        [
+            field
+            if field.name in key or child_fields(field.type)
+            else field.with_type(now.get(field_id(field), field.type))
+            for field in schema
+        ]
+    )

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from arctic.iceberg.table_io import TableIO
 from arctic.mor.change_rows import read_changes
+from arctic.mor.narrow import narrow
 from arctic.mor.request import ReadRequest
 from arctic.scan.change_tasks import ChangeGroup
 
@@ -18,8 +19,16 @@ class ChangeReader:
     """Reads groups of changes."""
 
     request: ReadRequest
+    """With the types that columns have now: newer files cannot be read as narrower ones."""
+    schema: pa.Schema
+    """What every batch has: the same columns, with the types that the reader began with."""
     io: TableIO
 
     def read(self, group: ChangeGroup) -> Iterator[pa.RecordBatch]:
-        """Yield the events of the group."""
-        return read_changes(group, self.request, self.io.open_input)
+        """Yield the events of the group.
+
+        Raises:
+            UnsupportedError: a value that fits only into the type its column has now.
+        """
+        for batch in read_changes(group, self.request, self.io.open_input):
+            yield narrow(batch, self.schema)

@@ -17,15 +17,16 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from arctic.errors import ConflictError
+from arctic.errors import ConflictError, StorageError
 from arctic.iceberg.commit import CommitResult, commit_append
 from arctic.iceberg.commit_notes import BatchLandedError
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.job.locate import RowLocator, locate_rows
+from arctic.job.unreferenced import delete_results, deleted_on_failure
 from arctic.job.write_task import ADDED_DELETES_TASK
+from arctic.mor.field_ids import known_field_id
 from arctic.table.files import FileKind
 from arctic.table.stream_batch import StreamBatch
-from arctic.write.event_time import watermark_of
 from arctic.write.plan_commit import plan_append
 from arctic.write.target import TaskId, TaskResult, WriteMode, WriteRequest, WriteTarget
 from arctic.write.writer import open_writer, plan_write
@@ -40,6 +41,7 @@ def commit_over_moved_rows(
     target: WriteTarget,
     locator: RowLocator,
     batch: StreamBatch | None,
+    watermark_ms: int | None,
 ) -> CommitResult | None:
     """Commit the files of a write, with deletes for rows that moved since they were located.
 
@@ -47,45 +49,45 @@ def commit_over_moved_rows(
 
     Raises:
         BatchLandedError: the batch is in the table already.
-        ConflictError: other writers were faster in every round.
+        ConflictError: other writers were faster in every round, or retyped a partition column.
     """
     added: list[TaskResult] = []
-    watermark_ms = watermark_of(opened.table, [file for each in results for file in each.files])
-    moved = locator.request.schema.empty_table()
+    wanted = locator.request.schema
+    moved = wanted.empty_table()
     for _ in range(_MAX_ROUNDS):
-        opened = open_table(opened.config, opened.table.name, for_writing=True)
-        fresh = locate_rows(opened)
-        if fresh.snapshot != locator.snapshot:
-            newer = fresh.without(locator.data_paths)
-            found = [newer(keys) for keys in _deleted_keys(opened, results)]
-            if any(rows.num_rows for rows in found):
-                moved = pa.concat_tables([moved, *found])
-                _delete_files(target, added)
-                added = [_write_deletes(target, moved)]
-            locator = fresh
-        plan = plan_append(
-            [*added, *results],
-            on_top_of=locator.snapshot,
-            summary={},
-            batch=batch,
-            watermark_ms=watermark_ms,
-        )
+        with deleted_on_failure(target, added, results):
+            opened = open_table(opened.config, opened.table.name, for_writing=True)
+            fresh = locate_rows(opened)
+            if fresh.snapshot != locator.snapshot:
+                newer = fresh.without(locator.data_paths)
+                found = [
+                    _as_begun(newer(keys), wanted, name=target.table.name)
+                    for keys in _deleted_keys(opened, results)
+                ]
+                if any(rows.num_rows for rows in found):
+                    moved = pa.concat_tables([moved, *found])
+                    delete_results(target, added)
+                    added[:] = [_write_deletes(target, moved)]
+                locator = fresh
+            plan = plan_append(
+                [*added, *results],
+                on_top_of=locator.snapshot,
+                summary={},
+                batch=batch,
+                watermark_ms=watermark_ms,
+            )
         try:
             return commit_append(opened, plan)
-        except BatchLandedError:
-            _delete_files(target, added)
+        except (BatchLandedError, StorageError):
+            delete_results(target, added)
             raise
         except ConflictError:
             continue
-    _delete_files(target, added)
+    delete_results(target, added)
     raise ConflictError(
         f"table {opened.table.name!r}: other writers committed during each of {_MAX_ROUNDS} "
         "attempts, and its keys can move between partitions; write again"
     )
-
-
-def _delete_files(target: WriteTarget, results: Sequence[TaskResult]) -> None:
-    target.delete_files([file.path for each in results for file in each.files])
 
 
 def _deleted_keys(opened: OpenTable, results: Sequence[TaskResult]) -> Iterator[pa.Table]:
@@ -96,6 +98,21 @@ def _deleted_keys(opened: OpenTable, results: Sequence[TaskResult]) -> Iterator[
             if file.kind is FileKind.CHANGE_DELETE:
                 with opened.io.open_input(file.path) as source:
                     yield pq.read_table(source, columns=key).select(key).cast(schema)
+
+
+def _as_begun(rows: pa.Table, schema: pa.Schema, *, name: str) -> pa.Table:
+    """Return rows with the columns that the write began with: they may have other names now."""
+    found = {known_field_id(field): place for place, field in enumerate(rows.schema)}
+    columns = []
+    for field in schema:
+        place = found.get(known_field_id(field))
+        if place is None or rows.schema.field(place).type != field.type:
+            raise ConflictError(
+                f"table {name!r}: column {field.name!r}, which rows are looked for by, was dropped "
+                "or retyped during the write; write again"
+            )
+        columns.append(rows.column(place))
+    return pa.table(columns, schema=schema)
 
 
 def _write_deletes(target: WriteTarget, rows: pa.Table) -> TaskResult:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from arctic import options as opt
 from arctic.iceberg.open_table import OpenTable
-from arctic.job.shuffle import ARRIVAL_COLUMN, ShufflePlan
+from arctic.job.shuffle import ROW_HASH_COLUMN, ShufflePlan
 from arctic.table.hot_partitions import PartitionShares
 from arctic.tree.node import bucket_mask
 
@@ -48,7 +48,7 @@ def plan_shuffle(
     shares = opt.SHARES.value(options) if by_partition else None
     fields = [opened.arrow_schema.field(name).with_nullable(True) for name in used]
     if shares is not None and not table.is_keyed:
-        fields.append(pa.field(ARRIVAL_COLUMN, pa.int64()))
+        fields.append(pa.field(ROW_HASH_COLUMN, pa.int64()))
     return ShufflePlan(
         columns=tuple(field.name for field in fields),
         schema=pa.schema(fields),

@@ -5,7 +5,8 @@ Rules:
     - Any assignment is right as long as equal keys meet; this one also sends each (partition,
       node) to a single task, which is what bounds the number of files.
     - A partition that is known to be hot gets tasks of its own, and deeper nodes where its key
-      decides them; without a key its rows may go to any of them.
+      decides them; without a key its rows go by what is in them. Never by their order: a stage that
+      is run again may see them in another one, and rows would be lost or doubled.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ TASK_COLUMN = "_arctic_task"
 """Helper column of a shuffled frame: the task a row was sent to. Never reaches the table."""
 ARRIVAL_COLUMN = "_arctic_arrival"
 """Helper column of a shuffled frame: the order of its rows before the shuffle."""
+ROW_HASH_COLUMN = "_arctic_row_hash"
+"""What divides rows without a key: a hash of all that is in them. No column of any frame."""
 HELPER_COLUMNS = (TASK_COLUMN, ARRIVAL_COLUMN)
 
 
@@ -109,11 +112,11 @@ class ShufflePlan:
         return pa.array(tasks.astype(np.int32))
 
     def _parts(self, batch: pa.RecordBatch) -> npt.NDArray[np.int64]:
-        """Return what divides a partition: the hash of the key, or the order of arrival."""
+        """Return what divides a partition: the hash of the key, or of the whole row."""
         if self.key:
             return hash_arrays([batch.column(name) for name in self.key], self.key_types)
-        if ARRIVAL_COLUMN in self.columns:
-            return np.asarray(batch.column(ARRIVAL_COLUMN).to_numpy(zero_copy_only=False))
+        if ROW_HASH_COLUMN in self.columns:
+            return np.asarray(batch.column(ROW_HASH_COLUMN).to_numpy(zero_copy_only=False))
         return np.zeros(batch.num_rows, dtype=np.int64)
 
 

@@ -4,6 +4,7 @@ Rules:
     - Everything that can be refused without reading rows is refused in ``begin_write``.
     - A job and its results pickle: they go between the driver and its executors.
     - A commit deletes the files of a write only when it knows that they were not committed.
+    - Columns may be renamed or dropped meanwhile: a write finishes with those it began with.
     - A batch of a stream is committed once, however often it is written.
 """
 
@@ -33,7 +34,9 @@ from arctic.job.prepare_write import assumes_stable, is_dynamic, prepare_write
 from arctic.job.reference import parse_reference
 from arctic.job.shuffle import ShufflePlan
 from arctic.job.stream_job import batch_of, has_landed
+from arctic.job.unreferenced import delete_results, deleted_on_failure
 from arctic.job.write_task import WriteWork
+from arctic.table.commit_plan import AppendFiles, OverwriteBase
 from arctic.table.files import Partition, WrittenFile
 from arctic.table.stream_batch import StreamBatch
 from arctic.write.event_time import watermark_of
@@ -152,8 +155,11 @@ def commit_write(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult |
     """
     if job.work.is_done:
         return None
+    with deleted_on_failure(job.target, results):
+        opened = _opened(job, results)
+        plan = _plan(job, opened, results)
     try:
-        return _commit(job, results)
+        return _commit(job, opened, results, plan)
     except BatchLandedError:
         abort_write(job, results)
         return None
@@ -166,10 +172,11 @@ def commit_write(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult |
 
 def abort_write(job: WriteJob, results: Sequence[TaskResult]) -> None:
     """Delete the files of a write that was not committed, as far as possible."""
-    job.target.delete_files([file.path for result in results for file in result.files])
+    delete_results(job.target, results)
 
 
-def _commit(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult | None:
+def _opened(job: WriteJob, results: Sequence[TaskResult]) -> OpenTable:
+    """Return the table as it is now, once it is known to take the files."""
     opened = open_table(job.config, job.identifier, for_writing=True)
     if str(opened.base.metadata.table_uuid) != job.table_uuid:
         raise ConflictError(
@@ -182,27 +189,16 @@ def _commit(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult | None
         assume_stable=job.assume_stable,
         open_input=opened.io.open_input,
     )
-    if job.request.mode is WriteMode.OVERWRITE:
-        return _commit_overwrite(job, opened, results)
-    if not any(result.files for result in results):
-        return None
-    if job.locator is not None:
-        return commit_over_moved_rows(
-            opened, results, target=job.target, locator=job.locator, batch=job.batch
-        )
-    plan = plan_append(
-        results,
-        summary={},
-        batch=job.batch,
-        watermark_ms=watermark_of(opened.table, _files(results)),
-    )
-    return commit_append(opened, plan)
+    return opened
 
 
-def _commit_overwrite(
+def _plan(
     job: WriteJob, opened: OpenTable, results: Sequence[TaskResult]
-) -> CommitResult | None:
-    plan = plan_overwrite(
+) -> AppendFiles | OverwriteBase:
+    watermark_ms = watermark_of(job.target.table, _files(results))
+    if job.request.mode is not WriteMode.OVERWRITE:
+        return plan_append(results, summary={}, batch=job.batch, watermark_ms=watermark_ms)
+    return plan_overwrite(
         results,
         dynamic=job.dynamic,
         change_sequence_number=job.replaces_up_to if opened.table.is_keyed else None,
@@ -211,9 +207,30 @@ def _commit_overwrite(
         change_partitions=job.change_partitions,
         summary={},
         batch=job.batch,
-        watermark_ms=watermark_of(opened.table, _files(results)),
+        watermark_ms=watermark_ms,
     )
-    return commit_overwrite(opened, plan)
+
+
+def _commit(
+    job: WriteJob,
+    opened: OpenTable,
+    results: Sequence[TaskResult],
+    plan: AppendFiles | OverwriteBase,
+) -> CommitResult | None:
+    if isinstance(plan, OverwriteBase):
+        return commit_overwrite(opened, plan)
+    if not plan.files:
+        return None
+    if job.locator is not None:
+        return commit_over_moved_rows(
+            opened,
+            results,
+            target=job.target,
+            locator=job.locator,
+            batch=plan.batch,
+            watermark_ms=plan.watermark_ms,
+        )
+    return commit_append(opened, plan)
 
 
 def _files(results: Sequence[TaskResult]) -> list[WrittenFile]:

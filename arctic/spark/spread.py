@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from arctic import options as opt
-from arctic.job.shuffle import ARRIVAL_COLUMN, TASK_COLUMN, ShufflePlan
+from arctic.job.shuffle import ARRIVAL_COLUMN, ROW_HASH_COLUMN, TASK_COLUMN, ShufflePlan
 from arctic.job.write_job import shuffle_plan
 from arctic.spark.types import arrow_schema
 
@@ -50,11 +51,27 @@ def spread_rows(
     task_of = arrow_udf(_task_ids(plan, count), "int")  # type: ignore[call-overload]
     spread = (
         frame.withColumn(ARRIVAL_COLUMN, F.monotonically_increasing_id())
-        .withColumn(TASK_COLUMN, task_of(*[quoted(name) for name in plan.columns]))
+        .withColumn(TASK_COLUMN, task_of(*[_input(frame, name) for name in plan.columns]))
         .repartitionById(count, F.col(TASK_COLUMN))
         .sortWithinPartitions(*[quoted(name) for name in plan.sort_columns], ARRIVAL_COLUMN)
     )
     return spread, plan.options
+
+
+def _input(frame: DataFrame, name: str) -> Column:
+    if name != ROW_HASH_COLUMN:
+        return F.col(quoted(name))
+    hashed = [field.name for field in frame.schema if not _holds_map(field.dataType)]
+    return F.xxhash64(*[quoted(name) for name in hashed]) if hashed else F.lit(0)
+
+
+def _holds_map(data_type: DataType) -> bool:
+    """Say whether Spark refuses to hash a type: the entries of a map have no order."""
+    if isinstance(data_type, StructType):
+        return any(_holds_map(field.dataType) for field in data_type)
+    if isinstance(data_type, ArrayType):
+        return _holds_map(data_type.elementType)
+    return isinstance(data_type, MapType)
 
 
 def _task_ids(plan: ShufflePlan, count: int) -> Callable[..., pa.Array]:

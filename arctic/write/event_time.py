@@ -30,7 +30,6 @@ from arctic.errors import InvalidInputError
 from arctic.table.files import WrittenFile
 from arctic.table.keyed_table import KeyedTable
 
-_INGEST_TIME = "_ingest_time"
 _TEXT_FORMAT = "%Y-%m-%d %H:%M:%S"
 _TEXT_PATTERN = "yyyy-MM-dd HH:mm:ss"
 
@@ -63,7 +62,7 @@ class EventTime:
 
     def watermark_ms(self, files: Iterable[WrittenFile]) -> int | None:
         """Return the watermark of written files; None: they have no event times."""
-        if self.column == _INGEST_TIME:
+        if self.column == opt.INGEST_TIME:
             return time.time_ns() // 1_000_000 - self.lateness_ms
         found = [
             ms
@@ -94,7 +93,7 @@ def _greatest(footer: bytes, column: str) -> Iterator[Any]:
 
 
 def _reading(table: KeyedTable, column: str) -> Callable[[Any], int | None]:
-    if column == _INGEST_TIME:
+    if column == opt.INGEST_TIME:
         return _milliseconds
     types: Mapping[str, str] = {each.name: each.type for each in table.columns}
     if column not in types:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from decimal import Decimal
 from pathlib import Path
@@ -14,7 +15,9 @@ from pyiceberg.types import StringType
 
 import arctic
 from arctic.errors import ArcticError, InvalidInputError, NotFoundError
+from arctic.iceberg import evolve_schema as evolve
 from arctic.iceberg.catalog import CatalogConfig, open_catalog
+from arctic.iceberg.open_table import open_table
 
 SCHEMA = pa.schema(
     [
@@ -240,3 +243,97 @@ def test_writers_and_evolvers_at_once_lose_nothing(place: dict[str, Any]) -> Non
     assert {f"{name}{n}" for name in "ab" for n in range(4)} < set(base.schema().column_names)
     assert [each["id"] for each in rows(place)] == [1, 2, *range(10, 16), *range(20, 26)]
     assert [each["n"] for each in rows(place)][2:8] == [-n for n in range(10, 16)]
+
+
+NAMING = {"table.event-time-field": "at", "self-optimizing.sort-columns": "by, at"}
+TIMED = pa.schema([("id", pa.int64()), ("at", pa.timestamp("us")), ("by", pa.string())])
+
+
+def timed(place: dict[str, Any]) -> arctic.Table:
+    """Make ``db.e``, whose properties name columns in both stores, with one row."""
+    table = arctic.create_table(
+        "db.e", TIMED, primary_key=["id"], properties={**NAMING, "keep": "at"}, **place
+    )
+    with store(place, "e_change_").transaction() as changes:
+        changes.set_properties(NAMING)
+    table.write(pa.table([[1], [0], ["a"]], schema=TIMED), mode="append")
+    return table
+
+
+@pytest.mark.parametrize("stops", [False, True], ids=["whole", "stopped between the stores"])
+def test_properties_that_name_columns_follow_a_rename(tmp_path: Path, stops: bool) -> None:
+    """In the same commit, in both stores, so that writes and optimizing go on."""
+    place: dict[str, Any] = {"warehouse": str(tmp_path)}
+    table = timed(place)
+    opened = open_table(CatalogConfig.from_options(place), "db.e")
+    metadata = store(place, "e_change_").metadata_location
+
+    table.evolve_schema(rename={"at": "by", "by": "at"})
+
+    expected = {"table.event-time-field": "by", "self-optimizing.sort-columns": "at,by"}
+    if stops:
+        restore(opened.config, "e_change_", metadata)
+    else:
+        assert expected.items() <= store(place, "e_change_").properties.items()
+    assert {**expected, "keep": "at"}.items() <= store(place, "e").properties.items()
+    schema = pa.schema([("id", pa.int64()), ("by", pa.timestamp("us")), ("at", pa.string())])
+    arctic.write("db.e", pa.table([[2], [7_000_000], ["b"]], schema=schema), mode="upsert", **place)
+    assert expected.items() <= store(place, "e_change_").properties.items()
+    assert arctic.open_table("db.e", **place).properties["watermark.table"] == "7000"
+    arctic.optimize("db.e", type="full", **place)
+    assert sorted(arctic.read("db.e", **place).read_all()["at"].to_pylist()) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"drop": ["at"]}, "property table.event-time-field = 'at' names column 'at'"),
+        ({"drop": ["by"]}, "property self-optimizing.sort-columns = 'by, at' names column 'by'"),
+        ({"rename": {"by": "a,b"}}, "'a,b,at' would mean something else"),
+        ({"rename": {"at": "_ingest_time"}}, "'_ingest_time' would mean something else"),
+    ],
+    ids=str,
+)
+def test_what_would_leave_a_property_without_its_column_is_refused(
+    tmp_path: Path, changes: dict[str, Any], message: str
+) -> None:
+    """Every write would be refused from then on; the error says what to do first."""
+    table = timed({"warehouse": str(tmp_path)})
+
+    with pytest.raises(InvalidInputError, match=re.escape(message)):
+        table.evolve_schema(**changes)
+
+    assert table.schema.names == TIMED.names
+
+
+def restore(config: CatalogConfig, name: str, metadata: str) -> None:
+    """Take a store back to an earlier state, as if what came after had not happened."""
+    catalog = open_catalog(config)
+    catalog.drop_table(("db", name))
+    catalog.register_table(("db", name), metadata)
+
+
+def test_a_change_planned_before_others_went_and_came_back_is_planned_anew(
+    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The current schema is the same then, but the next free id is not."""
+    plan = evolve.evolved_schema
+    overtaken: list[bool] = []
+
+    def plan_then_be_overtaken(*arguments: Any) -> Any:
+        planned = plan(*arguments)
+        if not overtaken:
+            overtaken.append(True)
+            arctic.evolve_schema("db.t", rename={"n": "m"}, **place)
+            arctic.evolve_schema("db.t", rename={"m": "n"}, **place)
+        return planned
+
+    monkeypatch.setattr(evolve, "evolved_schema", plan_then_be_overtaken)
+
+    table = arctic.evolve_schema("db.t", rename={"x": "y"}, **place)
+
+    assert table.schema.names == ["id", "region", "n", "y", "price"]
+    for name in ("t", "t_change_"):
+        ids = [schema.schema_id for schema in store(place, name).metadata.schemas]
+        assert ids == [0, 1, 2]
+    assert [each["y"] for each in rows(place)] == [0.5, 1.0]

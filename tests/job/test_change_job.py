@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from datetime import datetime, timedelta, timezone
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -354,3 +355,52 @@ def test_an_empty_table_has_no_changes(table: Table) -> None:
     end = changes.advance(start, limit=ALL)
     assert StreamPosition.from_json(end.to_json()) == end
     assert changes.plan(start, end, columns=["id"]).table().num_rows == 2
+
+
+WIDER = [
+    (pa.int32(), pa.int64(), -7, 2**40),
+    (pa.float32(), pa.float64(), 0.5, 0.1),
+    (pa.float32(), pa.float64(), float("inf"), 1e300),
+    (pa.decimal128(4, 2), pa.decimal128(9, 2), Decimal("-1.25"), Decimal("1000.00")),
+]
+
+
+@pytest.mark.parametrize(("narrow", "wide", "fits", "too_large"), WIDER, ids=str)
+def test_a_query_that_runs_goes_on_over_a_widened_column(
+    tmp_path: Path, narrow: pa.DataType, wide: pa.DataType, fits: Any, too_large: Any
+) -> None:
+    """With the type it began with, up to a value that has no place in it."""
+    place: dict[str, Any] = {"warehouse": str(tmp_path)}
+    ids = pa.field("id", pa.int64())
+    table = arctic.create_table(
+        "db.w", pa.schema([ids, ("v", narrow)]), primary_key=["id"], **place
+    )
+    changes = Changes({"path": "db.w", **place})
+    start = changes.advance(changes.beginning(), limit=ALL)
+    old = pa.table([[1], [fits]], schema=table.schema)
+    table.write(old, mode="append")
+    table = table.evolve_schema(widen={"v": wide})
+    table.write(pa.table([[2, 3], [fits, None]], schema=table.schema), mode="append")
+    end = changes.advance(start, limit=ALL)
+
+    events = read(changes, start, end)
+
+    assert events.schema.field("v").type == narrow
+    assert sorted(events.select(["id", "v"]).to_pylist(), key=lambda row: row["id"]) == [
+        {"id": 1, "v": fits},
+        {"id": 2, "v": fits},
+        {"id": 3, "v": None},
+    ]
+    table.write(pa.table([[4], [too_large]], schema=table.schema), mode="append")
+    last = changes.advance(end, limit=ALL)
+    with pytest.raises(UnsupportedError, match=r"column 'v': .* restart the query"):
+        read(changes, end, last)
+    again = read(Changes({"path": "db.w", **place}), end, last)
+    assert again["v"].to_pylist() == [too_large]
+
+
+def read(changes: Changes, start: StreamPosition, end: StreamPosition) -> pa.Table:
+    """Read the events between two positions, in batches of the promised schema."""
+    job = changes.plan(start, end, columns=None)
+    batches = [batch for group in job.groups for batch in job.reader.read(group)]
+    return pa.Table.from_batches(batches, schema=job.schema)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from collections import Counter
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import arctic
-from arctic.job.shuffle import ARRIVAL_COLUMN, ShufflePlan
+from arctic.job.shuffle import ROW_HASH_COLUMN, ShufflePlan
 from arctic.job.write_job import shuffle_plan
 
 SCHEMA = pa.schema([("id", pa.int64()), ("region", pa.string())])
@@ -42,7 +43,8 @@ def plan_of(warehouse: Path, key: list[str], shares: dict[str, float]) -> Shuffl
 
 def tasks_of(plan: ShufflePlan, rows: pa.Table, count: int) -> list[int]:
     """Return the task of each row."""
-    rows = rows.append_column(ARRIVAL_COLUMN, pa.array(range(rows.num_rows), pa.int64()))
+    hashes = [zlib.crc32(repr(row).encode()) - 2**31 for row in rows.to_pylist()]
+    rows = rows.append_column(ROW_HASH_COLUMN, pa.array(hashes, pa.int64()))
     columns = [rows.column(name).combine_chunks() for name in plan.columns]
     tasks: list[int] = plan.task_ids(columns, count).to_pylist()
     return tasks
@@ -62,14 +64,21 @@ def test_a_hot_partition_is_even_over_its_tasks(tmp_path: Path, key: list[str]) 
     assert [a for a, b in zip(after, before, strict=True) if a == b] != []
 
 
-def test_a_key_keeps_one_task_however_hot_its_partition(tmp_path: Path) -> None:
-    """Whatever else is in the batch."""
-    plan = plan_of(tmp_path, ["id", "region"], {"region=hot": 0.8, "region=r0": 0.2})
-    plan = plan.for_tasks(6)
+@pytest.mark.parametrize("key", [[], ["id", "region"]])
+def test_the_order_of_rows_decides_nothing(tmp_path: Path, key: list[str]) -> None:
+    """A stage that is run again may see them in another one, whatever else is in the batch."""
+    plan = plan_of(tmp_path, key, {"region=hot": 0.8, "region=r0": 0.2}).for_tasks(6)
     forward = tasks_of(plan, ROWS, 6)
     backward = tasks_of(plan, ROWS.take(list(reversed(range(1000)))), 6)
 
     assert forward == backward[::-1]
+
+
+def test_a_hot_partition_has_deeper_nodes_where_the_key_decides_it(tmp_path: Path) -> None:
+    """As many as it has tasks."""
+    plan = plan_of(tmp_path, ["id", "region"], {"region=hot": 0.8, "region=r0": 0.2})
+    plan = plan.for_tasks(6)
+
     assert json.loads(plan.options["_arctic_deep_nodes"]) == {"region=hot": 8, "region=r0": 2}
 
 

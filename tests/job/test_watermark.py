@@ -10,6 +10,8 @@ import pyarrow as pa
 import pytest
 
 import arctic
+from arctic.job.write_job import begin_write, commit_write
+from arctic.job.write_task import write_task
 
 HOUR_MS = 3_600_000
 _MOMENT = pa.timestamp("us")
@@ -96,6 +98,22 @@ def test_lateness_holds_it_back(warehouse: str) -> None:
     put(warehouse, (1, "eu", 5))
 
     assert shown(warehouse) == {"table": 3}
+
+
+@pytest.mark.parametrize("mode", ["append", "upsert", "overwrite"])
+@pytest.mark.parametrize("key_decides", [True, False])
+def test_a_write_at_work_keeps_its_event_time(warehouse: str, mode: str, key_decides: bool) -> None:
+    """Its column may get another name before the commit: the files have the old one."""
+    table = create(warehouse, partition_by=() if key_decides else ("at",))
+    options = {"path": "w.t", "warehouse": warehouse, "write-mode": mode}
+    job = begin_write(options, SCHEMA)
+    rows = pa.table([[1], ["eu"], [moment(5)]], schema=SCHEMA)
+    result = write_task(job.work, rows.to_batches(), partition_id=0, task_id=0)
+    table.evolve_schema(rename={"at": "since"})
+
+    commit_write(job, [result])
+
+    assert shown(warehouse)["table"] == 5
 
 
 def test_an_unkeyed_table_has_one_watermark(warehouse: str) -> None:

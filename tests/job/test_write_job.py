@@ -19,6 +19,7 @@ from arctic.iceberg.open_table import open_table
 from arctic.job import locate, moved_rows
 from arctic.job.write_job import WriteJob, begin_write, commit_write
 from arctic.job.write_task import write_task
+from arctic.table.files import FileKind
 from arctic.write.target import TaskResult
 
 SCHEMA = pa.schema(
@@ -98,6 +99,50 @@ def test_a_row_that_moved_meanwhile_is_deleted_where_it_is(warehouse: str, moves
 
     assert read(warehouse) == [row(1, "us", "slow")]
     assert snapshot_count(warehouse) == 2 + moves
+
+
+@pytest.mark.parametrize("moves", [0, 2])
+def test_a_moved_row_is_deleted_though_its_partition_column_has_another_name(
+    warehouse: str, moves: int
+) -> None:
+    """The write began with the old name, the search at its commit with the new one."""
+    create(warehouse, partition_by=["region"])
+    upsert(warehouse, row(1, "eu", "first"))
+    job = begin(warehouse, "upsert")
+    results = [task(job, 0, row(1, "us", "slow")), task(job, 1, row(2, "us", "slow"))]
+    upsert(warehouse, row(1, "asia", "quick"))
+    arctic.evolve_schema("m.t", rename={"region": "by", "by": "region"}, warehouse=warehouse)
+    for number in range(moves):
+        upsert(warehouse, {"id": 1, "by": f"africa{number}", "region": "quick"})
+
+    commit_write(job, results)
+
+    assert read(warehouse) == [{"id": number, "by": "us", "region": "slow"} for number in (1, 2)]
+
+
+@pytest.mark.parametrize("partition_by", [[], ["region"]])
+def test_what_fails_before_an_attempt_to_commit_leaves_no_files(
+    warehouse: str, partition_by: list[str]
+) -> None:
+    """Whatever it is: nobody can have seen the files."""
+    create(warehouse, partition_by=partition_by)
+    upsert(warehouse, row(1, "eu", "first"))
+    before = data_files(warehouse)
+    job = begin(warehouse, "upsert")
+    result = task(job, 0, row(1, "us", "slow"))
+    if partition_by:
+        upsert(warehouse, row(1, "asia", "quick"))
+        before = data_files(warehouse) - {local(file.path) for file in result.files}
+        lost = next(file for file in result.files if file.kind is FileKind.CHANGE_DELETE)
+        Path(local(lost.path)).write_bytes(b"PAR1")
+        given, error = [result], pa.ArrowInvalid
+    else:
+        given, error = [result, result], arctic.ArcticError
+
+    with pytest.raises(error):
+        commit_write(job, given)
+
+    assert data_files(warehouse) == before
 
 
 def test_a_row_that_moved_into_the_same_partition_leaves_one(warehouse: str) -> None:

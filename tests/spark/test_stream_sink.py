@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 import arctic
 from arctic.errors import InvalidInputError
 from arctic.spark.source import ArcticDataSource
+from arctic.spark.spread import spread_rows
 from arctic.spark.stream_batches import BatchSink
 from tests.spark.lake import NAME, SCHEMA, Lake
 
@@ -257,6 +258,23 @@ def test_a_hot_partition_is_divided_once_it_is_known(
     assert lake.arrow_rows() == expected
     arctic.optimize(NAME, type="full", warehouse=lake.warehouse)
     assert lake.arrow_rows() == expected
+
+
+def test_rows_without_a_key_go_to_the_same_tasks_in_any_order(lake: Lake) -> None:
+    """A stage that Spark runs again may see them in another one; maps take no part."""
+    schema = SCHEMA.append(pa.field("tags", pa.map_(pa.string(), pa.string())))
+    lake.create(schema=schema, primary_key=(), partition_by=["region"])
+    rows = [(number, "hot", number / 2, {"a": "b"}) for number in range(100)]
+    options = {"path": NAME, "warehouse": lake.warehouse, "write-mode": "append"}
+    options |= {"_arctic_shares": '{"region=hot": 1.0}', "max-write-tasks": "4"}
+    task_of = []
+    for given in (rows, rows[::-1]):
+        frame = lake.frame(given, f"{FIELDS}, tags map<string, string>").coalesce(1)
+        spread, _ = spread_rows(frame, options, overwrite=False)
+        task_of.append({row["id"]: row["_arctic_task"] for row in spread.collect()})
+
+    assert task_of[0] == task_of[1]
+    assert len(set(task_of[0].values())) == 4
 
 
 def test_a_stream_optimizes_after_so_many_batches(lake: Lake, source: Source) -> None:

@@ -1,0 +1,93 @@
+"""Table properties that name columns: they follow a rename, and keep a column from being dropped.
+
+Rules:
+    - A property and the columns it names change in one commit: in between every write would be
+      refused, because it names no column.
+    - Only base's properties count; those of the change store are kept the same for others to read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from arctic.errors import InvalidInputError
+from arctic.options import EVENT_TIME_FIELD, INGEST_TIME, SORT_COLUMNS, Option
+
+_OPTIONS: tuple[Option[Any], ...] = (EVENT_TIME_FIELD, SORT_COLUMNS)
+
+
+def check_unnamed(subject: str, properties: Mapping[str, str], dropped: Iterable[str]) -> None:
+    """Refuse to drop what a property names.
+
+    Raises:
+        InvalidInputError: naming the property and what to do with it first.
+    """
+    for name in dropped:
+        for option, key, columns in _given(properties):
+            if name in columns:
+                raise InvalidInputError(
+                    f"{subject}: property {option.name} = {properties[key]!r} names column "
+                    f"{name!r}, so it cannot be dropped; remove the property or name another "
+                    "column in it first"
+                )
+
+
+def renamed(
+    subject: str, properties: Mapping[str, str], rename: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the properties that a rename changes, with their new texts.
+
+    Args:
+        subject: what messages begin with.
+        properties: of the table, before the rename.
+        rename: old name -> new name.
+
+    Raises:
+        InvalidInputError: a new name that a property cannot express.
+    """
+    changed = {}
+    for option, key, columns in _given(properties):
+        wanted = tuple(rename.get(name, name) for name in columns)
+        if wanted == columns:
+            continue
+        changed[key] = ",".join(wanted)
+        if _columns(option, changed[key]) != wanted:
+            raise InvalidInputError(
+                f"{subject}: property {option.name} = {properties[key]!r} cannot name the column "
+                f"after its rename, {changed[key]!r} would mean something else; choose another name"
+            )
+    return changed
+
+
+def followed(base: Mapping[str, str], change: Mapping[str, str]) -> dict[str, str]:
+    """Return the properties of the change store that base has with another text, as base has them.
+
+    Args:
+        base: properties of the base store.
+        change: properties of the change store.
+    """
+    texts = {option.name: base[key] for option, key, _ in _given(base)}
+    return {
+        key: texts[option.name]
+        for option, key, _ in _given(change)
+        if option.name in texts and change[key] != texts[option.name]
+    }
+
+
+def _given(properties: Mapping[str, str]) -> Iterator[tuple[Option[Any], str, tuple[str, ...]]]:
+    """Yield each property that names columns, as it is spelt, with the columns."""
+    for key, text in properties.items():
+        for option in _OPTIONS:
+            if key.lower() in option.names:
+                yield option, key, _columns(option, text)
+
+
+def _columns(option: Option[Any], text: str) -> tuple[str, ...]:
+    try:
+        value = option.parse(text)
+    except ValueError:
+        return ()
+    if isinstance(value, tuple):
+        return value
+    return () if value == INGEST_TIME else (value,)
