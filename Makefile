@@ -30,8 +30,9 @@ demo: $(READY) ## Replay weeks of real promotions through Spark, and check the r
 test: $(READY) ## Run every test; ARGS="-k name" narrows, HYPOTHESIS_PROFILE=deep explores
 	@$(PYTHON) -m pytest $(ARGS)
 
-test-oldest: $(READY) $(OLDEST)/.installed ## Run the Spark tests on the oldest PySpark that is supported
-	@PYTHONPATH=$(OLDEST) $(PYTHON) -m pytest tests/spark -m "not slow" $(ARGS)
+test-oldest: $(READY) $(OLDEST)/.installed ## Run the tests of what PySpark changes on the oldest that is supported
+	@PYTHONPATH=$(OLDEST) $(PYTHON) -m pytest $(ARGS) $(addprefix tests/spark/test_, table_v2.py \
+		clean_files.py known_aggregates.py driver_planner.py write_frame.py stream_offsets.py)
 
 $(OLDEST)/.installed: pyproject.toml $(READY)
 	@$(PYTHON) -m pip install --quiet --no-input --disable-pip-version-check --upgrade \
