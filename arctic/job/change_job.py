@@ -30,11 +30,10 @@ from arctic.iceberg.schema import arrow_schema
 from arctic.job.change_files import files_between
 from arctic.job.change_range import start_position
 from arctic.job.change_reader import ChangeReader
+from arctic.job.read_columns import change_columns, project
 from arctic.job.reference import table_reference
 from arctic.job.scan_job import ScanJob, merge_request, scan_options
 from arctic.mor.field_ids import child_fields, field_id
-from arctic.mor.nullable import nullable_throughout
-from arctic.mor.request import META_FIELDS
 from arctic.scan.change_limit import ChangeLimit, cut_changes
 from arctic.scan.change_tasks import ChangeGroup, plan_changes
 from arctic.table.stream_position import StreamPosition
@@ -184,23 +183,9 @@ def chosen_columns(opened: OpenTable, columns: Sequence[str] | None) -> pa.Schem
         InvalidInputError: a column is named twice.
         NotFoundError: an unknown column.
     """
-    # A delete by key has no value for the other columns, whatever the table requires of them.
-    key = opened.table.primary_key
-    own = [
-        field if field.name in key else nullable_throughout(field) for field in opened.arrow_schema
-    ]
-    schema = pa.schema([*own, *META_FIELDS])
-    if columns is None:
-        return schema
-    if len(set(columns)) != len(columns):
-        raise InvalidInputError(f"columns {list(columns)!r}: a column is named twice")
-    for name in columns:
-        if name not in schema.names:
-            raise NotFoundError(
-                f"table {opened.table.name!r} has no column {name!r}; changes have "
-                f"{', '.join(schema.names)}"
-            )
-    return pa.schema([schema.field(name) for name in columns])
+    return project(
+        change_columns(opened), columns, table_name=opened.table.name, there="changes have"
+    )
 
 
 def _with_types_of_now(opened: OpenTable, schema: pa.Schema) -> pa.Schema:

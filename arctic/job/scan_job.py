@@ -15,14 +15,14 @@ from typing import Any
 import pyarrow as pa
 
 from arctic import options as opt
-from arctic.errors import InvalidInputError, NotFoundError
+from arctic.errors import InvalidInputError
 from arctic.iceberg.inspect import metadata_schema, metadata_table
 from arctic.iceberg.manifests import StoreFiles, list_files
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.iceberg.pin import pin
+from arctic.job.read_columns import change_columns, project
 from arctic.job.read_task import ArrowReader, GroupReader, MergeReader
 from arctic.job.reference import parse_reference
-from arctic.mor.nullable import nullable_throughout
 from arctic.mor.request import META_FIELDS, ReadRequest
 from arctic.options import Scope
 from arctic.scan.plan import ScanPlan, plan_scan, plan_store
@@ -68,7 +68,7 @@ def table_schema(options: Mapping[str, str]) -> pa.Schema:
     reference = parse_reference(options)
     opened = open_table(reference.config, reference.identifier)
     schema = _full_schema(reference.metadata_table, opened, options)
-    return _projected(schema, opt.COLUMNS.value(options), opened)
+    return project(schema, opt.COLUMNS.value(options), table_name=opened.table.name)
 
 
 def begin_scan(
@@ -123,7 +123,9 @@ def scan_opened(
             touch are in the plan's ``clean_groups``, and the job does not read them.
     """
     wanted = columns if columns is not None else opt.COLUMNS.value(options)
-    schema = _projected(_full_schema(metadata_name, opened, options), wanted, opened)
+    schema = project(
+        _full_schema(metadata_name, opened, options), wanted, table_name=opened.table.name
+    )
     snapshot = snapshot or pin(
         opened,
         snapshot_id=opt.SNAPSHOT_ID.value(options),
@@ -265,26 +267,7 @@ def _full_schema(
         return opened.arrow_schema
     if opt.STORE.value(options) == "base":
         return pa.schema([*opened.arrow_schema, *META_FIELDS])
-    # A delete by key has no value for the other columns, whatever the table requires of them.
-    key = opened.table.primary_key
-    columns = [
-        field if field.name in key else nullable_throughout(field) for field in opened.arrow_schema
-    ]
-    return pa.schema([*columns, *META_FIELDS])
-
-
-def _projected(schema: pa.Schema, columns: Sequence[str] | None, opened: OpenTable) -> pa.Schema:
-    if columns is None:
-        return schema
-    if len(set(columns)) != len(columns):
-        raise InvalidInputError(f"columns {list(columns)!r}: a column is named twice")
-    for name in columns:
-        if name not in schema.names:
-            raise NotFoundError(
-                f"table {opened.table.name!r} has no column {name!r}; "
-                f"it has {', '.join(schema.names)}"
-            )
-    return pa.schema([schema.field(name) for name in columns])
+    return change_columns(opened)
 
 
 def _name_mapping(properties: Mapping[str, str]) -> Mapping[str, int] | None:

@@ -23,6 +23,7 @@ from arctic.errors import InvalidInputError
 from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
 from arctic.options import OPTIMIZE
 from arctic.spark.error_surface import named_errors
+from arctic.spark.patched_calls import ASKED, names_of, patch_call, texts_of
 from arctic.spark.run_tasks import SparkRunner
 from arctic.spark.source import FORMAT
 from arctic.spark.spread import spread_rows
@@ -61,34 +62,18 @@ def install_save_modes(writer_class: type) -> None:
         for name in ("format", "mode", "option", "options", "partitionBy", "save", *LAYOUTS, *ENDS)
     }
     setattr(writer_class, _INSTALLED, True)
-    _patch(writer_class, native, "mode", _mode)
-    _patch(writer_class, native, "format", _format)
-    _patch(writer_class, native, "option", _option)
-    _patch(writer_class, native, "options", _options)
-    _patch(writer_class, native, "partitionBy", _partition_by)
-    _patch(writer_class, native, "save", functools.partial(_save, native))
-    for name in LAYOUTS:
-        _patch(writer_class, native, name, functools.partial(_layout, name))
-    for name in ENDS:
-        _patch(writer_class, native, name, functools.partial(_end, native["mode"]))
-
-
-def _patch(
-    writer_class: type,
-    native: Mapping[str, Callable[..., Any]],
-    name: str,
-    ours: Callable[..., Any],
-) -> None:
-    original = native[name]
-
-    @functools.wraps(original)
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        asked = self.__dict__.setdefault("_arctic_asked", _Asked())
-        if asked.is_native:
-            return original(self, *args, **kwargs)
-        return ours(functools.partial(original, self), self, asked, *args, **kwargs)
-
-    setattr(writer_class, name, call)
+    ours: dict[str, Callable[..., Any]] = {
+        "mode": _mode,
+        "format": _format,
+        "option": _option,
+        "options": _options,
+        "partitionBy": _partition_by,
+        "save": functools.partial(_save, native),
+        **{name: functools.partial(_layout, name) for name in LAYOUTS},
+        **{name: functools.partial(_end, native["mode"]) for name in ENDS},
+    }
+    for name, call in ours.items():
+        patch_call(writer_class, name, native[name], call, _Asked)
 
 
 def _mode(native: Callable[..., Any], self: Any, asked: _Asked, saveMode: Any) -> Any:
@@ -107,17 +92,17 @@ def _format(native: Callable[..., Any], self: Any, asked: _Asked, source: Any) -
 
 
 def _option(native: Callable[..., Any], self: Any, asked: _Asked, key: Any, value: Any) -> Any:
-    asked.options |= _texts({key: value})
+    asked.options |= texts_of({key: value})
     return native(key, value)
 
 
 def _options(native: Callable[..., Any], self: Any, asked: _Asked, **options: Any) -> Any:
-    asked.options |= _texts(options)
+    asked.options |= texts_of(options)
     return native(**options)
 
 
 def _partition_by(native: Callable[..., Any], self: Any, asked: _Asked, *cols: Any) -> Any:
-    asked.partition_by = _names(*cols)
+    asked.partition_by = names_of(*cols)
     return native(*cols)
 
 
@@ -163,8 +148,8 @@ def _save(
         _end(natives["mode"], native, self, asked, path, format, mode, partitionBy, **options)
         return
     _refuse_layouts(asked)
-    columns = asked.partition_by if partitionBy is None else _names(partitionBy)
-    given = _with_partitions({**asked.options, **_texts(options)}, columns)
+    columns = asked.partition_by if partitionBy is None else names_of(partitionBy)
+    given = _with_partitions({**asked.options, **texts_of(options)}, columns)
     if path is not None:
         given["path"] = str(path)
     chosen = _chosen_mode(self, mode or asked.own_mode or asked.mode, natives["mode"])
@@ -185,7 +170,7 @@ def _save(
 
 def _save_natively(frame: DataFrame, options: Mapping[str, str], mode: str) -> None:
     writer = frame.write
-    writer.__dict__["_arctic_asked"] = _Asked(is_native=True)
+    writer.__dict__[ASKED] = _Asked(is_native=True)
     writer.format(FORMAT).options(**options).mode(mode)
     with named_errors():
         writer.save()
@@ -242,17 +227,3 @@ def _frame(writer: Any) -> DataFrame:
     from pyspark.sql.connect.dataframe import DataFrame as ConnectFrame  # noqa: PLC0415
 
     return ConnectFrame(writer._df, writer._spark)
-
-
-def _names(*columns: Any) -> tuple[str, ...]:
-    if len(columns) == 1 and isinstance(columns[0], list | tuple):
-        columns = tuple(columns[0])
-    return tuple(str(column) for column in columns)
-
-
-def _texts(options: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        name.lower(): str(value).lower() if isinstance(value, bool) else str(value)
-        for name, value in options.items()
-        if value is not None
-    }

@@ -26,6 +26,7 @@ from arctic.errors import InvalidInputError
 from arctic.job.stream_job import stream_write_options
 from arctic.spark.checkpoint_file import CheckpointFile
 from arctic.spark.error_surface import named_errors
+from arctic.spark.patched_calls import names_of, patch_call, texts_of
 from arctic.spark.source import FORMAT
 from arctic.spark.stream_batches import BatchSink
 
@@ -80,20 +81,7 @@ def install_stream_modes() -> None:
         ("start", functools.partial(_start, native)),
         ("toTable", functools.partial(_to_table, native)),
     ):
-        _patch(native, name, note)
-
-
-def _patch(native: Mapping[str, Callable[..., Any]], name: str, ours: Callable[..., Any]) -> None:
-    original = native[name]
-
-    @functools.wraps(original)
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        asked = self.__dict__.setdefault("_arctic_asked", _Asked())
-        if asked.is_native:
-            return original(self, *args, **kwargs)
-        return ours(functools.partial(original, self), self, asked, *args, **kwargs)
-
-    setattr(DataStreamWriter, name, call)
+        patch_call(DataStreamWriter, name, native[name], note, _Asked)
 
 
 def _format(native: Callable[..., Any], self: Any, asked: _Asked, source: Any) -> Any:
@@ -102,12 +90,12 @@ def _format(native: Callable[..., Any], self: Any, asked: _Asked, source: Any) -
 
 
 def _option(native: Callable[..., Any], self: Any, asked: _Asked, key: Any, value: Any) -> Any:
-    asked.options |= _texts({key: value})
+    asked.options |= texts_of({key: value})
     return native(key, value)
 
 
 def _options(native: Callable[..., Any], self: Any, asked: _Asked, **options: Any) -> Any:
-    asked.options |= _texts(options)
+    asked.options |= texts_of(options)
     return _natively(asked, native, **options)
 
 
@@ -234,21 +222,7 @@ def _write_options(asked: _Asked, path: str | None) -> dict[str, str]:
     given = {name: text for name, text in asked.options.items() if name != _CHECKPOINT}
     if path is not None:
         given["path"] = str(path)
-    columns = _names(*asked.partition_by)
+    columns = names_of(*asked.partition_by)
     if columns:
         given["partitionby"] = ", ".join(columns)
     return stream_write_options(given, output_mode=asked.output_mode or "append")
-
-
-def _names(*columns: Any) -> tuple[str, ...]:
-    if len(columns) == 1 and isinstance(columns[0], list | tuple):
-        columns = tuple(columns[0])
-    return tuple(str(column) for column in columns)
-
-
-def _texts(options: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        name.lower(): str(value).lower() if isinstance(value, bool) else str(value)
-        for name, value in options.items()
-        if value is not None
-    }
