@@ -28,7 +28,7 @@ import numpy as np
 import pyarrow as pa
 
 from arctic.mor.batch import make_batch
-from arctic.mor.coalesce import coalesce
+from arctic.mor.coalesce import at_least_one, coalesce
 from arctic.mor.keys import factorise
 from arctic.mor.offset_merge import OffsetWindow, offset_windows
 from arctic.mor.read import read_group
@@ -58,12 +58,7 @@ def read_changes(
         StorageError: a file that is missing or cannot be fetched.
     """
     rows = chain.from_iterable(_events(task, request, open_file) for task in group.tasks)
-    is_empty = True
-    for batch in coalesce(rows, max_rows=request.batch_rows):
-        is_empty = False
-        yield batch
-    if is_empty:
-        yield pa.RecordBatch.from_pylist([], schema=request.schema)
+    yield from at_least_one(coalesce(rows, max_rows=request.batch_rows), request.schema)
 
 
 def _events(

@@ -47,3 +47,13 @@ def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
         pa.concat_arrays([batch.column(at) for batch in batches]) for at in range(len(schema))
     ]
     return make_batch(columns, schema, sum(batch.num_rows for batch in batches))
+
+
+def at_least_one(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield the batches; an empty one where there are none, for the schema's sake."""
+    is_empty = True
+    for batch in batches:
+        is_empty = False
+        yield batch
+    if is_empty:
+        yield pa.RecordBatch.from_pylist([], schema=schema)

@@ -23,7 +23,7 @@ from itertools import chain
 
 import pyarrow as pa
 
-from arctic.mor.coalesce import coalesce
+from arctic.mor.coalesce import at_least_one, coalesce
 from arctic.mor.request import OpenFile, ReadRequest
 from arctic.mor.task_reader import TaskReader, delete_paths
 from arctic.mor.touched import Touched
@@ -51,12 +51,7 @@ def read_group(
     """
     reader = TaskReader(group.tasks, request, open_file, touched or Touched())
     rows = chain.from_iterable(_survivors(reader, task) for task in _neighbours(group.tasks))
-    is_empty = True
-    for batch in coalesce(rows, max_rows=request.batch_rows):
-        is_empty = False
-        yield batch
-    if is_empty:
-        yield pa.RecordBatch.from_pylist([], schema=request.schema)
+    yield from at_least_one(coalesce(rows, max_rows=request.batch_rows), request.schema)
 
 
 def _survivors(reader: TaskReader, task: NodeTask) -> Iterator[pa.RecordBatch]:
