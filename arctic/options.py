@@ -307,6 +307,13 @@ OPEN_FILE_COST = Option(
     aliases=("read.split.open-file-cost",),
     doc="What opening a file weighs in planning, as bytes.",
 )
+VECTOR_MIN_ROWS = Option(
+    name="read.deletion-vector.min-rows",
+    parse=_positive_int,
+    default=500_000,
+    scopes=_READ_TABLE,
+    doc="From so many rows in files with deletes on, Spark reads them by row numbers.",
+)
 MAX_DELETE_BYTES = Option(
     name="merge.max-delete-bytes",
     parse=_bytes,

@@ -109,6 +109,7 @@ def scan_opened(
     row_filter: Predicate | None = None,
     snapshot: TableSnapshot | None = None,
     sets_apart: Callable[[KeyedFile], bool] | None = None,
+    sets_dirty_apart: bool = False,
 ) -> ScanJob:
     """Plan a read of a table that is open already.
 
@@ -121,6 +122,8 @@ def scan_opened(
         snapshot: the state to read, where another scan of the same query has pinned it.
         sets_apart: which files the caller can read by itself. Those of them that no delete can
             touch are in the plan's ``clean_groups``, and the job does not read them.
+        sets_dirty_apart: whether it can also leave rows out of files by their numbers. Such files
+            may be in the plan's ``dirty_groups``, and the job does not read them either.
     """
     wanted = columns if columns is not None else opt.COLUMNS.value(options)
     schema = project(
@@ -133,7 +136,14 @@ def scan_opened(
     )
     if metadata_name is not None:
         return _metadata_job(opened, snapshot, metadata_name, schema)
-    plan = _plan(opened, snapshot, options, row_filter, sets_apart=sets_apart)
+    plan = _plan(
+        opened,
+        snapshot,
+        options,
+        row_filter,
+        sets_apart=sets_apart,
+        sets_dirty_apart=sets_dirty_apart,
+    )
     request = merge_request(opened, options, schema=schema, row_filter=row_filter)
     reader = MergeReader(request=request, io=opened.io)
     return ScanJob(schema=schema, groups=plan.groups, reader=reader, plan=plan)
@@ -177,6 +187,7 @@ def _plan(
     row_filter: Predicate | None,
     *,
     sets_apart: Callable[[KeyedFile], bool] | None,
+    sets_dirty_apart: bool,
 ) -> ScanPlan:
     table = opened.table
     key_ids = tuple(column.field_id for column in table.key_columns)
@@ -187,7 +198,13 @@ def _plan(
     files = list_files(opened, snapshot, field_ids=field_ids, row_filter=row_filter)
     if store == "merged":
         return plan_merged(
-            opened, snapshot, files, options, row_filter=row_filter, sets_apart=sets_apart
+            opened,
+            snapshot,
+            files,
+            options,
+            row_filter=row_filter,
+            sets_apart=sets_apart,
+            sets_dirty_apart=sets_dirty_apart,
         )
     is_base = store == "base"
     return plan_store(
@@ -209,6 +226,7 @@ def plan_merged(
     *,
     row_filter: Predicate | None,
     sets_apart: Callable[[KeyedFile], bool] | None,
+    sets_dirty_apart: bool = False,
 ) -> ScanPlan:
     """Plan a read of the merged view from files that were listed.
 
@@ -219,6 +237,7 @@ def plan_merged(
         options: read options.
         row_filter: rows that do not match are left out.
         sets_apart: as for ``scan_opened``.
+        sets_dirty_apart: as for ``scan_opened``.
     """
     table = opened.table
     return plan_scan(
@@ -233,6 +252,7 @@ def plan_merged(
         options=scan_options(options, table.properties),
         already_pruned=files.pruned,
         sets_apart=sets_apart,
+        sets_dirty_apart=sets_dirty_apart,
     )
 
 
@@ -244,6 +264,7 @@ def scan_options(options: Mapping[str, str], properties: Mapping[str, str]) -> S
         parallelism=opt.PARALLELISM.value(options, properties) or opt.default_parallelism(),
         target_bytes=opt.TARGET_SIZE.value(options, properties),
         open_file_cost_bytes=opt.OPEN_FILE_COST.value(options, properties),
+        vector_min_rows=opt.VECTOR_MIN_ROWS.value(options, properties),
     )
 
 

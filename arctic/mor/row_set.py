@@ -16,6 +16,21 @@ class RowSet:
         """Put row numbers into the set; they are distinct."""
         np.bitwise_or.at(self._bits, rows >> 3, (1 << (rows & 7)).astype(np.uint8))
 
+    def __or__(self, other: RowSet) -> RowSet:
+        """Return the rows that are in this set or in another one of the same file."""
+        both = RowSet(0)
+        both._bits = self._bits | other._bits
+        return both
+
+    def to_bytes(self) -> bytes:
+        """Return a bit for each row, the first row in the lowest bit of the first byte."""
+        return self._bits.tobytes()
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the set takes."""
+        return self._bits.nbytes
+
     def slice(self, first_row: int, row_count: int) -> npt.NDArray[np.bool_]:
         """Say for each of some neighbouring rows whether it is in the set."""
         skipped = first_row & 7

@@ -161,15 +161,21 @@ class LoadedFile:
 
         Memory: eight bytes for each of them, one bit for each row of the file.
         """
+        return np.flatnonzero(self.dead_rows().slice(0, self._data.row_count))
+
+    def dead_rows(self) -> RowSet:
+        """Return the same rows as a set."""
         rows = RowSet(self._data.row_count)
         rows.add(np.unique(self._positions[self._positions < self._data.row_count]))
         if self._last is not None:
             for killed in self._data.killed_rows(self._last):
                 rows.add(killed)
-        deleted = rows.slice(0, self._data.row_count)
-        if self._dead is not None:
-            deleted = deleted | self._dead.slice(0, self._data.row_count)
-        return np.flatnonzero(deleted)
+        return rows if self._dead is None else rows | self._dead
+
+    @property
+    def row_count(self) -> int:
+        """The rows of the whole file."""
+        return self._data.row_count
 
 
 def _check(task: NodeTask, request: ReadRequest) -> None:

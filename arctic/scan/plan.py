@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from arctic.scan.assemble import assemble
 from arctic.scan.clean_files import set_clean_apart
 from arctic.scan.collector import collector_paused
+from arctic.scan.dirty_files import set_dirty_apart
 from arctic.scan.explain import explain_plan
 from arctic.scan.key_filter import ANY_KEY, KeyFilter
 from arctic.scan.pack import pack_tasks
@@ -19,7 +20,7 @@ from arctic.scan.plan_files import FilesToRead, plan_data, plan_files
 from arctic.scan.reach import FileRanges
 from arctic.scan.split import split_tasks
 from arctic.scan.task import NodeTask, NodeTaskGroup, PruneCounts, ScanOptions
-from arctic.table.files import KeyedFile
+from arctic.table.files import FileKind, KeyedFile
 from arctic.table.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
 
@@ -43,6 +44,11 @@ class ScanPlan:
     pruned: PruneCounts
     clean_groups: tuple[NodeTaskGroup, ...] = ()
     """Files set apart because no delete can touch them; in none of ``groups``."""
+    dirty_groups: tuple[NodeTaskGroup, ...] = ()
+    """Files set apart for a reader who knows which of their rows are dead; in none of ``groups``.
+    A merge of them gives the same rows."""
+    dirty_tasks: tuple[NodeTask, ...] = ()
+    """The same files, each with exactly the deletes that can touch it."""
 
     def explain(self, *, verbose: bool = False) -> str:
         """Return the plan as stable text.
@@ -67,6 +73,7 @@ def plan_scan(
     options: ScanOptions,
     already_pruned: PruneCounts,
     sets_apart: Callable[[KeyedFile], bool] | None = None,
+    sets_dirty_apart: bool = False,
 ) -> ScanPlan:
     """Plan a read of the merged view.
 
@@ -83,6 +90,8 @@ def plan_scan(
         already_pruned: what was left out while the files were listed.
         sets_apart: which files the caller can read in another way, if no delete can touch them;
             None: none.
+        sets_dirty_apart: whether the caller can also read such files by row numbers, and the read
+            is one of most of the table; see ``dirty_files``.
     """
     files, out_of_files = plan_files(
         base=base,
@@ -97,10 +106,19 @@ def plan_scan(
         files, ranges=ranges, open_file_cost_bytes=options.open_file_cost_bytes
     )
     clean: tuple[NodeTask, ...] = ()
+    dirty: tuple[NodeTask, ...] = ()
     if sets_apart is not None:
         nodes, clean = set_clean_apart(
             nodes,
             is_wanted=sets_apart,
+            ranges=ranges,
+            open_file_cost_bytes=options.open_file_cost_bytes,
+        )
+    if sets_apart is not None and sets_dirty_apart and _is_of_most_rows(files, (*base, *change)):
+        nodes, dirty = set_dirty_apart(
+            nodes,
+            is_wanted=sets_apart,
+            least_rows=options.vector_min_rows,
             ranges=ranges,
             open_file_cost_bytes=options.open_file_cost_bytes,
         )
@@ -114,6 +132,8 @@ def plan_scan(
         considered_files=already_pruned.files + len(base) + len(position_deletes) + len(change),
         pruned=already_pruned + out_of_files + out_of_tasks,
         clean_groups=_group(clean, ranges=ranges, options=options),
+        dirty_groups=_group(dirty, ranges=ranges, options=options),
+        dirty_tasks=dirty,
     )
 
 
@@ -161,6 +181,16 @@ def plan_store(
         considered_files=already_pruned.files + len(files) + len(position_deletes),
         pruned=already_pruned + out_of_files,
     )
+
+
+def _is_of_most_rows(files: FilesToRead, listed: Sequence[KeyedFile]) -> bool:
+    """Say whether a filter leaves at least half of the rows.
+
+    If not, a merge has little to do: it looks at bounds of row groups before it looks up a key.
+    """
+    left = sum(part.file.record_count for part in files.data)
+    rows = sum(file.record_count for file in listed if file.kind is not FileKind.CHANGE_DELETE)
+    return 2 * left >= rows
 
 
 def _group(

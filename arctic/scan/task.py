@@ -66,6 +66,8 @@ class ScanOptions:
     """Upper bound for the cost of one task, unless a single file is larger."""
     open_file_cost_bytes: int
     """The least that a file weighs, however small it is."""
+    vector_min_rows: int = 1
+    """Fewer rows in files with deletes are merged, even where deletion vectors could be made."""
 
     def __post_init__(self) -> None:
         """Refuse values that would divide by zero or never end."""

@@ -13,14 +13,10 @@ import java.util.OptionalLong;
 import java.util.WeakHashMap;
 import java.util.function.Function;
 import org.apache.spark.SparkContext;
-import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.QueryPlanningTracker;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.Alias;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
@@ -114,7 +110,9 @@ public class ArcticTable extends PythonTable {
     question.put("hints", hints);
     question.put("parallelism", Integer.valueOf(SparkContext.getOrCreate().defaultParallelism()));
     question.put("pin", pinned.get(table));
-    question.put("clean", Boolean.valueOf(CleanFiles.areWanted()));
+    question.put("clean", Boolean.valueOf(ParquetFiles.areWanted()));
+    question.put("vectors",
+        Boolean.valueOf(planner != null && ParquetFiles.canNumberRows(schema)));
     question.put("limit", limit);
     StructType asked = asking(columns, json(question));
     Plan plan = Plan.inDriver(planner, options, asked);
@@ -128,8 +126,9 @@ public class ArcticTable extends PythonTable {
     PythonDataSourceV2 own = named(name());
     own.setReadInfo(plan.info);
     Scan scan = new PythonScan(own, name(), columns, options, new Filter[0]);
+    Estimate estimate = Estimate.of(plan.told, columns, schema);
     return new OwnScan(scan, this, columns.json() + json(hints) + limit + pin, json(hints),
-        Estimate.of(plan.told, columns, schema), CleanFiles.of(plan.told, columns), false);
+        estimate, ParquetFiles.of(plan.told, columns, estimate.size.orElse(1L), planner), false);
   }
 
   /** What Python made of a question: how executors read, and what the scan is told. */
@@ -297,14 +296,14 @@ public class ArcticTable extends PythonTable {
   }
 
   /**
-   * Has files that no delete can touch read by Spark's own Parquet scan, beside the Python one.
+   * Has files that need no merge read by Spark's own Parquet scan, beside the Python one.
    *
    * Runs when every scan is planned: the two are of one state of the table, and together hold each
-   * data file once. A scan that this rule does not come by reads its clean files too.
+   * data file once. A scan that this rule does not come by reads these files too.
    */
-  public static class ReadCleanFiles extends Rule {
+  public static class ReadWithSpark extends Rule {
     public String ruleName() {
-      return "arctic.spark.ReadCleanFiles";
+      return "arctic.spark.ReadWithSpark";
     }
 
     public TreeNode apply(TreeNode plan) {
@@ -315,14 +314,12 @@ public class ArcticTable extends PythonTable {
       if (plan instanceof org.apache.spark.sql.catalyst.plans.logical.Filter) {
         org.apache.spark.sql.catalyst.plans.logical.Filter filter =
             (org.apache.spark.sql.catalyst.plans.logical.Filter) plan;
-        CleanFiles clean = cleanFilesOf(filter.child());
-        if (clean != null) {
-          return clean.filtered((DataSourceV2ScanRelation) filter.child(), filter.condition());
+        if (hasFiles(filter.child())) {
+          return rows((DataSourceV2ScanRelation) filter.child(), filter.condition());
         }
       }
-      CleanFiles clean = cleanFilesOf(plan);
-      if (clean != null) {
-        return clean.filtered((DataSourceV2ScanRelation) plan, null);
+      if (hasFiles(plan)) {
+        return rows((DataSourceV2ScanRelation) plan, null);
       }
       scala.collection.immutable.Seq children = plan.children();
       ArrayList changed = new ArrayList();
@@ -336,15 +333,53 @@ public class ArcticTable extends PythonTable {
       return same ? plan : (LogicalPlan) plan.withNewChildren(seq(changed));
     }
 
-    private static CleanFiles cleanFilesOf(LogicalPlan plan) {
+    private static boolean hasFiles(LogicalPlan plan) {
       if (!(plan instanceof DataSourceV2ScanRelation)) {
-        return null;
+        return false;
       }
       Scan scan = ((DataSourceV2ScanRelation) plan).scan();
-      if (!(scan instanceof OwnScan) || ((OwnScan) scan).leavesCleanFiles) {
-        return null;
+      return scan instanceof OwnScan && ((OwnScan) scan).files != null
+          && !((OwnScan) scan).leavesFiles;
+    }
+
+    /** Returns what yields the rows of a scan, those of the files that it leaves included. */
+    private static LogicalPlan rows(DataSourceV2ScanRelation relation,
+        org.apache.spark.sql.catalyst.expressions.Expression condition) {
+      OwnScan scan = (OwnScan) relation.scan();
+      // A union keeps a filter that must not reach the Parquet scan away from it.
+      boolean kept = condition != null && (!condition.deterministic() || comparesFloats(condition));
+      ArrayList parts = new ArrayList();
+      if (scan.files.merged > 0 || kept) {
+        parts.add(where(scan.leavingFiles(relation), kept ? null : condition));
       }
-      return ((OwnScan) scan).clean;
+      parts.add(where(scan.files.rows(relation.output()), kept ? null : condition));
+      if (parts.size() == 1) {
+        return (LogicalPlan) parts.get(0);
+      }
+      LogicalPlan rows = new Union(seq(parts), false, false);
+      return kept ? where(rows, condition) : rows;
+    }
+
+    /** Writers leave NaN out of a file's bounds, by which Spark would then leave out its row. */
+    private static boolean comparesFloats(
+        org.apache.spark.sql.catalyst.expressions.Expression expression) {
+      DataType type = expression.dataType();
+      if (type.equals(DataTypes.DoubleType) || type.equals(DataTypes.FloatType)) {
+        return true;
+      }
+      scala.collection.immutable.Seq children = expression.children();
+      for (int i = 0; i < children.length(); i++) {
+        if (comparesFloats((org.apache.spark.sql.catalyst.expressions.Expression) children.apply(i))) {
+          return true;
+        }
+      }
+      return false;
+    }
+
+    private static LogicalPlan where(LogicalPlan plan,
+        org.apache.spark.sql.catalyst.expressions.Expression condition) {
+      return condition == null ? plan
+          : new org.apache.spark.sql.catalyst.plans.logical.Filter(condition, plan);
     }
   }
 
@@ -375,95 +410,6 @@ public class ArcticTable extends PythonTable {
 
     public OptionalLong numRows() {
       return rows;
-    }
-  }
-
-  /** The files of one scan that need no merge. */
-  static class CleanFiles {
-    private static final String WANTED = "spark.arctic.readCleanFiles";
-    private final String[] paths;
-    private final StructType columns;
-    /** Partitions of the Python scan that hold other files; they come first. */
-    private final int merged;
-
-    private CleanFiles(String[] paths, StructType columns, int merged) {
-      this.paths = paths;
-      this.columns = columns;
-      this.merged = merged;
-    }
-
-    static boolean areWanted() {
-      return SparkSession.active().conf().get(WANTED, "false").equals("true");
-    }
-
-    /** Returns null where there is none. */
-    static CleanFiles of(Map told, StructType requested) {
-      List listed = (List) told.get("paths");
-      if (listed.isEmpty()) {
-        return null;
-      }
-      String[] paths = new String[listed.size()];
-      for (int i = 0; i < paths.length; i++) {
-        paths[i] = (String) listed.get(i);
-      }
-      int merged = ((Number) told.get("merged")).intValue();
-      return new CleanFiles(paths, requested, merged);
-    }
-
-    /** Returns what yields the rows of a scan, those of clean files included. */
-    LogicalPlan filtered(DataSourceV2ScanRelation relation, org.apache.spark.sql.catalyst.expressions.Expression condition) {
-      // A union keeps a filter that must not reach the Parquet scan away from it.
-      boolean kept = condition != null && (!condition.deterministic() || comparesFloats(condition));
-      ArrayList parts = new ArrayList();
-      if (merged > 0 || kept) {
-        parts.add(where(((OwnScan) relation.scan()).leavingCleanFiles(relation), kept ? null : condition));
-      }
-      parts.add(where(parquet(relation.output()), kept ? null : condition));
-      if (parts.size() == 1) {
-        return (LogicalPlan) parts.get(0);
-      }
-      LogicalPlan rows = new Union(seq(parts), false, false);
-      return kept ? where(rows, condition) : rows;
-    }
-
-    /** Writers leave NaN out of a file's bounds, by which Spark would then leave out its row. */
-    private static boolean comparesFloats(org.apache.spark.sql.catalyst.expressions.Expression expression) {
-      DataType type = expression.dataType();
-      if (type.equals(DataTypes.DoubleType) || type.equals(DataTypes.FloatType)) {
-        return true;
-      }
-      scala.collection.immutable.Seq children = expression.children();
-      for (int i = 0; i < children.length(); i++) {
-        if (comparesFloats((org.apache.spark.sql.catalyst.expressions.Expression) children.apply(i))) {
-          return true;
-        }
-      }
-      return false;
-    }
-
-    private static LogicalPlan where(LogicalPlan plan, org.apache.spark.sql.catalyst.expressions.Expression condition) {
-      return condition == null ? plan
-          : new org.apache.spark.sql.catalyst.plans.logical.Filter(condition, plan);
-    }
-
-    /** Spark's own scan of the files, with the attributes of the scan it stands beside. */
-    private LogicalPlan parquet(scala.collection.immutable.Seq output) {
-      HashMap options = new HashMap();
-      options.put("recursiveFileLookup", "true"); // no columns from the names of folders
-      options.put("__globPaths__", "false");
-      options.put("datetimeRebaseMode", "CORRECTED");
-      options.put("ignoreMissingFiles", "false"); // whatever the session says: rows are never skipped
-      options.put("ignoreCorruptFiles", "false");
-      LogicalPlan files = ((org.apache.spark.sql.classic.Dataset) SparkSession.active().read()
-          .format("parquet").schema(columns).options(options).load(paths))
-          .queryExecution().analyzed();
-      ArrayList named = new ArrayList();
-      for (int i = 0; i < output.length(); i++) {
-        Attribute wanted = (Attribute) output.apply(i);
-        named.add(new Alias((org.apache.spark.sql.catalyst.expressions.Expression) files.output().apply(i), wanted.name(),
-            wanted.exprId(), wanted.qualifier(), scala.Option.apply(wanted.metadata()), seq(new ArrayList())));
-      }
-      return new Project(seq(named), files);
     }
   }
 
@@ -661,18 +607,18 @@ public class ArcticTable extends PythonTable {
     private final ArcticTable table;
     private final String asked;
     private final String hints;
-    /** Null: there are none. */
-    private final CleanFiles clean;
-    /** Whether they are read by somebody else. */
-    private final boolean leavesCleanFiles;
+    /** What Spark can read itself; null: nothing. */
+    private final ParquetFiles files;
+    /** Whether it does. */
+    private final boolean leavesFiles;
     private final Estimate estimate;
 
     OwnScan(Scan scan, ArcticTable table, String asked, String hints, Estimate estimate,
-        CleanFiles clean, boolean leavesCleanFiles) {
+        ParquetFiles files, boolean leavesFiles) {
       this.scan = scan;
       this.estimate = estimate;
-      this.clean = clean;
-      this.leavesCleanFiles = leavesCleanFiles;
+      this.files = files;
+      this.leavesFiles = leavesFiles;
       this.batch = scan.toBatch();
       this.table = table;
       this.asked = asked;
@@ -689,14 +635,13 @@ public class ArcticTable extends PythonTable {
 
     public InputPartition[] planInputPartitions() {
       InputPartition[] all = batch.planInputPartitions();
-      return leavesCleanFiles
-          ? (InputPartition[]) java.util.Arrays.copyOf(all, clean.merged) : all;
+      return leavesFiles ? (InputPartition[]) java.util.Arrays.copyOf(all, files.merged) : all;
     }
 
-    /** Returns the relation of this scan with a scan that does not read the clean files. */
-    LogicalPlan leavingCleanFiles(DataSourceV2ScanRelation relation) {
+    /** Returns the relation of this scan with a scan that does not read these files. */
+    LogicalPlan leavingFiles(DataSourceV2ScanRelation relation) {
       return (LogicalPlan) relation.makeCopy(fieldsWith(relation, 1,
-          new OwnScan(scan, table, asked, hints, estimate, clean, true)));
+          new OwnScan(scan, table, asked, hints, estimate, files, true)));
     }
 
     public PartitionReaderFactory createReaderFactory() {
@@ -717,7 +662,7 @@ public class ArcticTable extends PythonTable {
 
     public boolean equals(Object other) {
       return other instanceof OwnScan && ((OwnScan) other).table == table
-          && ((OwnScan) other).leavesCleanFiles == leavesCleanFiles
+          && ((OwnScan) other).leavesFiles == leavesFiles
           && ((OwnScan) other).asked.equals(asked);
     }
 

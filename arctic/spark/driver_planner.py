@@ -4,9 +4,12 @@ Spark plans each scan of a Python data source in a worker that it starts and end
 scan calls back into the process of the session instead, as ``foreachBatch`` does, and gets the
 same: the pickled function that reads a partition, and the pickled partitions.
 
+A scan that Spark carries out itself asks once more, when it begins: which rows of its files are
+dead.
+
 Rules:
-    - Whatever fails here is answered with None. Then a worker plans, and a fault of the call, the
-      data or the table becomes an error of the query there, in the form that Spark gives it.
+    - Whatever fails while planning is answered with None. Then a worker plans, and a fault of the
+      call, the data or the table becomes an error of the query there, in Spark's own form.
     - A relative warehouse means the folder that Spark's workers run in. After ``os.chdir`` that is
       not the one of this process, which then plans nothing.
 
@@ -29,9 +32,11 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from arctic.errors import ArcticError
+from arctic.job.deletion_vectors import DeletionVectors
 from arctic.spark.known_aggregates import known_aggregates
-from arctic.spark.question import pin_text, pinned_snapshot
+from arctic.spark.question import pin_text, pinned_snapshot, work_of
 from arctic.spark.reader import ArcticReader
+from arctic.spark.run_tasks import SparkRunner
 from arctic.spark.source import READS, plan_batch, relevant_options
 
 _log = logging.getLogger(__name__)
@@ -40,9 +45,11 @@ _log = logging.getLogger(__name__)
 class DriverPlanner:
     """What the JVM calls: a text goes in, a text comes back."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, session: SparkSession, folder: str) -> None:
+        self._session = session
         self._folder = folder
         """That of Spark's workers."""
+        self._vectors = DeletionVectors()
 
     def apply(self, question: str) -> str | None:
         """Plan one scan.
@@ -50,23 +57,34 @@ class DriverPlanner:
         Args:
             question: JSON of ``options``, the ``schema`` that is asked for, and in the metadata of
                 its first column what ``arctic.spark.question`` reads; or of ``options``, the
-                ``schema`` of the relation, a ``pin`` and ``aggregates``.
+                ``schema`` of the relation, a ``pin`` and ``aggregates``; or of the ``work`` that a
+                plan told of.
 
         Returns:
             JSON of ``function`` and ``partitions``, each pickled and in base64, and of what the
-            scan is told; or of the ``values`` of the aggregates and the ``pin`` they are of. None:
-            let a worker plan, or let Spark read the rows.
+            scan is told; or of the ``values`` of the aggregates and the ``pin`` they are of; or
+            of the ``bits`` of all files of the work, in base64, each file's in whole bytes. None:
+            let a worker plan, or let Spark read the rows. An ``error`` in the place of bits.
         """
+        asked = json.loads(question)
+        if "work" in asked:
+            return self._dead_rows(asked["work"])
         if os.getcwd() != self._folder:
             return None
         try:
-            asked = json.loads(question)
             return _aggregated(asked) if "aggregates" in asked else _planned(asked)
         except ArcticError:
             return None
         except Exception as error:  # noqa: BLE001 - a worker plans instead, at the cost of time
             _log.warning("a worker plans instead: %s: %s", type(error).__name__, error)
             return None
+
+    def _dead_rows(self, work: str) -> str:
+        try:
+            dead = self._vectors.dead_rows(work_of(work), SparkRunner(self._session))
+        except Exception as error:  # noqa: BLE001 - it becomes an error of the query
+            return json.dumps({"error": f"{type(error).__name__}: {error}"})
+        return json.dumps({"bits": _text(b"".join(rows.to_bytes() for rows in dead))})
 
     class Java:
         """The interface that Py4J gives it."""
@@ -80,7 +98,7 @@ def driver_planner(session: SparkSession) -> DriverPlanner:
     # Without types.
     ensure_callback_server_started(context._gateway)  # type: ignore[no-untyped-call]
     jvm: Any = context._jvm
-    return DriverPlanner(jvm.java.lang.System.getProperty("user.dir"))
+    return DriverPlanner(session, jvm.java.lang.System.getProperty("user.dir"))
 
 
 def _planned(question: dict[str, Any]) -> str | None:

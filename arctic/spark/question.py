@@ -3,7 +3,7 @@
 The question is JSON in the metadata of the first requested column. The answer is an input
 partition in front of the others, which the scan takes away: Spark offers no other way back.
 
-Must not know: filters, tables.
+Must not know: filters, how a table is read.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from typing import Any
 
 from pyspark.sql.types import StructType
 
+from arctic.job.vector_work import VectorWork
+from arctic.table.files import KeyedFile
 from arctic.table.snapshot import TableSnapshot
 
 QUESTION_KEY = "arctic.question"
@@ -34,6 +36,8 @@ class Question:
     """Whether Spark itself can read files that no delete can touch."""
     snapshot: TableSnapshot | None
     """What another scan of the same query has pinned."""
+    takes_vectors: bool = False
+    """Whether it can also leave rows out of those that have deletes."""
     limit: int | None = None
     """Rows of the scan that the query wants at most, whichever they are; None: all of them."""
 
@@ -48,6 +52,7 @@ def question_of(requested: StructType) -> Question | None:
         parallelism=asked["parallelism"],
         reads_clean_files=asked["clean"],
         snapshot=pinned_snapshot(asked["pin"]),
+        takes_vectors=asked.get("vectors", False),
         limit=asked.get("limit"),
     )
 
@@ -63,10 +68,12 @@ class Answer:
     rows: int | None = None
     """In them, deleted ones too; None: not known."""
     merged: int = 0
-    """How many of the partitions that follow have to be merged. Those after them hold clean files:
+    """How many of the partitions that follow have to be merged. Those after them hold other files:
     they are read unless Spark reads the files itself."""
-    clean_paths: Sequence[str] = ()
-    """The clean files."""
+    files: Sequence[KeyedFile] = ()
+    """These other files; those with deletes come first."""
+    work: VectorWork | None = None
+    """Tells which rows of the first files are dead; None: all are clean."""
 
     def text(self) -> str:
         """Return the value of the partition that answers, where a worker plans."""
@@ -79,8 +86,22 @@ class Answer:
             "bytes": self.size_bytes,
             "rows": self.rows,
             "merged": self.merged,
-            "paths": list(self.clean_paths),
+            "paths": [file.path for file in self.files],
+            "sizes": [file.size_bytes for file in self.files],
+            "work": None if self.work is None else work_text(self.work),
+            "dirty": [] if self.work is None else [file.record_count for file in self.work.files],
         }
+
+
+def work_text(work: VectorWork) -> str:
+    """Return work in the form in which a scan asks for it to be done."""
+    return base64.b64encode(pickle.dumps(work)).decode()
+
+
+def work_of(text: str) -> VectorWork:
+    """Return what ``work_text`` was given."""
+    work: VectorWork = pickle.loads(base64.b64decode(text))
+    return work
 
 
 def pin_text(snapshot: TableSnapshot | None) -> str:

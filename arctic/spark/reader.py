@@ -22,7 +22,8 @@ from arctic.iceberg.plain_columns import plain_columns
 from arctic.iceberg.table_io import is_local
 from arctic.job.read_task import FirstRows, GroupReader
 from arctic.job.reference import TableReference, parse_reference
-from arctic.job.scan_job import scan_opened
+from arctic.job.scan_job import merge_request, scan_opened
+from arctic.job.vector_work import VectorWork
 from arctic.options import Scope
 from arctic.scan.plan import ScanPlan
 from arctic.spark.hints import hinted_filter
@@ -84,16 +85,18 @@ def plan_reader(options: Mapping[str, str], requested: StructType) -> ArcticRead
         row_filter=row_filter,
         snapshot=question.snapshot if question is not None else None,
         sets_apart=_is_plain if spark_reads else None,
+        # Whoever wants a few rows does not have all keys looked up for them.
+        sets_dirty_apart=question is not None and question.takes_vectors and question.limit is None,
     )
     schema = arrow_schema(requested)
     check_types(job.schema, schema)
-    clean = () if job.plan is None else job.plan.clean_groups
-    answer = None if question is None else _answer(job.plan)
+    others = () if job.plan is None else (*job.plan.dirty_groups, *job.plan.clean_groups)
+    answer = None if question is None else _answer(opened, options, job.plan)
     reader: GroupReader = job.reader
     # Spark hands over no limit where it filters rows itself; counted before that, they were few.
     if question is not None and question.limit is not None and not question.hints:
         reader = FirstRows(reader=reader, rows=question.limit)
-    return ArcticReader(reader, schema, (*job.groups, *clean), answer)
+    return ArcticReader(reader, schema, (*job.groups, *others), answer)
 
 
 def _spark_reads(
@@ -119,20 +122,31 @@ def _is_plain(file: KeyedFile) -> bool:
     return has_format_name(file.path)
 
 
-def _answer(plan: ScanPlan | None) -> Answer:
+def _answer(opened: OpenTable, options: Mapping[str, str], plan: ScanPlan | None) -> Answer:
     if plan is None:
         return Answer()
     files = {
         part.file.path: part.file
-        for group in (*plan.groups, *plan.clean_groups)
+        for group in (*plan.groups, *plan.dirty_groups, *plan.clean_groups)
         for task in group.tasks
         for part in task.data
     }
-    clean = (task for group in plan.clean_groups for task in group.tasks)
+    dirty = [part.file for task in plan.dirty_tasks for part in task.data]
+    clean = [part.file for group in plan.clean_groups for task in group.tasks for part in task.data]
     return Answer(
         snapshot=plan.snapshot,
         size_bytes=sum(file.size_bytes for file in files.values()),
         rows=sum(file.record_count for file in files.values()),
         merged=len(plan.groups),
-        clean_paths=[part.file.path for task in clean for part in task.data],
+        files=(*dirty, *clean),
+        work=_vector_work(opened, options, plan) if dirty else None,
+    )
+
+
+def _vector_work(opened: OpenTable, options: Mapping[str, str], plan: ScanPlan) -> VectorWork:
+    no_columns = pa.schema([])
+    return VectorWork(
+        tasks=plan.dirty_tasks,
+        request=merge_request(opened, options, schema=no_columns, row_filter=None),
+        io=opened.io,
     )

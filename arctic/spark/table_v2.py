@@ -30,6 +30,9 @@ CONF = "spark.arctic.ownScans"
 CLEAN_FILES_CONF = "spark.arctic.readCleanFiles"
 """Whether Spark itself reads the files that no delete can touch; true unless a user sets false."""
 
+_SOURCES = ("ParquetFiles.java", "ArcticTable.java")
+"""Each may use the ones before it."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -64,16 +67,18 @@ def _compiled_rules(session: SparkSession) -> tuple[Any, Any]:
     context = session.sparkContext
     jvm: Any = context._jvm
     gateway: Any = context._gateway
-    compiler = jvm.org.codehaus.janino.SimpleCompiler()
-    compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
-    compiler.cook(files("arctic.spark").joinpath("ArcticTable.java").read_text(encoding="utf-8"))
-    classes = compiler.getClassLoader()
+    classes: Any = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    for source in _SOURCES:
+        compiler = jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.setParentClassLoader(classes)
+        compiler.cook(files("arctic.spark").joinpath(source).read_text(encoding="utf-8"))
+        classes = compiler.getClassLoader()
     install = classes.loadClass("arctic.spark.ArcticTable$Install")
     # A list, for Py4J cannot put an object of Python into an array.
     arguments = jvm.java.util.ArrayList()
     arguments.add(FORMAT)
     arguments.add(driver_planner(session))
     rule = install.getConstructors()[0].newInstance(arguments.toArray())
-    clean_files = classes.loadClass("arctic.spark.ArcticTable$ReadCleanFiles")
+    clean_files = classes.loadClass("arctic.spark.ArcticTable$ReadWithSpark")
     nothing = gateway.new_array(jvm.java.lang.Object, 0)
     return rule, clean_files.getConstructors()[0].newInstance(nothing)

@@ -131,6 +131,7 @@ class Lake:
         options: ScanOptions,
         row_filter: Predicate | None = None,
         sets_apart: Callable[[KeyedFile], bool] | None = None,
+        sets_dirty_apart: bool = False,
     ) -> ScanPlan:
         """Plan a read of the merged view."""
         return plan_scan(
@@ -145,6 +146,7 @@ class Lake:
             options=options,
             already_pruned=PruneCounts(),
             sets_apart=sets_apart,
+            sets_dirty_apart=sets_dirty_apart,
         )
 
 

@@ -89,6 +89,42 @@ def test_clean_files_need_no_merge(lake: Lake, options: ScanOptions, even_only: 
         assert not any(lake.killers(part.file, row) for row in lake.rows[part.file.path])
 
 
+@given(lakes(), all_options(), st.booleans())
+def test_dirty_files_come_with_the_deletes_that_touch_them(
+    lake: Lake, options: ScanOptions, even_only: bool
+) -> None:
+    """Every file is in one part; of a dirty one, each row that dies has its killers at hand."""
+
+    def sets_apart(file: KeyedFile) -> bool:
+        return not even_only or int(file.path.rpartition("-")[2].partition(".")[0]) % 2 == 0
+
+    plan = lake.plan(options, sets_apart=sets_apart, sets_dirty_apart=True)
+    clean = [task for group in plan.clean_groups for task in group.tasks]
+    merged_again = [task for group in plan.dirty_groups for task in group.tasks]
+
+    assert lake.read([*tasks_of(plan), *clean, *plan.dirty_tasks]) == lake.truth()
+    assert lake.read([*tasks_of(plan), *clean, *merged_again]) == lake.truth()
+    assert all(sets_apart(part.file) for task in plan.dirty_tasks for part in task.data)
+    for task in plan.dirty_tasks:
+        assert task.change_deletes or all(part.position_deletes for part in task.data)
+
+
+@given(lakes(), all_options())
+def test_few_dirty_rows_are_merged(lake: Lake, options: ScanOptions) -> None:
+    """The threshold counts the rows of files with deletes, and no others."""
+    plan = lake.plan(options, sets_apart=lambda _: True, sets_dirty_apart=True)
+    rows = sum(part.file.record_count for task in plan.dirty_tasks for part in task.data)
+
+    for least, is_apart in ((max(rows, 1), rows > 0), (rows + 1, False)):
+        other = lake.plan(
+            replace(options, vector_min_rows=least),
+            sets_apart=lambda _: True,
+            sets_dirty_apart=True,
+        )
+        assert bool(other.dirty_tasks) == is_apart
+        assert bool(tasks_of(other)) == (rows > 0 and not is_apart)
+
+
 @given(lakes(), all_options())
 def test_splitting_and_packing_change_no_row(lake: Lake, options: ScanOptions) -> None:
     """Each step of planning yields the same rows as the one before."""

@@ -46,7 +46,7 @@ def test_the_answer_holds_all_that_executors_need(lake: Lake) -> None:
     lake.create()
     lake.put([(1, "a", 1.0), (2, "b", 2.0)])
 
-    answer = json.loads(DriverPlanner(os.getcwd()).apply(_asked(lake)) or "null")
+    answer = json.loads(DriverPlanner(lake.spark, os.getcwd()).apply(_asked(lake)) or "null")
 
     function, schema = pickle.loads(base64.b64decode(answer["function"]))
     rows = []
@@ -63,7 +63,7 @@ def test_what_it_cannot_plan_is_left_to_a_worker(lake: Lake, options: dict[str, 
     """Which meets the same fault, and makes it an error of the query."""
     lake.create()
 
-    assert DriverPlanner(os.getcwd()).apply(_asked(lake, **options)) is None
+    assert DriverPlanner(lake.spark, os.getcwd()).apply(_asked(lake, **options)) is None
 
 
 def test_another_folder_is_left_to_a_worker(lake: Lake, tmp_path: Path) -> None:
@@ -71,8 +71,8 @@ def test_another_folder_is_left_to_a_worker(lake: Lake, tmp_path: Path) -> None:
     lake.create()
     question = _asked(lake)
 
-    assert DriverPlanner(os.getcwd()).apply(question) is not None
-    assert DriverPlanner(str(tmp_path)).apply(question) is None
+    assert DriverPlanner(lake.spark, os.getcwd()).apply(question) is not None
+    assert DriverPlanner(lake.spark, str(tmp_path)).apply(question) is None
 
 
 def test_a_scan_is_planned_by_one_call(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

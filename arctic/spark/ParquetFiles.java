@@ -1,0 +1,312 @@
+package arctic.spark;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Add;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.LessThan;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.Not;
+import org.apache.spark.sql.catalyst.expressions.Or;
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation$;
+import org.apache.spark.sql.execution.datasources.PartitionDirectory;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.ObjectType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.util.collection.BitSet;
+
+/**
+ * Data files that Spark's own Parquet scan reads, without the rows that are deleted.
+ *
+ * The rows of all files with deletes are numbered, one file after the other. The first number of a
+ * file is the value of a partition column, Spark's reader gives the place of a row in its file, and
+ * a bit for the sum of both tells whether the row is dead. Which rows are is asked for when the
+ * files are first listed, hence when a query begins and not when it is planned or explained.
+ *
+ * Executors never see this class: what is sent to them is Spark's own.
+ */
+public class ParquetFiles {
+  private static final String WANTED = "spark.arctic.readCleanFiles";
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final String FIRST_ROW = "_arctic_first_row";
+  /** Spark's reader fills a column of this name with the places of rows in their file. */
+  private static final String ROW_INDEX = ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME();
+
+  /** Partitions of the Python scan that hold other files; they come first. */
+  public final int merged;
+  private final StructType columns;
+  private final Index index;
+
+  private ParquetFiles(int merged, StructType columns, Index index) {
+    this.merged = merged;
+    this.columns = columns;
+    this.index = index;
+  }
+
+  public static boolean areWanted() {
+    return SparkSession.active().conf().get(WANTED, "false").equals("true");
+  }
+
+  /** Whether rows of a table with these columns can be left out by their number. */
+  public static boolean canNumberRows(StructType columns) {
+    String[] names = columns.fieldNames();
+    for (int i = 0; i < names.length; i++) {
+      if (names[i].equalsIgnoreCase(FIRST_ROW) || names[i].equalsIgnoreCase(ROW_INDEX)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Returns null where there is none. */
+  public static ParquetFiles of(Map told, StructType columns, long bytes, Function planner) {
+    List paths = (List) told.get("paths");
+    if (paths.isEmpty()) {
+      return null;
+    }
+    DeadRows dead = told.get("work") == null ? null
+        : new DeadRows((List) told.get("dirty"), (String) told.get("work"), planner);
+    int merged = ((Number) told.get("merged")).intValue();
+    return new ParquetFiles(
+        merged, columns, new Index(paths, (List) told.get("sizes"), bytes, dead));
+  }
+
+  /** Returns a plan that yields the live rows, with the attributes of the scan it stands for. */
+  public LogicalPlan rows(scala.collection.immutable.Seq output) {
+    HashMap options = new HashMap();
+    options.put("datetimeRebaseMode", "CORRECTED");
+    options.put("ignoreMissingFiles", "false"); // whatever the session says: rows are never skipped
+    options.put("ignoreCorruptFiles", "false");
+    StructType data = columns.asNullable();
+    if (index.dead != null) {
+      data = data.add(ROW_INDEX, DataTypes.LongType, true);
+    }
+    LogicalPlan files = LogicalRelation$.MODULE$.apply(new HadoopFsRelation(index, index.partitionSchema(),
+        data, scala.Option.empty(), new ParquetFileFormat(), map(options), SparkSession.active()),
+        false);
+    ArrayList named = new ArrayList();
+    for (int i = 0; i < output.length(); i++) {
+      Attribute wanted = (Attribute) output.apply(i);
+      named.add(new Alias((Expression) files.output().apply(i), wanted.name(), wanted.exprId(),
+          wanted.qualifier(), scala.Option.apply(wanted.metadata()), seq(new ArrayList())));
+    }
+    if (index.dead != null) {
+      int first = columns.length();
+      files = new Filter(index.dead.isAlive((Expression) files.output().apply(first + 1),
+          (Expression) files.output().apply(first)), files);
+    }
+    return new Project(seq(named), files);
+  }
+
+  /** The dead rows of files, numbered one file after the other. */
+  static class DeadRows {
+    private final List counts;
+    private final String work;
+    private final Function planner;
+    /** Part of the plan of a query, and sent with its tasks: filled before there is one. */
+    private final BitSet bits;
+    private boolean known;
+
+    DeadRows(List counts, String work, Function planner) {
+      this.counts = counts;
+      this.work = work;
+      this.planner = planner;
+      this.bits = new BitSet(Math.toIntExact(firstRow(counts.size())));
+    }
+
+    int files() {
+      return counts.size();
+    }
+
+    /** Returns the number of the first row of a file. */
+    long firstRow(int file) {
+      long row = 0;
+      for (int i = 0; i < file; i++) {
+        row += ((Number) counts.get(i)).longValue();
+      }
+      return row;
+    }
+
+    /** Returns what is true for the rows to keep; the first row of a clean file is below zero. */
+    Expression isAlive(Expression firstRow, Expression rowIndex) {
+      ArrayList number = new ArrayList();
+      number.add(new Cast(
+          new Add(firstRow, rowIndex), DataTypes.IntegerType, scala.Option.empty()));
+      Expression isDead = new Invoke(new Literal(bits, new ObjectType(BitSet.class)), "get",
+          DataTypes.BooleanType, seq(number), seq(new ArrayList()), true, false, true);
+      return new Or(new LessThan(firstRow, new Literal(Long.valueOf(0L), DataTypes.LongType)),
+          new Not(isDead));
+    }
+
+    synchronized void find() {
+      if (known) {
+        return;
+      }
+      Map told = asked();
+      if (told.get("error") != null) {
+        throw new IllegalArgumentException((String) told.get("error"));
+      }
+      byte[] found = Base64.getDecoder().decode((String) told.get("bits"));
+      int place = 0;
+      int row = 0;
+      for (int file = 0; file < counts.size(); file++) {
+        int rows = ((Number) counts.get(file)).intValue();
+        for (int start = 0; start < rows; start += 8) {
+          for (int left = found[place++] & 0xff; left != 0; left &= left - 1) {
+            bits.set(row + start + Integer.numberOfTrailingZeros(left));
+          }
+        }
+        row += rows;
+      }
+      if (place != found.length) {
+        throw new IllegalStateException(found.length + " bytes of dead rows; expected " + place);
+      }
+      known = true;
+    }
+
+    private Map asked() {
+      try {
+        String question = JSON.writeValueAsString(Collections.singletonMap("work", work));
+        return (Map) JSON.readValue((String) planner.apply(question), Map.class);
+      } catch (JsonProcessingException impossible) {
+        throw new IllegalStateException(impossible);
+      }
+    }
+  }
+
+  /** Files as a plan lists them: nothing is looked up in a file system. */
+  static class Index implements FileIndex {
+    private final List paths;
+    private final List sizes;
+    private final long bytes;
+    /** Of the first files; null: all are clean. */
+    private final DeadRows dead;
+
+    Index(List paths, List sizes, long bytes, DeadRows dead) {
+      this.paths = paths;
+      this.sizes = sizes;
+      this.bytes = bytes;
+      this.dead = dead;
+    }
+
+    public scala.collection.immutable.Seq listFiles(
+        scala.collection.immutable.Seq partitionFilters,
+        scala.collection.immutable.Seq dataFilters) {
+      Configuration conf = SparkSession.active().sparkContext().hadoopConfiguration();
+      int dirty = dead == null ? 0 : dead.files();
+      ArrayList listed = new ArrayList();
+      long firstRow = 0;
+      if (dead != null) {
+        dead.find();
+      }
+      for (int i = 0; i < dirty; i++) {
+        listed.add(directory(Long.valueOf(firstRow), i, i + 1, conf));
+        firstRow += ((Number) dead.counts.get(i)).longValue();
+      }
+      if (dirty < paths.size()) {
+        listed.add(directory(Long.valueOf(-1), dirty, paths.size(), conf));
+      }
+      return seq(listed);
+    }
+
+    private PartitionDirectory directory(Long firstRow, int from, int to, Configuration conf) {
+      InternalRow values = new GenericInternalRow(
+          dead == null ? new Object[0] : new Object[] {firstRow});
+      ArrayList files = new ArrayList();
+      for (int i = from; i < to; i++) {
+        long size = ((Number) sizes.get(i)).longValue();
+        files.add(new FileStatusWithMetadata(
+            new FileStatus(size, false, 1, 128L << 20, 0L, path(i, conf)), map(new HashMap())));
+      }
+      return new PartitionDirectory(values, seq(files));
+    }
+
+    private Path path(int file, Configuration conf) {
+      Path path = new Path((String) paths.get(file));
+      try {
+        return path.getFileSystem(conf).makeQualified(path);
+      } catch (java.io.IOException error) {
+        throw new java.io.UncheckedIOException(error);
+      }
+    }
+
+    public scala.collection.immutable.Seq rootPaths() {
+      ArrayList roots = new ArrayList();
+      for (int i = 0; i < paths.size(); i++) {
+        roots.add(new Path((String) paths.get(i)));
+      }
+      return seq(roots);
+    }
+
+    public String[] inputFiles() {
+      return (String[]) paths.toArray(new String[0]);
+    }
+
+    public void refresh() {
+      // What a snapshot holds never changes.
+    }
+
+    public long sizeInBytes() {
+      return bytes;
+    }
+
+    public StructType partitionSchema() {
+      StructType schema = new StructType();
+      return dead == null ? schema : schema.add(
+          new StructField(FIRST_ROW, DataTypes.LongType, false, Metadata.empty()));
+    }
+
+    public String toString() {
+      return "Arctic";
+    }
+
+    public boolean equals(Object other) {
+      return other instanceof Index && ((Index) other).paths.equals(paths)
+          && java.util.Objects.equals(((Index) other).work(), work());
+    }
+
+    public int hashCode() {
+      return paths.hashCode();
+    }
+
+    private String work() {
+      return dead == null ? null : dead.work;
+    }
+  }
+
+  private static scala.collection.immutable.Seq seq(List items) {
+    return scala.jdk.javaapi.CollectionConverters.asScala(items).toSeq();
+  }
+
+  private static scala.collection.immutable.Map map(Map items) {
+    return (scala.collection.immutable.Map) scala.collection.immutable.Map$.MODULE$.from(
+        scala.jdk.javaapi.CollectionConverters.asScala(items));
+  }
+}

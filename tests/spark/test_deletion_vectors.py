@@ -1,0 +1,249 @@
+"""Files with dead rows, read by Spark's own Parquet scan: the same rows as a merge gives."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+from pyspark.errors import IllegalArgumentException
+from pyspark.sql import DataFrame
+
+import arctic
+from arctic.job import deletion_vectors
+from arctic.job.vector_work import VectorWork, look_up
+from tests.spark.lake import NAME, Lake
+from tests.spark.test_clean_files import PLAIN, SCHEMA, SHAPES, plan_of, put, result, rows
+
+pytestmark = pytest.mark.spark
+
+VECTORS = {"read.deletion-vector.min-rows": "1"}
+MERGE = {"read.deletion-vector.min-rows": "1000000000"}
+
+
+def assert_alike(lake: Lake, **options: str) -> None:
+    """Compare every shape with what a merge gives."""
+    for name, shape in SHAPES.items():
+        answers = []
+        for how in (VECTORS, MERGE):
+            frame = shape(lake.load(**how, **options))
+            answers.append(result(frame))
+            frame.unpersist()
+        assert answers[0] == answers[1], name
+
+
+def reads_by_vectors(frame: DataFrame) -> bool:
+    """Say whether rows are left out of Parquet files by their number."""
+    return "_arctic_first_row" in plan_of(frame)
+
+
+@contextmanager
+def setting(lake: Lake, name: str, value: str) -> Iterator[None]:
+    """Change a setting of the session."""
+    before = lake.spark.conf.get(name)
+    lake.spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        lake.spark.conf.set(name, before or "true")
+
+
+def changed(lake: Lake, *, partition_by: tuple[str, ...] = ()) -> None:
+    """Make a table with upserts, deletes and upserts of the same keys again."""
+    stable = {"write.upsert.cross-partition": "assume-stable"}
+    lake.create(schema=SCHEMA, partition_by=partition_by, properties=stable)
+    put(lake, rows(0, 80), "overwrite")
+    put(lake, rows(60, 100, factor=2), "upsert")
+    put(lake, rows(10, 20, factor=3), "upsert")
+    put(lake, rows(15, 65).select(["id", *partition_by]), "delete")
+    put(lake, rows(30, 40, factor=4), "upsert")
+
+
+def test_rows_are_those_of_a_merge(lake: Lake) -> None:
+    """Upserts and deletes on top of each other, in every shape of query."""
+    changed(lake)
+    frame = lake.load(**VECTORS).select(*PLAIN)
+
+    assert reads_by_vectors(frame)
+    assert "BatchScan" not in plan_of(frame)
+    assert sorted(row.id for row in frame.collect()) == [
+        *range(15),
+        *range(30, 40),
+        *range(65, 100),
+    ]
+    assert_alike(lake)
+
+
+def test_rows_are_those_of_a_merge_after_a_minor(lake: Lake) -> None:
+    """Base files with position deletes, and change deletes on top of them."""
+    changed(lake, partition_by=("region",))
+    arctic.optimize(NAME, type="minor", warehouse=lake.warehouse)
+    put(lake, rows(0, 5, factor=5), "upsert")
+
+    assert reads_by_vectors(lake.load(**VECTORS).select(*PLAIN))
+    assert_alike(lake)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("spark.sql.codegen.wholeStage", "false"),
+        ("spark.sql.parquet.enableVectorizedReader", "false"),
+        ("spark.sql.ansi.enabled", "false"),
+        ("spark.sql.adaptive.enabled", "false"),
+    ],
+)
+def test_rows_do_not_depend_on_how_spark_reads(lake: Lake, name: str, value: str) -> None:
+    """Row by row or in batches, compiled or not."""
+    changed(lake)
+    expected = result(lake.load(**MERGE).select(*PLAIN))
+
+    with setting(lake, name, value):
+        frame = lake.load(**VECTORS).select(*PLAIN)
+        assert reads_by_vectors(frame)
+        assert result(frame) == expected
+
+
+def test_many_row_groups_and_splits(lake: Lake) -> None:
+    """A row's number is that in the file, wherever the reading of the file begins or skips."""
+    lake.create(
+        schema=SCHEMA,
+        properties={"write.parquet.row-group-limit": "100", "base.write.node-count": "1"},
+    )
+    put(lake, rows(0, 5_000), "overwrite")
+    gone = [number for number in range(5_000) if random.Random(number).random() < 0.3]
+    put(lake, rows(0, 5_000).filter(pc.is_in(pa.array(range(5_000)), pa.array(gone))), "delete")
+    with setting(lake, "spark.sql.files.maxPartitionBytes", "20000"):
+        frame = lake.load(**VECTORS).select("id", "region")
+        assert reads_by_vectors(frame)
+        assert frame.rdd.getNumPartitions() > 2
+        assert sorted(row.id for row in frame.collect()) == sorted({*range(5_000)} - {*gone})
+        late = frame.where("id >= 4000")
+        assert sorted(row.id for row in late.collect()) == sorted({*range(4_000, 5_000)} - {*gone})
+
+
+def test_only_new_deletes_are_looked_up(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader who comes back after an upsert pays for the upsert; without one, for nothing."""
+    changed(lake)
+    looked_up: list[int] = []
+
+    def counted(work: VectorWork) -> object:
+        looked_up.append(sum(len(task.change_deletes) for task in work.tasks))
+        return look_up(work)
+
+    monkeypatch.setattr(deletion_vectors, "look_up", counted)
+    frame = lake.load(**VECTORS).select("id", "amount")
+    before = result(frame)
+    assert sum(looked_up) > 0
+    looked_up.clear()
+    assert result(lake.load(**VECTORS).select("id", "amount")) == before
+    assert looked_up == []
+
+    put(lake, rows(3, 4, factor=9), "upsert")
+
+    assert result(lake.load(**VECTORS).select("id", "amount")) != before
+    assert result(lake.load(**VECTORS).select("id", "amount")) == result(
+        lake.load(**MERGE).select("id", "amount")
+    )
+    assert 1 <= sum(looked_up) <= 2
+
+
+def test_an_older_snapshot_has_the_dead_rows_of_its_time(lake: Lake) -> None:
+    """What was found out for more deletes than there were is not used."""
+    lake.create(schema=SCHEMA)
+    put(lake, rows(0, 50), "overwrite")
+    put(lake, rows(0, 10, factor=2), "upsert")
+    snapshots = lake.table().inspect("snapshots")
+    newest = max(snapshots.to_pylist(), key=lambda row: row["committed_at"])["snapshot_id"]
+    put(lake, rows(5, 30).select(["id"]), "delete")
+
+    assert lake.load(**VECTORS).select("id").count() == 25
+    then = lake.load(**VECTORS, **{"snapshot-id": str(newest)}).select("id")
+    assert reads_by_vectors(then)
+    assert then.count() == 50
+    assert lake.load(**VECTORS).select("id").count() == 25
+
+
+def test_few_rows_and_lookups_are_merged(lake: Lake) -> None:
+    """To look up the keys of whole files would cost more."""
+    changed(lake)
+
+    assert not reads_by_vectors(lake.load().select("id"))
+    assert not reads_by_vectors(lake.load(**VECTORS).select("id").where("id = 7"))
+    assert not reads_by_vectors(lake.load(**VECTORS).select("id").limit(3))
+    assert reads_by_vectors(lake.load(**VECTORS).select("id").where("region = 'a b'"))
+
+
+def test_explaining_looks_nothing_up(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a query that runs needs to know its dead rows."""
+    changed(lake)
+
+    def refuse(work: object) -> object:
+        raise AssertionError(work)
+
+    monkeypatch.setattr(deletion_vectors, "look_up", refuse)
+
+    lake.load(**VECTORS).select("id").explain()
+
+
+def _damage(files: list[Path]) -> None:
+    for path in files:
+        data = path.read_bytes()
+        path.write_bytes(data[: len(data) // 2])
+
+
+def test_a_corrupt_delete_file_fails_the_query(lake: Lake) -> None:
+    """With the words of a merge: the file, and what was expected."""
+    changed(lake)
+    _damage([path for path in Path(lake.warehouse).rglob("*.parquet") if "-ED-" in path.name])
+
+    with pytest.raises(IllegalArgumentException, match=r"FormatError: file '.*-ED-.*'"):
+        lake.load(**VECTORS).select("id").collect()
+
+
+def test_a_file_with_other_rows_than_listed_fails_the_query(lake: Lake) -> None:
+    """Its numbers would be those of the next file."""
+    changed(lake)
+    for path in Path(lake.warehouse).rglob("*.parquet"):
+        if "-B-" in path.name:
+            table = pq.read_table(path)
+            pq.write_table(pa.concat_tables([table, table.slice(0, 1)]), path)
+
+    with pytest.raises(IllegalArgumentException, match="rows; expected the"):
+        lake.load(**VECTORS).select("id").collect()
+
+
+def test_columns_of_the_names_that_are_used_inside_are_merged(lake: Lake) -> None:
+    """Spark would take one for the other."""
+    schema = pa.schema([pa.field("id", pa.int64()), pa.field("_Arctic_first_row", pa.int64())])
+    lake.create(schema=schema)
+    put(lake, pa.table([[1, 2, 3], [4, 5, 6]], schema=schema), "overwrite")
+    put(lake, pa.table([[2], [7]], schema=schema), "upsert")
+
+    frame = lake.load(**VECTORS)
+
+    assert sorted(map(tuple, frame.collect())) == [(1, 4), (2, 7), (3, 6)]
+
+
+CALLS: dict[str, Callable[[DataFrame], DataFrame]] = {
+    "higher-order functions": lambda t: t.selectExpr(
+        "transform(split(region, ' '), x -> upper(x))"
+    ),
+    "a filter with one": lambda t: t.where("exists(split(region, ' '), x -> x = 'b')").select("id"),
+    "a query of a query": lambda t: t.where("id in (select 17)").select("id"),
+    "a left join": lambda t: t.alias("x").join(t.alias("y"), "id", "left").select("x.id"),
+    "a window": lambda t: t.selectExpr("id", "row_number() over (partition by region order by id)"),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_functions_that_spark_does_not_compile(lake: Lake, name: str) -> None:
+    """The filter on row numbers stands below them."""
+    changed(lake)
+
+    assert result(CALLS[name](lake.load(**VECTORS))) == result(CALLS[name](lake.load(**MERGE)))
