@@ -8,15 +8,17 @@ from xml.etree import ElementTree
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyiceberg.io.pyarrow import pyarrow_to_schema
 
 from benchmarks.peers.chart import chart
-from benchmarks.peers.environments import Peer
+from benchmarks.peers.environments import PEERS, Peer
 from benchmarks.peers.inputs import BATCHES, WIDE_SCHEMA, Inputs, write_inputs
 from benchmarks.peers.oracle import Oracle
 from benchmarks.peers.page import page
 from benchmarks.peers.report import comparisons, remarks, table
 from benchmarks.peers.result import Phase, SystemResult, load_result, save_result
 from benchmarks.peers.run import measure
+from benchmarks.peers.systems.iceberg_eq import write_parquet
 
 ROWS = 2_000
 RAW = Peer(name="pyarrow", script="pyarrow_copy")
@@ -106,6 +108,30 @@ def test_a_system_that_fails_says_why(oracle: Oracle, inputs: Inputs, tmp_path: 
     assert "no_such_script" in result.failure
 
 
+def test_peers_of_one_script_share_an_environment() -> None:
+    """Environments are kept by script, so two sets of packages would replace each other."""
+    packages = {peer.script: peer.packages for peer in PEERS}
+
+    assert [peer.packages for peer in PEERS] == [packages[peer.script] for peer in PEERS]
+    assert len({peer.name for peer in PEERS}) == len(PEERS)
+
+
+def test_equality_delete_peer_names_columns_by_field_id(inputs: Inputs, tmp_path: Path) -> None:
+    """Iceberg finds in a written file the ids of the table, in any order, and the same rows."""
+    rows = pq.read_table(inputs.upserts[0], columns=["order_id", "amount", "placed_at"])
+    path = str(tmp_path / "0.parquet")
+
+    write_parquet(path, rows, {"placed_at": 8, "order_id": 21, "amount": 6})
+
+    found = pyarrow_to_schema(pq.read_schema(path))
+    assert [(field.field_id, field.name) for field in found.fields] == [
+        (21, "order_id"),
+        (6, "amount"),
+        (8, "placed_at"),
+    ]
+    assert pq.read_table(path).equals(rows)
+
+
 def test_results_survive_the_disk(tmp_path: Path) -> None:
     """What is saved is what is loaded."""
     result = SystemResult(name="arctic", phases={"load": Phase(seconds=1.5)}, checked="equal")
@@ -133,6 +159,13 @@ def test_report_shows_ratios_limits_and_failures() -> None:
     assert lines["upsert, median of 5"] == ["2.00 s", "3.00 s (1.5x)", "-"]
     assert remarks(results)[-1] == "pyiceberg: not checked; did not finish: load: > 60 s"
     assert "| load | 2.00 s | 3.00 s (1.5x) | > 60 s |" in text
+
+
+def test_page_says_how_every_peer_is_measured() -> None:
+    """No system is compared without a word on what it does."""
+    text = page([], rows=ROWS, machine="2 cores", limit_seconds=60)
+
+    assert [peer.name for peer in PEERS if peer.packages and f"`{peer.name}`" not in text] == []
 
 
 def test_chart_is_well_formed() -> None:

@@ -39,6 +39,12 @@ PEERS = (
     Peer(
         name="iceberg-cow", script="iceberg", packages=_ICEBERG, arguments=("cow",), on_spark=True
     ),
+    Peer(
+        name="iceberg-eq",
+        script="iceberg_eq",
+        packages=(*_ICEBERG, "pyarrow==26.0.1"),
+        on_spark=True,
+    ),
     Peer(name="arctic", script="arctic_plain"),
     Peer(name="pyarrow", script="pyarrow_copy"),
     Peer(name="delta-rs", script="delta_rs", packages=("deltalake==1.6.6", "pyarrow==26.0.1")),

@@ -68,6 +68,14 @@ _METHOD = """## How it is measured
   tables in a Hadoop catalog. Compaction is `rewrite_data_files` with `rewrite-all` and
   `remove-dangling-deletes`. Arctic's is a full optimize. That of `delta-rs` is `optimize.compact`,
   which finds little to do, because every merge has rewritten the files that it touched.
+- `iceberg-eq` is what Flink's Iceberg sink writes in upsert mode into the same table: an upsert is
+  one commit of a data file with its rows and an equality-delete file with their keys, whether the
+  table has them or not; a delete is one commit of an equality-delete file alone. Flink does not run
+  here: pyarrow writes the files and Iceberg's Java API commits them. So the time of an upsert
+  counts writing both files and the commit, and neither a Spark job nor a checkpoint. Load, reads
+  and compaction are those of `iceberg-mor`; what compaction leaves of the delete files in the
+  metadata applies to no row.
+- `pyiceberg` is `Table.upsert` and `Table.delete` on a table in a SQLite catalog.
 - `pypaimon` keeps a primary-key table of four buckets, with one more column that says what a row
   does. `pyarrow` is the raw limit: it reads and writes the same bytes and merges nothing.
 - Bytes written are those of files that appeared or changed in the table's folder, metadata
