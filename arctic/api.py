@@ -285,7 +285,7 @@ def read(
         catalog: a PyIceberg catalog instead, by name or by properties.
 
     Memory: one row group of a data file, and the deletes of one node task up to
-    ``merge.max-delete-bytes``.
+    ``merge.max-delete-bytes``; all that for each core of ``parallelism``, but at most four times.
 
     Raises:
         NotFoundError: no such table, column or snapshot.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ from arctic.iceberg.inspect import metadata_schema, metadata_table
 from arctic.iceberg.manifests import StoreFiles, list_files
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.iceberg.pin import pin
+from arctic.job.read_ahead import read_ahead
 from arctic.job.read_columns import change_columns, project
 from arctic.job.read_task import ArrowReader, GroupReader, MergeReader
 from arctic.job.reference import parse_reference
@@ -31,6 +33,8 @@ from arctic.table.files import KeyedFile
 from arctic.table.predicate import Predicate, tests_of
 from arctic.table.snapshot import TableSnapshot
 
+MAX_THREADS = 4
+"""Groups that one process reads at a time: each holds deletes and row groups of its own."""
 BATCH_ROWS = 65_536
 """Rows a batch: measured as the fastest hand-over from Python to the JVM."""
 
@@ -48,9 +52,10 @@ class ScanJob:
     """None for a metadata table."""
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Read every group here, one after the other."""
-        for group in self.groups:
-            yield from self.reader.read(group)
+        """Read every group here, up to ``MAX_THREADS`` at a time; the order is always the same."""
+        threads = 1 if self.plan is None else self.plan.options.parallelism
+        readings = [partial(self.reader.read, group) for group in self.groups]
+        return read_ahead(readings, min(threads, MAX_THREADS))
 
     def table(self) -> pa.Table:
         """Read every group into memory."""
