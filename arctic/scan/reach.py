@@ -57,6 +57,7 @@ class ReachIndex:
     __slots__ = ("_index", "_keys", "_least", "_thresholds")
 
     def __init__(self, thresholds: Sequence[int], keys: Sequence[KeyRange]) -> None:
+        """Take what matters of each file: ``least_deadly_transaction`` and key range."""
         self._thresholds = thresholds
         self._least = min(thresholds)
         self._keys = keys
@@ -142,7 +143,7 @@ class DeletesByPart:
         self._elsewhere_index = KeyRangeIndex([self._keys[rank] for rank in self._elsewhere])
 
     def touching(self, start: int, stop: int) -> TouchingDeletes:
-        """Return the deletes that can kill a row of the data files ``start`` to ``stop``, exclusive."""
+        """Return the deletes that can kill a row of the files from start to stop, exclusive."""
         # Ranks rise with the transaction, so the young enough ones are those from here on.
         least = bisect_left(self._times, min(self._thresholds[start:stop]))
         first = bisect_left(self._everywhere, least)
