@@ -189,9 +189,9 @@ class _TaskMaker:
         return OptimizeTask(
             partition=self._partition,
             node=root,
-            rewrite=tuple(map(_bare, part.files)),
-            mark=tuple(map(_bare, mark)),
-            change_deletes=tuple(delete.without_bounds() for delete in deletes),
+            rewrite=tuple(part.files),
+            mark=tuple(mark),
+            change_deletes=tuple(deletes),
             row_range=part.row_range,
             target_bytes=-(-part.bytes // count) or size,
             cost_bytes=2 * part.bytes
@@ -203,7 +203,7 @@ class _TaskMaker:
         )
 
     def _deletes(self, root: TreeNode, data: Sequence[KeyedFile]) -> list[KeyedFile]:
-        rows = ReachIndex(data, self._ranges)
+        rows = ReachIndex.of(data, self._ranges)
         return [
             delete
             for delete, keys in self._index.overlapping(self._partition, root)
@@ -244,8 +244,3 @@ def _chunks(files: Sequence[FileTask], *, max_bytes: int) -> list[list[FileTask]
 
 def _bytes(files: Iterable[FileTask]) -> int:
     return sum(task.file.size_bytes for task in files)
-
-
-def _bare(task: FileTask) -> FileTask:
-    deletes = tuple(delete.without_bounds() for delete in task.position_deletes)
-    return FileTask(file=task.file.without_bounds(), position_deletes=deletes)

@@ -81,7 +81,7 @@ def _reached(files: PartitionFiles, ranges: FileRanges) -> frozenset[str]:
     index = ChangeDeleteIndex(files.change_deletes, ranges)
     found = set()
     for task in files.base:
-        rows = ReachIndex([task.file], ranges)
+        rows = ReachIndex.of([task.file], ranges)
         candidates = index.overlapping(files.partition, task.file.node)
         if any(rows.judge(delete, keys) is Reach.POSSIBLE for delete, keys in candidates):
             found.add(task.file.path)

@@ -75,7 +75,7 @@ def _judged(
     """Return the deletes that can touch the data, oldest first, and count all verdicts."""
     if not candidates:
         return []
-    rows = ReachIndex(data, ranges)
+    rows = ReachIndex.of(data, ranges)
     deletes = []
     for delete, keys in candidates:
         verdict = rows.judge(delete, keys)

@@ -142,10 +142,8 @@ def _unit(files: Sequence[KeyedFile]) -> ChangeUnit:
         if file.kind not in (FileKind.INSERT, FileKind.CHANGE_DELETE):
             raise InternalError(f"file {file.path!r} of kind {file.kind} as a change")
     return ChangeUnit(
-        deletes=tuple(
-            file.without_bounds() for file in files if file.kind is FileKind.CHANGE_DELETE
-        ),
-        inserts=tuple(file.without_bounds() for file in files if file.kind is FileKind.INSERT),
+        deletes=tuple(file for file in files if file.kind is FileKind.CHANGE_DELETE),
+        inserts=tuple(file for file in files if file.kind is FileKind.INSERT),
     )
 
 

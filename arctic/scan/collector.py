@@ -1,7 +1,8 @@
 """Python's cycle collector, kept still while very many objects are made.
 
 Ten thousand files are a million objects without a cycle among them: going over them again and
-again was measured to take half of the time of a listing, and of a plan.
+again was measured to take half of the time of a listing, and of a plan; going over them once, when
+it ends, still one part in twenty. So they join the old objects unseen.
 """
 
 from __future__ import annotations
@@ -20,4 +21,7 @@ def collector_paused() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
+            if not gc.get_freeze_count():  # what the application froze stays so
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()

@@ -31,7 +31,7 @@ def pack_tasks(tasks: Sequence[NodeTask], *, options: ScanOptions) -> tuple[Node
 
     Returns:
         Groups with the heaviest first, so that a long one does not start last. What a group reads
-        of one node is one task, and its files have no bounds: planning was their only use.
+        of one node is one task.
     """
     if not tasks:
         return ()

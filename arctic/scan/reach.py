@@ -56,11 +56,18 @@ class ReachIndex:
 
     __slots__ = ("_index", "_keys", "_least", "_thresholds")
 
-    def __init__(self, data: Sequence[KeyedFile], ranges: FileRanges) -> None:
-        self._thresholds = [least_deadly_transaction(file) for file in data]
-        self._least = min(self._thresholds)
-        self._keys = [ranges.of(file) for file in data]
-        self._index = KeyRangeIndex(self._keys) if len(data) > _FEW_FILES else None
+    def __init__(self, thresholds: Sequence[int], keys: Sequence[KeyRange]) -> None:
+        """Take what matters of each file: ``least_deadly_transaction`` and key range."""
+        self._thresholds = thresholds
+        self._least = min(thresholds)
+        self._keys = keys
+        self._index = KeyRangeIndex(keys) if len(keys) > _FEW_FILES else None
+
+    @classmethod
+    def of(cls, data: Sequence[KeyedFile], ranges: FileRanges) -> ReachIndex:
+        """Return the index of some files, at least one."""
+        keys = [ranges.of(file) for file in data]
+        return cls([least_deadly_transaction(file) for file in data], keys)
 
     def judge(self, delete: KeyedFile, keys: KeyRange) -> Reach:
         """Say whether a delete can kill a row.
@@ -102,13 +109,14 @@ class DeletesByPart:
 
     __slots__ = (
         "_costs",
+        "_data_keys",
         "_deletes",
         "_elsewhere",
         "_elsewhere_index",
         "_everywhere",
         "_keys",
-        "_ranges",
         "_suffixes",
+        "_thresholds",
         "_times",
     )
 
@@ -120,12 +128,13 @@ class DeletesByPart:
         *,
         open_file_cost_bytes: int,
     ) -> None:
-        self._ranges = ranges
+        self._thresholds = [least_deadly_transaction(file) for file in data]
+        self._data_keys = [ranges.of(file) for file in data]
         self._deletes = sorted(deletes, key=age_order)
         self._times = [delete.transaction_id for delete in self._deletes]
         self._costs = [max(delete.size_bytes, open_file_cost_bytes) for delete in self._deletes]
         self._keys = [ranges.of(delete) for delete in self._deletes]
-        core = KeyRange.core([ranges.of(file) for file in data]) if deletes else KeyRange(())
+        core = KeyRange.core(self._data_keys) if deletes else KeyRange(())
         self._everywhere: list[int] = []
         self._elsewhere: list[int] = []
         for rank, keys in enumerate(self._keys):
@@ -133,38 +142,36 @@ class DeletesByPart:
         self._suffixes: dict[int, TouchingDeletes] = {}
         self._elsewhere_index = KeyRangeIndex([self._keys[rank] for rank in self._elsewhere])
 
-    def touching(self, data: Sequence[KeyedFile]) -> TouchingDeletes:
-        """Return the deletes that can kill a row of these files."""
+    def touching(self, start: int, stop: int) -> TouchingDeletes:
+        """Return the deletes that can kill a row of the files from start to stop, exclusive."""
         # Ranks rise with the transaction, so the young enough ones are those from here on.
-        least = bisect_left(self._times, min(map(least_deadly_transaction, data)))
-        start = bisect_left(self._everywhere, least)
-        found = self._found_elsewhere(data, least)
+        least = bisect_left(self._times, min(self._thresholds[start:stop]))
+        first = bisect_left(self._everywhere, least)
+        found = self._found_elsewhere(start, stop, least) if self._elsewhere else None
         if found:
-            return self._of(sorted([*self._everywhere[start:], *found]))
-        if start not in self._suffixes:
-            self._suffixes[start] = self._of(self._everywhere[start:])
-        return self._suffixes[start]
+            return self._of(sorted([*self._everywhere[first:], *found]))
+        if first not in self._suffixes:
+            self._suffixes[first] = self._of(self._everywhere[first:])
+        return self._suffixes[first]
 
     def _of(self, ranks: Sequence[int]) -> TouchingDeletes:
         files = tuple(map(self._deletes.__getitem__, ranks))
         return TouchingDeletes(files, sum(map(self._costs.__getitem__, ranks)))
 
-    def _found_elsewhere(self, data: Sequence[KeyedFile], least: int) -> list[int]:
-        if not self._elsewhere:
-            return []
-        keys = [self._ranges.of(file) for file in data]
+    def _found_elsewhere(self, start: int, stop: int, least: int) -> list[int]:
+        keys = self._data_keys[start:stop]
         near = self._elsewhere_index.all_overlapping(KeyRange.hull(keys))
         # What overlaps every file needs no look at each of them; with one file, that is all.
         sure = near
-        if len(data) > 1:
+        if near and len(keys) > 1:
             sure = self._elsewhere_index.all_overlapping(KeyRange.core(keys))
         first = bisect_left(self._elsewhere, least)
         found = [self._elsewhere[place] for place in sure if place >= first]
-        doubtful = [place for place in set(near).difference(sure) if place >= first]
-        if doubtful:
-            rows = ReachIndex(data, self._ranges)
-            for place in doubtful:
-                rank = self._elsewhere[place]
-                if rows.judge(self._deletes[rank], self._keys[rank]) is Reach.POSSIBLE:
-                    found.append(rank)
+        if len(near) > len(sure):
+            rows = ReachIndex(self._thresholds[start:stop], keys)
+            for place in set(near).difference(sure):
+                if place >= first:
+                    rank = self._elsewhere[place]
+                    if rows.judge(self._deletes[rank], self._keys[rank]) is Reach.POSSIBLE:
+                        found.append(rank)
         return found

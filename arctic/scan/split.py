@@ -17,11 +17,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from arctic.scan.order import age_order, value_order
+from arctic.scan.order import value_order
 from arctic.scan.reach import DeletesByPart, FileRanges
 from arctic.scan.task import NodeTask, ScanOptions
 from arctic.scan.weight import ratio_weight_bytes
-from arctic.table.files import KeyedFile
+from arctic.tree.key_range import KeyRange
 
 
 def split_tasks(
@@ -76,7 +76,8 @@ def split_task(
         return (task,)
     if _data_to_deletes(task, open_file_cost_bytes) <= weight_ratio:
         return (task,)
-    data = sorted(task.data, key=lambda part: _key_order(part.file, ranges))
+    # Of files with the same least key, the older one stays in front.
+    data = sorted(task.data, key=lambda part: _key_order(ranges.of(part.file)))
     costs = [max(part.file.size_bytes, open_file_cost_bytes) for part in data]
     count = min(math.ceil(task.cost_bytes / cost_avg_bytes), len(data))
     deletes = DeletesByPart(
@@ -87,7 +88,7 @@ def split_task(
     )
     parts = []
     for number, (start, stop) in enumerate(balanced_runs(costs, count), start=1):
-        touching = deletes.touching([part.file for part in data[start:stop]])
+        touching = deletes.touching(start, stop)
         parts.append(
             NodeTask(
                 partition=task.partition,
@@ -140,6 +141,8 @@ def _data_to_deletes(task: NodeTask, open_file_cost_bytes: int) -> float:
     return data / deletes
 
 
-def _key_order(file: KeyedFile, ranges: FileRanges) -> tuple[Any, ...]:
-    lowers = tuple(value_order(column.lower) for column in ranges.of(file).columns)
-    return (lowers, age_order(file))
+def _key_order(keys: KeyRange) -> tuple[Any, ...]:
+    order: tuple[Any, ...] = ()
+    for column in keys.columns:
+        order += value_order(column.lower)
+    return order

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
+from typing import Any
 from uuid import UUID
 
 from arctic.tree.node import TreeNode
@@ -45,9 +46,6 @@ class ColumnBounds:
     """Rows that are null; None if unknown."""
 
 
-_NO_BOUNDS: Mapping[int, ColumnBounds] = {}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyedFile:
     """One live file of the base or the change store."""
@@ -63,26 +61,49 @@ class KeyedFile:
     """Iceberg's data sequence number; change files above the optimized sequence are unmerged."""
     size_bytes: int
     record_count: int
-    bounds: Mapping[int, ColumnBounds] = field(default_factory=dict)
-    """By field id; only the columns that planning asked for. Empty on the way to executors."""
+    bounds: Mapping[int, ColumnBounds] = field(default_factory=dict, compare=False)
+    """By field id; only the columns that planning asked for. They are for planning alone: a pickle
+    leaves them out, and a file is the same file without them."""
     referenced_path: str | None = None
     """Position deletes only: the one data file they point to, or None if several."""
 
-    def without_bounds(self) -> KeyedFile:
-        """Return the file as it goes to executors: planning alone looks at bounds."""
-        # Spelt out because a plan does it for each file: dataclasses.replace takes thrice as long.
-        return KeyedFile(
-            path=self.path,
-            kind=self.kind,
-            node=self.node,
-            partition=self.partition,
-            transaction_id=self.transaction_id,
-            sequence_number=self.sequence_number,
-            size_bytes=self.size_bytes,
-            record_count=self.record_count,
-            bounds=_NO_BOUNDS,
-            referenced_path=self.referenced_path,
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel without bounds, so that a plan need not make each file once more to be small."""
+        return _without_bounds, (
+            self.path,
+            self.kind,
+            self.node,
+            self.partition,
+            self.transaction_id,
+            self.sequence_number,
+            self.size_bytes,
+            self.record_count,
+            self.referenced_path,
         )
+
+
+def _without_bounds(
+    path: str,
+    kind: FileKind,
+    node: TreeNode,
+    partition: Partition,
+    transaction_id: int,
+    sequence_number: int,
+    size_bytes: int,
+    record_count: int,
+    referenced_path: str | None,
+) -> KeyedFile:
+    return KeyedFile(
+        path=path,
+        kind=kind,
+        node=node,
+        partition=partition,
+        transaction_id=transaction_id,
+        sequence_number=sequence_number,
+        size_bytes=size_bytes,
+        record_count=record_count,
+        referenced_path=referenced_path,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
