@@ -12,6 +12,8 @@ PYTHON := $(VENV)/bin/python
 READY := $(VENV)/.installed
 # The oldest PySpark that pyproject.toml allows, beside the one in the environment.
 OLDEST := $(VENV)/oldest-pyspark
+# Test files that run at a time; each process starts a Spark of its own when it needs one.
+WORKERS ?= 2
 
 .PHONY: help install demo test test-oldest quick lint types layers fmt docs bench bench-merge bench-optimize bench-write bench-streaming bench-peers ci clean
 
@@ -28,11 +30,12 @@ demo: $(READY) ## Replay weeks of real promotions through Spark, and check the r
 	@$(PYTHON) -m examples.demo $(ARGS)
 
 test: $(READY) ## Run every test; ARGS="-k name" narrows, HYPOTHESIS_PROFILE=deep explores
-	@$(PYTHON) -m pytest $(ARGS)
+	@$(PYTHON) -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
 
 test-oldest: $(READY) $(OLDEST)/.installed ## Run the tests of what PySpark changes on the oldest that is supported
-	@PYTHONPATH=$(OLDEST) $(PYTHON) -m pytest $(ARGS) $(addprefix tests/spark/test_, table_v2.py \
-		clean_files.py known_aggregates.py driver_planner.py write_frame.py stream_offsets.py)
+	@PYTHONPATH=$(OLDEST) $(PYTHON) -m pytest -n $(WORKERS) --dist loadfile $(ARGS) \
+		$(addprefix tests/spark/test_, table_v2.py clean_files.py deletion_vectors.py \
+		known_aggregates.py driver_planner.py write_frame.py stream_offsets.py)
 
 $(OLDEST)/.installed: pyproject.toml $(READY)
 	@$(PYTHON) -m pip install --quiet --no-input --disable-pip-version-check --upgrade \

@@ -26,12 +26,12 @@ VECTORS = {"read.deletion-vector.min-rows": "1"}
 MERGE = {"read.deletion-vector.min-rows": "1000000000"}
 
 
-def assert_alike(lake: Lake, **options: str) -> None:
-    """Compare every shape with what a merge gives."""
-    for name, shape in SHAPES.items():
+def assert_alike(lake: Lake, *names: str) -> None:
+    """Compare what shapes of queries give with what a merge gives."""
+    for name in names:
         answers = []
         for how in (VECTORS, MERGE):
-            frame = shape(lake.load(**how, **options))
+            frame = SHAPES[name](lake.load(**how))
             answers.append(result(frame))
             frame.unpersist()
         assert answers[0] == answers[1], name
@@ -76,7 +76,7 @@ def test_rows_are_those_of_a_merge(lake: Lake) -> None:
         *range(30, 40),
         *range(65, 100),
     ]
-    assert_alike(lake)
+    assert_alike(lake, *SHAPES)
 
 
 def test_rows_are_those_of_a_merge_after_a_minor(lake: Lake) -> None:
@@ -86,7 +86,7 @@ def test_rows_are_those_of_a_merge_after_a_minor(lake: Lake) -> None:
     put(lake, rows(0, 5, factor=5), "upsert")
 
     assert reads_by_vectors(lake.load(**VECTORS).select(*PLAIN))
-    assert_alike(lake)
+    assert_alike(lake, "everything", "a nested column", "two conditions", "self-join with filters")
 
 
 @pytest.mark.parametrize(
