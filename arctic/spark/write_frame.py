@@ -25,7 +25,7 @@ from pyspark.util import PythonEvalType
 
 from arctic.job.write_job import abort_write, begin_write, commit_write
 from arctic.spark.error_surface import named_errors
-from arctic.spark.spread import quoted
+from arctic.spark.quoted import quoted
 from arctic.spark.task_writer import RESULT_SCHEMA, TaskWriter
 from arctic.spark.types import arrow_schema
 from arctic.table.files import WrittenFile
