@@ -20,6 +20,7 @@ from arctic.options import Scope
 from arctic.table.snapshot import TableSnapshot
 from arctic.write.conform import Conform
 from arctic.write.event_time import EventTime
+from arctic.write.straddle import must_own_keys
 from arctic.write.target import WriteMode, WriteOptions, WriteRequest, WriteTarget
 from arctic.write.writer import plan_write
 
@@ -111,6 +112,16 @@ def _refuse_moving_keys(target: WriteTarget, options: Mapping[str, str]) -> None
             "partition, so a key of the new rows could also stay in a partition that is not "
             "replaced; overwrite the whole table, or set write.upsert.cross-partition=assume-stable"
         )
+
+
+def may_stay(begun: PreparedWrite) -> bool:
+    """Say whether tasks that do not own their keys write a keyed table's rows as well.
+
+    The rows are right then, and of a key that several tasks wrote the last task's row stays. Where
+    keys move that is not enough: each task would search all nodes for its keys.
+    """
+    table = begun.target.table
+    return table.is_keyed and not begun.target.keys_move and not must_own_keys(table, begun.request)
 
 
 def is_dynamic(options: Mapping[str, str]) -> bool:

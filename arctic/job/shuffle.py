@@ -61,6 +61,8 @@ class ShufflePlan:
     """What part of the rows partitions are thought to have."""
     deepens: bool = False
     """Whether hot partitions may have nodes of their own depth."""
+    may_stay: bool = False
+    """Whether the rows are right without it, and it only keeps the number of files down."""
     hot: tuple[HotPartition, ...] = ()
     """Partitions whose tasks are chosen; see ``for_tasks``."""
 

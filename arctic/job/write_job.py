@@ -30,7 +30,7 @@ from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.job.locate import RowLocator, locate_rows
 from arctic.job.moved_rows import commit_over_moved_rows
 from arctic.job.plan_shuffle import plan_shuffle
-from arctic.job.prepare_write import assumes_stable, is_dynamic, prepare_write
+from arctic.job.prepare_write import assumes_stable, is_dynamic, may_stay, prepare_write
 from arctic.job.reference import parse_reference
 from arctic.job.shuffle import ShufflePlan
 from arctic.job.stream_job import batch_of, has_landed
@@ -136,9 +136,13 @@ def shuffle_plan(
     )
     if plan is None:
         return None
-    # Fixed here, before the rows are read: they may come from the table itself, and what is
-    # committed after they were read must survive an overwrite with them.
-    return replace(plan, options={opt.SPREAD.name: str(begun.replaces_up_to)})
+    return replace(
+        plan,
+        # Fixed here, before the rows are read: they may come from the table itself, and what is
+        # committed after they were read must survive an overwrite with them.
+        options={opt.SPREAD.name: str(begun.replaces_up_to)},
+        may_stay=batch_of(options) is None and may_stay(begun),
+    )
 
 
 def commit_write(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult | None:

@@ -2,6 +2,11 @@
 
 One task then sees every event of a key, in order, and each (partition, node) has one writer,
 which is what bounds the number of files.
+
+Rules:
+    - Few rows stay where they are if any task may write them: sending them elsewhere would cost
+      more than all the rest of the write. Their keys have the order of the tasks then, which is
+      that of the frame.
 """
 
 from __future__ import annotations
@@ -17,10 +22,15 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 from arctic import options as opt
 from arctic.job.shuffle import ARRIVAL_COLUMN, ROW_HASH_COLUMN, TASK_COLUMN, ShufflePlan
 from arctic.job.write_job import shuffle_plan
+from arctic.spark.narrow_input import is_narrow
+from arctic.spark.node_column import task_column
+from arctic.spark.quoted import quoted
 from arctic.spark.types import arrow_schema
 
 _TASKS_PER_CORE = 3
 """Enough to even out skew; each one costs a Python worker's start and its own files."""
+_MOST_IN_PLACE = 2
+"""Tasks that write few rows where they are: so often the files of a shuffled write, at most."""
 
 
 def spread_rows(
@@ -46,16 +56,25 @@ def spread_rows(
         return frame if max_tasks is None else frame.coalesce(max_tasks), {}
     count = _task_count(frame.sparkSession, plan)
     count = count if max_tasks is None else min(count, max_tasks)
+    if plan.may_stay and is_narrow(frame, most_tasks=min(_MOST_IN_PLACE, count)):
+        return frame, {}
     plan = plan.for_tasks(count)
-    # Its type stubs do not know that a function's annotations are enough.
-    task_of = arrow_udf(_task_ids(plan, count), "int")  # type: ignore[call-overload]
     spread = (
         frame.withColumn(ARRIVAL_COLUMN, F.monotonically_increasing_id())
-        .withColumn(TASK_COLUMN, task_of(*[_input(frame, name) for name in plan.columns]))
+        .withColumn(TASK_COLUMN, _task_column(frame, plan, count))
         .repartitionById(count, F.col(TASK_COLUMN))
         .sortWithinPartitions(*[quoted(name) for name in plan.sort_columns], ARRIVAL_COLUMN)
     )
     return spread, plan.options
+
+
+def _task_column(frame: DataFrame, plan: ShufflePlan, count: int) -> Column:
+    column = task_column(plan, frame.schema, count)
+    if column is None:
+        # Its type stubs do not know that a function's annotations are enough.
+        task_of = arrow_udf(_task_ids(plan, count), "int")  # type: ignore[call-overload]
+        column = task_of(*[_input(frame, name) for name in plan.columns])
+    return column
 
 
 def _input(frame: DataFrame, name: str) -> Column:
@@ -86,8 +105,3 @@ def _task_count(session: SparkSession, plan: ShufflePlan) -> int:
     if hasattr(session, "_jsparkSession"):  # A Connect client does not know the cluster's size.
         count = min(count, _TASKS_PER_CORE * session.sparkContext.defaultParallelism)
     return count if plan.max_tasks is None else min(count, plan.max_tasks)
-
-
-def quoted(name: str) -> str:
-    """Return a column's name as Spark parses it, whatever is in it."""
-    return f"`{name.replace('`', '``')}`"

@@ -14,6 +14,7 @@ from pyspark import TaskContext
 from arctic.errors import InternalError, InvalidInputError, UnsupportedError
 from arctic.job.write_task import WriteWork, write_task
 from arctic.spark.error_surface import message_first
+from arctic.spark.worker_garbage import spare_imports
 from arctic.write.target import TaskResult
 
 RESULT_SCHEMA = "result binary"
@@ -53,3 +54,4 @@ class TaskWriter:
         except _OF_THE_ROWS as error:
             answer = error
         yield pa.RecordBatch.from_arrays([pa.array([pickle.dumps(answer)])], names=["result"])
+        spare_imports()

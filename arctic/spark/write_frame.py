@@ -25,7 +25,8 @@ from pyspark.util import PythonEvalType
 
 from arctic.job.write_job import abort_write, begin_write, commit_write
 from arctic.spark.error_surface import named_errors
-from arctic.spark.spread import quoted
+from arctic.spark.hand_over import batches_by_rows
+from arctic.spark.quoted import quoted
 from arctic.spark.task_writer import RESULT_SCHEMA, TaskWriter
 from arctic.spark.types import arrow_schema
 from arctic.table.files import WrittenFile
@@ -49,7 +50,7 @@ def write_frame(
         ArcticError: as ``begin_write``, ``write_task`` and ``commit_write``.
     """
     job = begin_write(options, arrow_schema(frame.schema), overwrite=overwrite)
-    with named_errors():
+    with named_errors(), batches_by_rows(frame):
         rows = _mapped(frame, TaskWriter(job.work).answers, RESULT_SCHEMA).collect()
     answers: list[TaskResult | Exception] = [pickle.loads(row.result) for row in rows]
     results = [answer for answer in answers if isinstance(answer, TaskResult)]
