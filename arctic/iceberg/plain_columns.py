@@ -44,3 +44,14 @@ def plain_columns(opened: OpenTable) -> frozenset[str]:
             if then.field_id == column.field_id or then.name.lower() == column.name.lower()
         )
     )
+
+
+def ever_had(opened: OpenTable, name: str) -> bool:
+    """Say whether a file of either store can have a column of a name, in whatever case."""
+    stores = [opened.base, *([] if opened.change is None else [opened.change])]
+    return any(
+        column.name.lower() == name.lower()
+        for store in stores
+        for schema in store.metadata.schemas
+        for column in schema.columns
+    )

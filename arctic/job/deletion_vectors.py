@@ -9,7 +9,9 @@ Rules:
       used where they are among those that count now, and forgotten where they are not, as after a
       rollback.
 
-Memory: a bit for each row of the files that are remembered, ``REMEMBERED_BYTES`` of them at most.
+Memory: a bit for each row of the files that are remembered, and the paths of their deletes, up to
+``REMEMBERED_BYTES``; while deletes are looked up, those of a task up to ``merge.max-delete-bytes``,
+in this process in ``THREADS`` threads.
 
 Must not know: Spark.
 """
@@ -34,12 +36,16 @@ from arctic.table.files import KeyedFile, Partition
 from arctic.tree.node import TreeNode
 
 REMEMBERED_BYTES = 128 * 2**20
-"""Of bits; those of files that were not asked for the longest time are forgotten first."""
+"""What is known of files that were not asked for the longest time is forgotten first."""
+THREADS = 4
 FEW_ROWS = 16 * 2**20
-"""Up to so many rows are looked up in this process, which takes a second of it; to have tasks for
-that planned, begun and their answers fetched takes as long."""
+FEW_DELETES = 2 * 2**20
+"""Up to so many rows, and so many deletes to look up in them, are looked up in this process, in
+``THREADS`` threads. That takes a second; to have tasks for it planned and begun takes as long."""
 TASKS_PER_CORE = 2
-"""Each reads the deletes of its files again; more of them balance better."""
+"""More of them balance better."""
+_FILE_BYTES, _DELETE_BYTES = 1_000, 200
+"""What a remembered file takes beside its bits, and each of its deletes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +55,11 @@ class _Known:
     dead: RowSet
     deletes: frozenset[str]
     """Those that were looked up in it."""
+
+    @property
+    def memory_bytes(self) -> int:
+        """About what it takes, with the texts of paths."""
+        return self.dead.nbytes + _FILE_BYTES + _DELETE_BYTES * len(self.deletes)
 
 
 class DeletionVectors:
@@ -73,22 +84,25 @@ class DeletionVectors:
         wanted = [asked for task in work.tasks for asked in _asked(task)]
         known = [self._recall(asked) for asked in wanted]
         missing = _missing(wanted, known)
-        if sum(_rows(task) for task in missing) <= FEW_ROWS:
-            runner = LocalRunner(default_parallelism())
-        pieces = [replace(work, tasks=(task,)) for task in _balanced(missing, runner.parallelism)]
+        tasks = _balanced(missing, min(THREADS, default_parallelism()))
+        if _data_rows(tasks) <= FEW_ROWS and _delete_rows(tasks) <= FEW_DELETES:
+            runner = LocalRunner(min(THREADS, default_parallelism()))
+        else:
+            tasks = _balanced(missing, runner.parallelism * TASKS_PER_CORE)
+        pieces = [replace(work, tasks=(task,)) for task in tasks]
         answers = runner.run(
             look_up,
-            [Task(value=piece, rows=_rows(piece.tasks[0])) for piece in pieces],
+            [Task(value=piece, rows=_data_rows(piece.tasks)) for piece in pieces],
             title="looking up deleted keys",
             progress=SilentProgress(),
         )
         found = {
-            file.path: dead
+            _identity(file): dead
             for piece, answer in zip(pieces, answers, strict=True)
             for file, dead in zip(piece.files, answer, strict=True)
         }
         now = [
-            _together(asked, before, found.get(asked.part.file.path))
+            _together(asked, before, found.get(asked.identity))
             for asked, before in zip(wanted, known, strict=True)
         ]
         self._remember(wanted, now)
@@ -104,9 +118,9 @@ class DeletionVectors:
             for asked, known in zip(wanted, now, strict=True):
                 self._remembered[asked.identity] = known
                 self._remembered.move_to_end(asked.identity)
-            used = sum(known.dead.nbytes for known in self._remembered.values())
+            used = sum(known.memory_bytes for known in self._remembered.values())
             while used > self._max_bytes:
-                used -= self._remembered.popitem(last=False)[1].dead.nbytes
+                used -= self._remembered.popitem(last=False)[1].memory_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +135,11 @@ class _Asked:
     @property
     def identity(self) -> tuple[str, int]:
         """What a deletion vector is of: the same file may come to stand after more changes."""
-        return self.part.file.path, self.part.file.transaction_id
+        return _identity(self.part.file)
+
+
+def _identity(file: KeyedFile) -> tuple[str, int]:
+    return file.path, file.transaction_id
 
 
 def _asked(task: NodeTask) -> list[_Asked]:
@@ -163,22 +181,31 @@ def _without(part: FileTask, done: frozenset[str]) -> FileTask:
     return replace(part, position_deletes=left)
 
 
-def _balanced(tasks: Sequence[NodeTask], parallelism: int) -> list[NodeTask]:
-    """Cut tasks with many rows into runs of files."""
-    share = max(1, sum(map(_rows, tasks)) / (parallelism * TASKS_PER_CORE))
+def _balanced(tasks: Sequence[NodeTask], count: int) -> list[NodeTask]:
+    """Cut tasks with many rows into runs of files, about ``count`` in all.
+
+    Each run reads the deletes of the task again, so it is never cut to fewer rows than they have.
+    """
+    share = max(1, math.ceil(_data_rows(tasks) / count))
     return [
         replace(task, data=task.data[start:stop])
         for task in tasks
         for start, stop in balanced_runs(
             [part.file.record_count for part in task.data],
-            min(len(task.data), max(1, math.ceil(_rows(task) / share))),
+            min(
+                len(task.data),
+                max(1, _data_rows([task]) // max(share, 1 + _delete_rows([task]))),
+            ),
         )
     ]
 
 
-def _rows(task: NodeTask) -> int:
-    files = [*(part.file for part in task.data), *task.change_deletes]
-    return sum(file.record_count for file in files)
+def _data_rows(tasks: Sequence[NodeTask]) -> int:
+    return sum(part.file.record_count for task in tasks for part in task.data)
+
+
+def _delete_rows(tasks: Sequence[NodeTask]) -> int:
+    return sum(delete.record_count for task in tasks for delete in task.change_deletes)
 
 
 def _together(asked: _Asked, before: _Known | None, found: RowSet | None) -> _Known:

@@ -22,8 +22,9 @@ from arctic.tree.key_range import KeyRangeIndex
 MAX_PAIRS = 500_000
 """Of a file and a delete that can touch it. A merge deals deletes out to runs of files and never
 looks at single pairs, so it takes over where there are more."""
-MAX_ROWS = 512 * 2**20
-"""Of all dirty files together: 64 MiB of bits, in the driver and in each task."""
+MAX_ROWS = 128 * 2**20
+"""Of all dirty files together: 16 MiB of bits, in each task; in the driver some ten times that,
+while they pass from one process to the other."""
 
 
 def set_dirty_apart(

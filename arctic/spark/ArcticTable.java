@@ -110,9 +110,8 @@ public class ArcticTable extends PythonTable {
     question.put("hints", hints);
     question.put("parallelism", Integer.valueOf(SparkContext.getOrCreate().defaultParallelism()));
     question.put("pin", pinned.get(table));
-    question.put("clean", Boolean.valueOf(ParquetFiles.areWanted()));
-    question.put("vectors",
-        Boolean.valueOf(planner != null && ParquetFiles.canNumberRows(schema)));
+    question.put("reads", Boolean.valueOf(ParquetFiles.areWanted()));
+    question.put("vectors", Boolean.valueOf(planner != null));
     question.put("limit", limit);
     StructType asked = asking(columns, json(question));
     Plan plan = Plan.inDriver(planner, options, asked);
@@ -296,7 +295,7 @@ public class ArcticTable extends PythonTable {
   }
 
   /**
-   * Has files that need no merge read by Spark's own Parquet scan, beside the Python one.
+   * Has files read by Spark's own Parquet scan, beside the Python scan of those it cannot read.
    *
    * Runs when every scan is planned: the two are of one state of the table, and together hold each
    * data file once. A scan that this rule does not come by reads these files too.

@@ -2,8 +2,9 @@ package arctic.spark;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Base64;
 import java.util.Collections;
 import java.util.HashMap;
@@ -53,7 +54,7 @@ import org.apache.spark.util.collection.BitSet;
  * Executors never see this class: what is sent to them is Spark's own.
  */
 public class ParquetFiles {
-  private static final String WANTED = "spark.arctic.readCleanFiles";
+  private static final String WANTED = "spark.arctic.readWithSpark";
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final String FIRST_ROW = "_arctic_first_row";
   /** Spark's reader fills a column of this name with the places of rows in their file. */
@@ -74,17 +75,6 @@ public class ParquetFiles {
     return SparkSession.active().conf().get(WANTED, "false").equals("true");
   }
 
-  /** Whether rows of a table with these columns can be left out by their number. */
-  public static boolean canNumberRows(StructType columns) {
-    String[] names = columns.fieldNames();
-    for (int i = 0; i < names.length; i++) {
-      if (names[i].equalsIgnoreCase(FIRST_ROW) || names[i].equalsIgnoreCase(ROW_INDEX)) {
-        return false;
-      }
-    }
-    return true;
-  }
-
   /** Returns null where there is none. */
   public static ParquetFiles of(Map told, StructType columns, long bytes, Function planner) {
     List paths = (List) told.get("paths");
@@ -92,10 +82,12 @@ public class ParquetFiles {
       return null;
     }
     DeadRows dead = told.get("work") == null ? null
-        : new DeadRows((List) told.get("dirty"), (String) told.get("work"), planner);
+        : new DeadRows((List) told.get("dirty"), (List) told.get("work"), planner);
     int merged = ((Number) told.get("merged")).intValue();
-    return new ParquetFiles(
-        merged, columns, new Index(paths, (List) told.get("sizes"), bytes, dead));
+    // Spark takes the share of the numbers of rows off again where they are left out.
+    double width = 8 + columns.defaultSize();
+    double share = dead == null ? 1 : (width + 2 * DataTypes.LongType.defaultSize()) / width;
+    return new ParquetFiles(merged, columns, new Index(paths, (long) (bytes * share), dead));
   }
 
   /** Returns a plan that yields the live rows, with the attributes of the scan it stands for. */
@@ -128,30 +120,29 @@ public class ParquetFiles {
   /** The dead rows of files, numbered one file after the other. */
   static class DeadRows {
     private final List counts;
-    private final String work;
+    private final List work;
     private final Function planner;
     /** Part of the plan of a query, and sent with its tasks: filled before there is one. */
     private final BitSet bits;
     private boolean known;
 
-    DeadRows(List counts, String work, Function planner) {
+    DeadRows(List counts, List work, Function planner) {
       this.counts = counts;
       this.work = work;
       this.planner = planner;
-      this.bits = new BitSet(Math.toIntExact(firstRow(counts.size())));
+      this.bits = new BitSet(rows());
     }
 
     int files() {
       return counts.size();
     }
 
-    /** Returns the number of the first row of a file. */
-    long firstRow(int file) {
-      long row = 0;
-      for (int i = 0; i < file; i++) {
-        row += ((Number) counts.get(i)).longValue();
+    private int rows() {
+      long rows = 0;
+      for (int i = 0; i < counts.size(); i++) {
+        rows += ((Number) counts.get(i)).longValue();
       }
-      return row;
+      return Math.toIntExact(rows);
     }
 
     /** Returns what is true for the rows to keep; the first row of a clean file is below zero. */
@@ -173,7 +164,7 @@ public class ParquetFiles {
       if (told.get("error") != null) {
         throw new IllegalArgumentException((String) told.get("error"));
       }
-      byte[] found = Base64.getDecoder().decode((String) told.get("bits"));
+      byte[] found = bytes((List) told.get("bits"));
       int place = 0;
       int row = 0;
       for (int file = 0; file < counts.size(); file++) {
@@ -191,6 +182,15 @@ public class ParquetFiles {
       known = true;
     }
 
+    private static byte[] bytes(List texts) {
+      ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+      for (int i = 0; i < texts.size(); i++) {
+        byte[] part = Base64.getDecoder().decode((String) texts.get(i));
+        bytes.write(part, 0, part.length);
+      }
+      return bytes.toByteArray();
+    }
+
     private Map asked() {
       try {
         String question = JSON.writeValueAsString(Collections.singletonMap("work", work));
@@ -201,17 +201,15 @@ public class ParquetFiles {
     }
   }
 
-  /** Files as a plan lists them: nothing is looked up in a file system. */
+  /** The files of a plan; no folder is listed. */
   static class Index implements FileIndex {
     private final List paths;
-    private final List sizes;
     private final long bytes;
     /** Of the first files; null: all are clean. */
     private final DeadRows dead;
 
-    Index(List paths, List sizes, long bytes, DeadRows dead) {
+    Index(List paths, long bytes, DeadRows dead) {
       this.paths = paths;
-      this.sizes = sizes;
       this.bytes = bytes;
       this.dead = dead;
     }
@@ -241,19 +239,19 @@ public class ParquetFiles {
           dead == null ? new Object[0] : new Object[] {firstRow});
       ArrayList files = new ArrayList();
       for (int i = from; i < to; i++) {
-        long size = ((Number) sizes.get(i)).longValue();
-        files.add(new FileStatusWithMetadata(
-            new FileStatus(size, false, 1, 128L << 20, 0L, path(i, conf)), map(new HashMap())));
+        files.add(new FileStatusWithMetadata(status((String) paths.get(i), conf),
+            map(new HashMap())));
       }
       return new PartitionDirectory(values, seq(files));
     }
 
-    private Path path(int file, Configuration conf) {
-      Path path = new Path((String) paths.get(file));
+    /** By its length Spark decides which part of a file a task reads: a manifest may be wrong. */
+    private static FileStatus status(String file, Configuration conf) {
       try {
-        return path.getFileSystem(conf).makeQualified(path);
-      } catch (java.io.IOException error) {
-        throw new java.io.UncheckedIOException(error);
+        Path path = new Path(file);
+        return path.getFileSystem(conf).getFileStatus(path);
+      } catch (IOException error) {
+        throw new IllegalArgumentException("cannot read file '" + file + "': " + error, error);
       }
     }
 
@@ -296,7 +294,7 @@ public class ParquetFiles {
       return paths.hashCode();
     }
 
-    private String work() {
+    private List work() {
       return dead == null ? null : dead.work;
     }
   }

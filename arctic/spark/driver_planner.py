@@ -34,7 +34,7 @@ from pyspark.sql.types import StructType
 from arctic.errors import ArcticError
 from arctic.job.deletion_vectors import DeletionVectors
 from arctic.spark.known_aggregates import known_aggregates
-from arctic.spark.question import pin_text, pinned_snapshot, work_of
+from arctic.spark.question import pin_text, pinned_snapshot, texts_of, work_of
 from arctic.spark.reader import ArcticReader
 from arctic.spark.run_tasks import SparkRunner
 from arctic.spark.source import READS, plan_batch, relevant_options
@@ -79,12 +79,12 @@ class DriverPlanner:
             _log.warning("a worker plans instead: %s: %s", type(error).__name__, error)
             return None
 
-    def _dead_rows(self, work: str) -> str:
+    def _dead_rows(self, work: list[str]) -> str:
         try:
             dead = self._vectors.dead_rows(work_of(work), SparkRunner(self._session))
         except Exception as error:  # noqa: BLE001 - it becomes an error of the query
             return json.dumps({"error": f"{type(error).__name__}: {error}"})
-        return json.dumps({"bits": _text(b"".join(rows.to_bytes() for rows in dead))})
+        return json.dumps({"bits": texts_of(b"".join(rows.to_bytes() for rows in dead))})
 
     class Java:
         """The interface that Py4J gives it."""

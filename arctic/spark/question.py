@@ -23,6 +23,10 @@ from arctic.table.snapshot import TableSnapshot
 
 QUESTION_KEY = "arctic.question"
 
+_TEXT_BYTES = 3 * 2**20
+"""A multiple of three, so that the texts of some bytes are one text cut in pieces. Spark's JSON
+refuses one of more than 20 M characters."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
@@ -32,8 +36,8 @@ class Question:
     """Filters as nested lists; see ``hints``."""
     parallelism: int
     """Cores that Spark has for the query."""
-    reads_clean_files: bool
-    """Whether Spark itself can read files that no delete can touch."""
+    spark_reads: bool
+    """Whether Spark itself reads files that no delete can touch."""
     snapshot: TableSnapshot | None
     """What another scan of the same query has pinned."""
     takes_vectors: bool = False
@@ -50,7 +54,7 @@ def question_of(requested: StructType) -> Question | None:
     return Question(
         hints=asked["hints"],
         parallelism=asked["parallelism"],
-        reads_clean_files=asked["clean"],
+        spark_reads=asked["reads"],
         snapshot=pinned_snapshot(asked["pin"]),
         takes_vectors=asked.get("vectors", False),
         limit=asked.get("limit"),
@@ -87,21 +91,28 @@ class Answer:
             "rows": self.rows,
             "merged": self.merged,
             "paths": [file.path for file in self.files],
-            "sizes": [file.size_bytes for file in self.files],
-            "work": None if self.work is None else work_text(self.work),
+            "work": None if self.work is None else work_texts(self.work),
             "dirty": [] if self.work is None else [file.record_count for file in self.work.files],
         }
 
 
-def work_text(work: VectorWork) -> str:
+def work_texts(work: VectorWork) -> list[str]:
     """Return work in the form in which a scan asks for it to be done."""
-    return base64.b64encode(pickle.dumps(work)).decode()
+    return texts_of(pickle.dumps(work))
 
 
-def work_of(text: str) -> VectorWork:
-    """Return what ``work_text`` was given."""
-    work: VectorWork = pickle.loads(base64.b64decode(text))
+def work_of(texts: Sequence[str]) -> VectorWork:
+    """Return what ``work_texts`` was given."""
+    work: VectorWork = pickle.loads(base64.b64decode("".join(texts)))
     return work
+
+
+def texts_of(data: bytes) -> list[str]:
+    """Return bytes in base64, in texts of a length that any reader of JSON takes."""
+    return [
+        base64.b64encode(data[start : start + _TEXT_BYTES]).decode()
+        for start in range(0, len(data), _TEXT_BYTES)
+    ]
 
 
 def pin_text(snapshot: TableSnapshot | None) -> str:

@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 
 from arctic import options as opt
 from arctic.iceberg.open_table import OpenTable, open_table
-from arctic.iceberg.plain_columns import plain_columns
+from arctic.iceberg.plain_columns import ever_had, plain_columns
 from arctic.iceberg.table_io import is_local
 from arctic.job.read_task import FirstRows, GroupReader
 from arctic.job.reference import TableReference, parse_reference
@@ -32,6 +32,9 @@ from arctic.spark.question import Answer, Question, question_of
 from arctic.spark.types import arrow_schema, check_types
 from arctic.table.filename import has_format_name
 from arctic.table.files import KeyedFile
+
+_INTERNAL = ("_tmp_metadata_row_index", "_arctic_first_row")
+"""Columns by which Spark numbers rows, see ``ParquetFiles.java``: it would read one of a file."""
 
 
 class ArcticReader(PartitionReader):
@@ -85,8 +88,7 @@ def plan_reader(options: Mapping[str, str], requested: StructType) -> ArcticRead
         row_filter=row_filter,
         snapshot=question.snapshot if question is not None else None,
         sets_apart=_is_plain if spark_reads else None,
-        # Whoever wants a few rows does not have all keys looked up for them.
-        sets_dirty_apart=question is not None and question.takes_vectors and question.limit is None,
+        sets_dirty_apart=spark_reads and _takes_vectors(opened, question),
     )
     schema = arrow_schema(requested)
     check_types(job.schema, schema)
@@ -106,14 +108,25 @@ def _spark_reads(
     question: Question | None,
     requested: StructType,
 ) -> bool:
-    """Say whether Spark can read clean files as Arctic does, and wants to."""
+    """Say whether Spark can read files as Arctic does, and wants to."""
     return (
         question is not None
-        and question.reads_clean_files
+        and question.spark_reads
         and reference.metadata_table is None
         and opt.STORE.value(options) == "merged"
         and is_local(opened.io.location)
         and plain_columns(opened).issuperset(requested.names)
+    )
+
+
+def _takes_vectors(opened: OpenTable, question: Question | None) -> bool:
+    """Say whether Spark can leave rows out by their number, and the query is worth it."""
+    return (
+        question is not None
+        and question.takes_vectors
+        # Whoever wants a few rows does not have all keys looked up for them.
+        and question.limit is None
+        and not any(ever_had(opened, name) for name in _INTERNAL)
     )
 
 

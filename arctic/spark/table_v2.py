@@ -6,7 +6,8 @@ the rows of the next, and both sides of a self-join read with the filter of one 
 view also never sees a commit made after its first use. ``ArcticTable.java`` gives each scan a plan
 of its own, with the columns it needs and the filters it may use; it is compiled in the driver by
 the compiler that Spark itself compiles its queries with. A second rule has Spark's own Parquet scan
-read the files that need no merge; a scan that this rule does not come by reads them itself.
+read the data files (see ``ParquetFiles.java``); a scan that this rule does not come by reads them
+itself.
 
 Where that cannot be had (Spark Connect, a Spark whose classes moved) every query reads all columns
 of all files, rightly but slowly; ``.schema(...)`` and option ``columns`` still narrow it.
@@ -27,8 +28,8 @@ from arctic.spark.source import FORMAT
 CONF = "spark.arctic.ownScans"
 """Set to true once a session has them; a user who sets it to false before is left alone."""
 
-CLEAN_FILES_CONF = "spark.arctic.readCleanFiles"
-"""Whether Spark itself reads the files that no delete can touch; true unless a user sets false."""
+SPARK_READS_CONF = "spark.arctic.readWithSpark"
+"""Whether Spark's own Parquet scan reads data files; true unless a user sets false."""
 
 _SOURCES = ("ParquetFiles.java", "ArcticTable.java")
 """Each may use the ones before it."""
@@ -49,17 +50,17 @@ def install_own_scans(session: SparkSession) -> bool:
         _log.info("Spark Connect: queries read all columns of all files; name them in .schema(...)")
         return False
     try:
-        rule, clean_files = _compiled_rules(session)
+        rule, spark_reads = _compiled_rules(session)
         session._jsparkSession.extensions().injectOptimizerRule(rule)
         experimental = session._jsparkSession.experimental()
-        more = experimental.extraOptimizations().appended(clean_files)
+        more = experimental.extraOptimizations().appended(spark_reads)
         getattr(experimental, "extraOptimizations_$eq")(more)
     except Py4JError as error:
         _log.warning("queries read all columns of all files, this Spark is unknown: %s", error)
         return False
     session.conf.set(CONF, "true")
-    if session.conf.get(CLEAN_FILES_CONF, None) is None:
-        session.conf.set(CLEAN_FILES_CONF, "true")
+    if session.conf.get(SPARK_READS_CONF, None) is None:
+        session.conf.set(SPARK_READS_CONF, "true")
     return True
 
 
@@ -79,6 +80,6 @@ def _compiled_rules(session: SparkSession) -> tuple[Any, Any]:
     arguments.add(FORMAT)
     arguments.add(driver_planner(session))
     rule = install.getConstructors()[0].newInstance(arguments.toArray())
-    clean_files = classes.loadClass("arctic.spark.ArcticTable$ReadWithSpark")
+    spark_reads = classes.loadClass("arctic.spark.ArcticTable$ReadWithSpark")
     nothing = gateway.new_array(jvm.java.lang.Object, 0)
-    return rule, clean_files.getConstructors()[0].newInstance(nothing)
+    return rule, spark_reads.getConstructors()[0].newInstance(nothing)

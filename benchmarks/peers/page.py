@@ -62,6 +62,9 @@ _METHOD = """## How it is measured
 - A write is timed once, and of the upserts the median is shown. A read is done four times: the
   first is dropped for all alike, and the median of the other three is shown. No repeat begins later
   than 15 s after the first began; a read that takes longer is shown as it was the first time.
+- The first read of all, after the changes or the compaction, is one of sums by status and region.
+  What systems keep for the next read is not there yet: Arctic through Spark looks deleted keys up
+  in it, and remembers which rows are dead; Iceberg's executors keep delete files.
 - Through Spark, a range and a full read end in a `noop` sink, which gets every row. Without Spark,
   rows come out as Arrow batches and pyarrow computes sums.
 - `iceberg-mor` and `iceberg-cow` are `MERGE INTO` with merge-on-read and copy-on-write on format 2

@@ -55,6 +55,8 @@ def table(comparison: Comparison) -> list[list[str]]:
     for state in STATES:
         if state == "compacted":
             lines.append(_times("compaction", systems, _phase("compact")))
+        first = f"{next(iter(READS))}, {state}"
+        lines.append(_times(f"{state}: the first read of all", systems, _cold(first)))
         for what, label in READS.items():
             lines.append(_times(f"{state}: {label}", systems, _phase(f"{what}, {state}")))
     for label, names in (
@@ -96,6 +98,14 @@ def median_upsert(system: SystemResult) -> Phase | None:
 
 def _phase(name: str) -> Callable[[SystemResult], Phase | None]:
     return lambda system: system.phases.get(name)
+
+
+def _cold(name: str) -> Callable[[SystemResult], Phase | None]:
+    def cold(system: SystemResult) -> Phase | None:
+        phase = system.phases.get(name)
+        return None if phase is None else Phase(seconds=phase.cold_seconds, reason=phase.reason)
+
+    return cold
 
 
 def _times(

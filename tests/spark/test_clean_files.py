@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 import arctic
-from arctic.spark.table_v2 import CLEAN_FILES_CONF
+from arctic.spark.table_v2 import SPARK_READS_CONF
 from tests.spark.lake import NAME, Lake
 
 pytestmark = pytest.mark.spark
@@ -75,12 +75,12 @@ def rows(first: int, last: int, factor: int = 1) -> pa.Table:
 @contextmanager
 def reading_clean_files(lake: Lake, wanted: bool) -> Iterator[None]:
     """Turn the reading of clean files on or off."""
-    before = lake.spark.conf.get(CLEAN_FILES_CONF) or "true"
-    lake.spark.conf.set(CLEAN_FILES_CONF, str(wanted).lower())
+    before = lake.spark.conf.get(SPARK_READS_CONF) or "true"
+    lake.spark.conf.set(SPARK_READS_CONF, str(wanted).lower())
     try:
         yield
     finally:
-        lake.spark.conf.set(CLEAN_FILES_CONF, before)
+        lake.spark.conf.set(SPARK_READS_CONF, before)
 
 
 def plan_of(frame: DataFrame) -> str:
@@ -179,7 +179,7 @@ def test_a_session_without_the_second_rule_reads_every_row(lake: Lake) -> None:
     lake.create(schema=SCHEMA)
     put(lake, rows(0, 10), "overwrite")
     other = lake.spark.newSession()
-    other.conf.set(CLEAN_FILES_CONF, "true")
+    other.conf.set(SPARK_READS_CONF, "true")
 
     reader = other.read.format("arctic").option("warehouse", lake.warehouse)
     frame = reader.load(NAME).select("id")

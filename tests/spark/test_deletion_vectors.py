@@ -230,6 +230,52 @@ def test_columns_of_the_names_that_are_used_inside_are_merged(lake: Lake) -> Non
     assert sorted(map(tuple, frame.collect())) == [(1, 4), (2, 7), (3, 6)]
 
 
+def test_columns_of_these_names_that_are_not_asked_for_are_not_read(lake: Lake) -> None:
+    """Spark would take the numbers of rows from the file."""
+    names = ["id", "v", "_tmp_metadata_row_index"]
+    schema = pa.schema([pa.field(name, pa.int64()) for name in names])
+    lake.create(schema=schema)
+    put(lake, pa.table([[1, 2, 3], [4, 5, 6], [2, 2, 2]], schema=schema), "overwrite")
+    put(lake, pa.table([[2], [7], [0]], schema=schema), "upsert")
+
+    frame = lake.load(columns="id,v", **VECTORS)
+    arctic.evolve_schema(NAME, drop=["_tmp_metadata_row_index"], warehouse=lake.warehouse)
+    without = lake.load(**VECTORS)
+
+    assert sorted(map(tuple, frame.collect())) == [(1, 4), (2, 7), (3, 6)]
+    assert sorted(map(tuple, without.collect())) == [(1, 4), (2, 7), (3, 6)]
+
+
+def test_files_are_as_long_as_they_are(lake: Lake) -> None:
+    """Spark leaves out what lies beyond the end of a file; a manifest may have that wrong."""
+    changed(lake)
+    for path in Path(lake.warehouse).rglob("*.parquet"):
+        if "-B-" in path.name or "-I-" in path.name:
+            table = pq.read_table(path)
+            pq.write_table(table, path, row_group_size=7, compression="none")
+
+    for how in (VECTORS, MERGE):
+        frame = lake.load(**how).select("id")
+        assert reads_by_vectors(frame) == (how is VECTORS)
+        assert sorted(row.id for row in frame.collect()) == [
+            *range(15),
+            *range(30, 40),
+            *range(65, 100),
+        ]
+
+
+def test_a_missing_file_fails_the_query(lake: Lake) -> None:
+    """By its name, before a task begins."""
+    lake.create(schema=SCHEMA)
+    put(lake, rows(0, 10), "overwrite")
+    frame = lake.load().select("id")
+    path = next(path for path in Path(lake.warehouse).rglob("*.parquet") if "-B-" in path.name)
+    path.unlink()
+
+    with pytest.raises(IllegalArgumentException, match=f"cannot read file '.*{path.name}'"):
+        frame.collect()
+
+
 CALLS: dict[str, Callable[[DataFrame], DataFrame]] = {
     "higher-order functions": lambda t: t.selectExpr(
         "transform(split(region, ' '), x -> upper(x))"

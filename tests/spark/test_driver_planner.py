@@ -19,7 +19,7 @@ from tests.spark.lake import NAME, Lake
 
 pytestmark = pytest.mark.spark
 
-QUESTION = {"hints": [], "parallelism": 2, "pin": None, "clean": False}
+QUESTION = {"hints": [], "parallelism": 2, "pin": None, "reads": False}
 
 
 def _asked(lake: Lake, **options: str) -> str:

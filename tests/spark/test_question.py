@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import pickle
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ import pytest
 
 import arctic
 from arctic.spark.partition_reader import PartitionReader
-from arctic.spark.question import QUESTION_KEY, question_of
+from arctic.spark.question import QUESTION_KEY, question_of, texts_of
 from arctic.spark.reader import ArcticReader, plan_reader
 from arctic.spark.types import spark_schema
 
@@ -45,7 +46,7 @@ class Asked:
         """Plan a read of all columns."""
         source = {"path": name, "warehouse": self.warehouse, **(options or {})}
         schema = spark_schema(arctic.read(name, warehouse=self.warehouse).schema)
-        question = {"hints": hints, "parallelism": 3, "pin": pin, "clean": clean, "limit": limit}
+        question = {"hints": hints, "parallelism": 3, "pin": pin, "reads": clean, "limit": limit}
         schema.fields[0].metadata = {QUESTION_KEY: json.dumps(question)}
         return plan_reader(source, schema)
 
@@ -147,3 +148,14 @@ def test_a_reader_travels_without_its_groups(asked: Asked) -> None:
 def test_a_scan_that_spark_plans_asks_nothing() -> None:
     """Then the partitions are all that is returned."""
     assert question_of(spark_schema(SCHEMA)) is None
+
+
+def test_long_bytes_travel_in_texts_that_any_json_takes() -> None:
+    """Spark's refuses one of 20 M characters, which are the bits of 120 M rows."""
+    data = bytes(range(256)) * 100_000
+
+    texts = texts_of(data)
+
+    assert max(map(len, texts)) < 20_000_000
+    assert base64.b64decode("".join(texts)) == data
+    assert texts_of(b"") == []
