@@ -1,16 +1,15 @@
 """How many rows a task hands over to its Python worker at a time.
 
 Strategy: Spark ends a batch at 10,000 rows or at 64 MiB, and adds up the bytes of all columns after
-every row to see it: a third of the time that a write takes in the JVM. Where no row is likely to be
-long, batches end by their rows alone, and are shorter.
+every row to see it: a third of the time that a write takes in the JVM. Where no row can be long,
+batches end by their rows alone, and are shorter.
 
 Rules:
     - Only the jobs of this thread are told, by properties of theirs; a setting of the user wins.
-    - Rows that may hold files or lists, and plans with Python functions of the user's, keep
-      Spark's limits.
+    - Rows that may hold texts, files or lists, and plans with Python functions in them, keep Spark's
+      limits: a text may be a document.
 
-Memory: 4,096 rows instead of 64 MiB, in the JVM and in the worker; more where they are longer than
-16 KiB on average.
+Memory: 4,096 rows of numbers and times, in the JVM and in the worker.
 
 Must not know: tables.
 """
@@ -24,7 +23,7 @@ from typing import Any
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
-from pyspark.sql.types import AtomicType, BinaryType, DataType, VariantType
+from pyspark.sql.types import AtomicType, BinaryType, DataType, StringType, VariantType
 
 _ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
@@ -32,6 +31,7 @@ _SPARKS_ROWS = "10000"
 _BATCH_ROWS = 4_096
 _ANY_BYTES = 2**31 - 1
 """With it Spark does not add anything up."""
+_LONG = (BinaryType, StringType, VariantType)
 _PYTHON_NODES = ("Python", "Pandas", "Arrow")
 """In the names of all nodes of a plan that call Python."""
 
@@ -41,7 +41,7 @@ def batches_by_rows(frame: DataFrame) -> Iterator[None]:
     """Let the jobs of this thread end batches by their rows, if those of a frame are short.
 
     Args:
-        frame: of a classic session: the rows, before anything of ours is done to them.
+        frame: of a classic session: the rows as they are handed over.
     """
     if not _is_short(frame):
         yield
@@ -64,11 +64,12 @@ def _is_short(frame: DataFrame) -> bool:
     if not all(_is_plain(field.dataType) for field in frame.schema):
         return False
     try:
-        plan = str(frame._jdf.queryExecution().optimizedPlan().toString())
+        # A copy: the user's own frame would keep the plan, and never see what is committed later.
+        plan = str(frame.select("*")._jdf.queryExecution().optimizedPlan().toString())
     except (Py4JError, PySparkException):
         return False  # Whoever asks for the rows is told why.
     return not any(word in plan for word in _PYTHON_NODES)
 
 
 def _is_plain(kind: DataType) -> bool:
-    return isinstance(kind, AtomicType) and not isinstance(kind, BinaryType | VariantType)
+    return isinstance(kind, AtomicType) and not isinstance(kind, _LONG)

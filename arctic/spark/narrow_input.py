@@ -40,7 +40,8 @@ def _is_narrow(frame: DataFrame, most_tasks: int) -> bool:
     # With adaptive execution, and only then, one look tells whether anything is exchanged.
     if str(frame.sparkSession.conf.get(_ADAPTIVE)).lower() != "true":
         return False
-    execution: Any = frame._jdf.queryExecution()
+    # A copy: the user's own frame would keep the plan, and never see what is committed later.
+    execution: Any = frame.select("*")._jdf.queryExecution()
     if int(execution.optimizedPlan().stats().sizeInBytes()) > _MOST_BYTES:
         return False
     if execution.executedPlan().getClass().getSimpleName() == "AdaptiveSparkPlanExec":

@@ -91,6 +91,18 @@ def test_few_rows_of_few_tasks_stay_where_they_are(lake: Lake, tmp_path: Path) -
     assert not _stays(lake, lake.frame([(1, "eu", 1.0)]))  # Spark does not know how many.
 
 
+def test_a_frame_that_was_saved_reads_later_commits(lake: Lake) -> None:
+    """To look at its plan does not keep it for the user's own queries."""
+    lake.create()
+    lake.put([(1, "a", 1.0)])
+    frame = lake.load().selectExpr("id + 1 AS id", "region", "amount")
+
+    for _ in range(4):
+        lake.save(frame, "upsert")
+
+    assert sorted(row.id for row in frame.collect()) == [2, 3, 4, 5, 6]
+
+
 def test_rows_stay_only_where_adaptive_execution_shows_an_exchange(lake: Lake) -> None:
     """Without it, a look at the plan does not tell whether one is in it."""
     with _set(lake, {"spark.sql.adaptive.enabled": "false"}):
