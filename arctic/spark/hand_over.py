@@ -6,8 +6,8 @@ batches end by their rows alone, and are shorter.
 
 Rules:
     - Only the jobs of this thread are told, by properties of theirs; a setting of the user wins.
-    - Rows that may hold texts, files or lists, and plans with Python functions in them, keep Spark's
-      limits: a text may be a document.
+    - Rows that may hold texts, files or lists, and plans with Python functions in them, keep
+      Spark's limits: a text may be a document.
 
 Memory: 4,096 rows of numbers and times, in the JVM and in the worker.
 
