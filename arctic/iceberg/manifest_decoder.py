@@ -115,7 +115,11 @@ def _blocks(content: bytes, manifest: ManifestFile) -> Iterator[list[ListedFile]
     layout = _layout(header.meta["avro.schema"])
     while decoder.tell() < len(content):
         count = decoder.read_int()
-        block = decoder.read_bytes()
+        size = decoder.read_int()
+        # The decoder trusts a length: that of a file that is cut within it may be any number.
+        if not 0 <= size <= len(content) - decoder.tell():
+            raise EOFError("a block is longer than the rest of the file")
+        block = decoder.read(size)
         if decoder.read(SYNC_SIZE) != header.sync:
             raise ValueError("a block does not end in the file's marker")
         plain = block if codec is None else codec.decompress(block)
