@@ -84,9 +84,10 @@ class DeletionVectors:
         wanted = [asked for task in work.tasks for asked in _asked(task)]
         known = [self._recall(asked) for asked in wanted]
         missing = _missing(wanted, known)
-        tasks = _balanced(missing, min(THREADS, default_parallelism()))
+        threads = min(THREADS, default_parallelism())
+        tasks = _balanced(missing, threads)
         if _data_rows(tasks) <= FEW_ROWS and _delete_rows(tasks) <= FEW_DELETES:
-            runner = LocalRunner(min(THREADS, default_parallelism()))
+            runner = LocalRunner(threads)
         else:
             tasks = _balanced(missing, runner.parallelism * TASKS_PER_CORE)
         pieces = [replace(work, tasks=(task,)) for task in tasks]

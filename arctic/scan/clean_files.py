@@ -34,12 +34,6 @@ def set_clean_apart(
         Tasks to merge, and tasks of clean files without deletes, both in planning order. Each data
         file is in one of them.
     """
-
-    def cut(task: NodeTask, data: Sequence[FileTask], deletes: tuple[KeyedFile, ...]) -> NodeTask:
-        files = [*(part.file for part in data), *deletes]
-        cost = packing_weight_bytes(files, open_file_cost_bytes=open_file_cost_bytes)
-        return replace(task, data=tuple(data), change_deletes=deletes, cost_bytes=cost)
-
     merged: list[NodeTask] = []
     clean: list[NodeTask] = []
     for task in tasks:
@@ -50,10 +44,22 @@ def set_clean_apart(
         dirty_data = [part for part, kept in zip(task.data, is_clean, strict=True) if not kept]
         clean_data = [part for part, kept in zip(task.data, is_clean, strict=True) if kept]
         if dirty_data:
-            merged.append(cut(task, dirty_data, task.change_deletes))
+            merged.append(cut_task(task, dirty_data, task.change_deletes, open_file_cost_bytes))
         if clean_data:
-            clean.append(cut(task, clean_data, ()))
+            clean.append(cut_task(task, clean_data, (), open_file_cost_bytes))
     return tuple(merged), tuple(clean)
+
+
+def cut_task(
+    task: NodeTask,
+    data: Sequence[FileTask],
+    deletes: Sequence[KeyedFile],
+    open_file_cost_bytes: int,
+) -> NodeTask:
+    """Return a task of some of a task's files and deletes, with the cost of these."""
+    files = [*(part.file for part in data), *deletes]
+    cost = packing_weight_bytes(files, open_file_cost_bytes=open_file_cost_bytes)
+    return replace(task, data=tuple(data), change_deletes=tuple(deletes), cost_bytes=cost)
 
 
 def _is_clean(part: FileTask, task: NodeTask, index: KeyRangeIndex, ranges: FileRanges) -> bool:

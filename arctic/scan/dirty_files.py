@@ -11,11 +11,10 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
+from arctic.scan.clean_files import cut_task
 from arctic.scan.reach import FileRanges, least_deadly_transaction
 from arctic.scan.task import FileTask, NodeTask
-from arctic.scan.weight import packing_weight_bytes
 from arctic.table.files import KeyedFile
 from arctic.tree.key_range import KeyRangeIndex
 
@@ -48,12 +47,6 @@ def set_dirty_apart(
         Tasks to merge, and tasks to read by row numbers, both in planning order. Each data file is
         in one of them.
     """
-
-    def cut(task: NodeTask, data: Sequence[FileTask], deletes: Sequence[KeyedFile]) -> NodeTask:
-        files = [*(part.file for part in data), *deletes]
-        cost = packing_weight_bytes(files, open_file_cost_bytes=open_file_cost_bytes)
-        return replace(task, data=tuple(data), change_deletes=tuple(deletes), cost_bytes=cost)
-
     merged: list[NodeTask] = []
     dirty: list[NodeTask] = []
     pairs = rows = 0
@@ -61,7 +54,7 @@ def set_dirty_apart(
         wanted = [part for part in task.data if is_wanted(part.file)]
         other = [part for part in task.data if not is_wanted(part.file)]
         if other:
-            merged.append(cut(task, other, task.change_deletes))
+            merged.append(cut_task(task, other, task.change_deletes, open_file_cost_bytes))
         index = KeyRangeIndex([ranges.of(delete) for delete in task.change_deletes])
         by_deletes: dict[tuple[int, ...], list[FileTask]] = {}
         for part in wanted:
@@ -72,7 +65,9 @@ def set_dirty_apart(
             if pairs > MAX_PAIRS or rows > MAX_ROWS:
                 return tuple(tasks), ()
         dirty += [
-            cut(task, data, [task.change_deletes[place] for place in touching])
+            cut_task(
+                task, data, [task.change_deletes[place] for place in touching], open_file_cost_bytes
+            )
             for touching, data in by_deletes.items()
         ]
     if rows < least_rows:
