@@ -1,0 +1,28 @@
+"""The verbs a user calls, without Spark: tables, reads, writes and plans.
+
+Every function takes ``warehouse=``, a folder with the embedded SQLite catalog, or ``catalog=``,
+the name of a PyIceberg catalog or a mapping of its properties.
+"""
+
+from arctic.api.calls import WriteReport
+from arctic.api.rows import explain, read, read_changes, write
+from arctic.api.table import Table
+from arctic.api.tables import create_table, drop_table, evolve_schema, list_tables, open_table
+from arctic.api.upkeep import expire, optimize, status
+
+__all__ = [
+    "Table",
+    "WriteReport",
+    "create_table",
+    "drop_table",
+    "evolve_schema",
+    "expire",
+    "explain",
+    "list_tables",
+    "open_table",
+    "optimize",
+    "read",
+    "read_changes",
+    "status",
+    "write",
+]

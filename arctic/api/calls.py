@@ -1,0 +1,191 @@
+"""One call of a user, as the options of the job that carries it out.
+
+Both forms of a verb end here: the function that names its table, and the method of a ``Table``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from arctic import options as opt
+from arctic.errors import InvalidInputError
+from arctic.iceberg.filters import parse_filter
+from arctic.iceberg.open_table import open_table
+from arctic.job.analyze import analyze as touched_by
+from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
+from arctic.job.change_batch import begin_changes
+from arctic.job.change_range import Moment, range_options
+from arctic.job.expire_job import expire_table
+from arctic.job.optimize_job import optimize_table
+from arctic.job.progress import default_progress
+from arctic.job.reference import parse_reference
+from arctic.job.run_tasks import LocalRunner, TaskRunner
+from arctic.job.scan_job import ScanJob, scan_opened
+from arctic.job.survey import table_status
+from arctic.job.write_job import begin_write, commit_write
+from arctic.job.write_task import write_task
+from arctic.optimize.report import OptimizeReport, TableStatus
+from arctic.table.expire_report import ExpireReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteReport:
+    """What one write did."""
+
+    snapshot_id: int | None
+    """The one snapshot it made; None when there was nothing to commit."""
+    rows: int
+    """Rows that came in."""
+    inserts: int
+    """Rows written as data."""
+    deletes: int
+    """Keys written as deletes."""
+    files: int
+    bytes: int
+    seconds: float
+
+
+def joined(base: Mapping[str, str], options: Mapping[str, str] | None) -> dict[str, str]:
+    """Join the arguments of a call with its options, which must not say the same again."""
+    for name in options or {}:
+        if name.lower() in base:
+            raise InvalidInputError(
+                f"option {name} beside the argument that says it; expected one of them"
+            )
+    return {**base, **(options or {})}
+
+
+def scan(
+    base: Mapping[str, str],
+    *,
+    columns: Sequence[str] | None = None,
+    filter: Any = None,
+    options: Mapping[str, str] | None = None,
+) -> ScanJob:
+    """Plan a read."""
+    given = joined(base, options)
+    opt.check_known(given, opt.Scope.READ)
+    reference = parse_reference(given)
+    opened = open_table(reference.config, reference.identifier)
+    row_filter = None if filter is None else parse_filter(filter, opened)
+    if row_filter is not None and reference.metadata_table is not None:
+        raise InvalidInputError(
+            f"a filter on metadata table {given['path']!r}; filter its rows instead"
+        )
+    return scan_opened(
+        opened,
+        given,
+        metadata_name=reference.metadata_table,
+        columns=columns,
+        row_filter=row_filter,
+    )
+
+
+def changes(
+    base: Mapping[str, str],
+    *,
+    start: Moment | None = None,
+    end: Moment | None = None,
+    columns: Sequence[str] | None = None,
+    options: Mapping[str, str] | None = None,
+) -> pa.RecordBatchReader:
+    """Begin to read changes."""
+    given = joined({**base, **range_options(start=start, end=end)}, options)
+    return reader(begin_changes(given, columns=columns))
+
+
+def reader(job: ScanJob) -> pa.RecordBatchReader:
+    """Return the rows of a read as a stream of batches."""
+    return pa.RecordBatchReader.from_batches(job.schema, job.batches())
+
+
+def explain(
+    base: Mapping[str, str], *, verbose: bool = False, analyze: bool = False, **arguments: Any
+) -> str:
+    """Return the plan of a read as text."""
+    job = scan(base, **arguments)
+    if job.plan is None:
+        raise InvalidInputError(
+            f"metadata table {base['path']!r} has no plan; name the table itself"
+        )
+    plan = job.plan.explain(verbose=verbose)
+    return f"{plan}\n\n{touched_by(job)}" if analyze else plan
+
+
+def optimize(
+    base: Mapping[str, str],
+    *,
+    type: str | None = None,
+    where: Any = None,
+    options: Mapping[str, str] | None = None,
+    runner: TaskRunner | None = None,
+) -> OptimizeReport:
+    """Optimize a table."""
+    return optimize_table(
+        joined(base, options),
+        type=type,
+        where=where,
+        runner=runner or LocalRunner(opt.default_parallelism()),
+        progress=default_progress(),
+    )
+
+
+def status(
+    base: Mapping[str, str], *, where: Any = None, options: Mapping[str, str] | None = None
+) -> TableStatus:
+    """Say what is due."""
+    return table_status(joined(base, options), where=where)
+
+
+def expire(
+    base: Mapping[str, str],
+    *,
+    dry_run: bool = False,
+    options: Mapping[str, str] | None = None,
+) -> ExpireReport:
+    """Remove what is no longer needed."""
+    return expire_table(joined(base, options), dry_run=dry_run)
+
+
+def write(data: Any, options: Mapping[str, str]) -> WriteReport:
+    """Write rows in one snapshot."""
+    started = time.monotonic()
+    optimizes = optimizes_after_write(options)
+    rows = _batches(data)
+    job = begin_write(options, rows.schema)
+    result = write_task(
+        job.work, rows, partition_id=0, task_id=0, threads=opt.default_parallelism()
+    )
+    commit = commit_write(job, [result])
+    report = WriteReport(
+        snapshot_id=None if commit is None else commit.snapshot_id,
+        rows=result.rows_in,
+        inserts=result.inserts,
+        deletes=result.deletes,
+        files=len(result.files),
+        bytes=sum(file.size_bytes for file in result.files),
+        seconds=time.monotonic() - started,
+    )
+    if optimizes:
+        optimize_after_write(options, LocalRunner(opt.default_parallelism()))
+    return report
+
+
+def _batches(data: Any) -> pa.RecordBatchReader:
+    if isinstance(data, pa.RecordBatchReader):
+        return data
+    if isinstance(data, pa.Table):
+        return data.to_reader()
+    if isinstance(data, pa.RecordBatch):
+        return pa.RecordBatchReader.from_batches(data.schema, [data])
+    if hasattr(data, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(data)
+    raise InvalidInputError(
+        f"data of type {type(data).__name__!r}; expected a pyarrow table, batch or batch reader, "
+        "or an object with the Arrow C stream interface"
+    )

@@ -1,0 +1,124 @@
+"""A table that is open: what it is, and the verbs on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from arctic.api import calls
+from arctic.api.calls import WriteReport
+from arctic.errors import NotFoundError
+from arctic.iceberg.commit_notes import watermarks
+from arctic.iceberg.evolve_schema import SchemaChange, evolve_schema
+from arctic.iceberg.inspect import METADATA_TABLES
+from arctic.iceberg.open_table import OpenTable
+from arctic.job.reference import table_reference
+from arctic.job.scan_job import begin_scan
+from arctic.optimize.report import OptimizeReport, TableStatus
+from arctic.table.expire_report import ExpireReport
+
+
+class Table:
+    """A table that is open: its description, and the verbs on it."""
+
+    def __init__(self, opened: OpenTable, options: Mapping[str, str]) -> None:
+        self._opened = opened
+        self._options = options
+
+    def __repr__(self) -> str:
+        kind = f"primary_key={list(self.primary_key)}" if self.is_keyed else "no primary key"
+        return f"<arctic.Table {self.name!r}, {len(self.schema)} columns, {kind}>"
+
+    @property
+    def name(self) -> str:
+        """The dotted identifier."""
+        return self._opened.table.name
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns as an Arrow schema, without field ids."""
+        return pa.schema([field.remove_metadata() for field in self._opened.arrow_schema])
+
+    @property
+    def is_keyed(self) -> bool:
+        """Whether it has a primary key, hence takes upserts."""
+        return self._opened.table.is_keyed
+
+    @property
+    def primary_key(self) -> tuple[str, ...]:
+        """The key columns in key order; empty without a key."""
+        return self._opened.table.primary_key
+
+    @property
+    def partition_by(self) -> tuple[str, ...]:
+        """The partition fields, as ``create_table`` takes them."""
+        return self._opened.partitioner.texts
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """The table properties of the base store, and the watermarks of both stores."""
+        return {**self._opened.table.properties, **watermarks(self._opened)}
+
+    def read(self, **arguments: Any) -> pa.RecordBatchReader:
+        """Read rows; takes the arguments of ``arctic.read``."""
+        return calls.reader(calls.scan(self._options, **arguments))
+
+    def read_changes(self, **arguments: Any) -> pa.RecordBatchReader:
+        """Read what changed; takes the arguments of ``arctic.read_changes``."""
+        return calls.changes(self._options, **arguments)
+
+    def write(
+        self, data: Any, *, mode: str, options: Mapping[str, str] | None = None
+    ) -> WriteReport:
+        """Write rows; takes the arguments of ``arctic.write``."""
+        return calls.write(data, calls.joined({**self._options, "write-mode": mode}, options))
+
+    def optimize(self, **arguments: Any) -> OptimizeReport:
+        """Optimize in this process; takes the arguments of ``arctic.optimize`` but ``spark``."""
+        return calls.optimize(self._options, **arguments)
+
+    def status(self, **arguments: Any) -> TableStatus:
+        """Say what is due; takes the arguments of ``arctic.status``."""
+        return calls.status(self._options, **arguments)
+
+    def explain(self, **arguments: Any) -> str:
+        """Return the plan of a read; takes the arguments of ``arctic.explain``."""
+        return calls.explain(self._options, **arguments)
+
+    def expire(self, **arguments: Any) -> ExpireReport:
+        """Remove what is no longer needed; takes the arguments of ``arctic.expire``."""
+        return calls.expire(self._options, **arguments)
+
+    def evolve_schema(self, **changes: Any) -> Table:
+        """Change the columns; takes the arguments of ``arctic.evolve_schema``."""
+        return evolve(self._options, **changes)
+
+    def inspect(self, name: str) -> pa.Table:
+        """Return a metadata table: snapshots, files, partitions, nodes, history or refs.
+
+        Raises:
+            NotFoundError: another name.
+        """
+        if name not in METADATA_TABLES:
+            raise NotFoundError(
+                f"metadata table {name!r}; expected one of {', '.join(METADATA_TABLES)}"
+            )
+        return begin_scan({**self._options, "path": f"{self.name}.{name}"}).table()
+
+
+def evolve(
+    options: Mapping[str, str],
+    *,
+    add: Mapping[str, pa.DataType | pa.Field] | None = None,
+    rename: Mapping[str, str] | None = None,
+    widen: Mapping[str, pa.DataType] | None = None,
+    drop: Sequence[str] = (),
+) -> Table:
+    """Change the columns of a table, and return it as it is then."""
+    reference = table_reference(options)
+    change = SchemaChange(
+        add=dict(add or {}), rename=dict(rename or {}), widen=dict(widen or {}), drop=tuple(drop)
+    )
+    return Table(evolve_schema(reference.config, reference.identifier, change), options)

@@ -1,0 +1,133 @@
+"""The verbs that make, find, change and remove tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from arctic.api.table import Table, evolve
+from arctic.iceberg import catalog as catalogs
+from arctic.iceberg import create_table as tables
+from arctic.iceberg.open_table import open_table as open_stores
+from arctic.job.reference import Catalog, call_options, table_reference
+
+
+def create_table(
+    identifier: str,
+    schema: Any,
+    *,
+    primary_key: Sequence[str] = (),
+    partition_by: Sequence[str] = (),
+    properties: Mapping[str, str] | None = None,
+    exist_ok: bool = False,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> Table:
+    """Create a table and return it.
+
+    Args:
+        identifier: ``namespace.table``; the namespace is created if need be.
+        schema: a ``pyarrow.Schema`` or a PyIceberg ``Schema``.
+        primary_key: key columns in key order; none makes a table without upserts.
+        partition_by: such as ``["day(ts)", "bucket(16, id)", "region"]``.
+        properties: table properties, see ``docs/options.md``.
+        exist_ok: return the table that is there, if it has the same columns, key and partitions.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Raises:
+        AlreadyExistsError: the name is taken.
+        InvalidInputError: a column type, key, partition field or property that cannot be.
+        UnsupportedError: a partition transform that a keyed table cannot carry.
+    """
+    options = call_options(identifier, warehouse, catalog)
+    reference = table_reference(options)
+    opened = tables.create_table(
+        reference.config,
+        reference.identifier,
+        schema,
+        primary_key=tuple(primary_key),
+        partition_by=tuple(partition_by),
+        properties=dict(properties or {}),
+        exist_ok=exist_ok,
+    )
+    return Table(opened, options)
+
+
+def open_table(
+    identifier: str, *, warehouse: str | None = None, catalog: Catalog | None = None
+) -> Table:
+    """Open a table.
+
+    Raises:
+        NotFoundError: no such table.
+        UnsupportedError: an Iceberg table that is not Arctic's, or of a newer format.
+        FormatError: half of a table, or stores that do not fit together.
+    """
+    options = call_options(identifier, warehouse, catalog)
+    reference = table_reference(options)
+    return Table(open_stores(reference.config, reference.identifier), options)
+
+
+def drop_table(
+    identifier: str,
+    *,
+    purge: bool = False,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> None:
+    """Remove a table from the catalog, and with ``purge`` its files too.
+
+    Raises:
+        NotFoundError: no such table.
+    """
+    reference = table_reference(call_options(identifier, warehouse, catalog))
+    tables.drop_table(reference.config, reference.identifier, purge=purge)
+
+
+def evolve_schema(
+    identifier: str,
+    *,
+    add: Mapping[str, pa.DataType | pa.Field] | None = None,
+    rename: Mapping[str, str] | None = None,
+    widen: Mapping[str, pa.DataType] | None = None,
+    drop: Sequence[str] = (),
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> Table:
+    """Change the columns of a table, all at once, and return it as it is then.
+
+    No file is rewritten: older rows have null in an added column. Writers and readers that are at
+    work finish with the columns they began with.
+
+    Args:
+        identifier: ``namespace.table``.
+        add: name -> type of optional columns, which come after the others.
+        rename: old name -> new name.
+        widen: column -> ``int64`` for int32, ``float64`` for float32, or a decimal of more digits.
+        drop: columns that go. Added again, a column of that name begins with nulls.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Raises:
+        NotFoundError: no such table.
+        InvalidInputError: an unknown or taken name, a type that values would not survive, or a
+            column of the key or of a partition field that is to be dropped or retyped.
+        ConflictError: other changes of the columns won every try; nothing was changed.
+        CommitStateUnknownError: the catalog did not answer; look at the columns.
+    """
+    options = call_options(identifier, warehouse, catalog)
+    return evolve(options, add=add, rename=rename, widen=widen, drop=drop)
+
+
+def list_tables(
+    namespace: str | None = None,
+    *,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> list[str]:
+    """Return the dotted names of the tables in a namespace, or in all, sorted."""
+    config = catalogs.CatalogConfig.from_options(call_options(None, warehouse, catalog))
+    return list(catalogs.list_tables(config, namespace))
