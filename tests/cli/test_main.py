@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -309,5 +311,15 @@ def test_help_is_no_failure(run: Command, arguments: tuple[str, ...]) -> None:
     outcome = run(*arguments)
 
     assert outcome.code == 0
-    for name in ("tables", "show", "explain", "history", "expire"):
+    for name in ("tables", "show", "explain", "history", "expire", "cdc"):
         assert f"  {name} " in outcome.out
+
+
+@pytest.mark.parametrize("module", ["arctic.cli.main", "arctic.cli"])
+def test_the_module_is_the_whole_command(module: str) -> None:
+    """``python -m`` knows every command, where no script is installed."""
+    done = subprocess.run(
+        [sys.executable, "-m", module, "cdc", "--help"], check=True, capture_output=True, text=True
+    )
+
+    assert "postgres" in done.stdout

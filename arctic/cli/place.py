@@ -1,0 +1,59 @@
+"""Where the tables of a command are, and how it prints: options that every command takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def name_value_pairs(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, str]:
+    """Read repeated ``NAME=VALUE`` arguments."""
+    pairs = [value.partition("=") for value in values]
+    for name, equals, _ in pairs:
+        if not equals or not name.strip():
+            raise click.BadParameter("expected NAME=VALUE, for example uri=http://localhost:8181.")
+    return {name.strip(): value for name, _, value in pairs}
+
+
+def catalog_options(command: F) -> F:
+    """Add the options that every command takes: where the tables are, and how to print."""
+    for option in (
+        click.option(
+            "--output",
+            type=click.Choice(["text", "json"]),
+            default="text",
+            show_default=True,
+            help="Text for people, or one JSON document.",
+        ),
+        click.option(
+            "--property",
+            "properties",
+            metavar="NAME=VALUE",
+            multiple=True,
+            callback=name_value_pairs,
+            help="A PyIceberg catalog property, such as uri=...; may be repeated.",
+        ),
+        click.option("--catalog", metavar="NAME", help="A catalog configured for PyIceberg."),
+        click.option(
+            "--warehouse",
+            metavar="FOLDER",
+            help="Folder of the embedded catalog; else ARCTIC_WAREHOUSE, else ./warehouse.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def place_of(
+    warehouse: str | None, catalog: str | None, properties: dict[str, str]
+) -> dict[str, Any]:
+    """Return the arguments of a verb that say where its table is."""
+    if catalog is not None and properties:
+        raise click.UsageError("--catalog names a configured catalog; leave out --property.")
+    return {"warehouse": warehouse, "catalog": catalog or properties or None}

@@ -1,0 +1,71 @@
+"""The commands that keep a table fast and small: status, optimize, expire."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from arctic import api
+from arctic.cli.expire import print_report as print_expire_report
+from arctic.cli.optimize import (
+    print_report,
+    print_report_json,
+    print_status,
+    print_status_json,
+)
+from arctic.cli.place import catalog_options, name_value_pairs, place_of
+
+_where = click.option(
+    "--where", metavar="TEXT", help="Only the partitions that can hold such rows."
+)
+
+
+@click.command()
+@click.argument("table")
+@_where
+@catalog_options
+def status(table: str, where: str | None, output: str, **place: Any) -> None:
+    """Say what TABLE consists of, how healthy it is, and what optimizing is due."""
+    found = api.status(table, where=where, **place_of(**place))
+    if output == "json":
+        print_status_json(found)
+    else:
+        print_status(found)
+
+
+@click.command()
+@click.argument("table")
+@click.option(
+    "--type",
+    "kind",
+    type=click.Choice(["minor", "major", "full"]),
+    help="For every partition; else what is due in each.",
+)
+@_where
+@catalog_options
+def optimize(table: str, kind: str | None, where: str | None, output: str, **place: Any) -> None:
+    """Fold the changes of TABLE into base files, and small files into large ones."""
+    report = api.optimize(table, type=kind, where=where, **place_of(**place))
+    if output == "json":
+        print_report_json(report)
+    else:
+        print_report(report)
+
+
+@click.command()
+@click.argument("table")
+@click.option("--dry-run", is_flag=True, help="Change nothing, only say what would go.")
+@click.option(
+    "--option",
+    "options",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=name_value_pairs,
+    help="An option instead of the table's property, such as snapshot.keep.duration=1d.",
+)
+@catalog_options
+def expire(table: str, dry_run: bool, options: dict[str, str], output: str, **place: Any) -> None:
+    """Remove from TABLE what is no longer needed: merged changes, old snapshots, orphans."""
+    report = api.expire(table, dry_run=dry_run, options=options, **place_of(**place))
+    print_expire_report(report, output)
