@@ -18,6 +18,7 @@ from arctic.cli.cdc import cdc
 from arctic.cli.look import explain, history, show, tables
 from arctic.cli.upkeep import expire, optimize, status
 from arctic.errors import ArcticError
+from arctic.redact import without_secrets
 
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -45,7 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         _fail(EXIT_INTERRUPTED, "interrupted", error)
     except Exception as error:  # noqa: BLE001 - the outermost edge: what is left is a bug of ours
         kind = type(error).__name__
-        _fail(EXIT_FAILED, f"unexpected {kind}: {error}; ARCTIC_DEBUG=1 shows where", error)
+        said = without_secrets(str(error))
+        _fail(EXIT_FAILED, f"unexpected {kind}: {said}; ARCTIC_DEBUG=1 shows where", error)
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -32,6 +32,7 @@ from arctic.iceberg.pair import store_of
 from arctic.iceberg.sqlite import database_of, first_use, harden, sqlite_uri
 from arctic.iceberg.translate import catalog_errors
 from arctic.options import CATALOG, CATALOG_PREFIX, WAREHOUSE
+from arctic.redact import Secrets, without_secrets
 
 # Before a table is loaded: Amoro's optimizer writes blob types of its own.
 accept_any_blob_type()
@@ -103,16 +104,17 @@ def open_catalog(config: CatalogConfig, *, create: bool = False) -> Catalog:
         raise InvalidInputError(
             "catalog.type = 'in-memory': it is forgotten after the call; set warehouse to a folder"
         )
-    with catalog_errors(f"open catalog {config.name!r}"):
+    secrets = Secrets.of(properties)
+    with catalog_errors(f"open catalog {config.name!r}", secrets):
         if properties.get("uri", "").startswith("sqlite"):
             _check_file(database_of(properties["uri"]), f"catalog {config.name!r}", create=create)
         try:
             catalog = first_use(partial(load_catalog, config.name, **properties))
         except (ValueError, AttributeError, NoSuchPropertyException) as error:
             raise InvalidInputError(
-                f"catalog {config.name!r}: {error}; set catalog.uri and catalog.type, or configure "
-                "it in .pyiceberg.yaml"
-            ) from error
+                f"catalog {config.name!r}: {secrets.hide(str(error))}; set catalog.uri and "
+                "catalog.type, or configure it in .pyiceberg.yaml"
+            ) from secrets.cause(error)
         if isinstance(catalog, SqlCatalog):
             _use_file_uri(catalog)
             harden(catalog)
@@ -219,8 +221,8 @@ def _local_folder(warehouse: str) -> str:
         )
     if re.match(r"[A-Za-z][\w+.-]*://", path):
         raise InvalidInputError(
-            f"warehouse {warehouse!r}: the embedded SQLite catalog needs a local folder; "
-            "for remote storage set catalog.uri"
+            f"warehouse {without_secrets(warehouse)!r}: the embedded SQLite catalog needs a local "
+            "folder; for remote storage set catalog.uri"
         )
     path = os.path.abspath(os.path.expanduser(path))
     if re.search(r"[#?\x00-\x1f]", path):
@@ -234,7 +236,7 @@ def _open_embedded(config: CatalogConfig, *, create: bool) -> Catalog:
     folder = Path(str(config.warehouse))
     subject = f"warehouse {str(folder)!r}"
     database = folder / _CATALOG_FILE
-    with catalog_errors(f"open {subject}"):
+    with catalog_errors(f"open {subject}", Secrets.of(config.properties)):
         _check_file(database, subject, create=create)
         properties = {
             **config.properties,

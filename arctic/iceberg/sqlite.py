@@ -25,6 +25,7 @@ from sqlalchemy.exc import DatabaseError, IntegrityError
 from sqlalchemy.pool import NullPool
 
 from arctic.errors import InvalidInputError
+from arctic.redact import without_secrets
 
 T = TypeVar("T")
 
@@ -46,8 +47,8 @@ def database_of(uri: str | URL) -> Path:
     database = make_url(uri).database
     if not database or database == ":memory:":
         raise InvalidInputError(
-            f"catalog.uri = {str(uri)!r}: a database in memory is forgotten after the call; "
-            "name a file"
+            f"catalog.uri = {without_secrets(str(uri))!r}: a database in memory is forgotten "
+            "after the call; name a file"
         )
     return Path(database)
 

@@ -3,6 +3,7 @@
 Rules:
     - Every call to a catalog runs inside ``catalog_errors``.
     - A lost commit race is *not* translated: who commits knows whether it may try again.
+    - What a library says is printed without secrets.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from arctic.errors import (
     StorageError,
     UnsupportedError,
 )
+from arctic.redact import NOTHING_KNOWN, Secrets
 
 _OPTIONAL_ERRORS = (
     ("thrift.Thrift", "TException"),
@@ -38,11 +40,12 @@ _OPTIONAL_ERRORS = (
 
 
 @contextmanager
-def catalog_errors(action: str) -> Iterator[None]:
+def catalog_errors(action: str, secrets: Secrets = NOTHING_KNOWN) -> Iterator[None]:
     """Translate what a catalog raises while it carries out ``action``.
 
     Args:
         action: what was tried, as the subject of the message: ``load table 'db.users'``.
+        secrets: what the catalog was given and may quote.
 
     Raises:
         UnsupportedError: a client library is not installed.
@@ -55,19 +58,21 @@ def catalog_errors(action: str) -> Iterator[None]:
     except ArcticError:
         raise
     except CommitStateUnknownException as error:
-        raise CommitStateUnknownError(f"{action}: {_first_line(error)}") from error
+        text = f"{action}: {secrets.hide(_first_line(error))}"
+        raise CommitStateUnknownError(text) from secrets.cause(error)
     except (NotInstalledError, ImportError) as error:
-        raise UnsupportedError(f"{action}: {error}") from error
+        raise UnsupportedError(f"{action}: {secrets.hide(str(error))}") from secrets.cause(error)
     except (ModelError, ValidationError, UnicodeDecodeError) as error:
-        raise FormatError(f"{action}: its metadata cannot be parsed: {error}") from error
+        text = f"{action}: its metadata cannot be parsed: {secrets.hide(str(error))}"
+        raise FormatError(text) from secrets.cause(error)
     except (OSError, SQLAlchemyError, requests.RequestException, RESTError) as error:
-        raise _storage_error(action, error) from error
+        raise _storage_error(action, error, secrets) from secrets.cause(error)
     except _optional_errors() as error:
-        raise _storage_error(action, error) from error
+        raise _storage_error(action, error, secrets) from secrets.cause(error)
 
 
-def _storage_error(action: str, error: BaseException) -> StorageError:
-    return StorageError(f"{action}: {type(error).__name__}: {_first_line(error)}")
+def _storage_error(action: str, error: BaseException, secrets: Secrets) -> StorageError:
+    return StorageError(f"{action}: {type(error).__name__}: {secrets.hide(_first_line(error))}")
 
 
 def _first_line(error: BaseException) -> str:

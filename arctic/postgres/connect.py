@@ -3,7 +3,8 @@
 Rules:
     - Every connection prints values in one form, which ``arctic.cdc`` reads: ISO dates, UTC, bytes
       in hexadecimal, floats with all their digits.
-    - What libpq or the server say becomes an error of ours, with their own first line.
+    - What libpq or the server say becomes an error of ours, with their own first line. Only what
+      libpq says of a connection string is not repeated: it quotes the part that may be a password.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from arctic.errors import StorageError, UnsupportedError
+from arctic.errors import InvalidInputError, StorageError, UnsupportedError
+from arctic.redact import NOTHING_KNOWN, without_secrets
 
 _FORMS = {
     "DateStyle": "ISO, YMD",
@@ -34,6 +36,7 @@ def connect(dsn: str, *, replication: bool = False) -> Iterator[Any]:
 
     Raises:
         UnsupportedError: psycopg is not installed.
+        InvalidInputError: a text that libpq cannot read.
         StorageError: the server cannot be reached, or refuses.
     """
     try:
@@ -43,6 +46,7 @@ def connect(dsn: str, *, replication: bool = False) -> Iterator[Any]:
             "PostgreSQL needs psycopg; install the extra: pip install 'arctic-lakehouse[cdc]'"
         ) from error
     extra: dict[str, Any] = {"replication": "database"} if replication else {}
+    _check_dsn(psycopg, dsn)
     with postgres_errors("connect to PostgreSQL"):
         connection = psycopg.connect(
             dsn, autocommit=True, application_name="arctic", prepare_threshold=None, **extra
@@ -70,7 +74,8 @@ def postgres_errors(action: str) -> Iterator[None]:
         yield
     except psycopg.Error as error:
         line = next(iter(str(error).splitlines()), type(error).__name__)
-        raise StorageError(f"{action}: {line}") from error
+        text = f"{action}: {without_secrets(line)}"
+        raise StorageError(text) from NOTHING_KNOWN.cause(error)
 
 
 def fetch(connection: Any, action: str, query: str, *values: Any) -> list[tuple[Any, ...]]:
@@ -82,3 +87,13 @@ def fetch(connection: Any, action: str, query: str, *values: Any) -> list[tuple[
     with postgres_errors(action):
         rows: list[tuple[Any, ...]] = connection.execute(query, values or None).fetchall()
     return rows
+
+
+def _check_dsn(psycopg: Any, dsn: str) -> None:
+    try:
+        psycopg.conninfo.conninfo_to_dict(dsn)
+    except psycopg.ProgrammingError:
+        raise InvalidInputError(
+            "the connection string cannot be read; expected postgresql://user@host/database, with "
+            "special characters as %XX, or host=... dbname=... with blanks in single quotes"
+        ) from None
