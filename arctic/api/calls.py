@@ -21,6 +21,7 @@ from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
 from arctic.job.change_batch import begin_changes
 from arctic.job.change_range import Moment, range_options
 from arctic.job.expire_job import expire_table
+from arctic.job.first_write import taken_back_on_failure
 from arctic.job.optimize_job import optimize_table
 from arctic.job.progress import default_progress
 from arctic.job.reference import parse_reference
@@ -157,11 +158,12 @@ def write(data: Any, options: Mapping[str, str]) -> WriteReport:
     started = time.monotonic()
     optimizes = optimizes_after_write(options)
     rows = _batches(data)
-    job = begin_write(options, rows.schema)
-    result = write_task(
-        job.work, rows, partition_id=0, task_id=0, threads=opt.default_parallelism()
-    )
-    commit = commit_write(job, [result])
+    with taken_back_on_failure():
+        job = begin_write(options, rows.schema)
+        result = write_task(
+            job.work, rows, partition_id=0, task_id=0, threads=opt.default_parallelism()
+        )
+        commit = commit_write(job, [result])
     report = WriteReport(
         snapshot_id=None if commit is None else commit.snapshot_id,
         rows=result.rows_in,

@@ -28,6 +28,7 @@ from arctic.iceberg.catalog import CatalogConfig, create_namespace, load_table, 
 from arctic.iceberg.drop_table import drop_table
 from arctic.iceberg.leftover import check_is_leftover, drop_leftover
 from arctic.iceberg.names import change_identifier, check_new_name, parse_identifier
+from arctic.iceberg.new_table import note_new
 from arctic.iceberg.open_table import OpenTable, open_base, wait_for_creator
 from arctic.iceberg.pair import (
     base_properties,
@@ -100,7 +101,10 @@ def create_table(
         )
     if not created:
         _check_agrees(definition, base)
-    return open_base(config, catalog, definition.parts, base)
+    opened = open_base(config, catalog, definition.parts, base)
+    if created:
+        note_new(opened)
+    return opened
 
 
 def _define(

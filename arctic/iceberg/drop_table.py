@@ -9,6 +9,7 @@ Source: amoro MixedTables.dropTableByMeta @96a4d781a. Differs: a failure to drop
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import NoSuchTableError
@@ -50,11 +51,20 @@ def drop_table(config: CatalogConfig, identifier: str, *, purge: bool = False) -
         with catalog_errors(f"drop table {name!r}"), contextlib.suppress(NoSuchTableError):
             catalog.drop_table(store.name())
     if purge:
-        for store in stores:
-            io = TableIO.of(store)
-            for folder in FOLDERS:
-                io.delete_tree(f"{store.location()}/{folder}")
-            io.delete_if_empty(store.location())
+        delete_folders(stores)
+
+
+def delete_folders(stores: Sequence[Table]) -> None:
+    """Delete the folders of stores that no catalog has any more.
+
+    Raises:
+        StorageError: a folder cannot be deleted.
+    """
+    for store in stores:
+        io = TableIO.of(store)
+        for folder in FOLDERS:
+            io.delete_tree(f"{store.location()}/{folder}")
+        io.delete_if_empty(store.location())
 
 
 def _stores(catalog: Catalog, parts: tuple[str, ...]) -> list[Table]:

@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame
 
 from arctic.errors import InvalidInputError
 from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
+from arctic.job.first_write import taken_back_on_failure
 from arctic.options import OPTIMIZE
 from arctic.spark.error_surface import named_errors
 from arctic.spark.patched_calls import ASKED, names_of, patch_call, texts_of
@@ -159,11 +160,12 @@ def _save(
     optimizes = optimizes_after_write(given)
     given.pop(OPTIMIZE.name, None)
     frame = _frame(self)
-    spread, told = spread_rows(frame, given, overwrite=chosen == "overwrite")
-    if hasattr(frame.sparkSession, "_jsparkSession"):
-        write_frame(spread, {**given, **told}, overwrite=chosen == "overwrite")
-    else:
-        _save_natively(spread, {**given, **told}, chosen)
+    with taken_back_on_failure():
+        spread, told = spread_rows(frame, given, overwrite=chosen == "overwrite")
+        if hasattr(frame.sparkSession, "_jsparkSession"):
+            write_frame(spread, {**given, **told}, overwrite=chosen == "overwrite")
+        else:
+            _save_natively(spread, {**given, **told}, chosen)
     if optimizes:
         optimize_after_write(given, SparkRunner(frame.sparkSession))
 

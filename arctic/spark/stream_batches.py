@@ -21,6 +21,7 @@ from pyspark.sql import DataFrame
 from arctic import options as opt
 from arctic.errors import InternalError, InvalidInputError
 from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
+from arctic.job.first_write import taken_back_on_failure
 from arctic.job.write_job import shuffle_plan
 from arctic.spark.checkpoint_file import CheckpointFile
 from arctic.spark.run_tasks import SparkRunner
@@ -56,7 +57,8 @@ class BatchSink:
         Raises:
             ArcticError: whatever ``begin_write`` refuses.
         """
-        plan = shuffle_plan(self._options, arrow_schema(frame.schema))
+        with taken_back_on_failure():
+            plan = shuffle_plan(self._options, arrow_schema(frame.schema))
         if plan is None or plan.partition_arrays is None:
             return
         self._path_of = plan.partition_path

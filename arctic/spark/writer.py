@@ -13,7 +13,9 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from arctic.errors import InternalError
+from arctic.iceberg.new_table import NewTable
 from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write, table_options
+from arctic.job.first_write import take_back_all, taken_back_on_failure
 from arctic.job.run_tasks import LocalRunner
 from arctic.job.write_job import WriteJob, abort_write, begin_write, commit_write
 from arctic.options import default_parallelism
@@ -33,8 +35,16 @@ class TaskMessage(WriterCommitMessage):
 class ArcticWriter(DataSourceArrowWriter):
     """Writes Arrow batches in tasks."""
 
-    def __init__(self, job: WriteJob, *, optimized: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        job: WriteJob,
+        *,
+        optimized: Mapping[str, str] | None = None,
+        made: Sequence[NewTable] = (),
+    ) -> None:
         self._job = job
+        self._made = made
+        """What the write made before it began."""
         self._optimized = optimized
         """Where the table is that the commit optimizes; None where it does not."""
 
@@ -67,6 +77,7 @@ class ArcticWriter(DataSourceArrowWriter):
         results = _results(messages)
         if len(results) < len(messages):
             abort_write(self._job, results)
+        take_back_all(self._made)
 
 
 def begin_writer(
@@ -74,8 +85,9 @@ def begin_writer(
 ) -> ArcticWriter:
     """Check everything about a write that can be checked before its first row."""
     optimized = table_options(options) if optimizes_after_write(options) else None
-    job = begin_write(options, arrow_schema(schema), overwrite=overwrite)
-    return ArcticWriter(job, optimized=optimized)
+    with taken_back_on_failure() as made:
+        job = begin_write(options, arrow_schema(schema), overwrite=overwrite)
+    return ArcticWriter(job, optimized=optimized, made=tuple(made))
 
 
 def _results(messages: Sequence[WriterCommitMessage | None]) -> list[TaskResult]:

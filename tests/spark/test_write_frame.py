@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import functions as F
 
+import arctic
 from arctic.errors import InvalidInputError
 from arctic.spark.types import arrow_schema
 from tests.spark.lake import COLUMNS, Lake
@@ -63,3 +64,15 @@ def test_a_write_may_read_the_table_it_writes_to(lake: Lake) -> None:
     lake.save(lake.load().withColumn("amount", F.col("amount") + 1), "upsert")
 
     assert lake.arrow_rows() == [(1, "a", 2.0), (2, "b", 3.0)]
+
+
+def test_a_first_save_that_fails_leaves_no_table(lake: Lake) -> None:
+    """Its tasks failed, after the driver had made the table for them."""
+    rows = lake.frame([(1, "a", 1.0)], COLUMNS)
+    broken = rows.withColumn("amount", F.raise_error(F.lit("broken")).cast("double"))
+    save = broken.write.format("arctic").mode("upsert").option("primaryKey", "id")
+
+    with pytest.raises(Exception, match="broken"):
+        save.option("warehouse", lake.warehouse).save("m.first")
+
+    assert "m.first" not in arctic.list_tables(warehouse=lake.warehouse)
