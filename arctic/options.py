@@ -193,6 +193,10 @@ def _names(text: str) -> tuple[str, ...]:
     return names
 
 
+def _key_names(text: str) -> tuple[str, ...]:
+    return _names(text) if text.strip() else ()
+
+
 def _split_outside_brackets(text: str) -> tuple[str, ...]:
     parts = tuple(part.strip() for part in re.split(r",(?![^(]*\))", text) if part.strip())
     if not parts:
@@ -410,7 +414,8 @@ WRITE_MODE = Option(
     parse=_optional(_one_of("append", "upsert", "delete", "overwrite")),
     default=None,
     scopes=_WRITE,
-    doc="The save mode, for callers that cannot say .mode('upsert').",
+    doc="The save mode, for callers that cannot say .mode('upsert'). Where nobody says one, a "
+    "keyed table upserts and a table without a key appends.",
 )
 ACTION_COLUMN = Option(
     name="action-column",
@@ -428,11 +433,11 @@ ORDERING_COLUMN = Option(
 )
 PRIMARY_KEY = Option(
     name="primaryKey",
-    parse=_optional(_names),
+    parse=_optional(_key_names),
     default=None,
     scopes=_WRITE,
     aliases=("primary-key", "primary.keys"),
-    doc="Key columns of a table that the write creates.",
+    doc="Key columns of a table that the write creates; '' for a table without a key.",
 )
 PARTITION_BY = Option(
     name="partitionBy",

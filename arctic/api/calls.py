@@ -61,6 +61,11 @@ def joined(base: Mapping[str, str], options: Mapping[str, str] | None) -> dict[s
     return {**base, **(options or {})}
 
 
+def mode_option(mode: str | None) -> dict[str, str]:
+    """Return the argument of a write as an option; None: the table decides."""
+    return {} if mode is None else {opt.WRITE_MODE.name: mode}
+
+
 def scan(
     base: Mapping[str, str],
     *,

@@ -84,7 +84,7 @@ def write(
     identifier: str,
     data: Any,
     *,
-    mode: str,
+    mode: str | None = None,
     options: Mapping[str, str] | None = None,
     warehouse: str | None = None,
     catalog: Catalog | None = None,
@@ -95,7 +95,8 @@ def write(
         identifier: ``namespace.table``.
         data: a ``pyarrow`` table, batch or batch reader, or anything with the Arrow C stream
             interface (Polars, DuckDB, pandas).
-        mode: ``upsert``, ``append``, ``delete`` or ``overwrite``.
+        mode: ``upsert``, ``append``, ``delete`` or ``overwrite``; None: ``upsert`` on a table with
+            a key, ``append`` on one without.
         options: write options, such as ``{"ordering-column": "updated_at"}``.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
@@ -109,7 +110,7 @@ def write(
         ConflictError: other writers won every retry.
         CommitStateUnknownError: the catalog did not answer; look before writing again.
     """
-    base = {**call_options(identifier, warehouse, catalog), "write-mode": mode}
+    base = {**call_options(identifier, warehouse, catalog), **calls.mode_option(mode)}
     return calls.write(data, calls.joined(base, options))
 
 

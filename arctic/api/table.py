@@ -70,10 +70,11 @@ class Table:
         return calls.changes(self._options, **arguments)
 
     def write(
-        self, data: Any, *, mode: str, options: Mapping[str, str] | None = None
+        self, data: Any, *, mode: str | None = None, options: Mapping[str, str] | None = None
     ) -> WriteReport:
         """Write rows; takes the arguments of ``arctic.write``."""
-        return calls.write(data, calls.joined({**self._options, "write-mode": mode}, options))
+        given = {**self._options, **calls.mode_option(mode)}
+        return calls.write(data, calls.joined(given, options))
 
     def optimize(self, **arguments: Any) -> OptimizeReport:
         """Optimize in this process; takes the arguments of ``arctic.optimize`` but ``spark``."""

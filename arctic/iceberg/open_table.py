@@ -85,13 +85,16 @@ class OpenTable:
         return Partitioner.of(self.table)
 
 
-def open_table(config: CatalogConfig, identifier: str, *, for_writing: bool = False) -> OpenTable:
+def open_table(
+    config: CatalogConfig, identifier: str, *, for_writing: bool = False, suggests: bool = True
+) -> OpenTable:
     """Open a table by name.
 
     Args:
         config: the catalog.
         identifier: ``namespace.table``.
         for_writing: complete a schema change that reached only the base store.
+        suggests: name other tables where there is none of this name.
 
     Raises:
         InvalidInputError: a name without a namespace, or that of a change store.
@@ -105,7 +108,7 @@ def open_table(config: CatalogConfig, identifier: str, *, for_writing: bool = Fa
     catalog = open_catalog(config)
     base = load_table(catalog, parts)
     if base is None:
-        raise not_found(catalog, parts)
+        raise not_found(catalog, parts, suggests=suggests)
     return open_base(config, catalog, parts, base, for_writing=for_writing)
 
 
@@ -164,10 +167,10 @@ def check_is_base(table: Table, parts: tuple[str, ...]) -> None:
         )
 
 
-def not_found(catalog: Catalog, parts: tuple[str, ...]) -> NotFoundError:
-    """Return the error for a missing table, with the names that come near."""
+def not_found(catalog: Catalog, parts: tuple[str, ...], *, suggests: bool = True) -> NotFoundError:
+    """Return the error for a missing table, with the names that come near if they are wanted."""
     try:
-        hint = _near(catalog, parts)
+        hint = _near(catalog, parts) if suggests else ""
     except (StorageError, NotFoundError):
         # A catalog may let us load a table but not list any.
         hint = ""

@@ -53,8 +53,9 @@ def prepare_write(
         InvalidInputError: an option, a column or a type that does not fit.
     """
     opt.check_known(options, Scope.WRITE)
-    mode = _mode(options, overwrite=overwrite)
-    opened = open_or_create(options, incoming)
+    asked = _asked_mode(options, overwrite=overwrite)
+    opened = open_or_create(options, incoming, needs_key=_needs_key(asked, options))
+    mode = asked or _default_mode(opened)
     snapshot = pin(opened)
     spread_at = _spread_at(options, incoming, snapshot)
     replaces_up_to = snapshot.change_sequence_number if spread_at is None else spread_at
@@ -133,13 +134,25 @@ def _key_types(opened: OpenTable) -> tuple[str, ...]:
     return tuple(column.type for column in opened.table.key_columns)
 
 
-def _mode(options: Mapping[str, str], *, overwrite: bool) -> WriteMode:
+def _asked_mode(options: Mapping[str, str], *, overwrite: bool) -> WriteMode | None:
     given = opt.WRITE_MODE.value(options)
     if overwrite and given not in (None, "overwrite"):
         raise InvalidInputError(
             f"option write-mode = {given!r} with mode('overwrite'); expected mode('append') with it"
         )
-    return WriteMode("overwrite" if overwrite else given or "append")
+    if overwrite:
+        return WriteMode.OVERWRITE
+    return None if given is None else WriteMode(given)
+
+
+def _needs_key(asked: WriteMode | None, options: Mapping[str, str]) -> bool:
+    columns = (opt.ACTION_COLUMN.value(options), opt.ORDERING_COLUMN.value(options))
+    return asked in (WriteMode.UPSERT, WriteMode.DELETE) or any(columns)
+
+
+def _default_mode(opened: OpenTable) -> WriteMode:
+    """Return what a write means that says no mode: never a second row of a key."""
+    return WriteMode.UPSERT if opened.table.is_keyed else WriteMode.APPEND
 
 
 def write_target(opened: OpenTable, options: Mapping[str, str]) -> WriteTarget:

@@ -15,6 +15,8 @@ from arctic.table.stream_batch import StreamBatch
 def stream_write_options(options: Mapping[str, str], *, output_mode: str) -> dict[str, str]:
     """Return what the batches of a stream are written with.
 
+    Where neither the options nor the output mode say it, the table decides about the mode.
+
     Args:
         options: write options of the stream.
         output_mode: Spark's: append, update or complete.
@@ -38,8 +40,9 @@ def stream_write_options(options: Mapping[str, str], *, output_mode: str) -> dic
             "output mode 'update' with write-mode = 'append': every row that changes would be "
             "added again; expected write-mode upsert"
         )
-    default = "upsert" if output_mode == "update" else "append"
-    return {**options, opt.WRITE_MODE.name: mode or default}
+    if output_mode == "update" and mode is None:
+        return {**options, opt.WRITE_MODE.name: "upsert"}
+    return dict(options)
 
 
 def batch_of(options: Mapping[str, str]) -> StreamBatch | None:

@@ -15,17 +15,24 @@ from arctic.job.reference import parse_reference
 from arctic.job.shuffle import HELPER_COLUMNS
 
 
-def open_or_create(options: Mapping[str, str], incoming: pa.Schema) -> OpenTable:
+def open_or_create(
+    options: Mapping[str, str], incoming: pa.Schema, *, needs_key: bool
+) -> OpenTable:
     """Open the table for writing; create it when it is missing and its key is given.
+
+    A table without a key is asked for as clearly as one with a key, by an empty ``primaryKey``:
+    else a mistyped name would make a second table, and a forgotten option one that never takes an
+    upsert.
 
     Args:
         options: ``path``, catalog and write options.
         incoming: the columns of the rows to be written.
+        needs_key: the write is one that a table without a key cannot take.
 
     Raises:
         NotFoundError: no such table, and no ``primaryKey`` to create it with.
-        InvalidInputError: a metadata table, or a key or partition option that contradicts the
-            table that is there.
+        InvalidInputError: a metadata table, a key or partition option that contradicts the
+            table that is there, or a table without a key that this write could not go to.
     """
     reference = parse_reference(options)
     if reference.metadata_table is not None:
@@ -35,12 +42,21 @@ def open_or_create(options: Mapping[str, str], incoming: pa.Schema) -> OpenTable
     key = opt.PRIMARY_KEY.value(options)
     partition_by = opt.PARTITION_BY.value(options)
     try:
-        opened = open_table(reference.config, reference.identifier, for_writing=True)
+        opened = open_table(
+            reference.config, reference.identifier, for_writing=True, suggests=False
+        )
     except NotFoundError as error:
         if key is None:
             raise NotFoundError(
                 f"{error.message}; to create it with this write, give option "
-                "primaryKey='column, ...'"
+                "primaryKey='column, ...', or primaryKey='' and mode append for a table without "
+                "a key"
+            ) from error
+        if needs_key and not key:
+            raise InvalidInputError(
+                f"option primaryKey = '': table {reference.identifier!r} would have no key, and "
+                "an upsert, a delete and a replay of changes need one; name the key columns, or "
+                "write with mode append"
             ) from error
         return create_table(
             reference.config,

@@ -5,7 +5,9 @@ Rules:
       format it is for. Any other format then gets its native behaviour, and its native error.
     - Every ``save()`` in our format spreads its rows over tasks first; see ``spread``.
     - Option ``optimize`` is carried out here, after the write, because only here is a session.
-    - Appends and overwrites that reach the source another way (SQL, ``insertInto``) work without.
+    - What reaches the source another way (SQL, ``insertInto``) works without, in the mode that
+      the relation's options say, or else the table. ``mode("append")`` is only told to be one here:
+      Spark gives the source both alike.
 
 Must not know: tables.
 """
@@ -157,6 +159,8 @@ def _save(
     if chosen in OWN_MODES:
         given = _with_mode(given, chosen)
         chosen = "append"
+    elif chosen == "append":
+        given.setdefault("write-mode", "append")
     optimizes = optimizes_after_write(given)
     given.pop(OPTIMIZE.name, None)
     frame = _frame(self)

@@ -120,7 +120,7 @@ def test_a_writer_that_comes_too_late_is_told(tmp_path: Path) -> None:
 
     options = {"path": "m.t", "warehouse": str(tmp_path), "primaryKey": "id"}
     with new_table.new_tables() as made:
-        open_or_create(options, SCHEMA)
+        open_or_create(options, SCHEMA, needs_key=False)
     with pytest.raises(arctic.ArcticError, match=r"'m\.t'"):
         first_write(tmp_path, fails_meanwhile)
 
@@ -143,7 +143,7 @@ def test_a_commit_of_unknown_outcome_keeps_it(tmp_path: Path) -> None:
 
     def write() -> None:
         with taken_back_on_failure():
-            open_or_create(options, SCHEMA)
+            open_or_create(options, SCHEMA, needs_key=False)
             raise CommitStateUnknownError("no answer")
 
     with pytest.raises(CommitStateUnknownError):

@@ -56,7 +56,12 @@ class Source:
     def drain(
         self, lake: Lake, frame: DataFrame | None = None, /, mode: str = "append", **options: str
     ) -> str:
-        """Write everything that has not been written; return the id of the query."""
+        """Write everything that has not been written; return the id of the query.
+
+        Without a mode it appends, so that rows which land twice are seen.
+        """
+        if mode == "append":
+            options = {"write-mode": "append", **options}
         writer = (self.frame() if frame is None else frame).writeStream.format("arctic")
         writer = writer.options(**self.options(lake, **options)).outputMode(mode)
         query = writer.trigger(availableNow=True).start(NAME)
@@ -370,7 +375,9 @@ class Unregistered:
         self._source = source
 
     def drain(self, frame: DataFrame, mode: str = "append", **options: str) -> None:
-        """Write everything that has not been written."""
+        """Write everything that has not been written; appends unless told otherwise."""
+        if mode == "append":
+            options = {"write-mode": "append", **options}
         writer = frame.writeStream.options(**self._source.options(self._lake, **options))
         # What install_stream_modes has wrapped.
         native: Any = type(writer).start.__wrapped__  # type: ignore[attr-defined]
