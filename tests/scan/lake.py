@@ -10,8 +10,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
@@ -23,6 +22,8 @@ from arctic.table.predicate import And, ColumnTest, Op, Predicate
 from arctic.table.snapshot import TableSnapshot
 from arctic.tree.key_hash import hash_key
 from arctic.tree.node import TreeNode
+
+T = TypeVar("T")
 
 ID, NAME = 1, 2
 KEY_IDS = (ID, NAME)
@@ -221,7 +222,7 @@ def matches(row_filter: Predicate | None, row: Row) -> bool:
 
 
 # Few partitions and nodes, so that files meet; more deletes than anything else.
-_KINDS = (
+_DATA_KINDS = (
     FileKind.BASE,
     FileKind.BASE,
     FileKind.INSERT,
@@ -229,76 +230,132 @@ _KINDS = (
     FileKind.CHANGE_DELETE,
     FileKind.CHANGE_DELETE,
     FileKind.CHANGE_DELETE,
-    FileKind.POS_DELETE,
 )
 _PARTITIONS: tuple[Partition, ...] = (("eu",), ("eu",), (None,))
 _MASKS = (0, 0, 1, 1, 3, 7)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Data:
+    """What Hypothesis chooses of a data or change-delete file."""
+
+    kind: FileKind
+    keys: tuple[tuple[Value, ...], ...]
+    mask: int
+    partition: Partition
+    sequence_number: int
+    age: int
+    size: int
+    offset: int
+    bounds: Callable[[Sequence[tuple[Value, ...]]], dict[int, ColumnBounds]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Marks:
+    """What Hypothesis chooses of a position-delete file."""
+
+    targets: tuple[tuple[int, frozenset[int]], ...]
+    """Which base files of one partition, counted around, and which of their rows."""
+    lineage: int
+    """Its node: one of those above the first target from the root on, or one below it."""
+    is_elsewhere: bool
+    """In a partition that need not be that of its targets."""
+    sequence_number: int
+
+
 def lakes() -> st.SearchStrategy[Lake]:
     """Draw a table with files at any depth of the tree, some of them merged already.
 
-    Hypothesis draws how many files there are and a seed; each file follows from the seed and its
-    number. So tables are dense and quick to make, and still shrink: fewer files are a prefix.
+    Each choice is one of Hypothesis', so that it explores from what it has found and shrinks to
+    the few files, keys and numbers that matter.
     """
-    return st.builds(_lake, st.integers(0, 24), st.integers(0, 2**32 - 1))
+    return st.builds(
+        _lake,
+        _many(_data_files(), 16),
+        _many(_mark_files(), 4),
+        st.dictionaries(st.sampled_from(_PARTITIONS), st.integers(0, 3)),
+    )
 
 
-def _lake(file_count: int, seed: int) -> Lake:
+def _many(each: st.SearchStrategy[T], most: int) -> st.SearchStrategy[list[T]]:
+    """Draw the number first: left alone, most lists would be too short for files to meet."""
+    return st.integers(0, most).flatmap(lambda n: st.lists(each, min_size=n, max_size=n))
+
+
+def _data_files() -> st.SearchStrategy[_Data]:
+    return st.builds(
+        _Data,
+        kind=st.sampled_from(_DATA_KINDS),
+        keys=st.lists(st.sampled_from(KEYS), min_size=1, max_size=4).map(tuple),
+        mask=st.sampled_from(_MASKS),
+        partition=st.sampled_from(_PARTITIONS),
+        sequence_number=st.integers(1, 6),
+        age=st.integers(0, 6),
+        size=st.integers(0, 2),
+        offset=st.integers(0, 3),
+        bounds=st.sampled_from((_exact, _exact, _exact, _uncounted, _silent)),
+    )
+
+
+def _mark_files() -> st.SearchStrategy[_Marks]:
+    rows = st.frozensets(st.integers(0, 3))
+    return st.builds(
+        _Marks,
+        targets=st.lists(st.tuples(st.integers(0, 9), rows), min_size=1, max_size=3).map(tuple),
+        # Upside down: the root reaches all files of the partition.
+        lineage=st.sampled_from((0, 0, 0, 1, 2, 3, 4)),
+        is_elsewhere=st.sampled_from((False, False, False, True)),
+        sequence_number=st.sampled_from((1, 2, 3, 4, 5, 6, 6, 6)),
+    )
+
+
+def _lake(
+    data: Sequence[_Data], marks: Sequence[_Marks], optimized_sequence: dict[Partition, int]
+) -> Lake:
     rows: dict[str, tuple[Row, ...]] = {}
     positions: dict[str, dict[str, frozenset[int]]] = {}
     files: dict[FileKind, list[KeyedFile]] = {kind: [] for kind in FileKind}
-    for number in range(file_count):
-        random = Random(f"{seed} {number}")
-        kind = random.choice(_KINDS)
-        if kind is not FileKind.POS_DELETE:
-            files[kind].append(_file(random, kind, number, rows))
-        elif files[FileKind.BASE]:
-            files[kind].append(_position_delete(random, files[FileKind.BASE], number, positions))
-    random = Random(seed)
+    for number, chosen in enumerate(data):
+        files[chosen.kind].append(_file(chosen, number, rows))
+    base = files[FileKind.BASE]
+    for number, mark in enumerate(marks if base else ()):
+        files[FileKind.POS_DELETE].append(_position_delete(mark, base, number, positions))
     return Lake(
-        base=tuple(files[FileKind.BASE]),
+        base=tuple(base),
         position_deletes=tuple(files[FileKind.POS_DELETE]),
         change=(*files[FileKind.INSERT], *files[FileKind.CHANGE_DELETE]),
         snapshot=TableSnapshot(
             base_snapshot_id=1,
             change_snapshot_id=2,
             change_sequence_number=12,
-            optimized_sequence={
-                partition: random.randint(0, 3)
-                for partition in _PARTITIONS
-                if random.random() < 0.5
-            },
+            optimized_sequence=optimized_sequence,
         ),
         rows=rows,
         positions=positions,
     )
 
 
-def _file(
-    random: Random, kind: FileKind, number: int, rows: dict[str, tuple[Row, ...]]
-) -> KeyedFile:
-    """Make a file of a node at some depth, with keys that belong there."""
-    drawn = [random.choice(KEYS) for _ in range(random.randint(1, 4))]
-    mask = random.choice(_MASKS)
-    node = TreeNode(mask, _hash(drawn[0]) & mask)
-    keys = [key for key in drawn if _hash(key) & mask == node.index]
-    sequence_number = random.randint(1, 6)
+def _file(chosen: _Data, number: int, rows: dict[str, tuple[Row, ...]]) -> KeyedFile:
+    """Make a file of a node at some depth, with those keys that belong there."""
+    kind, mask = chosen.kind, chosen.mask
+    node = TreeNode(mask, _hash(chosen.keys[0]) & mask)
+    keys = [key for key in chosen.keys if _hash(key) & mask == node.index]
     # Spark's Java writer takes the transaction id before the data is committed.
-    age = random.randint(0, sequence_number if kind is FileKind.BASE else 2)
+    is_base = kind is FileKind.BASE
+    age = min(chosen.age, chosen.sequence_number if is_base else 2)
     path = f"w/{kind.value}-{number}.parquet"
-    offset = random.randint(0, 3)
-    rows[path] = tuple(Row(key=key, offset=offset + place) for place, key in enumerate(keys))
+    rows[path] = tuple(Row(key=key, offset=chosen.offset + place) for place, key in enumerate(keys))
+    sizes = (1, 5, 5) if kind is FileKind.CHANGE_DELETE else (20, 100, 500)
     return KeyedFile(
         path=path,
         kind=kind,
         node=node,
-        partition=random.choice(_PARTITIONS),
-        transaction_id=max(sequence_number - age, 0 if kind is FileKind.BASE else 1),
-        sequence_number=sequence_number,
-        size_bytes=random.choice((1, 5) if kind is FileKind.CHANGE_DELETE else (20, 100, 500)),
+        partition=chosen.partition,
+        transaction_id=max(chosen.sequence_number - age, 0 if is_base else 1),
+        sequence_number=chosen.sequence_number,
+        size_bytes=sizes[chosen.size],
         record_count=len(keys),
-        bounds=random.choice((_exact, _exact, _exact, _uncounted, _silent))(keys),
+        bounds=chosen.bounds(keys),
     )
 
 
@@ -328,28 +385,27 @@ def _silent(keys: Sequence[tuple[Value, ...]]) -> dict[int, ColumnBounds]:
 
 
 def _position_delete(
-    random: Random,
+    mark: _Marks,
     base: Sequence[KeyedFile],
     number: int,
     positions: dict[str, dict[str, frozenset[int]]],
 ) -> KeyedFile:
     """Make a position delete, some of whose rows may be out of its reach."""
     path = f"w/PD-{number}.parquet"
-    first = random.choice(base)
-    is_single = random.random() < 0.5
-    positions[path] = {
-        file.path: frozenset(row for row in range(4) if random.random() < 0.5)
-        for file in ([first] if is_single else [first, random.choice(base)])
-    }
-    lineage = [*first.node.lineage_ids(), first.node.children()[0].node_id]
+    first = base[mark.targets[0][0] % len(base)]
+    near = [file for file in base if file.partition == first.partition]
+    targets = [(first, mark.targets[0][1])]
+    targets += [(near[place % len(near)], chosen) for place, chosen in mark.targets[1:]]
+    positions[path] = {file.path: chosen for file, chosen in targets}
+    lineage = [*reversed(first.node.lineage_ids()), first.node.children()[0].node_id]
     return KeyedFile(
         path=path,
         kind=FileKind.POS_DELETE,
-        node=TreeNode.from_id(random.choice(lineage)),
-        partition=random.choice((first.partition, first.partition, ("eu",))),
+        node=TreeNode.from_id(lineage[mark.lineage % len(lineage)]),
+        partition=("eu",) if mark.is_elsewhere else first.partition,
         transaction_id=0,
-        sequence_number=random.randint(1, 6),
+        sequence_number=mark.sequence_number,
         size_bytes=1,
         record_count=4,
-        referenced_path=first.path if is_single else None,
+        referenced_path=first.path if len(positions[path]) == 1 else None,
     )
