@@ -12,7 +12,7 @@ from arctic.job.apply_changes import ApplyReport, ApplySettings
 from arctic.job.apply_changes import apply_changes as run_apply
 from arctic.job.mirror_postgres import MirrorReport, MirrorSettings
 from arctic.job.mirror_postgres import mirror_postgres as run_mirror
-from arctic.job.reference import Catalog, call_options
+from arctic.job.reference import Catalog, as_names, call_options
 from arctic.job.write_changes import WriteRows, write_here
 from arctic.postgres.tables import parse_name
 from arctic.table.stream_batch import StreamBatch
@@ -76,14 +76,14 @@ def _texts(messages: Any) -> Any:
 
 def mirror_postgres(
     dsn: str,
-    tables: Sequence[str],
+    tables: str | Sequence[str],
     *,
     into: str,
     slot: str = "arctic",
     once: bool = False,
     max_changes: int = 100_000,
     interval_seconds: float = 1.0,
-    partition_by: Mapping[str, Sequence[str]] | None = None,
+    partition_by: Mapping[str, str | Sequence[str]] | None = None,
     write: WriteRows | None = None,
     warehouse: str | None = None,
     catalog: Catalog | None = None,
@@ -94,13 +94,14 @@ def mirror_postgres(
     """
     settings = MirrorSettings(
         dsn=dsn,
-        tables=tuple(tables),
+        tables=as_names(tables),
         namespace=into,
         place=call_options(None, warehouse, catalog),
         slot=slot,
         max_changes=max_changes,
         partition_by={
-            ".".join(parse_name(name)): fields for name, fields in (partition_by or {}).items()
+            ".".join(parse_name(name)): as_names(fields)
+            for name, fields in (partition_by or {}).items()
         },
     )
     return run_mirror(

@@ -96,10 +96,34 @@ def check_known(options: Iterable[str], scope: Scope) -> None:
     for name in options:
         if name.lower() in known or name.lower().startswith(CATALOG_PREFIX):
             continue
-        near = difflib.get_close_matches(name.lower(), known, n=1)
-        known_names = ", ".join(known.values())
-        hint = f"did you mean {known[near[0]]!r}?" if near else f"known: {known_names}"
+        foreign = _ELSEWHERE.get(name.lower())
+        if foreign is not None:
+            raise InvalidInputError(f"unknown {scope.value} option {foreign!r}; {_EVOLVE}")
+        public = {name.lower(): name for name in known.values() if not name.startswith("_")}
+        hint = nearest(name, public) or f"known: {', '.join(public.values())}"
         raise InvalidInputError(f"unknown {scope.value} option {name!r}; {hint}")
+
+
+def nearest(name: str, known: Mapping[str, str]) -> str | None:
+    """Return the question whether another name was meant; None where none comes near.
+
+    Args:
+        name: what is unknown.
+        known: names in lower case -> as they are spelt.
+    """
+    near = difflib.get_close_matches(name.lower(), known, n=1)
+    return f"did you mean {known[near[0]]!r}?" if near else None
+
+
+_ELSEWHERE = {
+    name.lower(): name
+    for name in (
+        *("mergeSchema", "merge-schema", "write.merge-schema", "overwriteSchema"),
+        *("autoMerge", "schemaEvolution"),
+    )
+}
+"""What other formats call this; Spark lowers names, so the usual spelling is kept here."""
+_EVOLVE = "the columns of a table are changed by arctic.evolve_schema, before the write"
 
 
 def default_parallelism() -> int:

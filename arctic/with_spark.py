@@ -73,14 +73,14 @@ def optimize(
 
 def mirror_postgres(
     dsn: str,
-    tables: Sequence[str],
+    tables: str | Sequence[str],
     *,
     into: str,
     slot: str = "arctic",
     once: bool = False,
     max_changes: int = 100_000,
     interval_seconds: float = 1.0,
-    partition_by: Mapping[str, Sequence[str]] | None = None,
+    partition_by: Mapping[str, str | Sequence[str]] | None = None,
     spark: SparkSession | None = None,
     warehouse: str | None = None,
     catalog: Catalog | None = None,

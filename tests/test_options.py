@@ -136,12 +136,24 @@ def test_an_alias_means_the_option() -> None:
         ),
         ("zzzzzz", Scope.READ, "known: path, warehouse, catalog, columns"),
         ("columns", Scope.WRITE, "unknown write option 'columns'"),
+        ("mergeSchema", Scope.WRITE, r"'mergeSchema'; .*arctic\.evolve_schema"),
+        ("mergeschema", Scope.STREAM, r"'mergeSchema'; .*arctic\.evolve_schema"),
+        ("_arctic_shard", Scope.WRITE, "unknown write option '_arctic_shard'; known:"),
     ],
 )
 def test_an_unknown_option_is_refused(name: str, scope: Scope, message: str) -> None:
     """A typo that is ignored would quietly change what a query means."""
     with pytest.raises(InvalidInputError, match=message):
         check_known({name: "1"}, scope)
+
+
+@pytest.mark.parametrize("scope", list(Scope), ids=lambda scope: scope.value)
+def test_what_is_ours_alone_is_not_offered(scope: Scope) -> None:
+    """Options that parts of this package tell each other are no advice."""
+    with pytest.raises(InvalidInputError) as refused:
+        check_known(["zzzzzz"], scope)
+
+    assert "_arctic" not in refused.value.message
 
 
 def test_known_options_pass() -> None:

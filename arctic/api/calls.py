@@ -24,7 +24,7 @@ from arctic.job.expire_job import expire_table
 from arctic.job.first_write import taken_back_on_failure
 from arctic.job.optimize_job import optimize_table
 from arctic.job.progress import default_progress
-from arctic.job.reference import parse_reference
+from arctic.job.reference import as_names, parse_reference
 from arctic.job.run_tasks import LocalRunner, TaskRunner
 from arctic.job.scan_job import ScanJob, scan_opened
 from arctic.job.survey import table_status
@@ -69,7 +69,7 @@ def mode_option(mode: str | None) -> dict[str, str]:
 def scan(
     base: Mapping[str, str],
     *,
-    columns: Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
     filter: Any = None,
     options: Mapping[str, str] | None = None,
 ) -> ScanJob:
@@ -87,7 +87,7 @@ def scan(
         opened,
         given,
         metadata_name=reference.metadata_table,
-        columns=columns,
+        columns=None if columns is None else as_names(columns),
         row_filter=row_filter,
     )
 
@@ -97,12 +97,13 @@ def changes(
     *,
     start: Moment | None = None,
     end: Moment | None = None,
-    columns: Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
     options: Mapping[str, str] | None = None,
 ) -> pa.RecordBatchReader:
     """Begin to read changes."""
     given = joined({**base, **range_options(start=start, end=end)}, options)
-    return reader(begin_changes(given, columns=columns))
+    wanted = None if columns is None else as_names(columns)
+    return reader(begin_changes(given, columns=wanted))
 
 
 def reader(job: ScanJob) -> pa.RecordBatchReader:

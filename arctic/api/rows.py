@@ -16,7 +16,7 @@ from arctic.job.reference import Catalog, call_options
 def read(
     identifier: str,
     *,
-    columns: Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
     filter: Any = None,
     options: Mapping[str, str] | None = None,
     warehouse: str | None = None,
@@ -49,7 +49,7 @@ def read_changes(
     *,
     start: Moment | None = None,
     end: Moment | None = None,
-    columns: Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
     options: Mapping[str, str] | None = None,
     warehouse: str | None = None,
     catalog: Catalog | None = None,
@@ -117,7 +117,7 @@ def write(
 def explain(
     identifier: str,
     *,
-    columns: Sequence[str] | None = None,
+    columns: str | Sequence[str] | None = None,
     filter: Any = None,
     options: Mapping[str, str] | None = None,
     verbose: bool = False,

@@ -14,7 +14,7 @@ from arctic.iceberg.commit_notes import watermarks
 from arctic.iceberg.evolve_schema import SchemaChange, evolve_schema
 from arctic.iceberg.inspect import METADATA_TABLES
 from arctic.iceberg.open_table import OpenTable
-from arctic.job.reference import table_reference
+from arctic.job.reference import as_names, table_reference
 from arctic.job.scan_job import begin_scan
 from arctic.optimize.report import OptimizeReport, TableStatus
 from arctic.table.expire_report import ExpireReport
@@ -115,11 +115,11 @@ def evolve(
     add: Mapping[str, pa.DataType | pa.Field] | None = None,
     rename: Mapping[str, str] | None = None,
     widen: Mapping[str, pa.DataType] | None = None,
-    drop: Sequence[str] = (),
+    drop: str | Sequence[str] = (),
 ) -> Table:
     """Change the columns of a table, and return it as it is then."""
     reference = table_reference(options)
     change = SchemaChange(
-        add=dict(add or {}), rename=dict(rename or {}), widen=dict(widen or {}), drop=tuple(drop)
+        add=dict(add or {}), rename=dict(rename or {}), widen=dict(widen or {}), drop=as_names(drop)
     )
     return Table(evolve_schema(reference.config, reference.identifier, change), options)

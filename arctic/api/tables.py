@@ -11,15 +11,15 @@ from arctic.api.table import Table, evolve
 from arctic.iceberg import catalog as catalogs
 from arctic.iceberg import create_table as tables
 from arctic.iceberg.open_table import open_table as open_stores
-from arctic.job.reference import Catalog, call_options, table_reference
+from arctic.job.reference import Catalog, as_names, call_options, table_reference
 
 
 def create_table(
     identifier: str,
     schema: Any,
     *,
-    primary_key: Sequence[str] = (),
-    partition_by: Sequence[str] = (),
+    primary_key: str | Sequence[str] = (),
+    partition_by: str | Sequence[str] = (),
     properties: Mapping[str, str] | None = None,
     exist_ok: bool = False,
     warehouse: str | None = None,
@@ -30,7 +30,7 @@ def create_table(
     Args:
         identifier: ``namespace.table``; the namespace is created if need be.
         schema: a ``pyarrow.Schema`` or a PyIceberg ``Schema``.
-        primary_key: key columns in key order; none makes a table without upserts.
+        primary_key: key columns in key order, or the only one; none makes a table without upserts.
         partition_by: such as ``["day(ts)", "bucket(16, id)", "region"]``.
         properties: table properties, see ``docs/options.md``.
         exist_ok: return the table that is there, if it has the same columns, key and partitions.
@@ -48,8 +48,8 @@ def create_table(
         reference.config,
         reference.identifier,
         schema,
-        primary_key=tuple(primary_key),
-        partition_by=tuple(partition_by),
+        primary_key=as_names(primary_key),
+        partition_by=as_names(partition_by),
         properties=dict(properties or {}),
         exist_ok=exist_ok,
     )
@@ -93,7 +93,7 @@ def evolve_schema(
     add: Mapping[str, pa.DataType | pa.Field] | None = None,
     rename: Mapping[str, str] | None = None,
     widen: Mapping[str, pa.DataType] | None = None,
-    drop: Sequence[str] = (),
+    drop: str | Sequence[str] = (),
     warehouse: str | None = None,
     catalog: Catalog | None = None,
 ) -> Table:

@@ -146,6 +146,13 @@ def _check_known(subject: str, names: list[str], change: SchemaChange) -> None:
                     f"{subject}: {what} {name!r}: no such column; expected one of "
                     f"{', '.join(names)}"
                 )
+    for name in change.add:
+        # Dropped or renamed by the same call, its name is free.
+        if name in names and name not in (*change.drop, *change.rename):
+            raise InvalidInputError(
+                f"{subject}: add {name!r}: it has such a column already; leave it out, or give "
+                "widen= to change its type"
+            )
     for name in change.drop:
         if name in change.rename or name in change.widen:
             raise InvalidInputError(f"{subject}: column {name!r} is both dropped and changed")

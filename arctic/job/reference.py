@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from arctic.errors import InvalidInputError
@@ -61,6 +61,15 @@ def table_reference(options: Mapping[str, str]) -> TableReference:
             f"{options['path']!r} is a metadata table of {reference.identifier!r}; name the table"
         )
     return reference
+
+
+def as_names(given: str | Iterable[str]) -> tuple[str, ...]:
+    """Return the names that an argument lists; a text alone is one name.
+
+    >>> as_names("id"), as_names(["id", "region"])
+    (('id',), ('id', 'region'))
+    """
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def call_options(

@@ -58,6 +58,15 @@ def names_of(*columns: Any) -> tuple[str, ...]:
     return tuple(str(column) for column in columns)
 
 
+def given_names(options: Mapping[str, Any]) -> list[str]:
+    """Return the names of the options that have a value, as they are spelt.
+
+    >>> given_names({"A": True, "c": None})
+    ['A']
+    """
+    return [name for name, value in options.items() if value is not None]
+
+
 def texts_of(options: Mapping[str, Any]) -> dict[str, str]:
     """Return options as a data source gets them.
 

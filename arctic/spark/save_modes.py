@@ -24,9 +24,9 @@ from pyspark.sql import DataFrame
 from arctic.errors import InvalidInputError
 from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
 from arctic.job.first_write import taken_back_on_failure
-from arctic.options import OPTIMIZE
+from arctic.options import OPTIMIZE, Scope, check_known
 from arctic.spark.error_surface import named_errors
-from arctic.spark.patched_calls import ASKED, names_of, patch_call, texts_of
+from arctic.spark.patched_calls import ASKED, given_names, names_of, patch_call, texts_of
 from arctic.spark.run_tasks import SparkRunner
 from arctic.spark.source import FORMAT
 from arctic.spark.spread import spread_rows
@@ -50,6 +50,8 @@ class _Asked:
     own_mode: str | None = None
     """As the user spelt it; not yet told to Spark."""
     options: dict[str, str] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
+    """Of the options, as the user spelt them."""
     partition_by: tuple[str, ...] = ()
     layouts: list[str] = field(default_factory=list)
     is_native: bool = False
@@ -96,11 +98,13 @@ def _format(native: Callable[..., Any], self: Any, asked: _Asked, source: Any) -
 
 def _option(native: Callable[..., Any], self: Any, asked: _Asked, key: Any, value: Any) -> Any:
     asked.options |= texts_of({key: value})
+    asked.names += given_names({key: value})
     return native(key, value)
 
 
 def _options(native: Callable[..., Any], self: Any, asked: _Asked, **options: Any) -> Any:
     asked.options |= texts_of(options)
+    asked.names += given_names(options)
     return native(**options)
 
 
@@ -151,6 +155,7 @@ def _save(
         _end(natives["mode"], native, self, asked, path, format, mode, partitionBy, **options)
         return
     _refuse_layouts(asked)
+    check_known([*asked.names, *given_names(options)], Scope.WRITE)
     columns = asked.partition_by if partitionBy is None else names_of(partitionBy)
     given = _with_partitions({**asked.options, **texts_of(options)}, columns)
     if path is not None:

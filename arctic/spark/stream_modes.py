@@ -24,9 +24,10 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from arctic.errors import InvalidInputError
 from arctic.job.stream_job import stream_write_options
+from arctic.options import Scope, check_known
 from arctic.spark.checkpoint_file import CheckpointFile
 from arctic.spark.error_surface import named_errors
-from arctic.spark.patched_calls import names_of, patch_call, texts_of
+from arctic.spark.patched_calls import given_names, names_of, patch_call, texts_of
 from arctic.spark.source import FORMAT
 from arctic.spark.stream_batches import BatchSink
 
@@ -50,6 +51,8 @@ class _Asked:
     output_mode: str | None = None
     query_name: str | None = None
     options: dict[str, str] = field(default_factory=dict)
+    names: list[str] = field(default_factory=list)
+    """Of the options, as the user spelt them."""
     partition_by: tuple[Any, ...] = ()
     """Not yet told to Spark, which takes none beside ``foreachBatch``."""
     is_clustered: bool = False
@@ -91,11 +94,13 @@ def _format(native: Callable[..., Any], self: Any, asked: _Asked, source: Any) -
 
 def _option(native: Callable[..., Any], self: Any, asked: _Asked, key: Any, value: Any) -> Any:
     asked.options |= texts_of({key: value})
+    asked.names += given_names({key: value})
     return native(key, value)
 
 
 def _options(native: Callable[..., Any], self: Any, asked: _Asked, **options: Any) -> Any:
     asked.options |= texts_of(options)
+    asked.names += given_names(options)
     return _natively(asked, native, **options)
 
 
@@ -165,6 +170,7 @@ def _start(
             f"clusterBy() with format {FORMAT!r}: the table decides where its rows go; "
             "leave the call out"
         )
+    check_known([name for name in asked.names if name.lower() != _CHECKPOINT], Scope.WRITE)
     checkpoint = _checkpoint(self, asked)
     memory = CheckpointFile(self._spark, checkpoint, _SHARES_FILE)
     sink = BatchSink(_write_options(asked, path), memory=memory)

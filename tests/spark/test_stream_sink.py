@@ -304,7 +304,10 @@ def test_a_stream_optimizes_after_so_many_batches(lake: Lake, source: Source) ->
         pytest.param("append", {"checkpointLocation": ""}, "checkpointLocation", id="checkpoint"),
         pytest.param("append", {"write-mode": "overwrite"}, "append, upsert", id="overwrite"),
         pytest.param("update", {"write-mode": "append"}, "write-mode upsert", id="update"),
-        pytest.param("append", {"write-mod": "upsert"}, "did you mean", id="unknown option"),
+        pytest.param(
+            "append", {"write-mod": "upsert"}, "'write-mod'; did you", id="unknown option"
+        ),
+        pytest.param("append", {"zZzZ": "1"}, "unknown write option 'zZzZ'", id="spelling"),
     ],
 )
 def test_start_refuses_what_no_batch_could_do(

@@ -223,6 +223,16 @@ WRONG: dict[str, tuple[type[ArcticError], str, Callable[[Lake], None]]] = {
         "did you mean 'ordering-column'",
         lambda lake: lake.save(lake.frame(FIRST), "upsert", **{"ordering-colum": "id"}),
     ),
+    "option of another format": (
+        InvalidInputError,
+        r"'mergeSchema'; .*arctic\.evolve_schema",
+        lambda lake: lake.save(lake.frame(FIRST), "upsert", mergeSchema="true"),
+    ),
+    "option in its spelling": (
+        InvalidInputError,
+        "unknown write option 'zZzZ'",
+        lambda lake: lake.save(lake.frame(FIRST), "upsert", zZzZ="1"),
+    ),
     "two modes": (
         InvalidInputError,
         "write-mode = 'delete' with mode\\('upsert'\\)",
