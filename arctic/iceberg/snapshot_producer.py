@@ -44,6 +44,7 @@ from pyiceberg.table.update.snapshot import _SnapshotProducer
 from pyiceberg.typedef import EMPTY_DICT
 
 from arctic.errors import ConflictError
+from arctic.iceberg.clock import not_before
 from arctic.iceberg.entries import entries_of, live_manifests
 from arctic.iceberg.manifest_merge import FILES_IN_A_MANIFEST, group_for_merge
 
@@ -124,7 +125,10 @@ def stage_snapshot(head: Table, plan: SnapshotPlan, snapshot_id: int) -> StagedS
         snapshot_id=snapshot_id,
         sequence_number=head.metadata.next_sequence_number(),
         parent_id=head.metadata.current_snapshot_id,
-        updates=(*updates, *_further_updates(plan, head.properties)),
+        updates=(
+            *not_before(head.metadata, updates),
+            *_further_updates(plan, head.properties),
+        ),
         requirements=(*requirements, AssertTableUUID(uuid=head.metadata.table_uuid)),
         discard=discard,
     )

@@ -4,6 +4,8 @@ Rules:
     - Full, major, minor: the first that fires. A stronger one does all that a weaker one does.
     - A partition that was never optimized counts from the table's first snapshot.
     - What fires is satisfied by running it: nothing is due twice for the same reason.
+    - A time beyond now is that of another clock, and counts as long as it is away: an interval is
+      waited for twice at most, however wrong a clock once was.
 
 Source: amoro MixedIcebergPartitionPlan @96a4d781a. Differs: changes that are only deletes fire
 the interval too, position-delete files beyond the first of a data file count as delete files, and
@@ -63,15 +65,16 @@ def evaluate(
         is_keyed: whether the table has a change store.
         now_ms: the time now.
     """
-    since_ms = now_ms - (times.first_ms if times.any_ms is None else times.any_ms)
+    any_age = _Age.of(times.first_ms if times.any_ms is None else times.any_ms, now_ms)
+    full_age = _Age.of(times.first_ms if times.full_ms is None else times.full_ms, now_ms)
     if not settings.is_enabled:
         return Verdict(type=None, reason="self-optimizing.enabled is false")
-    if times.any_ms is not None and since_ms < (settings.min_plan_interval_ms or 0):
-        return Verdict(type=None, reason=f"optimized {_time(since_ms)} ago")
+    if times.any_ms is not None and any_age.ms < (settings.min_plan_interval_ms or 0):
+        return Verdict(type=None, reason=f"optimized {any_age.text('ago')}")
     due = (
-        _full(health, times, settings, now_ms=now_ms, is_keyed=is_keyed)
+        _full(health, full_age, settings, is_keyed=is_keyed)
         or _major(health, settings)
-        or _minor(health, since_ms, settings, is_keyed=is_keyed)
+        or _minor(health, any_age, settings, is_keyed=is_keyed)
     )
     return due or Verdict(type=None, reason=_idle(health, settings, is_keyed=is_keyed))
 
@@ -83,24 +86,34 @@ def strongest(verdicts: Iterable[Verdict]) -> OptimizeType | None:
     return max(types, key=order.index, default=None)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Age:
+    """How far a time is from now."""
+
+    ms: int
+    is_ahead: bool
+    """The time is beyond now."""
+
+    @classmethod
+    def of(cls, then_ms: int, now_ms: int) -> _Age:
+        return cls(ms=abs(now_ms - then_ms), is_ahead=then_ms > now_ms)
+
+    def text(self, what: str) -> str:
+        return f"{_time(self.ms)} {'ahead of this clock' if self.is_ahead else what}"
+
+
 def _full(
-    health: PartitionHealth,
-    times: LastTimes,
-    settings: OptimizeSettings,
-    *,
-    now_ms: int,
-    is_keyed: bool,
+    health: PartitionHealth, age: _Age, settings: OptimizeSettings, *, is_keyed: bool
 ) -> Verdict | None:
     interval = settings.full_interval_ms
-    since_ms = now_ms - (times.first_ms if times.full_ms is None else times.full_ms)
-    if interval is None or since_ms <= interval:
+    if interval is None or age.ms <= interval:
         return None
     allowed = _allowed_files(settings, is_keyed=is_keyed)
     if not (health.delete_files or health.inserts.files or health.fragments.files > allowed):
         return None
     return Verdict(
         type=OptimizeType.FULL,
-        reason=f"{_time(since_ms)} since the last full > {_time(interval)}",
+        reason=f"{age.text('since the last full')} > {_time(interval)}",
     )
 
 
@@ -121,7 +134,7 @@ def _major(health: PartitionHealth, settings: OptimizeSettings) -> Verdict | Non
 
 
 def _minor(
-    health: PartitionHealth, since_ms: int, settings: OptimizeSettings, *, is_keyed: bool
+    health: PartitionHealth, age: _Age, settings: OptimizeSettings, *, is_keyed: bool
 ) -> Verdict | None:
     number, least = _minor_files(health), _least_files(settings, is_keyed=is_keyed)
     if number >= least:
@@ -129,11 +142,10 @@ def _minor(
     interval = settings.minor_interval_ms
     at_rest = _allowed_files(settings, is_keyed=is_keyed)
     pending = bool(health.unmerged_files) or number > at_rest
-    if interval is not None and since_ms > interval and pending:
+    if interval is not None and age.ms > interval and pending:
         return Verdict(
             type=OptimizeType.MINOR,
-            reason=f"{_minor_text(health)}, {_time(since_ms)} since the last run > "
-            f"{_time(interval)}",
+            reason=f"{_minor_text(health)}, {age.text('since the last run')} > {_time(interval)}",
         )
     return None
 

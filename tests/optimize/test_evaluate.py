@@ -227,6 +227,41 @@ def test_without_any_run_time_counts_from_the_first_snapshot() -> None:
     assert verdict(files, soon, since=None).type is OptimizeType.MINOR
 
 
+@pytest.mark.parametrize("ahead", [1, HOUR // 2, HOUR, 400 * 24 * HOUR])
+@pytest.mark.parametrize("of", ["last run", "first snapshot"])
+@pytest.mark.parametrize("is_keyed", [True, False])
+def test_a_time_beyond_now_starves_nothing(ahead: int, of: str, is_keyed: bool) -> None:
+    """Whatever a wrong clock left behind, each interval fires within twice its length."""
+    health = measure(partition(*fragments(6)), DEFAULTS)
+    for kind, hourly in (
+        (OptimizeType.MINOR, replace(DEFAULTS, minor_interval_ms=HOUR)),
+        (OptimizeType.FULL, replace(DEFAULTS, minor_interval_ms=None, full_interval_ms=HOUR)),
+    ):
+        never = LastTimes(any_ms=None, full_ms=None, first_ms=0)
+        if of == "first snapshot":
+            times = replace(never, first_ms=NOW + ahead)
+        else:
+            times = LastTimes(any_ms=NOW + ahead, full_ms=NOW + ahead, first_ms=0)
+        waits = [0, HOUR // 2, HOUR, 2 * HOUR + 1]
+        found = [
+            evaluate(
+                health, times=times, settings=hourly, is_keyed=is_keyed, now_ms=NOW + wait
+            ).type
+            for wait in waits
+        ]
+        assert kind in found
+        # A clock that is nearly right does not make a run of every call.
+        assert ahead > 1 or found[0] is None
+
+
+def test_what_a_wrong_clock_did_is_said() -> None:
+    """The reason names the distance, and does not call it an age."""
+    files = partition(change=inserts(1))
+
+    assert "2 h ahead of this clock > 1 h" in str(verdict(files, since=-2 * HOUR))
+    assert str(verdict(files, since=-1)) == "nothing due: optimized 1 ms ahead of this clock"
+
+
 def test_a_full_is_due_only_where_it_would_change_something() -> None:
     """After its interval, in a partition with deletes, changes or many fragments."""
     daily = replace(DEFAULTS, full_interval_ms=24 * HOUR)
