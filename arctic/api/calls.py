@@ -22,6 +22,7 @@ from arctic.job.change_batch import begin_changes
 from arctic.job.change_range import Moment, range_options
 from arctic.job.expire_job import expire_table
 from arctic.job.first_write import taken_back_on_failure
+from arctic.job.new_only import NEW_ONLY_MODES, create_for_write
 from arctic.job.optimize_job import optimize_table
 from arctic.job.progress import default_progress
 from arctic.job.reference import as_names, parse_reference
@@ -49,6 +50,11 @@ class WriteReport:
     files: int
     bytes: int
     seconds: float
+
+
+_NOTHING_WRITTEN = WriteReport(
+    snapshot_id=None, rows=0, inserts=0, deletes=0, files=0, bytes=0, seconds=0.0
+)
 
 
 def joined(base: Mapping[str, str], options: Mapping[str, str] | None) -> dict[str, str]:
@@ -161,9 +167,19 @@ def expire(
 
 def write(data: Any, options: Mapping[str, str]) -> WriteReport:
     """Write rows in one snapshot."""
+    rows = _batches(data)
+    mode = options.get(opt.WRITE_MODE.name, "").strip().lower()
+    if mode not in NEW_ONLY_MODES:
+        return _write(rows, options)
+    with taken_back_on_failure():
+        given = {name: text for name, text in options.items() if name != opt.WRITE_MODE.name}
+        settled = create_for_write(given, rows.schema, mode=mode)
+        return _NOTHING_WRITTEN if settled is None else _write(rows, settled)
+
+
+def _write(rows: pa.RecordBatchReader, options: Mapping[str, str]) -> WriteReport:
     started = time.monotonic()
     optimizes = optimizes_after_write(options)
-    rows = _batches(data)
     with taken_back_on_failure():
         job = begin_write(options, rows.schema)
         result = write_task(

@@ -96,7 +96,8 @@ def write(
         data: a ``pyarrow`` table, batch or batch reader, or anything with the Arrow C stream
             interface (Polars, DuckDB, pandas).
         mode: ``upsert``, ``append``, ``delete`` or ``overwrite``; None: ``upsert`` on a table with
-            a key, ``append`` on one without.
+            a key, ``append`` on one without. For a new table only: ``error``, which refuses one
+            that is there, and ``ignore``, which does nothing then.
         options: write options, such as ``{"ordering-column": "updated_at"}``.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
@@ -106,6 +107,7 @@ def write(
     partition).
 
     Raises:
+        AlreadyExistsError: a table that is there, with mode ``error``.
         InvalidInputError: columns, types, keys or options that do not fit; nothing is committed.
         ConflictError: other writers won every retry.
         CommitStateUnknownError: the catalog did not answer; look before writing again.

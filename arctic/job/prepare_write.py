@@ -54,7 +54,7 @@ def prepare_write(
     """
     opt.check_known(options, Scope.WRITE)
     asked = _asked_mode(options, overwrite=overwrite)
-    opened = open_or_create(options, incoming, needs_key=_needs_key(asked, options))
+    opened = open_or_create(options, incoming, needs_key=needs_key(asked, options))
     mode = asked or _default_mode(opened)
     snapshot = pin(opened)
     spread_at = _spread_at(options, incoming, snapshot)
@@ -145,7 +145,8 @@ def _asked_mode(options: Mapping[str, str], *, overwrite: bool) -> WriteMode | N
     return None if given is None else WriteMode(given)
 
 
-def _needs_key(asked: WriteMode | None, options: Mapping[str, str]) -> bool:
+def needs_key(asked: WriteMode | None, options: Mapping[str, str]) -> bool:
+    """Say whether a table without a key cannot take a write."""
     columns = (opt.ACTION_COLUMN.value(options), opt.ORDERING_COLUMN.value(options))
     return asked in (WriteMode.UPSERT, WriteMode.DELETE) or any(columns)
 

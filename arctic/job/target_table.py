@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from arctic import options as opt
-from arctic.errors import InvalidInputError, NotFoundError
+from arctic.errors import AlreadyExistsError, InvalidInputError, NotFoundError
 from arctic.iceberg.create_table import create_table
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.iceberg.partitioning import parse_partition_field
@@ -16,7 +16,7 @@ from arctic.job.shuffle import HELPER_COLUMNS
 
 
 def open_or_create(
-    options: Mapping[str, str], incoming: pa.Schema, *, needs_key: bool
+    options: Mapping[str, str], incoming: pa.Schema, *, needs_key: bool, exist_ok: bool = True
 ) -> OpenTable:
     """Open the table for writing; create it when it is missing and its key is given.
 
@@ -28,8 +28,10 @@ def open_or_create(
         options: ``path``, catalog and write options.
         incoming: the columns of the rows to be written.
         needs_key: the write is one that a table without a key cannot take.
+        exist_ok: a table that is there will do.
 
     Raises:
+        AlreadyExistsError: it is there, and it will not do.
         NotFoundError: no such table, and no ``primaryKey`` to create it with.
         InvalidInputError: a metadata table, a key or partition option that contradicts the
             table that is there, or a table without a key that this write could not go to.
@@ -65,8 +67,10 @@ def open_or_create(
             primary_key=key,
             partition_by=partition_by or (),
             properties={},
-            exist_ok=True,
+            exist_ok=exist_ok,
         )
+    if not exist_ok:
+        raise AlreadyExistsError(f"table {opened.table.name!r} already exists")
     _check_agrees(opened, key, partition_by)
     return opened
 

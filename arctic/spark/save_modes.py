@@ -24,16 +24,18 @@ from pyspark.sql import DataFrame
 from arctic.errors import InvalidInputError
 from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
 from arctic.job.first_write import taken_back_on_failure
+from arctic.job.new_only import NEW_ONLY_MODES, create_for_write
 from arctic.options import OPTIMIZE, Scope, check_known
 from arctic.spark.error_surface import named_errors
 from arctic.spark.patched_calls import ASKED, given_names, names_of, patch_call, texts_of
 from arctic.spark.run_tasks import SparkRunner
 from arctic.spark.source import FORMAT
 from arctic.spark.spread import spread_rows
+from arctic.spark.types import arrow_schema
 from arctic.spark.write_frame import write_frame
 
 OWN_MODES = frozenset({"upsert", "delete"})
-_SPARK_MODES = frozenset({"append", "overwrite"})
+_SPARKS_DEFAULT = "error"
 
 # Ends of a chain of calls other than save(): there, a mode of ours is none.
 ENDS = ("csv", "insertInto", "jdbc", "json", "orc", "parquet", "saveAsTable", "text", "xml")
@@ -161,6 +163,18 @@ def _save(
     if path is not None:
         given["path"] = str(path)
     chosen = _chosen_mode(self, mode or asked.own_mode or asked.mode, natives["mode"])
+    frame = _frame(self)
+    if chosen not in NEW_ONLY_MODES:
+        _write(frame, given, chosen)
+        return
+    with taken_back_on_failure():
+        settled = create_for_write(given, arrow_schema(frame.schema), mode=chosen)
+        if settled is not None:
+            _write(frame, settled, "append")
+
+
+def _write(frame: DataFrame, options: dict[str, str], mode: str) -> None:
+    given, chosen = dict(options), mode
     if chosen in OWN_MODES:
         given = _with_mode(given, chosen)
         chosen = "append"
@@ -168,7 +182,6 @@ def _save(
         given.setdefault("write-mode", "append")
     optimizes = optimizes_after_write(given)
     given.pop(OPTIMIZE.name, None)
-    frame = _frame(self)
     with taken_back_on_failure():
         spread, told = spread_rows(frame, given, overwrite=chosen == "overwrite")
         if hasattr(frame.sparkSession, "_jsparkSession"):
@@ -188,16 +201,12 @@ def _save_natively(frame: DataFrame, options: Mapping[str, str], mode: str) -> N
 
 
 def _chosen_mode(self: Any, mode: str | None, native_mode: Callable[..., Any]) -> str:
-    if mode is not None and mode.lower() in OWN_MODES:
+    if mode is None:
+        return _SPARKS_DEFAULT
+    if mode.lower() in OWN_MODES:
         return mode.lower()
-    if mode is not None:
-        native_mode(self, mode)  # Refuses what nobody knows.
-        if mode.lower() in _SPARK_MODES:
-            return mode.lower()
-    raise InvalidInputError(
-        f"save mode {mode or 'error'!r} is not offered by format {FORMAT!r}; "
-        "expected 'upsert', 'append', 'delete' or 'overwrite'"
-    )
+    native_mode(self, mode)  # Refuses what nobody knows.
+    return _SPARKS_DEFAULT if mode.lower() == "default" else mode.lower()
 
 
 def _refuse_layouts(asked: _Asked) -> None:

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrameWriter
 
 import arctic
 from arctic.errors import (
+    AlreadyExistsError,
     ArcticError,
     InvalidInputError,
     NotFoundError,
@@ -126,6 +127,16 @@ def test_a_write_creates_the_table_that_its_options_describe(lake: Lake) -> None
     assert table.partition_by == ("region",)
 
 
+def test_the_modes_of_spark_for_a_new_table_create_it_once(lake: Lake) -> None:
+    """Without a mode a save makes a new table, and ``ignore`` leaves one that is there."""
+    writer = lake.frame(FIRST).write.format("arctic").option("warehouse", lake.warehouse)
+    writer.option("primaryKey", "id").save(NAME)
+    lake.save(lake.frame([(9, "us", 1.0)]), "ignore")
+
+    assert lake.rows() == FIRST
+    assert lake.count("snapshots") == 1
+
+
 SAYINGS: dict[str, Callable[[DataFrameWriter, dict[str, str]], None]] = {
     "mode first": lambda writer, where: (
         writer.mode("upsert").format("arctic").options(**where).save(NAME)
@@ -238,10 +249,12 @@ WRONG: dict[str, tuple[type[ArcticError], str, Callable[[Lake], None]]] = {
         "write-mode = 'delete' with mode\\('upsert'\\)",
         lambda lake: lake.save(lake.frame(FIRST), "upsert", **{"write-mode": "delete"}),
     ),
-    "mode of Spark's": (
-        InvalidInputError,
-        "'ignore' is not offered .* expected 'upsert'",
-        lambda lake: lake.save(lake.frame(FIRST), "ignore"),
+    "Spark's default": (
+        AlreadyExistsError,
+        "'db.events' already exists, and mode 'error' .* expected mode 'upsert'",
+        lambda lake: (
+            lake.frame(FIRST).write.format("arctic").option("warehouse", lake.warehouse).save(NAME)
+        ),
     ),
     "unknown table": (
         NotFoundError,
