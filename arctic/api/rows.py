@@ -27,7 +27,8 @@ def read(
     Args:
         identifier: ``namespace.table``, or ``namespace.table.snapshots`` and the like.
         columns: columns to read, in this order; all if None.
-        filter: rows to keep, as ``"amount > 10 and region = 'eu'"`` or a PyIceberg expression.
+        filter: rows to keep, as ``"amount > 10 and region = 'eu'"``, or an expression of pyarrow or
+            PyIceberg.
         options: read options, such as ``{"snapshot-id": "..."}``.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.

@@ -33,7 +33,7 @@ class BoundsDecoder:
         }
         types[FILE_OFFSET_ID] = LongType()
         self._decoders = tuple(
-            (field_id, _decoder(types[field_id]))
+            (field_id, bound_decoder(types[field_id]))
             for field_id in sorted(field_ids)
             if field_id in types
         )
@@ -56,7 +56,8 @@ class BoundsDecoder:
         return bounds
 
 
-def _decoder(column_type: PrimitiveType) -> Callable[[bytes | None], Value]:
+def bound_decoder(column_type: PrimitiveType) -> Callable[[bytes | None], Value]:
+    """Return what makes a value of a bound's bytes; None is unknown."""
     convert: Callable[[Any, bytes], Any] = from_bytes.dispatch(type(column_type))
 
     def decode(encoded: bytes | None) -> Value:

@@ -12,26 +12,55 @@ import math
 import re
 import struct
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Any
 from uuid import UUID
 
 from arctic.errors import InvalidInputError, UnsupportedError
+from arctic.table.calendar import (
+    MICROS_PER_DAY,
+    date_text,
+    parse_date,
+    parse_time,
+    parse_timestamp,
+    timestamp_text,
+)
 from arctic.table.files import Value
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a timestamp without a zone has none
 _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND = timedelta(microseconds=1)
 _EXACT = Context(prec=100, traps=[Inexact, InvalidOperation])
+_TEMPORAL = frozenset({"date", "time", "timestamp", "timestamptz"})
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A literal with a type of its own, such as ``DATE '2024-02-29'``."""
+
+    type: str
+    """Iceberg's text of it."""
+    value: Any
+    """In the internal form of that type."""
+
+    def __repr__(self) -> str:
+        """Return it as people write it."""
+        if self.type == "date":
+            return f"date '{date_text(self.value)}'"
+        if self.type in ("timestamp", "timestamptz"):
+            zone = "+00:00" if self.type == "timestamptz" else ""
+            return f"timestamp '{timestamp_text(self.value)}{zone}'"
+        return f"{self.type} {self.value!r}"
 
 
 def internal_literal(value: Any, type_text: str) -> Value:
     """Convert a value for comparison with a column.
 
     Args:
-        value: a bool, int, float, Decimal, str, bytes, date, time, datetime or UUID. Texts are
-            also read as dates and times, whole numbers as the internal form of those.
+        value: a bool, int, float, Decimal, str, bytes, date, time, datetime, UUID or ``Typed``.
+            Texts are also read as dates and times, whole numbers as the internal form of those.
         type_text: Iceberg's text of the column's type.
 
     Raises:
@@ -48,7 +77,8 @@ def internal_literal(value: Any, type_text: str) -> Value:
     if convert is None or "<" in type_text:
         raise UnsupportedError(f"a filter cannot compare a column of type {type_text}")
     try:
-        return convert(value, *map(int, arguments))
+        plain = _from_typed(value, kind, type_text) if isinstance(value, Typed) else value
+        return convert(plain, *map(int, arguments))
     except (ValueError, TypeError, ArithmeticError) as error:
         reason = f": {error}" if isinstance(error, ValueError) else ""
         raise InvalidInputError(
@@ -86,6 +116,8 @@ def _boolean(value: Any) -> bool:
 def _whole(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise ValueError("expected a whole number")
+    if isinstance(value, Decimal) and value.is_finite() and value.adjusted() > 40:
+        raise ValueError("it is beyond every whole number")
     if value != int(value):
         raise ValueError("it has a fraction")
     return int(value)
@@ -157,7 +189,7 @@ def _uuid(value: Any) -> bytes:
 
 def _date(value: Any) -> int:
     if isinstance(value, str):
-        value = date.fromisoformat(value)
+        return _integer(32)(parse_date(value))
     if isinstance(value, datetime):
         if value.tzinfo is not None or value.time() != time():
             raise ValueError("expected a date without a time")
@@ -169,7 +201,7 @@ def _date(value: Any) -> int:
 
 def _time(value: Any) -> int:
     if isinstance(value, str):
-        value = time.fromisoformat(value)
+        return parse_time(value)
     if isinstance(value, time):
         if value.tzinfo is not None:
             raise ValueError("expected a time without a zone")
@@ -178,31 +210,49 @@ def _time(value: Any) -> int:
 
 
 def _timestamp(value: Any) -> int:
-    value = _datetime(value)
+    if isinstance(value, str):
+        micros, has_zone = parse_timestamp(value)
+        if has_zone:
+            raise ValueError("expected a timestamp without a zone")
+        return _integer(64)(micros)
     if isinstance(value, datetime):
         if value.tzinfo is not None:
             raise ValueError("expected a timestamp without a zone")
         return (value - _EPOCH) // _MICROSECOND
+    if isinstance(value, date):
+        return _date(value) * MICROS_PER_DAY
     return _integer(64)(value)
 
 
 def _timestamptz(value: Any) -> int:
-    value = _datetime(value)
+    if isinstance(value, str):
+        micros, has_zone = parse_timestamp(value)
+        if not has_zone:
+            raise ValueError("expected a zone, for example '+00:00'")
+        return _integer(64)(micros)
     if isinstance(value, datetime):
         if value.tzinfo is None:
             raise ValueError("expected a zone, for example '+00:00'")
         return (value - _EPOCH_UTC) // _MICROSECOND
+    if isinstance(value, date):
+        raise ValueError("expected a zone, for example '+00:00'")
     return _integer(64)(value)
 
 
-def _datetime(value: Any) -> Any:
-    if isinstance(value, str):
-        # Python 3.10 reads neither a Z nor a fraction of other than three or six digits.
-        padded = re.sub(r"\.(\d{1,6})(?!\d)", lambda match: f".{match.group(1):0<6}", value)
-        return datetime.fromisoformat(padded.replace("Z", "+00:00"))
-    if isinstance(value, date) and not isinstance(value, datetime):
-        return datetime.combine(value, time())
-    return value
+def _from_typed(value: Typed, kind: str, type_text: str) -> Any:
+    """Return a value that ``kind`` converts, of a literal that has a type of its own."""
+    if value.type == kind or value.type not in _TEMPORAL:
+        return value.value
+    if (value.type, kind) == ("date", "timestamp"):
+        return value.value * MICROS_PER_DAY
+    if (value.type, kind) == ("timestamp", "date"):
+        days, rest = divmod(value.value, MICROS_PER_DAY)
+        if rest:
+            raise ValueError("expected a date without a time")
+        return days
+    if kind == "timestamptz":
+        raise ValueError("expected a zone, for example '+00:00'")
+    raise ValueError(f"a {value.type} cannot be compared with a {type_text}")
 
 
 _CONVERTERS: dict[str, Callable[..., Value]] = {

@@ -12,6 +12,7 @@ Rules:
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, cast
 from uuid import UUID
@@ -30,6 +31,7 @@ from arctic.table.predicate import And, ColumnTest, Op, Or, Predicate
 Mask = npt.NDArray[np.bool_]
 
 _DECIMAL_DIGITS = 38
+_QUOTED = re.compile(r"[^A-Za-z0-9]")
 
 _COMPARISONS: Mapping[Op, Callable[[pa.Array, pa.Scalar], pa.Array]] = {
     Op.EQ: pc.equal,
@@ -96,6 +98,8 @@ def _test(test: ColumnTest, column: pa.Array) -> Mask:
     try:
         if test.op in (Op.STARTS_WITH, Op.NOT_STARTS_WITH):
             return _starts_with(test, column)
+        if test.op in (Op.LIKE, Op.NOT_LIKE):
+            return _like(test, column)
         return _compare(test, _as_numbers(column))
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
         raise InternalError(f"row filter {test}: column is {column.type}: {error}") from error
@@ -119,6 +123,25 @@ def _starts_with(test: ColumnTest, column: pa.Array) -> Mask:
         raise InternalError(f"row filter {test}: expected a text or bytes")
     matches = pc.starts_with(column, pattern=test.literal)
     return _mask(matches if test.op is Op.STARTS_WITH else pc.invert(matches))
+
+
+def _like(test: ColumnTest, column: pa.Array) -> Mask:
+    if not isinstance(test.literal, str):
+        raise InternalError(f"row filter {test}: expected a text")
+    matches = pc.match_substring_regex(column, pattern=_regex(test.literal))
+    return _mask(matches if test.op is Op.LIKE else pc.invert(matches))
+
+
+def _regex(pattern: str) -> str:
+    """Return a pattern of LIKE in RE2's syntax, for whole texts of any characters."""
+    parts = re.findall(r"\\.|%|_|[^\\%_]+", pattern, re.DOTALL)
+    wild = {"%": ".*", "_": "."}
+    plain = (wild.get(part) or _QUOTED.sub(_escaped, part.removeprefix("\\")) for part in parts)
+    return f"(?s)\\A(?:{''.join(plain)})\\z"
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return f"\\x{{{ord(match.group()):x}}}"
 
 
 def _plain(literal: Value) -> Any:

@@ -20,7 +20,7 @@ from arctic.errors import InvalidInputError, UnsupportedError
 from arctic.iceberg.literals import internal_literal
 from arctic.table.files import Value
 from arctic.table.keyed_table import Column, KeyedTable
-from arctic.table.predicate import And, ColumnTest, Op, Or, Predicate, conjunction
+from arctic.table.predicate import OPPOSITES, And, ColumnTest, Op, Or, Predicate, conjunction
 
 _COMPARISONS = {
     "=": Op.EQ,
@@ -33,15 +33,6 @@ _COMPARISONS = {
     "STARTS_WITH": Op.STARTS_WITH,
 }
 _NULL_TESTS = {"IS_NULL": Op.IS_NULL, "IS_NOT_NULL": Op.NOT_NULL}
-_OPPOSITES = {
-    Op.EQ: Op.NE,
-    Op.LT: Op.GE,
-    Op.LE: Op.GT,
-    Op.IN: Op.NOT_IN,
-    Op.IS_NULL: Op.NOT_NULL,
-    Op.STARTS_WITH: Op.NOT_STARTS_WITH,
-}
-_FALSE = _OPPOSITES | {opposite: op for op, opposite in _OPPOSITES.items()}
 _TURNED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE, Op.EQ: Op.EQ, Op.NE: Op.NE}
 
 # Spark takes NaN for equal to itself and for the greatest number, the tests here for neither.
@@ -91,7 +82,7 @@ def _is_false(node: Sequence[Any], columns: dict[str, Column]) -> Predicate:
         return Or(tuple(_is_false(child, columns) for child in operands))
     if name == "OR":
         return And(tuple(_is_false(child, columns) for child in operands))
-    test = _test(name, operands, columns, _FALSE.__getitem__)
+    test = _test(name, operands, columns, OPPOSITES.__getitem__)
     if name == "<=>":
         null = ColumnTest(op=Op.IS_NULL, field_id=test.field_id, column=test.column)
         return Or((test, null))

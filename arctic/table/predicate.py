@@ -11,6 +11,7 @@ Must not know: who wrote the filter (Spark, a string, PyIceberg), or Arrow.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -35,11 +36,25 @@ class Op(Enum):
     NOT_NULL = "is not null"
     STARTS_WITH = "starts with"
     NOT_STARTS_WITH = "not starts with"
+    LIKE = "like"
+    NOT_LIKE = "not like"
 
 
+_LIKE_PREFIX = re.compile(r"(?:[^%_\\]|\\.)*", re.DOTALL)
 _NULL_TESTS = frozenset({Op.IS_NULL, Op.NOT_NULL})
 _SETS = frozenset({Op.IN, Op.NOT_IN})
-_NEGATIONS = frozenset({Op.NE, Op.NOT_IN, Op.NOT_STARTS_WITH})
+_NEGATIONS = frozenset({Op.NE, Op.NOT_IN, Op.NOT_STARTS_WITH, Op.NOT_LIKE})
+_OPPOSITES = {
+    Op.EQ: Op.NE,
+    Op.LT: Op.GE,
+    Op.LE: Op.GT,
+    Op.IN: Op.NOT_IN,
+    Op.IS_NULL: Op.NOT_NULL,
+    Op.STARTS_WITH: Op.NOT_STARTS_WITH,
+    Op.LIKE: Op.NOT_LIKE,
+}
+OPPOSITES = _OPPOSITES | {opposite: op for op, opposite in _OPPOSITES.items()}
+"""The test that is true where another is false; neither is true where a comparison meets null."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +65,8 @@ class ColumnTest:
     field_id: int
     column: str
     literal: Value | tuple[Value, ...] = None
-    """Internal form; a tuple of non-null values for IN and NOT_IN; None for the null tests."""
+    """Internal form; a tuple of non-null values for IN and NOT_IN; None for the null tests; for
+    LIKE a pattern with ``%`` and ``_``, and a backslash before each of these that is meant."""
 
     def __post_init__(self) -> None:
         """Refuse a literal of the wrong shape: a comparison with null is true of no row."""
@@ -180,9 +196,20 @@ def _test_may_match(test: ColumnTest, known: ColumnBounds, record_count: int) ->
         return upper is None or bool(upper > literal)
     if test.op is Op.GE:
         return upper is None or bool(upper >= literal)
-    return (lower is None or lower[: len(literal)] <= literal) and (
-        upper is None or upper[: len(literal)] >= literal
+    prefix = like_prefix(literal) if test.op is Op.LIKE else literal
+    return (lower is None or lower[: len(prefix)] <= prefix) and (
+        upper is None or upper[: len(prefix)] >= prefix
     )
+
+
+def like_prefix(pattern: str) -> str:
+    r"""Return what every text begins with that is like a pattern.
+
+    >>> like_prefix(r"a\_b%c")
+    'a_b'
+    """
+    kept = _LIKE_PREFIX.match(pattern)
+    return re.sub(r"\\(.)", r"\1", kept.group(), flags=re.DOTALL) if kept else ""
 
 
 def _trusted(bound: Any) -> Any:

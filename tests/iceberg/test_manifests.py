@@ -45,6 +45,7 @@ from tests.iceberg.stores import (
     reopened,
     row,
 )
+from tests.table.like import is_like
 
 REGION_ID = 2
 EU = ColumnTest(op=Op.EQ, field_id=REGION_ID, column="region", literal="eu")
@@ -191,6 +192,7 @@ class TestBounds:
 
 
 TRANSFORMS = ("identity", "bucket[4]", "truncate[3]", "year", "month", "day", "hour")
+TEXT_OPS = (Op.STARTS_WITH, Op.NOT_STARTS_WITH, Op.LIKE, Op.NOT_LIKE)
 OPS = [op for op in Op if op not in (Op.IN, Op.NOT_IN)]
 
 
@@ -279,12 +281,14 @@ class TestPruning:
 def column_tests(draw: st.DrawFn, values: st.SearchStrategy[Any], column_type: str) -> ColumnTest:
     """Draw a test of column x."""
     op = draw(st.sampled_from([*OPS, Op.IN, Op.NOT_IN]))
-    assume(column_type == "string" or op not in (Op.STARTS_WITH, Op.NOT_STARTS_WITH))
+    assume(column_type == "string" or op not in TEXT_OPS)
     literal: Any = draw(values)
     if op in (Op.IS_NULL, Op.NOT_NULL):
         literal = None
     elif op in (Op.IN, Op.NOT_IN):
         literal = tuple(sorted(draw(st.sets(values, min_size=1, max_size=4))))
+    elif op in (Op.LIKE, Op.NOT_LIKE):
+        literal = draw(st.text("ab%_", max_size=4))
     return ColumnTest(op=op, field_id=1, column="x", literal=literal)
 
 
@@ -307,6 +311,8 @@ def matches(test: ColumnTest, value: Any) -> bool:
         Op.NOT_IN: lambda: value not in literal,
         Op.STARTS_WITH: lambda: value.startswith(literal),
         Op.NOT_STARTS_WITH: lambda: not value.startswith(literal),
+        Op.LIKE: lambda: is_like(value, literal),
+        Op.NOT_LIKE: lambda: not is_like(value, literal),
     }
     return bool(outcomes[test.op]())
 

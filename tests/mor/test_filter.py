@@ -27,6 +27,7 @@ from arctic.mor.request import META_FIELDS
 from arctic.table.files import FileKind, Value
 from arctic.table.predicate import And, ColumnTest, Op, Or, Predicate
 from tests.mor.local_files import ID, TABLE, LocalFiles, Row, field, group, request, task
+from tests.table.like import is_like
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
@@ -77,7 +78,7 @@ KINDS = {
         pa.timestamp("us", "UTC"), [one.replace(tzinfo=timezone.utc) for one in INSTANTS], micros
     ),
     "nanoseconds": Kind(pa.timestamp("us"), INSTANTS, micros, pa.timestamp("ns")),
-    "string": Kind(pa.string(), ["", "a", "ab", "abc", "ä", "\U0010ffff", "b"]),
+    "string": Kind(pa.string(), ["", "a", "ab", "abc", "a\nc", "_", "\\", "ä", "\U0010ffff", "b"]),
     "dictionary": Kind(
         pa.string(), ["", "a", "ab"], file_type=pa.dictionary(pa.int8(), pa.large_string())
     ),
@@ -92,6 +93,9 @@ COMPARE: dict[Op, Callable[[Any, Any], bool]] = {
     Op.GT: operator.gt,
     Op.GE: operator.ge,
 }
+
+
+PATTERNS = ["a_", "%b", "a%c", "_", "", "\\_%", "%\\\\%"]
 
 
 def holds(test: Predicate, row: dict[str, Any], kind: Kind) -> bool:
@@ -111,6 +115,8 @@ def holds(test: Predicate, row: dict[str, Any], kind: Kind) -> bool:
         return (value in literal) == (test.op is Op.IN)
     if test.op in (Op.STARTS_WITH, Op.NOT_STARTS_WITH):
         return bool(value.startswith(literal)) == (test.op is Op.STARTS_WITH)
+    if test.op in (Op.LIKE, Op.NOT_LIKE):
+        return is_like(value, literal) == (test.op is Op.LIKE)
     return COMPARE[test.op](value, literal)
 
 
@@ -120,9 +126,14 @@ def column_tests(draw: st.DrawFn, kind: Kind) -> ColumnTest:
     usable = [value for value in kind.values if value == value]
     prefixes = [Op.STARTS_WITH, Op.NOT_STARTS_WITH]
     has_prefix = isinstance(usable[0], str | bytes)
-    op = draw(st.sampled_from([op for op in Op if has_prefix or op not in prefixes]))
+    patterns = [Op.LIKE, Op.NOT_LIKE]
+    left_out = [
+        *(() if has_prefix else prefixes),
+        *(() if isinstance(usable[0], str) else patterns),
+    ]
+    op = draw(st.sampled_from([op for op in Op if op not in left_out]))
     some = st.sampled_from(usable).map(kind.internal)
-    literal: Any = draw(some)
+    literal: Any = draw(st.sampled_from(PATTERNS) if op in patterns else some)
     if op in (Op.IS_NULL, Op.NOT_NULL):
         literal = None
     if op in (Op.IN, Op.NOT_IN):
@@ -151,6 +162,8 @@ def every_test(kind: Kind) -> list[ColumnTest]:
     if isinstance(literals[0], str | bytes):
         prefixes = (Op.STARTS_WITH, Op.NOT_STARTS_WITH)
         tests += [(op, literal) for op in prefixes for literal in literals]
+    if isinstance(literals[0], str):
+        tests += [(op, pattern) for op in (Op.LIKE, Op.NOT_LIKE) for pattern in PATTERNS]
     return [ColumnTest(op=op, field_id=7, column="value", literal=some) for op, some in tests]
 
 
@@ -169,7 +182,8 @@ def test_every_comparison_of_every_type_equals_python(tmp_path: Path, name: str)
             assert np.flatnonzero(matching_rows(test, {7: column}, len(rows))).tolist() == expected
             kept = matching_row_groups(parquet, test, {7: "value"}, {})
             assert set(kept) >= set(expected), test
-            if test.op not in (Op.NE, Op.NOT_IN, Op.NOT_NULL, Op.NOT_STARTS_WITH):
+            negations = (Op.NE, Op.NOT_IN, Op.NOT_NULL, Op.NOT_STARTS_WITH, Op.NOT_LIKE)
+            if test.op not in (*negations, Op.LIKE):
                 # A single value is its own bounds, so only NaN, which has none, is kept in vain.
                 vain = {at for at, value in enumerate(values) if value != value}
                 assert set(kept) - set(expected) <= vain, test

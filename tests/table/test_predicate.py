@@ -21,6 +21,7 @@ from arctic.table.predicate import (
     may_match,
 )
 from arctic.table.predicate import tests_of as column_tests_of
+from tests.table.like import is_like
 
 INT, TEXT, DOUBLE = 1, 2, 3
 COLUMNS = {INT: "n", TEXT: "s", DOUBLE: "x"}
@@ -59,6 +60,8 @@ _COMPARISONS: dict[Op, Any] = {
     Op.NOT_IN: lambda value, literal: value not in literal,
     Op.STARTS_WITH: lambda value, literal: value.startswith(literal),
     Op.NOT_STARTS_WITH: lambda value, literal: not value.startswith(literal),
+    Op.LIKE: is_like,
+    Op.NOT_LIKE: lambda value, literal: not is_like(value, literal),
 }
 
 
@@ -66,11 +69,14 @@ _COMPARISONS: dict[Op, Any] = {
 def column_tests(draw: st.DrawFn) -> ColumnTest:
     """Draw a test of any column."""
     field_id = draw(st.sampled_from(list(COLUMNS)))
-    text_only = (Op.STARTS_WITH, Op.NOT_STARTS_WITH)
+    patterns = (Op.LIKE, Op.NOT_LIKE)
+    text_only = (Op.STARTS_WITH, Op.NOT_STARTS_WITH, *patterns)
     op = draw(st.sampled_from([op for op in Op if field_id == TEXT or op not in text_only]))
     literal: Any = None
     if op in (Op.IN, Op.NOT_IN):
         literal = tuple(draw(st.lists(VALUES[field_id], max_size=3)))
+    elif op in patterns:
+        literal = draw(st.text("ab%_", max_size=4))
     elif op not in (Op.IS_NULL, Op.NOT_NULL):
         literal = draw(VALUES[field_id])
     return ColumnTest(op=op, field_id=field_id, column=COLUMNS[field_id], literal=literal)
