@@ -29,7 +29,7 @@ from arctic.job.reference import as_names, parse_reference
 from arctic.job.run_tasks import LocalRunner, TaskRunner
 from arctic.job.scan_job import ScanJob, scan_opened
 from arctic.job.survey import table_status
-from arctic.job.write_job import begin_write, commit_write
+from arctic.job.write_job import begin_write, commit_write, work_here
 from arctic.job.write_task import write_task
 from arctic.optimize.report import OptimizeReport, TableStatus
 from arctic.table.expire_report import ExpireReport
@@ -183,7 +183,7 @@ def _write(rows: pa.RecordBatchReader, options: Mapping[str, str]) -> WriteRepor
     with taken_back_on_failure():
         job = begin_write(options, rows.schema)
         result = write_task(
-            job.work, rows, partition_id=0, task_id=0, threads=opt.default_parallelism()
+            work_here(job), rows, partition_id=0, task_id=0, threads=opt.default_parallelism()
         )
         commit = commit_write(job, [result])
     report = WriteReport(

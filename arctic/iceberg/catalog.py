@@ -29,6 +29,7 @@ from pyiceberg.table import Table
 from arctic.errors import InvalidInputError, NotFoundError
 from arctic.iceberg.blob_types import accept_any_blob_type
 from arctic.iceberg.clock import keep_order
+from arctic.iceberg.metadata_files import leave_no_metadata
 from arctic.iceberg.pair import store_of
 from arctic.iceberg.sqlite import database_of, first_use, harden, sqlite_uri
 from arctic.iceberg.translate import catalog_errors
@@ -120,6 +121,7 @@ def open_catalog(config: CatalogConfig, *, create: bool = False) -> Catalog:
             _use_file_uri(catalog)
             harden(catalog)
     keep_order(catalog)
+    leave_no_metadata(catalog)
     return catalog
 
 
@@ -248,6 +250,7 @@ def _open_embedded(config: CatalogConfig, *, create: bool) -> Catalog:
         catalog = first_use(partial(SqlCatalog, CATALOG_NAME, **properties))
         harden(catalog)
     keep_order(catalog)
+    leave_no_metadata(catalog)
     return catalog
 
 

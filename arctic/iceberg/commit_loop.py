@@ -33,12 +33,16 @@ from arctic.errors import (
 )
 from arctic.iceberg.refresh import refresh
 from arctic.iceberg.snapshot_producer import StagedSnapshot
+from arctic.iceberg.table_io import is_file_gone
 
 Stage = Callable[[Table, int], StagedSnapshot | None]
 """Builds one attempt on a fresh head with this snapshot id; None: there is nothing to commit."""
 
 _MAX_UNKNOWN = 5
 """Attempts with an unknown outcome after which the catalog is taken to be broken."""
+
+_MAX_OUTRUN = 5
+"""Attempts with a file that is gone after which the table is taken to be damaged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +119,7 @@ class _Commit:
         self._unknown: Exception | None = None
         self._unknown_parent_id: int | None = None
         self._unknown_count = 0
+        self._outrun_count = 0
 
     def run(self) -> CommitResult | None:
         started = time.monotonic()
@@ -127,13 +132,17 @@ class _Commit:
             elapsed_ms = (time.monotonic() - started) * 1000
             if attempt > policy.retries or (attempt > 0 and elapsed_ms > policy.total_ms):
                 raise self._given_up(attempt)
-            staged = self._staged()
-            if staged is None:
-                return None
-            if self._try(staged):
-                return CommitResult(
-                    snapshot_id=staged.snapshot_id, sequence_number=staged.sequence_number
-                )
+            try:
+                staged = self._staged()
+            except StorageError as error:
+                self._check_outrun(error)
+            else:
+                if staged is None:
+                    return None
+                if self._try(staged):
+                    return CommitResult(
+                        snapshot_id=staged.snapshot_id, sequence_number=staged.sequence_number
+                    )
             if self._unknown_count >= _MAX_UNKNOWN:
                 attempt = policy.retries
             time.sleep(policy.wait_seconds(attempt))
@@ -166,6 +175,12 @@ class _Commit:
             if self._unknown is None:
                 raise
             raise self._state_unknown(self._unknown) from error
+
+    def _check_outrun(self, error: StorageError) -> None:
+        """Return where an attempt failed because what it lay on was replaced and expired."""
+        self._outrun_count += 1
+        if not is_file_gone(error) or self._outrun_count > _MAX_OUTRUN:
+            raise error
 
     def _try(self, staged: StagedSnapshot) -> bool:
         try:

@@ -6,6 +6,7 @@ from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 
 from arctic.errors import NotFoundError, StorageError
+from arctic.iceberg.table_io import is_file_gone
 from arctic.iceberg.translate import catalog_errors
 
 _TRIES = 5
@@ -25,7 +26,7 @@ def refresh(table: Table) -> Table:
         try:
             return _refresh(table)
         except StorageError as error:  # noqa: PERF203 - the try is the point of the loop
-            if not isinstance(error.__cause__, FileNotFoundError):
+            if not is_file_gone(error):
                 raise
     return _refresh(table)
 

@@ -197,6 +197,11 @@ def _found_file(path: str, info: FileInfo) -> FoundFile:
     )
 
 
+def is_file_gone(error: StorageError) -> bool:
+    """Say whether an error of this process is about a file that is not there."""
+    return isinstance(error.__cause__, FileNotFoundError)
+
+
 def is_local(location: str) -> bool:
     """Say whether a location is on a file system that every engine of this machine sees alike.
 

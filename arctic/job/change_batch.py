@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from arctic import options as opt
-from arctic.errors import InvalidInputError
+from arctic.errors import InvalidInputError, NotFoundError
 from arctic.iceberg.change_log import check_base
 from arctic.iceberg.open_table import open_table
 from arctic.job.change_job import Changes, chosen_columns
@@ -16,6 +16,8 @@ from arctic.job.reference import table_reference
 from arctic.job.scan_job import ScanJob
 from arctic.options import Scope
 from arctic.table.stream_position import StreamPosition
+
+_MAX_BEGINNINGS = 5
 
 
 def change_schema(options: Mapping[str, str]) -> pa.Schema:
@@ -44,6 +46,19 @@ def begin_changes(options: Mapping[str, str], *, columns: Sequence[str] | None =
     """
     opt.check_known(options, Scope.CHANGES)
     changes = Changes(options)
+    wanted = columns if columns is not None else opt.COLUMNS.value(options)
+    for _ in range(_MAX_BEGINNINGS - 1):
+        start, last = _range(changes, options)
+        try:
+            return changes.plan(start, last, columns=wanted)
+        except NotFoundError:
+            # The rows that are there now expired before their files were listed.
+            if start.pin is None:
+                raise
+    return changes.plan(*_range(changes, options), columns=wanted)
+
+
+def _range(changes: Changes, options: Mapping[str, str]) -> tuple[StreamPosition, StreamPosition]:
     opened = changes.opened
     start, end = start_position(opened, options), batch_end(opened, options)
     if end.sequence_number < start.sequence_number:
@@ -53,10 +68,8 @@ def begin_changes(options: Mapping[str, str], *, columns: Sequence[str] | None =
         )
     if opened.change is not None and not changes.skips_overwrites:
         check_base(opened, start.base_sequence_number, end.base_sequence_number)
-    last = StreamPosition(
+    return start, StreamPosition(
         table_uuid=start.table_uuid,
         sequence_number=end.sequence_number,
         base_sequence_number=start.base_sequence_number,
     )
-    wanted = columns if columns is not None else opt.COLUMNS.value(options)
-    return changes.plan(start, last, columns=wanted)

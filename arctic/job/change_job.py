@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import pyarrow as pa
 
@@ -30,6 +30,7 @@ from arctic.iceberg.schema import arrow_schema
 from arctic.job.change_files import files_between
 from arctic.job.change_range import start_position
 from arctic.job.change_reader import ChangeReader
+from arctic.job.newest_state import expired_under, on_newest_state
 from arctic.job.read_columns import change_columns, project
 from arctic.job.reference import table_reference
 from arctic.job.scan_job import ScanJob, merge_request, scan_options
@@ -95,7 +96,9 @@ class Changes:
         if start.pin is None and last == start.sequence_number:
             return start
         end = replace(start, sequence_number=last, base_sequence_number=base_sequence, pin=None)
-        return self._cut(start, end, limit) if limit.is_set else end
+        if not limit.is_set:
+            return end
+        return on_newest_state(opened, lambda: self._cut(start, end, limit))
 
     def plan(
         self, start: StreamPosition, end: StreamPosition, *, columns: Sequence[str] | None
@@ -121,22 +124,30 @@ class Changes:
             )
         opened, options = self.opened, self._options
         schema = chosen_columns(opened, columns)
-        groups: tuple[ChangeGroup, ...] = ()
-        if start != end:
+
+        def planned() -> tuple[ChangeGroup, ...]:
             self._refresh()
             between = files_between(opened, start, end, skips_overwrites=self.skips_overwrites)
             between = between if opened.table.is_keyed else between.all_at_once()
-            groups = plan_changes(
+            return plan_changes(
                 between.beginning,
                 between.added,
                 key_ids=tuple(column.field_id for column in opened.table.key_columns),
                 keys_move=not opened.table.partition_follows_key,
                 options=scan_options(options, opened.table.properties),
             )
+
+        groups = on_newest_state(opened, planned) if start != end else ()
         now = _with_types_of_now(opened, schema)
         request = merge_request(opened, options, schema=now, row_filter=None)
         reader = ChangeReader(request=request, schema=schema, io=opened.io)
-        return ScanJob(schema=schema, groups=groups, reader=reader, plan=None)
+        return ScanJob(
+            schema=schema,
+            groups=groups,
+            reader=reader,
+            plan=None,
+            why_gone=partial(expired_under, opened, None),
+        )
 
     def _cut(
         self, start: StreamPosition, end: StreamPosition, limit: ChangeLimit

@@ -25,6 +25,7 @@ from arctic.iceberg.change_log import (
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.pin import pin
 from arctic.iceberg.refresh import refresh
+from arctic.job.newest_state import on_newest_state
 from arctic.options import Option
 from arctic.table.stream_position import StreamPin, StreamPosition
 
@@ -137,7 +138,7 @@ def batch_end(opened: OpenTable, options: Mapping[str, str]) -> ChangeEnd:
 
 
 def _earliest(opened: OpenTable) -> StreamPosition:
-    state = pin(opened)
+    state = on_newest_state(opened, lambda: pin(opened))
     base = opened.base.metadata.snapshot_by_id(state.base_snapshot_id or 0)
     base_sequence = 0 if base is None else base.sequence_number or 0
     sequence = base_sequence if opened.change is None else state.change_sequence_number

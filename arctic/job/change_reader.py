@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from arctic.iceberg.table_io import TableIO
+from arctic.job.read_task import telling_of_expiry
 from arctic.mor.change_rows import read_changes
 from arctic.mor.narrow import narrow
 from arctic.mor.request import ReadRequest
@@ -30,5 +31,6 @@ class ChangeReader:
         Raises:
             UnsupportedError: a value that fits only into the type its column has now.
         """
-        for batch in read_changes(group, self.request, self.io.open_input):
-            yield narrow(batch, self.schema)
+        with telling_of_expiry():
+            for batch in read_changes(group, self.request, self.io.open_input):
+                yield narrow(batch, self.schema)

@@ -16,9 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from arctic import options as opt
-from arctic.errors import InternalError
+from arctic.errors import ConflictError, InternalError, StorageError
 from arctic.iceberg.open_table import OpenTable
-from arctic.iceberg.table_io import TableIO
+from arctic.iceberg.table_io import TableIO, is_file_gone
+from arctic.job.newest_state import on_newest_state
 from arctic.job.read_task import MergeReader
 from arctic.job.scan_job import scan_opened
 from arctic.mor.keys import KeyIndex
@@ -68,7 +69,22 @@ class RowLocator:
             keys: the key columns in key order; no nulls; any number of rows.
 
         Memory: the keys, one batch of rows, and the rows found.
+
+        Raises:
+            ConflictError: the state that is searched has expired.
         """
+        try:
+            return self.find(keys)
+        except StorageError as error:
+            if not is_file_gone(error):
+                raise
+            raise ConflictError(
+                f"{error.message}: it held rows that this write looks for by their keys, and was "
+                "replaced and expired since the write began; write again"
+            ) from error
+
+    def find(self, keys: pa.Table) -> pa.Table:
+        """Do the same, and tell of a file that is gone as it is."""
         schema = self.request.schema
         if keys.num_rows == 0 or not self.tasks:
             return schema.empty_table()
@@ -108,3 +124,27 @@ def locate_rows(opened: OpenTable) -> RowLocator:
         mask=bucket_mask(buckets, subject=f"table {table.name!r}: {opt.CHANGE_BUCKETS.name}"),
         snapshot=job.plan.snapshot,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastingLocator:
+    """Finds rows where the catalog can be asked: in a newer state once the first has expired.
+
+    The commit of the write still looks for what came after the first one, so nothing is missed.
+    """
+
+    opened: OpenTable
+    first: RowLocator
+
+    def __call__(self, keys: pa.Table) -> pa.Table:
+        """Return what ``RowLocator`` does.
+
+        Raises:
+            ConflictError: every state expired while it was searched.
+        """
+        try:
+            return self.first.find(keys)
+        except StorageError as error:
+            if not is_file_gone(error):
+                raise
+        return on_newest_state(self.opened, lambda: locate_rows(self.opened).find(keys))

@@ -13,15 +13,22 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from arctic.errors import ConflictError, StorageError
+from arctic.errors import (
+    ArcticError,
+    CommitStateUnknownError,
+    ConflictError,
+    InternalError,
+)
 from arctic.iceberg.commit import CommitResult, commit_append
 from arctic.iceberg.commit_notes import BatchLandedError
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.job.locate import RowLocator, locate_rows
+from arctic.job.newest_state import on_newest_state
 from arctic.job.unreferenced import delete_results, deleted_on_failure
 from arctic.job.write_task import ADDED_DELETES_TASK
 from arctic.mor.field_ids import known_field_id
@@ -52,23 +59,16 @@ def commit_over_moved_rows(
         ConflictError: other writers were faster in every round, or retyped a partition column.
     """
     added: list[TaskResult] = []
-    wanted = locator.request.schema
-    moved = wanted.empty_table()
+    moved = locator.request.schema.empty_table()
     for _ in range(_MAX_ROUNDS):
         with deleted_on_failure(target, added, results):
-            opened = open_table(opened.config, opened.table.name, for_writing=True)
-            fresh = locate_rows(opened)
-            if fresh.snapshot != locator.snapshot:
-                newer = fresh.without(locator.data_paths)
-                found = [
-                    _as_begun(newer(keys), wanted, name=target.table.name)
-                    for keys in _deleted_keys(opened, results)
-                ]
-                if any(rows.num_rows for rows in found):
-                    moved = pa.concat_tables([moved, *found])
-                    delete_results(target, added)
-                    added[:] = [_write_deletes(target, moved)]
-                locator = fresh
+            opened, locator, found = on_newest_state(
+                opened, partial(_look, opened, results, since=locator)
+            )
+            if found.num_rows:
+                moved = pa.concat_tables([moved, found])
+                delete_results(target, added)
+                added[:] = [_write_deletes(target, moved)]
             plan = plan_append(
                 [*added, *results],
                 on_top_of=locator.snapshot,
@@ -78,16 +78,37 @@ def commit_over_moved_rows(
             )
         try:
             return commit_append(opened, plan)
-        except (BatchLandedError, StorageError):
+        except BatchLandedError:
             delete_results(target, added)
             raise
         except ConflictError:
             continue
+        except (CommitStateUnknownError, InternalError):
+            raise
+        except ArcticError:
+            delete_results(target, added)
+            raise
     delete_results(target, added)
     raise ConflictError(
         f"table {opened.table.name!r}: other writers committed during each of {_MAX_ROUNDS} "
         "attempts, and its keys can move between partitions; write again"
     )
+
+
+def _look(
+    before: OpenTable, results: Sequence[TaskResult], *, since: RowLocator
+) -> tuple[OpenTable, RowLocator, pa.Table]:
+    """Return the table as it is now, what searches it, and the rows that came since."""
+    opened = open_table(before.config, before.table.name, for_writing=True)
+    fresh, wanted = locate_rows(opened), since.request.schema
+    found = [wanted.empty_table()]
+    if fresh.snapshot != since.snapshot:
+        newer = fresh.without(since.data_paths)
+        found += [
+            _as_begun(newer.find(keys), wanted, name=opened.table.name)
+            for keys in _deleted_keys(opened, results)
+        ]
+    return opened, fresh, pa.concat_tables(found)
 
 
 def _deleted_keys(opened: OpenTable, results: Sequence[TaskResult]) -> Iterator[pa.Table]:

@@ -29,6 +29,7 @@ from arctic.iceberg.commit_rewrite import commit_rewrite
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.refresh import refresh
 from arctic.job.merged_watermark import merged_watermark
+from arctic.job.optimize_attempt import OptimizeAttempt, all_done
 from arctic.job.prepare_write import write_target
 from arctic.job.run_tasks import Progress, Task, TaskRunner
 from arctic.job.scan_job import merge_request
@@ -98,10 +99,12 @@ def optimize_table(
         try:
             results = _run(survey, plan, options, runner=runner, progress=progress)
             commit = _commit(survey, plan, results, is_whole=where is None)
-        except (ConflictError, StorageError):
+        except (ConflictError, StorageError) as error:
             # A file that is gone was replaced by a commit since, and expired.
-            if attempt == _MAX_ATTEMPTS or not _has_moved_on(survey):
+            if not _has_moved_on(survey):
                 raise
+            if attempt == _MAX_ATTEMPTS:
+                raise _given_up(survey, error) from error
             continue
         break
     return _report(
@@ -141,11 +144,19 @@ def _run(
     progress: Progress,
 ) -> list[OptimizeResult]:
     job = _job(survey, options)
-    return runner.run(
-        job.run,
+    outcomes = runner.run(
+        OptimizeAttempt(job).run,
         [Task(value=group, rows=group.record_count) for group in plan.groups],
         title=f"optimize {survey.opened.table.name}",
         progress=progress,
+    )
+    return all_done(job, outcomes)
+
+
+def _given_up(survey: Survey, error: ArcticError) -> ConflictError:
+    return ConflictError(
+        f"table {survey.opened.table.name!r}: other commits won {_MAX_ATTEMPTS} attempts to "
+        f"optimize it; optimize again ({error.message})"
     )
 
 

@@ -14,6 +14,7 @@ from arctic import options as opt
 from arctic.errors import InvalidInputError
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.pin import pin
+from arctic.job.newest_state import on_newest_state
 from arctic.job.shuffle import ARRIVAL_COLUMN, HELPER_COLUMNS, TASK_COLUMN
 from arctic.job.target_table import open_or_create
 from arctic.options import Scope
@@ -56,7 +57,7 @@ def prepare_write(
     asked = _asked_mode(options, overwrite=overwrite)
     opened = open_or_create(options, incoming, needs_key=needs_key(asked, options))
     mode = asked or _default_mode(opened)
-    snapshot = pin(opened)
+    snapshot = on_newest_state(opened, lambda: pin(opened))
     spread_at = _spread_at(options, incoming, snapshot)
     replaces_up_to = snapshot.change_sequence_number if spread_at is None else spread_at
     exact_order = not any(type_.startswith(("float", "double")) for type_ in _key_types(opened))

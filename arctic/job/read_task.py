@@ -8,16 +8,33 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pyarrow as pa
 
-from arctic.iceberg.table_io import TableIO
+from arctic.errors import StorageError
+from arctic.iceberg.table_io import TableIO, is_file_gone
 from arctic.mor.read import read_group
 from arctic.mor.request import ReadRequest
 from arctic.mor.touched import Touched
 from arctic.scan.task import NodeTaskGroup
+
+
+@contextmanager
+def telling_of_expiry() -> Iterator[None]:
+    """Say of a file that is gone why that may be: who reads it cannot ask a catalog."""
+    try:
+        yield
+    except StorageError as error:
+        if not is_file_gone(error):
+            raise
+        raise StorageError(
+            f"{error.message}; if a cleaning deleted it while it was read, read again, and keep "
+            "snapshots longer than reads take with table properties snapshot.keep.duration and "
+            "change.data.ttl.minutes"
+        ) from error.__cause__
 
 
 class GroupReader(Protocol):
@@ -43,7 +60,8 @@ class MergeReader:
             group: what one task reads.
             touched: what to add counts to, if anyone asks.
         """
-        return read_group(group, self.request, self.io.open_input, touched)
+        with telling_of_expiry():
+            yield from read_group(group, self.request, self.io.open_input, touched)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

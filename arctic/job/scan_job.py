@@ -16,11 +16,12 @@ from typing import Any
 import pyarrow as pa
 
 from arctic import options as opt
-from arctic.errors import InvalidInputError
+from arctic.errors import ConflictError, InvalidInputError, StorageError
 from arctic.iceberg.inspect import metadata_schema, metadata_table
 from arctic.iceberg.manifests import StoreFiles, list_files
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.iceberg.pin import pin
+from arctic.job.newest_state import expired_under, on_newest_state
 from arctic.job.read_ahead import read_ahead
 from arctic.job.read_columns import change_columns, project
 from arctic.job.read_task import ArrowReader, GroupReader, MergeReader
@@ -50,12 +51,24 @@ class ScanJob:
     reader: GroupReader
     plan: ScanPlan | None
     """None for a metadata table."""
+    why_gone: Callable[[StorageError], ConflictError | None]
+    """What to say of a file that is gone, where the catalog can be asked; None: nothing else."""
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Read every group here, up to ``MAX_THREADS`` at a time; the order is always the same."""
+        """Read every group here, up to ``MAX_THREADS`` at a time; the order is always the same.
+
+        Raises:
+            ConflictError: the state expired while it was read.
+        """
         threads = 1 if self.plan is None else self.plan.options.parallelism
         readings = [partial(self.reader.read, group) for group in self.groups]
-        return read_ahead(readings, min(threads, MAX_THREADS))
+        try:
+            yield from read_ahead(readings, min(threads, MAX_THREADS))
+        except StorageError as error:
+            expired = self.why_gone(error)
+            if expired is None:
+                raise
+            raise expired from error
 
     def table(self) -> pa.Table:
         """Read every group into memory."""
@@ -134,24 +147,33 @@ def scan_opened(
     schema = project(
         _full_schema(metadata_name, opened, options), wanted, table_name=opened.table.name
     )
-    snapshot = snapshot or pin(
-        opened,
-        snapshot_id=opt.SNAPSHOT_ID.value(options),
-        as_of_ms=opt.AS_OF_TIMESTAMP.value(options),
-    )
-    if metadata_name is not None:
-        return _metadata_job(opened, snapshot, metadata_name, schema)
-    plan = _plan(
-        opened,
-        snapshot,
-        options,
-        row_filter,
-        sets_apart=sets_apart,
-        sets_dirty_apart=sets_dirty_apart,
-    )
-    request = merge_request(opened, options, schema=schema, row_filter=row_filter)
-    reader = MergeReader(request=request, io=opened.io)
-    return ScanJob(schema=schema, groups=plan.groups, reader=reader, plan=plan)
+
+    def planned() -> ScanJob:
+        state = snapshot or pin(
+            opened,
+            snapshot_id=opt.SNAPSHOT_ID.value(options),
+            as_of_ms=opt.AS_OF_TIMESTAMP.value(options),
+        )
+        if metadata_name is not None:
+            return _metadata_job(opened, state, metadata_name, schema)
+        plan = _plan(
+            opened,
+            state,
+            options,
+            row_filter,
+            sets_apart=sets_apart,
+            sets_dirty_apart=sets_dirty_apart,
+        )
+        request = merge_request(opened, options, schema=schema, row_filter=row_filter)
+        return ScanJob(
+            schema=schema,
+            groups=plan.groups,
+            reader=MergeReader(request=request, io=opened.io),
+            plan=plan,
+            why_gone=partial(expired_under, opened, state),
+        )
+
+    return on_newest_state(opened, planned)
 
 
 def merge_request(
@@ -281,7 +303,14 @@ def _metadata_job(
     with pa.ipc.new_stream(sink, schema) as stream:
         stream.write_table(rows)
     group = sink.getvalue().to_pybytes()
-    return ScanJob(schema=schema, groups=(group,), reader=ArrowReader(schema=schema), plan=None)
+    reader = ArrowReader(schema=schema)
+    return ScanJob(
+        schema=schema, groups=(group,), reader=reader, plan=None, why_gone=_nothing_to_say
+    )
+
+
+def _nothing_to_say(error: StorageError) -> None:
+    """Stand for what is read without files."""
 
 
 def _full_schema(

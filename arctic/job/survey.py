@@ -18,7 +18,8 @@ from arctic.iceberg.manifests import list_files
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.iceberg.optimized_times import OptimizedTimes, optimized_times
 from arctic.iceberg.pin import pin
-from arctic.job.reference import TableReference, table_reference
+from arctic.job.newest_state import on_newest_state
+from arctic.job.reference import table_reference
 from arctic.optimize.evaluate import LastTimes, evaluate
 from arctic.optimize.health import measure
 from arctic.optimize.partition_files import PartitionFiles, files_by_partition
@@ -70,7 +71,14 @@ def survey_table(options: Mapping[str, str], where: Any, *, for_writing: bool) -
     """
     opt.check_known(options, Scope.OPTIMIZE)
     reference = table_reference(options)
-    opened, snapshot = _pinned(reference, for_writing=for_writing)
+    opened = open_table(reference.config, reference.identifier, for_writing=for_writing)
+    return on_newest_state(opened, lambda: _survey(opened, options, where, for_writing=for_writing))
+
+
+def _survey(
+    before: OpenTable, options: Mapping[str, str], where: Any, *, for_writing: bool
+) -> Survey:
+    opened, snapshot = _pinned(before, for_writing=for_writing)
     settings = OptimizeSettings.of(options, opened.table.properties)
     files = list_files(
         opened,
@@ -93,15 +101,15 @@ def survey_table(options: Mapping[str, str], where: Any, *, for_writing: bool) -
     )
 
 
-def _pinned(reference: TableReference, *, for_writing: bool) -> tuple[OpenTable, TableSnapshot]:
-    """Open a table and pin its state, with every column that rows of that state can have."""
+def _pinned(opened: OpenTable, *, for_writing: bool) -> tuple[OpenTable, TableSnapshot]:
+    """Pin the state of a table, opened with every column that rows of that state can have."""
     for _ in range(_MAX_OPENINGS):
-        opened = open_table(reference.config, reference.identifier, for_writing=for_writing)
         snapshot = pin(opened)
         if opened.is_described:
             return opened, snapshot
+        opened = open_table(opened.config, opened.table.name, for_writing=for_writing)
     raise ConflictError(
-        f"table {reference.identifier!r}: its columns changed {_MAX_OPENINGS} times while it was "
+        f"table {opened.table.name!r}: its columns changed {_MAX_OPENINGS} times while it was "
         "opened; try again"
     )
 

@@ -16,7 +16,7 @@ from arctic.iceberg.create_table import create_table
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.job.first_write import taken_back_on_failure
 from arctic.job.reference import parse_reference
-from arctic.job.write_job import begin_write, commit_write
+from arctic.job.write_job import begin_write, commit_write, work_here
 from arctic.job.write_task import write_task
 from arctic.table.stream_batch import PROPERTY_PREFIX, StreamBatch
 
@@ -39,7 +39,7 @@ def write_here(rows: pa.RecordBatchReader, options: Mapping[str, str]) -> None:
     """Write rows in this process, in one commit."""
     with taken_back_on_failure():
         job = begin_write(options, rows.schema)
-        commit_write(job, [write_task(job.work, rows, partition_id=0, task_id=0)])
+        commit_write(job, [write_task(work_here(job), rows, partition_id=0, task_id=0)])
 
 
 def write_changes(

@@ -27,8 +27,10 @@ from arctic.iceberg.commit import CommitResult, commit_append, commit_overwrite
 from arctic.iceberg.commit_notes import BatchLandedError
 from arctic.iceberg.manifests import list_files
 from arctic.iceberg.open_table import OpenTable, open_table
-from arctic.job.locate import RowLocator, locate_rows
+from arctic.iceberg.pin import pin
+from arctic.job.locate import LastingLocator, RowLocator, locate_rows
 from arctic.job.moved_rows import commit_over_moved_rows
+from arctic.job.newest_state import on_newest_state
 from arctic.job.plan_shuffle import plan_shuffle
 from arctic.job.prepare_write import assumes_stable, is_dynamic, may_stay, prepare_write
 from arctic.job.reference import parse_reference
@@ -95,10 +97,6 @@ def begin_write(
     """
     begun = prepare_write(options, incoming, overwrite=overwrite)
     opened, target = begun.opened, begun.target
-    partitions: frozenset[Partition] = frozenset()
-    if begun.request.mode is WriteMode.OVERWRITE and opened.table.is_keyed:
-        files = list_files(opened, begun.snapshot, field_ids=(), row_filter=None)
-        partitions = frozenset(file.partition for file in files.change)
     reference = parse_reference(options)
     locator = locate_rows(opened) if begun.locates else None
     batch = batch_of(options)
@@ -118,9 +116,17 @@ def begin_write(
         assume_stable=assumes_stable(target, options),
         locator=locator,
         dynamic=is_dynamic(options),
-        change_partitions=partitions,
+        change_partitions=_change_partitions(opened, begun.request),
         batch=batch,
     )
+
+
+def work_here(job: WriteJob) -> WriteWork:
+    """Return what a task does that runs where the catalog can be asked."""
+    if job.locator is None or job.work.is_done:
+        return job.work
+    opened = open_table(job.config, job.identifier)
+    return replace(job.work, locate=LastingLocator(opened=opened, first=job.locator))
 
 
 def shuffle_plan(
@@ -177,6 +183,16 @@ def commit_write(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult |
 def abort_write(job: WriteJob, results: Sequence[TaskResult]) -> None:
     """Delete the files of a write that was not committed, as far as possible."""
     delete_results(job.target, results)
+
+
+def _change_partitions(opened: OpenTable, request: WriteRequest) -> frozenset[Partition]:
+    """Return the partitions with changes that an overwrite replaces, for none is missing later."""
+    if request.mode is not WriteMode.OVERWRITE or not opened.table.is_keyed:
+        return frozenset()
+    files = on_newest_state(
+        opened, lambda: list_files(opened, pin(opened), field_ids=(), row_filter=None)
+    )
+    return frozenset(file.partition for file in files.change)
 
 
 def _opened(job: WriteJob, results: Sequence[TaskResult]) -> OpenTable:

@@ -1,0 +1,103 @@
+"""Planning on the newest state of a table, begun anew where that state expires under it.
+
+A state that is pinned is complete for as long as its snapshots are there. With short durations a
+commit and an expiry can come between pinning it and reading its files. Nothing is decided by then,
+so whoever wanted the newest state takes the one that is newest now.
+
+Rules:
+    - Only a file that is gone while the table has moved on is a reason. A file that is gone from a
+      table that stands still is damage, and is told as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from typing import TypeVar
+
+from arctic.errors import ConflictError, StorageError
+from arctic.iceberg.open_table import OpenTable
+from arctic.iceberg.refresh import refresh
+from arctic.iceberg.table_io import is_file_gone
+from arctic.table.snapshot import TableSnapshot
+
+T = TypeVar("T")
+
+_TRIES = 5
+
+
+def on_newest_state(opened: OpenTable, plan: Callable[[], T]) -> T:
+    """Carry out a plan that pins the newest state, again where that state expires meanwhile.
+
+    Args:
+        opened: the table; its stores are refreshed after a failure.
+        plan: may be called several times.
+
+    Raises:
+        ConflictError: every state expired before it was planned on.
+        StorageError: a file is gone, and not because the table has moved on.
+    """
+    for _ in range(_TRIES):
+        began = _heads(opened)
+        try:
+            return plan()
+        except StorageError as error:
+            if not is_file_gone(error):
+                raise
+            if _heads(opened, again=True) == began:
+                raise
+            gone = error
+    raise ConflictError(
+        f"table {opened.table.name!r}: {_TRIES} states of it expired while they were looked at; "
+        "keep snapshots longer (snapshot.keep.duration, change.data.ttl.minutes), and try again"
+    ) from gone
+
+
+def expired_under(
+    opened: OpenTable, snapshot: TableSnapshot | None, error: StorageError
+) -> ConflictError | None:
+    """Return what to say where a file is gone because the state it belongs to has expired.
+
+    Args:
+        opened: the table; its stores are refreshed.
+        snapshot: the state that was read; None: every change between two positions.
+        error: what its reader met.
+
+    Returns:
+        None where the state is still there: then the file was not expired.
+    """
+    if not is_file_gone(error):
+        return None
+    if snapshot is None:
+        began = _heads(opened)
+        is_expired = _heads(opened, again=True) != began
+    else:
+        is_expired = _has_expired(opened, snapshot)
+    if not is_expired:
+        return None
+    return ConflictError(
+        f"table {opened.table.name!r}: the state that this read began with expired while it was "
+        "read; read again, and keep snapshots longer than reads take with table properties "
+        "snapshot.keep.duration and change.data.ttl.minutes"
+    )
+
+
+def _heads(opened: OpenTable, *, again: bool = False) -> tuple[int | None, ...]:
+    stores = [store for store in (opened.base, opened.change) if store is not None]
+    if again:
+        for store in stores:
+            refresh(store)
+    return tuple(store.metadata.current_snapshot_id for store in stores)
+
+
+def _has_expired(opened: OpenTable, snapshot: TableSnapshot) -> bool:
+    pinned = (
+        (opened.base, snapshot.base_snapshot_id),
+        (opened.change, snapshot.change_snapshot_id),
+    )
+    return any(
+        store is not None
+        and snapshot_id is not None
+        and refresh(copy(store)).metadata.snapshot_by_id(snapshot_id) is None
+        for store, snapshot_id in pinned
+    )
