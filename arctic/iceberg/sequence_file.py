@@ -5,6 +5,9 @@ Rules:
     - Its statistics entry lists no blobs: PyIceberg up to 0.12 cannot load a table whose metadata
       names an unknown blob type, and the base store must stay loadable by everybody. Where Amoro
       has marked the table already, its readers need its marker and the list, so both are written.
+    - Where Amoro has not, its readers need the legacy table property, with every partition: one
+      that is missing looks unmerged to them, and its rows double. Where a catalog cannot hold a
+      property of that size, Amoro's marker is written instead: better not loadable than wrong.
     - The newest snapshot of the lineage with our marker or Amoro's decides; without one, the
       legacy table property; without that, nothing is merged.
 
@@ -34,15 +37,15 @@ from arctic.table.files import Partition
 
 MARKER = "arctic.optimized-sequence"
 """Snapshot-summary key; its value is the path of the Puffin file. Also a table property, where
-the legacy one would be too long."""
+the legacy one would be longer than the catalog takes."""
 AMORO_MARKER = "optimized-sequence.exist"
 _AMORO_MARKERS = {AMORO_MARKER: "true", "base-optimized-time.exist": "true"}
 LEGACY_PROPERTY = "table.partition-properties"
 WRITTEN_AT = "arctic.optimized-sequence-written-at"
 """Table property: the sequence number of the snapshot with which the other properties were written.
 They outlive a rollback."""
-LEGACY_LIMIT = 1_000
-"""Partitions that the property holds at most: table metadata is read by every open."""
+TIMES_LIMIT = 1_000
+"""Partitions up to which the property tells times too: table metadata is read by every open."""
 
 _SEQUENCE_BLOB = "optimized-sequence"
 _TIME_BLOB = "base-optimized-time"
@@ -153,6 +156,7 @@ def stage_state(
     snapshot_id: int,
     sequence_number: int,
     keys: PartitionKeys,
+    property_bytes: int | None,
 ) -> StagedState:
     """Write the Puffin file of a new base snapshot.
 
@@ -163,6 +167,7 @@ def stage_state(
         snapshot_id: the snapshot that will name the file.
         sequence_number: of that snapshot.
         keys: how partitions of the table are written.
+        property_bytes: the longest property that the catalog takes; None: of any length.
 
     Raises:
         StorageError: the file cannot be written.
@@ -180,6 +185,10 @@ def stage_state(
         io.new_output(path).create(overwrite=False) as stream,
     ):
         stream.write(puffin.content)
+    legacy: str | None = _legacy_text(state, keys)
+    if property_bytes is not None and len(legacy or "") > property_bytes:
+        legacy = None
+    for_amoro = state.amoro_reads or legacy is None
     return StagedState(
         statistics=StatisticsFile.model_validate(
             {
@@ -187,12 +196,14 @@ def stage_state(
                 "statistics-path": path,
                 "file-size-in-bytes": len(puffin.content),
                 "file-footer-size-in-bytes": puffin.footer_bytes,
-                "blob-metadata": puffin.blobs if state.amoro_reads else [],
+                "blob-metadata": puffin.blobs if for_amoro else [],
             }
         ),
-        summary={MARKER: path, **(_AMORO_MARKERS if state.amoro_reads else {})},
+        summary={MARKER: path, **(_AMORO_MARKERS if for_amoro else {})},
+        # What is left to read by if somebody expires every marked snapshot.
         properties={
-            **_properties(state, path, keys),
+            LEGACY_PROPERTY: legacy,
+            MARKER: path if legacy is None else None,
             WRITTEN_AT: str(sequence_number),
         },
     )
@@ -252,18 +263,12 @@ def _parsed(payload: bytes, keys: PartitionKeys) -> Mapping[Partition, int]:
     return {keys.partition(text): int(value) for text, value in json.loads(payload).items()}
 
 
-def _properties(state: OptimizedState, path: str, keys: PartitionKeys) -> Mapping[str, str | None]:
-    """Return what is left to read by if somebody expires every marked snapshot."""
-    if len(state.sequence) > LEGACY_LIMIT:
-        return {LEGACY_PROPERTY: None, MARKER: path}
-    return {LEGACY_PROPERTY: _legacy_text(state, keys), MARKER: None}
-
-
 def _legacy_text(state: OptimizedState, keys: PartitionKeys) -> str:
     entries = {}
+    with_times = len(state.sequence) <= TIMES_LIMIT
     for partition, sequence in state.sequence.items():
         entry = {_LEGACY_SEQUENCE: str(sequence)}
-        if partition in state.time_ms:
+        if with_times and partition in state.time_ms:
             entry[_LEGACY_TIME] = str(state.time_ms[partition])
         entries[keys.text(partition)] = entry
     return json.dumps(entries, sort_keys=True, separators=(",", ":"))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from pyiceberg.catalog import Catalog
+from pyiceberg.catalog.rest import RestCatalog
+from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
 
@@ -15,6 +18,10 @@ from arctic.iceberg.snapshot_producer import SnapshotPlan, StagedSnapshot, stage
 from arctic.iceberg.translate import catalog_errors
 from arctic.scan.collector import collector_paused
 from arctic.table.files import Partition
+
+_COPIED_PROPERTY_BYTES = 250_000
+"""Hive, Glue and DynamoDB keep a copy of every table property: Glue takes 512,000 bytes of one,
+DynamoDB 400 KiB of a table."""
 
 
 def live_files(head: Table) -> dict[str, Partition]:
@@ -74,6 +81,7 @@ def staged_with_state(
         snapshot_id=snapshot_id,
         sequence_number=head.metadata.next_sequence_number(),
         keys=keys,
+        property_bytes=_longest_property(head.catalog),
     )
     marked = replace(
         what,
@@ -82,3 +90,7 @@ def staged_with_state(
         properties={**what.properties, **marks.properties},
     )
     return staged_on(head, marked, snapshot_id)
+
+
+def _longest_property(catalog: Catalog) -> int | None:
+    return None if isinstance(catalog, SqlCatalog | RestCatalog) else _COPIED_PROPERTY_BYTES

@@ -18,7 +18,7 @@ from pyiceberg.table.puffin import PuffinFile
 from pyiceberg.table.statistics import StatisticsFile
 
 from arctic.errors import FormatError, UnsupportedError
-from arctic.iceberg import sequence_file
+from arctic.iceberg import staging
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.partition_key import PartitionKeys, partition_keys
 from arctic.iceberg.pin import pin
@@ -26,9 +26,9 @@ from arctic.iceberg.puffin import puffin_file
 from arctic.iceberg.refresh import refresh
 from arctic.iceberg.sequence_file import (
     AMORO_MARKER,
-    LEGACY_LIMIT,
     LEGACY_PROPERTY,
     MARKER,
+    TIMES_LIMIT,
     WRITTEN_AT,
     OptimizedState,
     read_state,
@@ -246,24 +246,48 @@ class TestPuffin:
         }
         assert staged.summary == {MARKER: staged.statistics.statistics_path}
 
-    def test_the_legacy_property_ends_at_a_thousand_partitions(self, tmp_path: Path) -> None:
-        """A property that went stale would be believed, so it goes, and the file is named."""
+    @pytest.mark.parametrize("count", [TIMES_LIMIT, TIMES_LIMIT + 1, 5_000])
+    def test_the_legacy_property_names_every_partition(self, tmp_path: Path, count: int) -> None:
+        """One that it left out would be unmerged to Amoro, which would read its rows twice."""
         opened = make(tmp_path)
+        partitions: list[Partition] = [(str(number),) for number in range(count)]
+        state = OptimizedState().advanced(partitions, 7, 1_714_979_289_000)
 
-        fits = stage(opened, OptimizedState(sequence={(str(n),): 1 for n in range(LEGACY_LIMIT)}))
-        too_many = stage(
-            opened, OptimizedState(sequence={(str(n),): 1 for n in range(LEGACY_LIMIT + 1)})
-        )
+        staged = stage(opened, state)
 
+        entries = json.loads(staged.properties[LEGACY_PROPERTY])
+        assert {key: entry["max-txId"] for key, entry in entries.items()} == {
+            f"region={number}": "7" for number in range(count)
+        }
+        assert ("base-op-time" in entries["region=0"]) == (count <= TIMES_LIMIT)
+        assert staged.statistics.blob_metadata == []
+        assert staged.summary == {MARKER: staged.statistics.statistics_path}
+
+    def test_where_a_catalog_takes_no_such_property_amoro_gets_its_marker(
+        self, tmp_path: Path
+    ) -> None:
+        """Then the list of blobs says what is merged; a property that went stale would not."""
+        opened = make(tmp_path)
+        state = OptimizedState().advanced([("a",), ("b",)], 7, 1_714_979_289_000)
+
+        fits = stage(opened, state, property_bytes=1_000)
+        too_long = stage(opened, state, property_bytes=100)
+
+        assert AMORO_MARKER not in fits.summary
         assert fits.properties[LEGACY_PROPERTY] is not None
-        assert too_many.properties == {
+        assert too_long.summary[AMORO_MARKER] == "true"
+        assert [blob.type for blob in too_long.statistics.blob_metadata] == [
+            "optimized-sequence",
+            "base-optimized-time",
+        ]
+        assert too_long.properties == {
             LEGACY_PROPERTY: None,
-            MARKER: too_many.statistics.statistics_path,
+            MARKER: too_long.statistics.statistics_path,
             WRITTEN_AT: "1",
         }
 
 
-def stage(opened: OpenTable, state: OptimizedState) -> Any:
+def stage(opened: OpenTable, state: OptimizedState, property_bytes: int | None = None) -> Any:
     """Write a state for a snapshot that is never committed."""
     return stage_state(
         state,
@@ -272,6 +296,7 @@ def stage(opened: OpenTable, state: OptimizedState) -> Any:
         snapshot_id=1,
         sequence_number=1,
         keys=partition_keys(opened.table),
+        property_bytes=property_bytes,
     )
 
 
@@ -357,12 +382,12 @@ class TestReading:
         assert state_of(opened.base, opened).sequence == {("eu",): 1}
         assert state_of(opened.base, opened, before).sequence == {}
 
-    @pytest.mark.parametrize("limit", [LEGACY_LIMIT, 0], ids=["legacy property", "file"])
+    @pytest.mark.parametrize("limit", [None, 0], ids=["legacy property", "file"])
     def test_a_table_property_counts_once_every_marker_expired(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int | None
     ) -> None:
         """Other engines expire snapshots without knowing what the marked one is for."""
-        monkeypatch.setattr(sequence_file, "LEGACY_LIMIT", limit)
+        monkeypatch.setattr(staging, "_longest_property", lambda _: limit)
         opened = make(tmp_path)
         append(opened, [row(1)])
         marked = overwrite(opened, [row(1)], up_to=1)
@@ -455,6 +480,23 @@ class TestAmoro:
             "optimized-sequence",
             "base-optimized-time",
         ]
+
+    def test_a_table_of_many_partitions_tells_it_all_of_them(self, tmp_path: Path) -> None:
+        """A commit leaves no partition out of the property that its readers fall back to."""
+        opened = make(tmp_path)
+        append(opened, [row(1)])
+        names = [f"r{number}" for number in range(1_500)]
+        partitions = frozenset[Partition]((name,) for name in names)
+
+        overwrite(opened, [row(1)], up_to=1, change_partitions=partitions)
+
+        base = reopened(opened).base
+        told = json.loads(base.properties[LEGACY_PROPERTY])
+        assert {text for text, entry in told.items() if entry["max-txId"] == "1"} == {
+            "region=eu",
+            *(f"region={name}" for name in names),
+        }
+        assert not any(each.blob_metadata for each in base.metadata.statistics)
 
     def test_a_marker_without_its_file_is_refused(self, tmp_path: Path) -> None:
         """The statistics of a marked snapshot were replaced: nobody knows what is merged."""
