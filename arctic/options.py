@@ -644,6 +644,14 @@ ORPHAN_AGE_MINUTES = Option(
     scopes=_EXPIRE_TABLE,
     doc="Minutes that such a file stays: it may belong to a write that has not committed yet.",
 )
+DELETE_OUTSIDE_FILES = Option(
+    name="delete-outside-files",
+    parse=_bool,
+    default=False,
+    scopes=frozenset({Scope.EXPIRE}),
+    doc="Whether cleaning also deletes files of expired snapshots that lie outside the table's "
+    "folders, in no other table's.",
+)
 BASE_BUCKETS = Option(
     name="base.file-index.hash-bucket",
     parse=_positive_int,

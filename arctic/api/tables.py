@@ -82,6 +82,7 @@ def drop_table(
 
     Raises:
         NotFoundError: no such table.
+        InvalidInputError: with ``purge``, another table may have files in the same folders.
     """
     reference = table_reference(call_options(identifier, warehouse, catalog))
     tables.drop_table(reference.config, reference.identifier, purge=purge)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from arctic.cli.render import print_json
-from arctic.table.expire_report import ExpireReport
+from arctic.table.expire_report import ExpiredItem, ExpireReport
 
 
 def print_report(report: ExpireReport, output: str) -> None:
@@ -29,15 +29,17 @@ def document_of(report: ExpireReport) -> dict[str, Any]:
             {"kind": kind.value, "count": count, "bytes": sizes[kind]}
             for kind, count in report.counts.items()
         ],
-        "items": [
-            {
-                "store": item.store,
-                "kind": item.kind.value,
-                "name": item.name,
-                "size_bytes": item.size_bytes,
-                "reason": item.reason,
-            }
-            for item in report.items
-        ],
+        "items": [_item(item) for item in report.items],
+        "outside": [_item(item) for item in report.outside],
         "notes": list(report.notes),
+    }
+
+
+def _item(item: ExpiredItem) -> dict[str, Any]:
+    return {
+        "store": item.store,
+        "kind": item.kind.value,
+        "name": item.name,
+        "size_bytes": item.size_bytes,
+        "reason": item.reason,
     }

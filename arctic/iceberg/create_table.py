@@ -28,6 +28,7 @@ from arctic.iceberg.catalog import CatalogConfig, create_namespace, load_table, 
 from arctic.iceberg.drop_table import drop_table
 from arctic.iceberg.leftover import check_is_leftover, drop_leftover
 from arctic.iceberg.names import change_identifier, check_new_name, parse_identifier
+from arctic.iceberg.new_location import discard_lost, new_location
 from arctic.iceberg.new_table import note_new
 from arctic.iceberg.open_table import OpenTable, open_base, wait_for_creator
 from arctic.iceberg.pair import (
@@ -204,15 +205,20 @@ def _create(
     properties: dict[str, str],
 ) -> Table | None:
     """Create one Iceberg table; None: somebody else was faster."""
+    location = None
     with catalog_errors(f"create table {'.'.join(identifier)!r}"):
         try:
+            location = new_location(catalog, identifier)
             return catalog.create_table(
                 identifier,
+                location=location,
                 schema=definition.schema,
                 partition_spec=definition.spec,
                 properties=properties,
             )
         except TableAlreadyExistsError:
+            winner = load_table(catalog, identifier)
+            discard_lost(catalog, location, properties, winner=winner)
             return None
         except (ValueError, ValidationError) as error:
             raise InvalidInputError(

@@ -9,21 +9,31 @@ Source: amoro MixedTables.dropTableByMeta @96a4d781a. Differs: a failure to drop
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 
-from arctic.errors import AlreadyExistsError, InvalidInputError
+from arctic.errors import (
+    AlreadyExistsError,
+    InvalidInputError,
+    StorageError,
+    UnsupportedError,
+)
 from arctic.iceberg.catalog import CatalogConfig, load_table, open_catalog
-from arctic.iceberg.folders import FOLDERS, table_in_same_place
+from arctic.iceberg.folders import FOLDERS, is_a_tables, own_files, shared_with
 from arctic.iceberg.leftover import check_is_leftover
 from arctic.iceberg.names import change_identifier, parse_identifier
 from arctic.iceberg.open_table import check_is_base, not_found
 from arctic.iceberg.pair import CHANGE_IDENTIFIER, belongs_to, primary_key_of
+from arctic.iceberg.strangers import strangers
 from arctic.iceberg.table_io import TableIO
 from arctic.iceberg.translate import catalog_errors
+
+_log = logging.getLogger(__name__)
 
 
 def drop_table(config: CatalogConfig, identifier: str, *, purge: bool = False) -> None:
@@ -37,7 +47,7 @@ def drop_table(config: CatalogConfig, identifier: str, *, purge: bool = False) -
     Raises:
         NotFoundError: no such table.
         InvalidInputError: the name of a change store; with ``purge``, a place that another table
-            of the namespace shares.
+            shares, of any namespace or, as far as its metadata lies there, of another catalog.
         UnsupportedError: an Iceberg table that is not Arctic's.
         StorageError: the catalog cannot be reached, or files cannot be deleted.
     """
@@ -55,16 +65,15 @@ def drop_table(config: CatalogConfig, identifier: str, *, purge: bool = False) -
 
 
 def delete_folders(stores: Sequence[Table]) -> None:
-    """Delete the folders of stores that no catalog has any more.
+    """Delete the folders of stores that no catalog has any more; files of no table stay.
 
     Raises:
         StorageError: a folder cannot be deleted.
     """
     for store in stores:
-        io = TableIO.of(store)
         for folder in FOLDERS:
-            io.delete_tree(f"{store.location()}/{folder}")
-        io.delete_if_empty(store.location())
+            _delete_what_tables_make(store, f"{store.location()}/{folder}")
+        TableIO.of(store).delete_if_empty(store.location())
 
 
 def _stores(catalog: Catalog, parts: tuple[str, ...]) -> list[Table]:
@@ -86,11 +95,29 @@ def _stores(catalog: Catalog, parts: tuple[str, ...]) -> list[Table]:
 
 
 def _check_alone(catalog: Catalog, stores: list[Table]) -> None:
-    """Refuse to delete files in a place that another table of the namespace lives in."""
-    found = table_in_same_place(catalog, stores)
-    if found is not None:
-        other, place = found
+    """Refuse to delete files in a place that another table lives in, as far as anybody can tell."""
+    reason = shared_with(catalog, stores) or next(_strange_metadata(stores), None)
+    if reason is not None:
         raise InvalidInputError(
-            f"purge of {'.'.join(stores[0].name())!r}: table {other!r} keeps files in {place!r} "
-            "too; drop without purge"
+            f"purge of {'.'.join(stores[0].name())!r}: {reason}; drop without purge"
         )
+
+
+def _strange_metadata(stores: list[Table]) -> Iterator[str]:
+    for store in stores:
+        with suppress(UnsupportedError):  # a store that cannot be listed is refused later
+            for stranger in strangers(store, own_files(store)):
+                yield stranger.reason
+
+
+def _delete_what_tables_make(store: Table, folder: str) -> None:
+    """Delete a folder; only the files of tables where it also holds others."""
+    io = TableIO.of(store)
+    files = [file.path for file in io.list_files(folder)]
+    if all(map(is_a_tables, files)):
+        io.delete_tree(folder)
+        return
+    left = io.delete_quietly(filter(is_a_tables, files))
+    if left:
+        raise StorageError(f"cannot delete file {left[0]!r}")
+    _log.warning("files that no table makes stay in %r", folder)

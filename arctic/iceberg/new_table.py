@@ -23,7 +23,7 @@ from sqlalchemy.orm import Session
 from arctic.errors import ArcticError
 from arctic.iceberg.catalog import CatalogConfig, load_table, open_catalog
 from arctic.iceberg.drop_table import delete_folders
-from arctic.iceberg.folders import table_in_same_place
+from arctic.iceberg.folders import shared_with
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.translate import catalog_errors
 
@@ -77,7 +77,7 @@ def take_back(new: NewTable) -> str | None:
         if not isinstance(catalog, SqlCatalog):
             return f"{subject}: drop it, or write again"
         stores = _untouched(catalog, new)
-        if stores and _forget(catalog, stores) and table_in_same_place(catalog, stores) is None:
+        if stores and _forget(catalog, stores) and shared_with(catalog, stores) is None:
             delete_folders(stores)
     except ArcticError as error:
         return f"{subject}: {error.message}"

@@ -8,6 +8,8 @@ Rules:
     - A file that bears the name of a known one stays: it may be the same by another path.
     - Where another table keeps its files too, or where no listed file is known, nothing is
       touched: what looks like an orphan there may be somebody's rows.
+    - Where the same table goes on in another catalog, what that refers to stays.
+    - A file with a name that no writer of tables gives stays: nobody knows whose it is.
 
 Source: amoro IcebergTableMaintainer.cleanOrphanFiles @96a4d781a. Differs: files that the other
 store refers to stay, and so do folders; manifests of every known Flink job do, not of the last.
@@ -22,15 +24,16 @@ from dataclasses import dataclass
 from pyiceberg.table import Table
 
 from arctic.errors import UnsupportedError
-from arctic.iceberg.folders import FOLDERS, table_in_same_place
+from arctic.iceberg.folders import is_a_tables, own_files, shared_with
+from arctic.iceberg.metadata_document import METADATA_FILE
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.reachable import normalised, referenced_paths
 from arctic.iceberg.refresh import refresh
-from arctic.iceberg.table_io import FoundFile, TableIO
+from arctic.iceberg.strangers import Stranger, reached_by, strangers
+from arctic.iceberg.table_io import FoundFile
 from arctic.table.expire_report import ExpiredItem, ExpiredKind
 from arctic.table.expiry import duration_text, is_old
 
-_METADATA_FILE = ".metadata.json"
 _VERSION_HINT = "version-hint.text"
 """By which readers without a catalog find the newest metadata."""
 _FLINK_JOB = "flink.job-id"
@@ -60,18 +63,21 @@ def find_orphans(opened: OpenTable, *, min_age_ms: int, now_ms: int) -> Orphans:
     stores = {"base": copy(opened.base)}
     if opened.change is not None:
         stores["change"] = copy(opened.change)
-    shared = table_in_same_place(opened.base.catalog, list(stores.values()))
-    if shared is not None:
-        return _skipped(f"table {shared[0]!r} keeps files in {shared[1]!r} too")
     try:
-        listed = {name: _listed(store) for name, store in stores.items()}
+        listed = {name: own_files(store) for name, store in stores.items()}
     except UnsupportedError as error:
         return _skipped(error.message)
     for name, store in stores.items():
         stranger = _metadata_of_another(store, listed[name])
         if stranger is not None:
-            return _skipped(f"{stranger!r} looks like another table inside the {name} store")
+            return _not_alone(
+                stores, f"{stranger!r} looks like another table inside the {name} store"
+            )
     known = frozenset[str]().union(*(referenced_paths(refresh(store)) for store in stores.values()))
+    others = [other for name in stores for other in strangers(stores[name], listed[name])]
+    for other in others:
+        if not other.is_same:
+            return _not_alone(stores, other.reason)
     for name, files in listed.items():
         if files and not any(normalised(file.path) in known for file in files):
             return _skipped(f"none of the {len(files)} files of the {name} store is referred to")
@@ -84,7 +90,12 @@ def find_orphans(opened: OpenTable, *, min_age_ms: int, now_ms: int) -> Orphans:
         for name, files in listed.items()
     }
     names = frozenset(_name(path) for path in known)
-    return _orphans(candidates, names, min_age_ms=min_age_ms, now_ms=now_ms)
+    found = _orphans(candidates, names, min_age_ms=min_age_ms, now_ms=now_ms)
+    if found.items:
+        shared = shared_with(opened.base.catalog, list(stores.values()))
+        if shared is not None:
+            return _skipped(shared)
+    return found if not others else _spared(opened.base, found, others)
 
 
 def _is_in_use(file: FoundFile, store: Table) -> bool:
@@ -110,12 +121,15 @@ def _orphans(
     items: dict[str, ExpiredItem] = {}
     ageless: list[str] = []
     doubtful: list[str] = []
+    strange: list[str] = []
     for store, files in candidates.items():
         for file in files:
             if file.modified_ms is None:
                 ageless.append(file.path)
             elif not is_old(file.modified_ms, duration_ms=min_age_ms, now_ms=now_ms):
                 continue
+            elif not is_a_tables(file.path):
+                strange.append(file.path)
             elif _name(file.path) in known_names:
                 doubtful.append(file.path)
             else:
@@ -125,7 +139,17 @@ def _orphans(
         notes=(
             *_stay(ageless, "their age is not known"),
             *_stay(doubtful, "a file of the same name is referred to by another path"),
+            *_stay(strange, "no writer of tables gives such names"),
         ),
+    )
+
+
+def _spared(base: Table, found: Orphans, others: Sequence[Stranger]) -> Orphans:
+    """Leave out what metadata of the same table refers to that another catalog may have."""
+    kept = reached_by(base, others)
+    return Orphans(
+        items=tuple(item for item in found.items if normalised(item.name) not in kept),
+        notes=(*found.notes, *(f"{other.reason}; what it refers to stays" for other in others)),
     )
 
 
@@ -149,20 +173,21 @@ def _name(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _listed(store: Table) -> list[FoundFile]:
-    io = TableIO.of(store)
-    return [file for folder in FOLDERS for file in io.list_files(f"{store.location()}/{folder}")]
-
-
 def _metadata_of_another(store: Table, files: Sequence[FoundFile]) -> str | None:
     """Return a metadata file in a place where this store has none."""
     own = f"{store.location()}/metadata/"
     for file in files:
-        if file.path.endswith(_METADATA_FILE):
+        if file.path.endswith(METADATA_FILE):
             folder, _, rest = file.path.partition(own)
             if folder or "/" in rest:
                 return file.path
     return None
+
+
+def _not_alone(stores: Mapping[str, Table], evidence: str) -> Orphans:
+    """Leave all out; the catalog may know whose the evidence is."""
+    found = list(stores.values())
+    return _skipped(shared_with(found[0].catalog, found) or evidence)
 
 
 def _skipped(reason: str) -> Orphans:

@@ -126,7 +126,8 @@ class TableIO:
     def list_files(self, folder: str) -> tuple[FoundFile, ...]:
         """Return the files below a folder, by path; a missing folder has none.
 
-        A file whose path would open another one, because of a ``#`` in its name, is left out.
+        A file whose path would open another one, because of a ``#`` in its name, is left out, and
+        so is what links to folders lead to.
 
         Args:
             folder: a path of a scheme that a file system is installed for.
@@ -138,9 +139,7 @@ class TableIO:
         file_system, root = self._file_system(folder)
         root = root.rstrip("/")
         try:
-            found = file_system.get_file_info(
-                FileSelector(root, allow_not_found=True, recursive=True)
-            )
+            found = _below(file_system, root)
         except OSError as error:
             raise _failed("list", folder, error) from error
         files = []
@@ -149,6 +148,20 @@ class TableIO:
             if info.type == FileType.File and self._file_system(path)[1] == info.path:
                 files.append(_found_file(path, info))
         return tuple(sorted(files, key=lambda file: file.path))
+
+    def holds_anything(self, location: str) -> bool:
+        """Say whether anything lies in a folder, itself a folder or a file.
+
+        Raises:
+            StorageError: the folder cannot be listed.
+            UnsupportedError: this access cannot list files.
+        """
+        file_system, folder = self._file_system(location)
+        selector = FileSelector(folder.rstrip("/"), allow_not_found=True)
+        try:
+            return bool(file_system.get_file_info(selector))
+        except OSError as error:
+            raise _failed("list", location, error) from error
 
     def delete_if_empty(self, location: str) -> None:
         """Delete a local folder with nothing in it; object stores have no folders.
@@ -186,6 +199,22 @@ class TableIO:
         from arctic.iceberg.file_io import file_system  # noqa: PLC0415 - late: see the rules
 
         return file_system(self._file_io(location), location)
+
+
+def _below(file_system: FileSystem, root: str) -> list[FileInfo]:
+    if not isinstance(file_system, LocalFileSystem):
+        return list(
+            file_system.get_file_info(FileSelector(root, allow_not_found=True, recursive=True))
+        )
+
+    def refuse(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            raise error
+
+    # Arrow follows links, out of the folder and in circles.
+    walked = os.walk(root, onerror=refuse)
+    paths = [f"{folder}/{name}" for folder, _, names in walked for name in names]
+    return list(file_system.get_file_info(paths))
 
 
 def _found_file(path: str, info: FileInfo) -> FoundFile:

@@ -29,6 +29,7 @@ from arctic.iceberg.orphans import find_orphans
 from arctic.iceberg.pin import changes_under
 from arctic.iceberg.reachable import normalised, referenced_paths
 from arctic.iceberg.refresh import refresh
+from arctic.iceberg.spare_others import spare_others
 from arctic.job.reference import table_reference
 from arctic.table.expire_report import ExpiredItem, ExpiredKind, ExpireReport
 from arctic.table.expiry import duration_text
@@ -44,6 +45,7 @@ class _Settings:
     min_count: int
     cleans_orphans: bool
     orphan_age_ms: int
+    deletes_outside: bool
 
     @classmethod
     def of(cls, options: Mapping[str, str], properties: Mapping[str, str]) -> _Settings:
@@ -54,6 +56,7 @@ class _Settings:
             min_count=opt.SNAPSHOT_KEEP_COUNT.value(options, properties),
             cleans_orphans=opt.CLEAN_ORPHANS.value(options, properties),
             orphan_age_ms=opt.ORPHAN_AGE_MINUTES.value(options, properties) * _MINUTE_MS,
+            deletes_outside=opt.DELETE_OUTSIDE_FILES.value(options),
         )
 
 
@@ -88,6 +91,7 @@ def expire_table(options: Mapping[str, str], *, dry_run: bool) -> ExpireReport:
     return ExpireReport(
         table=opened.table.name,
         items=tuple(run.items),
+        outside=tuple(run.outside),
         notes=tuple(run.notes),
         seconds=time.monotonic() - started,
         dry_run=dry_run,
@@ -110,6 +114,7 @@ class _Run:
         self, opened: OpenTable, settings: _Settings, *, now_ms: int, dry_run: bool
     ) -> None:
         self.items: list[ExpiredItem] = []
+        self.outside: list[ExpiredItem] = []
         self.notes: list[str] = []
         self._opened = opened
         self._settings = settings
@@ -198,9 +203,19 @@ class _Run:
                 kept |= referenced_paths(
                     refresh(store), without=gone, dropped=dropped if self._dry_run else frozenset()
                 )
-        self._delete(
-            {path: item for item in found if (path := normalised(item.name)) not in kept}.values()
+        unkept = {path: item for item in found if (path := normalised(item.name)) not in kept}
+        if unkept:
+            self._delete_unkept(unkept)
+
+    def _delete_unkept(self, unkept: Mapping[str, ExpiredItem]) -> None:
+        """Delete what this table does not need, as far as it may be nobody else's."""
+        spared = spare_others(
+            self._opened, frozenset(unkept), deletes_outside=self._settings.deletes_outside
         )
+        self.notes += spared.notes
+        self.outside += [unkept[path] for path in sorted(spared.outside)]
+        stay = spared.needed | spared.outside
+        self._delete(item for path, item in unkept.items() if path not in stay)
 
     def _delete_orphans(self) -> None:
         orphans = find_orphans(

@@ -52,6 +52,8 @@ class ExpireReport:
     table: str
     items: tuple[ExpiredItem, ...]
     """In the order of the steps; inside a step by store, then oldest or by path."""
+    outside: tuple[ExpiredItem, ...] = ()
+    """Files that the table let go and that stay, because they lie outside its folders."""
     notes: tuple[str, ...] = ()
     """What was left undone, and why."""
     seconds: float

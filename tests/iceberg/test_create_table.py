@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog import Catalog
+from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 
 from arctic.errors import (
@@ -31,7 +32,7 @@ from arctic.iceberg.create_table import create_table
 from arctic.iceberg.drop_table import drop_table
 from arctic.iceberg.names import METADATA_TABLES
 from arctic.iceberg.open_table import OpenTable, open_table
-from arctic.iceberg.pair import BASE_UUID, NAMES_BASE, base_properties
+from arctic.iceberg.pair import BASE_UUID, CHANGE_IDENTIFIER, NAMES_BASE, base_properties
 from arctic.iceberg.schema import arrow_schema, iceberg_schema
 
 PROCESSES = 4
@@ -525,6 +526,109 @@ def test_a_purge_is_refused_where_another_table_has_its_files(config: CatalogCon
     with pytest.raises(InvalidInputError, match=r"'db\.copy' keeps files"):
         drop_table(config, "db.users", purge=True)
     assert open_table(config, "db.users").table == made.table
+
+
+def move_away(config: CatalogConfig) -> None:
+    """Rename the table db.users into another namespace; its files stay where they are."""
+    catalog = open_catalog(config)
+    catalog.create_namespace("other")
+    catalog.rename_table("db.users_change_", "other.users_change_")
+    moved = catalog.rename_table("db.users", "other.users")
+    with moved.transaction() as change:
+        change.set_properties({CHANGE_IDENTIFIER: "other.users_change_"})
+
+
+def test_a_new_table_gets_a_folder_that_no_table_has_or_had(config: CatalogConfig) -> None:
+    """Its name was free again, its folder was not; in both stores."""
+    first = make(config)
+    move_away(config)
+    second = make(config)
+    drop_table(config, "db.users")
+    third = make(config)
+
+    for made in (second, third):
+        assert made.table.base_location.startswith(f"{first.table.base_location}-")
+        assert str(made.table.change_location).startswith(f"{first.table.change_location}-")
+    assert second.table.base_location != third.table.base_location
+    drop_table(config, "db.users", purge=True)
+    assert open_table(config, "other.users").table.base_location == first.table.base_location
+
+
+def test_a_table_that_was_purged_leaves_its_folder_free(config: CatalogConfig) -> None:
+    """So a table that is made again and again stays where its name says."""
+    first = make(config)
+    drop_table(config, "db.users", purge=True)
+
+    assert make(config).table.base_location == first.table.base_location
+
+
+def test_a_creation_that_was_outrun_leaves_no_file(
+    config: CatalogConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PyIceberg writes metadata before it asks for the name."""
+    create = SqlCatalog.create_table
+    open_catalog(config, create=True)
+
+    def late(self: SqlCatalog, *arguments: Any, **named: Any) -> Table:
+        with monkeypatch.context() as patch:
+            patch.setattr(SqlCatalog, "create_table", create)
+            time.sleep(0.002)
+            make(config, exist_ok=True)
+        return create(self, *arguments, **named)
+
+    monkeypatch.setattr(SqlCatalog, "create_table", late)
+    made = make(config, exist_ok=True)
+
+    stores = [made.base, made.change]
+    known = [store.metadata_location for store in stores if store is not None]
+    assert files_in(config) == sorted(
+        path.removeprefix(f"file://{config.warehouse}/") for path in known
+    )
+
+
+@pytest.mark.parametrize("store", ["users", "users_change_"])
+def test_a_purge_is_refused_where_a_table_of_another_namespace_lives(
+    config: CatalogConfig, store: str
+) -> None:
+    """It has the folder of one store, or is the same table by another name."""
+    made = make(config)
+    catalog = open_catalog(config)
+    catalog.create_namespace("other")
+    catalog.create_table("other.plain", SCHEMA, location=f"file://{config.warehouse}/db/{store}")
+
+    with pytest.raises(InvalidInputError, match=r"table 'other\.plain' keeps files"):
+        drop_table(config, "db.users", purge=True)
+    catalog.drop_table("other.plain")
+    with pytest.raises(InvalidInputError, match=r"metadata\.json' is of another table"):
+        drop_table(config, "db.users", purge=True)
+    assert open_table(config, "db.users").table == made.table
+
+
+def test_a_purge_is_refused_where_the_table_goes_on_in_another_catalog(
+    config: CatalogConfig, tmp_path: Path
+) -> None:
+    """Its own folder shows commits that it does not know."""
+    made = make(config)
+    elsewhere = CatalogConfig.from_options({"warehouse": str(tmp_path / "elsewhere")})
+    catalog = open_catalog(elsewhere, create=True)
+    catalog.create_namespace("db")
+    append_row(catalog.register_table("db.users", made.base.metadata_location))
+
+    with pytest.raises(InvalidInputError, match="another catalog may have the table"):
+        drop_table(config, "db.users", purge=True)
+    assert catalog.load_table("db.users").scan().to_arrow().num_rows == 1
+
+
+def test_a_purge_leaves_files_that_no_table_makes(config: CatalogConfig) -> None:
+    """Somebody pointed the table at a folder of theirs."""
+    made = make(config)
+    thesis = Path(made.table.base_location.removeprefix("file://")) / "data" / "thesis.doc"
+    thesis.parent.mkdir()
+    thesis.write_bytes(b"x")
+
+    drop_table(config, "db.users", purge=True)
+
+    assert files_in(config) == ["db/users/data/thesis.doc"]
 
 
 def test_dropping_what_is_not_a_table_of_ours_is_refused(config: CatalogConfig) -> None:

@@ -151,6 +151,102 @@ def test_the_metadata_of_a_stranger_stops_the_search(
     assert "looks like another table inside the base store" in found.notes[0]
 
 
+def test_a_table_of_another_namespace_in_the_folder_stops_the_search(
+    opened: OpenTable, tmp_path: Path
+) -> None:
+    """It was renamed away, and the old name was taken again."""
+    catalog = open_catalog(config_of(tmp_path))
+    catalog.create_namespace("other")
+    catalog.create_table(
+        ("other", "t"), opened.arrow_schema, location=f"file://{tmp_path}/db/t_change_"
+    )
+    plant(tmp_path, "db/t/data/x.parquet")
+
+    found = search(opened)
+
+    assert found.items == ()
+    assert "table 'other.t' keeps files in" in found.notes[0]
+
+
+def test_the_metadata_of_another_table_beside_its_own_stops_the_search(
+    opened: OpenTable, tmp_path: Path
+) -> None:
+    """No catalog that is known here has it."""
+    catalog = open_catalog(config_of(tmp_path))
+    catalog.create_table(("db", "u"), opened.arrow_schema, location=f"file://{tmp_path}/db/t")
+    catalog.drop_table(("db", "u"))
+    plant(tmp_path, "db/t/data/x.parquet")
+
+    found = search(opened)
+
+    assert found.items == ()
+    assert "metadata.json' is of another table" in found.notes[0]
+
+
+def test_what_the_same_table_commits_in_another_catalog_stays(tmp_path: Path) -> None:
+    """Its history parted from ours; what nobody refers to goes all the same."""
+    made = make(tmp_path / "here", key=(), partition_by=())
+    append(made, [row(1)])
+    elsewhere = open_catalog(config_of(tmp_path / "there"), create=True)
+    elsewhere.create_namespace("db")
+    copy = elsewhere.register_table("db.t", refresh(made.base).metadata_location)
+    for _ in range(2):
+        copy.append(copy.scan().to_arrow())
+    append(made, [row(2)])
+    path = plant(tmp_path, "here/db/t/data/x.parquet")
+
+    found = search(made)
+
+    assert [item.name for item in found.items] == [f"file://{path}"]
+    [note] = found.notes
+    assert "another catalog may have the table too" in note
+    assert elsewhere.load_table("db.t").scan().to_arrow().num_rows == 4
+
+
+def test_metadata_that_fell_out_of_the_log_is_no_stranger(tmp_path: Path) -> None:
+    """Its followers name it, as far back as they are there."""
+    properties = {
+        "write__metadata__delete_after_commit__enabled": "false",
+        "write__metadata__previous_versions_max": "2",
+    }
+    made = make(tmp_path, **properties)
+    for number in range(7):
+        append(made, [row(number)])
+    assert made.change is not None
+    known = len(refresh(made.change).metadata.metadata_log)
+    assert known == 2
+
+    found = search(made)
+
+    assert found.notes == ()
+    assert all(item.name.endswith(".metadata.json") for item in found.items)
+    assert len(found.items) == 5
+
+
+def test_a_link_is_not_followed(opened: OpenTable, tmp_path: Path) -> None:
+    """Neither out of the folder nor in circles; a folder that is a link itself is left out."""
+    outside = plant(tmp_path, "elsewhere/deep/x.parquet")
+    (tmp_path / "db/t/data/out").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "db/t/data/back").symlink_to(tmp_path / "db/t/data")
+    (tmp_path / "db/t_change_/data").rename(tmp_path / "moved")
+    (tmp_path / "db/t_change_/data").symlink_to(tmp_path / "moved")
+    plant(tmp_path, "moved/x.parquet")
+    own = plant(tmp_path, "db/t/data/x.parquet")
+
+    assert [item.name for item in search(opened).items] == [f"file://{own}"]
+    assert outside.exists()
+
+
+def test_a_file_that_no_writer_of_tables_names_so_stays(opened: OpenTable, tmp_path: Path) -> None:
+    """A table's location may be a folder of somebody's."""
+    plant(tmp_path, "db/t/data/thesis.doc")
+
+    found = search(opened)
+
+    assert found.items == ()
+    assert "thesis.doc' stay, because no writer of tables gives such names" in found.notes[0]
+
+
 def test_paths_that_lead_nowhere_stop_the_search(
     opened: OpenTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:

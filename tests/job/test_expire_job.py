@@ -22,7 +22,7 @@ from arctic.iceberg.open_table import open_table
 from arctic.job.write_job import begin_write
 from arctic.job.write_task import write_task
 from arctic.table.expire_report import ExpiredKind
-from tests.iceberg.stores import commit_files, position_delete
+from tests.iceberg.stores import commit_files, config_of, position_delete
 
 SCHEMA = pa.schema(
     [
@@ -394,6 +394,91 @@ class TestOrphans:
         assert any("could not be deleted" in note for note in report.notes)
         table.expire(options=AT_ONCE)
         assert on_disk(tmp_path) == reachable(tmp_path)
+
+
+class TestOthers:
+    """Files that may be somebody else's."""
+
+    def keyless(self, folder: Path, *numbers: int, name: str = "m.t") -> arctic.Table:
+        """Make a table with one snapshot for each number."""
+        made = arctic.create_table(name, SCHEMA, warehouse=str(folder))
+        for number in numbers:
+            made.write(self.rows(number), mode="append")
+        return made
+
+    def rows(self, *numbers: int) -> pa.Table:
+        """Return some rows."""
+        values = [{"id": number, "region": "eu", "by": "me"} for number in numbers]
+        return pa.Table.from_pylist(values, schema=SCHEMA)
+
+    def registered(self, here: arctic.Table, folder: Path, there: Path) -> Table:
+        """Register the metadata of a table once more, as other.t."""
+        [store] = [each for each in stores(folder) if each.name() == ("m", "t")]
+        catalog = open_catalog(config_of(there), create=True)
+        catalog.create_namespace("other")
+        return catalog.register_table("other.t", store.metadata_location)
+
+    @pytest.mark.parametrize("catalog", ["here", "there"])
+    def test_a_table_that_is_registered_twice_keeps_what_either_needs(
+        self, tmp_path: Path, catalog: str
+    ) -> None:
+        """In another namespace or another catalog; both went on since."""
+        here, there = tmp_path / "here", tmp_path / catalog
+        made = self.keyless(here, 1, 2)
+        copy = self.registered(made, here, there)
+        for number in (5, 6):
+            copy.append(copy.scan().to_arrow().slice(0, 1))
+            made.write(self.rows(number), mode="append")
+        merge(made)  # what the copy reads is in no newest snapshot of ours
+
+        report = made.expire(options=AT_ONCE)
+        again = open_catalog(config_of(there)).load_table("other.t")
+
+        assert again.scan().to_arrow().num_rows == 4
+        assert len(rows_of(made)) == 4
+        assert any("another table refers to them" in note for note in report.notes)
+        assert report.counts[ExpiredKind.DATA_FILE] == 2
+        arctic.expire("other.t", warehouse=str(there), options=AT_ONCE)
+        assert len(rows_of(made)) == 4
+
+    def added_outside(self, folder: Path) -> tuple[arctic.Table, Path, Path]:
+        """Let an expired snapshot refer to a file of nobody, and to one of another table."""
+        victim = self.keyless(folder, 1, name="m.victim")
+        [foreign] = (folder / "m" / "victim" / "data").rglob("*.parquet")
+        outside = folder / "outside.parquet"
+        shutil.copy(foreign, outside)
+        made = self.keyless(folder, 2)
+        store = open_catalog(config_of(folder)).load_table("m.t")
+        store.add_files([f"file://{foreign}", f"file://{outside}"])
+        store.delete()
+        assert len(rows_of(victim)) == 1
+        return made, foreign, outside
+
+    def test_a_file_outside_the_folders_stays_unless_told(self, tmp_path: Path) -> None:
+        """The report names it; told to, it goes, but never out of another table's folder."""
+        made, foreign, outside = self.added_outside(tmp_path)
+        told = {**AT_ONCE, "delete-outside-files": "true"}
+
+        said = made.expire(dry_run=True, options=told)
+        report = made.expire(options=AT_ONCE)
+
+        names = {f"file://{foreign}", f"file://{outside}"}
+        assert {item.name for item in report.outside} == names
+        assert not names & {item.name for item in report.items}
+        assert "option delete-outside-files=true deletes them" in report.notes[0]
+        assert [item.name for item in said.outside] == [f"file://{foreign}"]
+        assert f"file://{outside}" in {item.name for item in said.items}
+        assert foreign.exists()
+        assert outside.exists()
+
+    def test_told_to_it_deletes_what_no_table_has(self, tmp_path: Path) -> None:
+        """As an option of the call; as a property of the table it would tell itself."""
+        made, foreign, outside = self.added_outside(tmp_path)
+
+        made.expire(options={**AT_ONCE, "delete-outside-files": "true"})
+
+        assert foreign.exists()
+        assert not outside.exists()
 
 
 class TestInterruption:
