@@ -11,12 +11,16 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyiceberg.conversions import to_bytes
 from pyiceberg.io.pyarrow import (
+    MetricModeTypes,
+    MetricsMode,
     StatisticsCollector,
     compute_statistics_plan,
     data_file_statistics_from_parquet_metadata,
@@ -25,6 +29,7 @@ from pyiceberg.io.pyarrow import (
 )
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.typedef import Record
+from pyiceberg.types import DateType, PrimitiveType, TimestampType, TimestamptzType, TimeType
 
 from arctic.errors import InternalError
 from arctic.iceberg.bounds import FILE_OFFSET_ID
@@ -42,6 +47,7 @@ _PARSERS = {
 _METRICS = "write.metadata.metrics.column."
 _FULL = "full"
 _CACHED_PLANS = 64
+_TIMES = (DateType, TimeType, TimestampType, TimestamptzType)
 
 
 def data_files(
@@ -97,10 +103,11 @@ def _data_file(
 ) -> DataFile:
     footer = pq.read_metadata(pa.BufferReader(file.footer))
     schema = footer.schema.to_arrow_schema().serialize().to_pybytes()
-    plan, ids_by_path = _metrics_plan(schema, properties, full_ids)
+    plan, ids_by_path, times = _metrics_plan(schema, properties, full_ids)
     metrics: dict[str, Any] = data_file_statistics_from_parquet_metadata(
         footer, plan, ids_by_path
     ).to_serialized_dict()
+    _add_time_bounds(metrics, footer, ids_by_path, times)
     for field_id in _without_true_bounds(footer, ids_by_path):
         metrics["lower_bounds"].pop(field_id, None)
         metrics["upper_bounds"].pop(field_id, None)
@@ -120,6 +127,27 @@ def _data_file(
 def _content(kind: FileKind) -> DataFileContent:
     is_position_delete = kind is FileKind.POS_DELETE
     return DataFileContent.POSITION_DELETES if is_position_delete else DataFileContent.DATA
+
+
+def _add_time_bounds(
+    metrics: dict[str, Any],
+    footer: pq.FileMetaData,
+    ids_by_path: Mapping[str, int],
+    times: Mapping[int, PrimitiveType],
+) -> None:
+    """Add the bounds of dates and times from the numbers that they are, for any year."""
+    found: dict[int, list[int]] = {}
+    for group in range(footer.num_row_groups):
+        row_group = footer.row_group(group)
+        for position in range(row_group.num_columns):
+            column = row_group.column(position)
+            field_id = ids_by_path[column.path_in_schema]
+            statistics = column.statistics
+            if field_id in times and statistics is not None and statistics.has_min_max:
+                found.setdefault(field_id, []).extend([statistics.min_raw, statistics.max_raw])
+    for field_id, ends in found.items():
+        metrics["lower_bounds"][field_id] = to_bytes(times[field_id], min(ends))
+        metrics["upper_bounds"][field_id] = to_bytes(times[field_id], max(ends))
 
 
 def _without_true_bounds(footer: pq.FileMetaData, ids_by_path: Mapping[str, int]) -> set[int]:
@@ -145,11 +173,24 @@ def _without_true_bounds(footer: pq.FileMetaData, ids_by_path: Mapping[str, int]
 @lru_cache(maxsize=_CACHED_PLANS)
 def _metrics_plan(
     serialized: bytes, properties: tuple[tuple[str, str], ...], full_ids: frozenset[int]
-) -> tuple[dict[int, StatisticsCollector], dict[str, int]]:
+) -> tuple[dict[int, StatisticsCollector], dict[str, int], dict[int, PrimitiveType]]:
+    """Return what PyIceberg takes from a footer, and the dates and times whose bounds it must not.
+
+    It makes Python's own values of them, which end with the year 9999.
+    """
     # As bytes, because Arrow's schemas compare without the field ids.
     schema = pyarrow_to_schema(pa.ipc.read_schema(pa.py_buffer(serialized)))
     modes = dict(properties)
     for column in schema.columns:
         if column.field_id in full_ids:
             modes[_METRICS + column.name] = _FULL
-    return compute_statistics_plan(schema, modes), parquet_path_to_id_mapping(schema)
+    plan = compute_statistics_plan(schema, modes)
+    times: dict[int, PrimitiveType] = {
+        field_id: collector.iceberg_type
+        for field_id, collector in plan.items()
+        if isinstance(collector.iceberg_type, _TIMES)
+        and collector.mode.type in (MetricModeTypes.FULL, MetricModeTypes.TRUNCATE)
+    }
+    counts = MetricsMode(MetricModeTypes.COUNTS)
+    plan |= {field_id: replace(plan[field_id], mode=counts) for field_id in times}
+    return plan, parquet_path_to_id_mapping(schema), times

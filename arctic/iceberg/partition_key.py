@@ -16,20 +16,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
 from urllib.parse import quote_plus, unquote_plus
 
 from arctic.errors import FormatError, UnsupportedError
+from arctic.table.calendar import (
+    LAST_DAY,
+    MICROS_PER_DAY,
+    date_text,
+    parse_date,
+    parse_timestamp,
+    timestamp_text,
+)
 from arctic.table.files import Partition, Value
 from arctic.table.keyed_table import KeyedTable, PartitionField
 
 _NULL = "null"
 _QUOTED_NULL = "%6Eull"
-_EPOCH_DAY = date(1970, 1, 1)
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_MICROSECOND = timedelta(microseconds=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,20 +51,11 @@ class PartitionKeys:
     fields: tuple[_Field, ...]
 
     def text(self, partition: Partition) -> str:
-        """Return the text of a partition; ``""`` without partition fields.
-
-        Raises:
-            UnsupportedError: a date beyond the years 1 to 9999.
-        """
-        try:
-            return "/".join(
-                f"{quote_plus(field.name)}={_value_text(field, value)}"
-                for field, value in zip(self.fields, partition, strict=True)
-            )
-        except (OverflowError, ValueError) as error:
-            raise UnsupportedError(
-                f"table {self.table_name!r}: partition {partition!r} has no text: {error}"
-            ) from error
+        """Return the text of a partition; ``""`` without partition fields."""
+        return "/".join(
+            f"{quote_plus(field.name)}={_value_text(field, value)}"
+            for field, value in zip(self.fields, partition, strict=True)
+        )
 
     def partition(self, text: str) -> Partition:
         """Return the partition that a text names.
@@ -136,11 +131,9 @@ def _boolean(text: str) -> bool:
 
 
 def _date_text(days: int) -> str:
-    return (_EPOCH_DAY + timedelta(days=days)).isoformat()
-
-
-def _date(text: str) -> int:
-    return (date.fromisoformat(text) - _EPOCH_DAY).days
+    # Java reads a long year only with its sign.
+    text = date_text(days)
+    return f"+{text}" if days > LAST_DAY else text
 
 
 def _month_text(months: int) -> str:
@@ -160,26 +153,31 @@ def _hour_text(hours: int) -> str:
 
 def _hour(text: str) -> int:
     day, _, hour = text.rpartition("-")
-    return _date(day) * 24 + int(hour)
+    return parse_date(day) * 24 + int(hour)
 
 
 def _timestamp_text(micros: int) -> str:
-    return _timestamptz_text(micros)[: -len("+00:00")]
+    days, rest = divmod(micros, MICROS_PER_DAY)
+    return _date_text(days) + timestamp_text(rest)[len("1970-01-01") :]
 
 
 def _timestamptz_text(micros: int) -> str:
-    return (_EPOCH + timedelta(microseconds=micros)).isoformat()
+    return f"{_timestamp_text(micros)}+00:00"
 
 
 def _timestamp(text: str) -> int:
-    return _timestamptz(text + "+00:00")
+    return _moment(text, has_zone=False)
 
 
 def _timestamptz(text: str) -> int:
-    # Java leaves trailing zeros and zero seconds out, which Python 3.10 does not parse.
-    fraction = re.sub(r"\.(\d{1,6})0*(?=[Z+-])", lambda m: "." + m.group(1).ljust(6, "0"), text)
-    parsed = datetime.fromisoformat(fraction.replace("Z", "+00:00"))
-    return (parsed - _EPOCH) // _MICROSECOND
+    return _moment(text, has_zone=True)
+
+
+def _moment(text: str, *, has_zone: bool) -> int:
+    micros, found_zone = parse_timestamp(text)
+    if found_zone is not has_zone:
+        raise ValueError(f"{text!r} has {'no' if has_zone else 'a'} zone")
+    return micros
 
 
 _KINDS: dict[str, tuple[Callable[[Any], str], Callable[[str], Value]]] = {
@@ -188,7 +186,7 @@ _KINDS: dict[str, tuple[Callable[[Any], str], Callable[[str], Value]]] = {
     "string": (str, str),
     "boolean": (lambda value: str(value).lower(), _boolean),
     "decimal": (lambda value: format(value, "f"), Decimal),
-    "date": (_date_text, _date),
+    "date": (_date_text, parse_date),
     "month": (_month_text, _month),
     "hour": (_hour_text, _hour),
     "timestamp": (_timestamp_text, _timestamp),

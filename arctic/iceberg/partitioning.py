@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 from urllib.parse import quote_plus
 
@@ -24,9 +23,10 @@ from pyiceberg.partitioning import PartitionField as IcebergPartitionField
 from pyiceberg.schema import Schema
 from pyiceberg.transforms import Transform, parse_transform
 from pyiceberg.typedef import Record
-from pyiceberg.types import IcebergType, NestedField
+from pyiceberg.types import NestedField
 
 from arctic.errors import InvalidInputError, UnsupportedError
+from arctic.iceberg.transforms import partition_path_text, partition_values
 from arctic.table.files import Partition
 from arctic.table.keyed_table import KeyedTable, PartitionField
 
@@ -38,12 +38,6 @@ _SUFFIXES = {
     "hour": "_hour", "identity": "",
 }  # fmt: skip
 """What Iceberg's own builders append to the column name."""
-_INTERNAL = {
-    pa.date32(): pa.int32(),
-    pa.time64("us"): pa.int64(),
-    pa.timestamp("us"): pa.int64(),
-    pa.timestamp("us", tz="UTC"): pa.int64(),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,12 +92,17 @@ class Partitioner:
         Args:
             batch: holds the source columns by name, in the table's Arrow types.
         """
-        return [_values(step, batch.column(step.column)) for step in self.steps]
+        return [
+            partition_values(
+                step.transform, step.column_type, batch.column(step.column), name=step.column
+            )
+            for step in self.steps
+        ]
 
     def path(self, partition: Partition) -> str:
         """Return ``name=value/...`` as Iceberg writes it; empty when unpartitioned."""
         return "/".join(
-            f"{quote_plus(step.name, safe='')}={quote_plus(_human(step, value), safe='')}"
+            f"{quote_plus(step.name, safe='')}={quote_plus(_text(step, value), safe='')}"
             for step, value in zip(self.steps, partition, strict=True)
         )
 
@@ -255,24 +254,8 @@ def _keyed_reason(
     return None
 
 
-def _values(step: PartitionStep, column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    transform, column_type = _parsed(step.transform, step.column_type)
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    values = transform.pyarrow_transform(column_type)(column)
-    internal = _INTERNAL.get(values.type)
-    return values if internal is None else values.cast(internal)
-
-
-def _human(step: PartitionStep, value: Any) -> str:
-    transform, column_type = _parsed(step.transform, step.column_type)
-    return transform.to_human_string(transform.result_type(column_type), value)
-
-
-@lru_cache(maxsize=256)
-def _parsed(transform: str, column_type: str) -> tuple[Transform[Any, Any], IcebergType]:
-    holder = NestedField(field_id=1, name="x", field_type=column_type)
-    return parse_transform(transform), holder.field_type
+def _text(step: PartitionStep, value: Any) -> str:
+    return partition_path_text(step.transform, step.column_type, value)
 
 
 def _bad_text(text: str) -> InvalidInputError:

@@ -66,7 +66,8 @@ def date_text(days: int) -> str:
     ('2024-02-29', '10000-01-01')
     """
     year, month, day = date_of(days)
-    return f"{year:04d}-{month:02d}-{day:02d}"
+    digits = 4 if year >= 0 else 5
+    return f"{year:0{digits}d}-{month:02d}-{day:02d}"
 
 
 def timestamp_text(micros: int) -> str:

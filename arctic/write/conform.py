@@ -28,6 +28,7 @@ from arctic.write.cast import (
     null_offenders,
 )
 from arctic.write.plain_text import is_plain_text
+from arctic.write.row_text import key_text
 from arctic.write.target import WriteMode
 
 
@@ -98,8 +99,7 @@ class Conform:
         """Return how a message names a row: by its key, or by its place."""
         if not self.key:
             return f"row {row} of a batch"
-        values = ", ".join(f"{name}={rows.column(name)[row].as_py()!r}" for name in self.key)
-        return f"the row with key ({values})"
+        return f"the row with key ({key_text(rows, row, self.key)})"
 
     def _table_column(self, batch: pa.RecordBatch, field: pa.Field) -> pa.Array:
         if field.name not in self.incoming_names:

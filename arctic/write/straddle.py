@@ -21,6 +21,7 @@ from arctic.mor.keys import factorise
 from arctic.table.files import Partition, WrittenFile
 from arctic.table.keyed_table import KeyedTable
 from arctic.tree.node import TreeNode
+from arctic.write.row_text import key_text
 from arctic.write.target import TaskResult, WriteMode, WriteRequest
 
 
@@ -97,11 +98,10 @@ def check_straddling(
         every = pa.concat_tables(keys)
         row = _row_of_two_tasks(every, np.concatenate(tasks))
         if row is not None:
-            values = ", ".join(f"{name}={every.column(name)[row].as_py()!r}" for name in key)
             raise InvalidInputError(
-                f"write to table {table_name!r}: rows with key ({values}) came to several tasks, "
-                "so their order is not known; call arctic.register(spark) to have the frame "
-                f"arranged, or repartition it by {', '.join(key)} yourself"
+                f"write to table {table_name!r}: rows with key ({key_text(every, row, key)}) came "
+                "to several tasks, so their order is not known; call arctic.register(spark) to "
+                f"have the frame arranged, or repartition it by {', '.join(key)} yourself"
             )
 
 

@@ -193,10 +193,13 @@ class TestPartitionKeys:
         with pytest.raises(UnsupportedError, match="f0"):
             keys_of(field)
 
-    def test_a_date_that_python_has_not_is_refused(self) -> None:
-        """It cannot be written, so the commit stops before it would be forgotten."""
-        with pytest.raises(UnsupportedError, match="has no text"):
-            keys_of(("identity", "date")).text((2**31 - 1,))
+    def test_a_date_that_python_has_not_has_a_text_that_java_reads(self) -> None:
+        """Java wants a sign before long years, and writes none."""
+        keys = keys_of(("identity", "date"))
+        assert keys.text((2_932_897,)) == "f0=%2B10000-01-01"
+        assert keys.partition("f0=%2B10000-01-01") == keys.partition("f0=10000-01-01")
+        for days in (-(2**31), -719_529, 2**31 - 1):
+            assert keys.partition(keys.text((days,))) == (days,)
 
 
 class TestPuffin:
