@@ -33,15 +33,13 @@ from arctic.iceberg.entries import entries_of, is_delete_manifest, live_manifest
 from arctic.iceberg.manifests import partition_of
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.partition_key import PartitionKeys, partition_keys
+from arctic.iceberg.partition_times import PARTITION_TIMES, PartitionTimes
 from arctic.iceberg.sequence_file import OptimizedState, read_state
 from arctic.iceberg.snapshot_producer import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.staging import live_files, operation, staged_on, staged_with_state
 from arctic.table.commit_plan import RewriteBase
 from arctic.table.files import FileKind, Partition
 
-OPTIMIZED_TIME = "arctic.optimized-time"
-"""Table property without a primary key: milliseconds of the last run."""
-FULL_OPTIMIZED_TIME = "arctic.full-optimized-time"
 _PRODUCER = {"snapshot.producer": "OPTIMIZE"}
 
 
@@ -94,20 +92,25 @@ class _Rewrite:
         if self.keys is None:
             if has_moved_on:
                 self._check_deletes(head)
-            times = {**what.properties, OPTIMIZED_TIME: str(now_ms)}
-            if all(each.is_full for each in plan.partitions):
-                times[FULL_OPTIMIZED_TIME] = str(now_ms)
-            return staged_on(head, replace(what, properties=times), snapshot_id)
+            properties = {**what.properties, PARTITION_TIMES: self._times(head, now_ms)}
+            return staged_on(head, replace(what, properties=properties), snapshot_id)
         before = read_state(head.metadata, head.io, head.metadata.current_snapshot_id, self.keys)
         if has_moved_on:
             self._check_files(head)
         self._check_sequence(head, before)
         state = before.rewritten(
-            {each.partition: each.merged_up_to for each in plan.partitions},
-            [each.partition for each in plan.partitions if each.is_full],
-            now_ms,
+            {each.partition: each.merged_up_to for each in plan.partitions}, self._full(), now_ms
         )
         return staged_with_state(head, what, snapshot_id, state=state, keys=self.keys)
+
+    def _full(self) -> list[Partition]:
+        return [each.partition for each in self.plan.partitions if each.is_full]
+
+    def _times(self, head: Table, now_ms: int) -> str:
+        """Return what a table without a primary key remembers of its runs."""
+        before = PartitionTimes.of(head.properties, table_name=".".join(head.name()))
+        partitions = [each.partition for each in self.plan.partitions]
+        return before.rewritten(partitions, self._full(), now_ms).text()
 
     def _operation(self) -> Operation:
         if not self.plan.changes_rows:

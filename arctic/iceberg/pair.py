@@ -43,6 +43,7 @@ _OWN_KEYS = frozenset(
         "arctic.optimized-sequence",
         "arctic.optimized-sequence-written-at",
         "arctic.optimized-time",
+        "arctic.optimized-times",
         "arctic.full-optimized-time",
         "watermark.table",
     }
@@ -69,6 +70,12 @@ def store_of(properties: Mapping[str, str]) -> str | None:
         return None
     store = properties.get(STORE, "").lower()
     return store if store in ("base", "change") else None
+
+
+def created_ms(properties: Mapping[str, str]) -> int | None:
+    """Return when a store was made, in milliseconds since 1970-01-01 UTC; None: it does not say."""
+    text = properties.get(_CREATED, "")
+    return int(text) if text.isdecimal() else None
 
 
 def primary_key_of(properties: Mapping[str, str]) -> tuple[str, ...]:

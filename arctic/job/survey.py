@@ -86,18 +86,19 @@ def _survey(
         field_ids=tuple(column.field_id for column in opened.table.key_columns),
         row_filter=None if where is None else parse_filter(where, opened),
     )
+    partitions = files_by_partition(
+        base=files.base,
+        position_deletes=files.position_deletes,
+        change=files.change,
+        snapshot=snapshot,
+        max_change_files=settings.max_change_files,
+    )
     return Survey(
         opened=opened,
         snapshot=snapshot,
         settings=settings,
-        partitions=files_by_partition(
-            base=files.base,
-            position_deletes=files.position_deletes,
-            change=files.change,
-            snapshot=snapshot,
-            max_change_files=settings.max_change_files,
-        ),
-        times=optimized_times(opened, snapshot),
+        partitions=partitions,
+        times=optimized_times(opened, snapshot, [each.partition for each in partitions]),
     )
 
 
@@ -136,7 +137,7 @@ def partition_status(files: PartitionFiles, survey: Survey) -> PartitionStatus:
 
 def _times(times: OptimizedTimes, partition: Partition) -> LastTimes:
     return LastTimes(
-        any_ms=times.any_ms.get(partition, times.table_any_ms),
-        full_ms=times.full_ms.get(partition, times.table_full_ms),
+        any_ms=times.any_ms.get(partition),
+        full_ms=times.full_ms.get(partition),
         first_ms=times.first_ms,
     )

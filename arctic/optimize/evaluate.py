@@ -2,7 +2,7 @@
 
 Rules:
     - Full, major, minor: the first that fires. A stronger one does all that a weaker one does.
-    - A partition that was never optimized counts from the table's first snapshot.
+    - A partition that was never optimized counts from the beginning of the table.
     - What fires is satisfied by running it: nothing is due twice for the same reason.
     - A time beyond now is that of another clock, and counts as long as it is away: an interval is
       waited for twice at most, however wrong a clock once was.
@@ -31,7 +31,7 @@ class LastTimes:
     full_ms: int | None
     """By a full; None: never."""
     first_ms: int
-    """Of the table's first snapshot, from which intervals count where there is no last time."""
+    """When the table began, from which intervals count where there is no last time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
