@@ -248,6 +248,9 @@ _TABLE = frozenset({Scope.TABLE})
 CATALOG_PREFIX = "catalog."
 """Options that start so are PyIceberg catalog properties, passed on without the prefix."""
 
+SEALED_PREFIX = f"{CATALOG_PREFIX}secret."
+"""The same, under names that Spark hides wherever it prints options."""
+
 PATH = Option(
     name="path",
     parse=_optional(str),

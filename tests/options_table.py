@@ -22,7 +22,8 @@ _SECTIONS = {
         "Where the table is",
         "Options of every read and write. In Python they are the `warehouse=` and `catalog=` "
         "arguments. Options that begin with `catalog.` are PyIceberg catalog properties, handed "
-        "on without the prefix: `catalog.uri`, `catalog.s3.endpoint`.",
+        "on without the prefix: `catalog.uri`, `catalog.s3.endpoint`. Under `catalog.secret.` "
+        "they mean the same, and Spark prints them nowhere; see [Spark](spark.md#secrets).",
     ),
     Scope.READ: ("Reading", "Options of `spark.read`, `arctic.read` and `arctic.explain`."),
     Scope.CHANGES: (

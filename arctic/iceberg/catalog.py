@@ -33,7 +33,7 @@ from arctic.iceberg.metadata_files import leave_no_metadata
 from arctic.iceberg.pair import store_of
 from arctic.iceberg.sqlite import database_of, first_use, harden, sqlite_uri
 from arctic.iceberg.translate import catalog_errors
-from arctic.options import CATALOG, CATALOG_PREFIX, WAREHOUSE
+from arctic.options import CATALOG, CATALOG_PREFIX, SEALED_PREFIX, WAREHOUSE
 from arctic.redact import Secrets, without_secrets
 
 # Before a table is loaded: Amoro's optimizer writes blob types of its own.
@@ -64,23 +64,33 @@ class CatalogConfig:
     def from_options(cls, options: Mapping[str, str]) -> CatalogConfig:
         """Read ``warehouse``, ``catalog`` and ``catalog.<property>``, names without case.
 
+        What stands under ``catalog.secret.<property>`` wins over the same without ``secret``.
+
         The working directory and ARCTIC_WAREHOUSE are read here, once, so that the value means
         the same folder in every process.
 
         Raises:
             InvalidInputError: a warehouse that the embedded catalog cannot live in.
         """
-        properties = {
-            key.lower()[len(CATALOG_PREFIX) :]: str(text)
-            for key, text in options.items()
-            if key.lower().startswith(CATALOG_PREFIX)
-        }
+        properties = _catalog_properties(options)
         name, warehouse = CATALOG.value(options), WAREHOUSE.value(options)
         if name is None and not properties.keys() & _CATALOG_CHOICES:
             given = warehouse or properties.pop("warehouse", None)
             folder = given or os.environ.get(_WAREHOUSE_VARIABLE) or _DEFAULT_WAREHOUSE
             return cls(name=None, warehouse=_local_folder(folder), properties=properties)
         return cls(name=name or CATALOG_NAME, warehouse=warehouse, properties=properties)
+
+
+def _catalog_properties(options: Mapping[str, str]) -> dict[str, str]:
+    plain: dict[str, str] = {}
+    sealed: dict[str, str] = {}
+    for key, text in options.items():
+        name = key.lower()
+        if name.startswith(SEALED_PREFIX):
+            sealed[name[len(SEALED_PREFIX) :]] = str(text)
+        elif name.startswith(CATALOG_PREFIX):
+            plain[name[len(CATALOG_PREFIX) :]] = str(text)
+    return {**plain, **sealed}
 
 
 def open_catalog(config: CatalogConfig, *, create: bool = False) -> Catalog:

@@ -28,6 +28,7 @@ from arctic.job.new_only import NEW_ONLY_MODES, create_for_write
 from arctic.options import OPTIMIZE, Scope, check_known
 from arctic.spark.error_surface import named_errors
 from arctic.spark.patched_calls import ASKED, given_names, names_of, patch_call, texts_of
+from arctic.spark.reader_options import sealed
 from arctic.spark.run_tasks import SparkRunner
 from arctic.spark.source import FORMAT
 from arctic.spark.spread import spread_rows
@@ -195,7 +196,7 @@ def _write(frame: DataFrame, options: dict[str, str], mode: str) -> None:
 def _save_natively(frame: DataFrame, options: Mapping[str, str], mode: str) -> None:
     writer = frame.write
     writer.__dict__[ASKED] = _Asked(is_native=True)
-    writer.format(FORMAT).options(**options).mode(mode)
+    writer.format(FORMAT).options(**sealed(options)).mode(mode)
     with named_errors():
         writer.save()
 

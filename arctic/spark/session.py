@@ -12,9 +12,9 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from arctic.spark.java import ensure_java
+from arctic.spark.reader_options import install_reader_options
 from arctic.spark.save_modes import install_save_modes
 from arctic.spark.source import ArcticDataSource
-from arctic.spark.stream_columns import install_stream_columns
 from arctic.spark.stream_modes import install_stream_modes
 from arctic.spark.table_v2 import install_own_scans
 
@@ -32,7 +32,8 @@ def register(session: SparkSession) -> None:
         if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
             raise
     install_save_modes(type(session.range(0).write))
-    install_stream_columns(type(session.readStream))
+    install_reader_options(type(session.read), is_stream=False)
+    install_reader_options(type(session.readStream), is_stream=True)
     install_stream_modes()
     install_own_scans(session)
 

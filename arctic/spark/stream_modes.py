@@ -28,6 +28,7 @@ from arctic.options import Scope, check_known
 from arctic.spark.checkpoint_file import CheckpointFile
 from arctic.spark.error_surface import named_errors
 from arctic.spark.patched_calls import given_names, names_of, patch_call, texts_of
+from arctic.spark.reader_options import sealed_names
 from arctic.spark.source import FORMAT
 from arctic.spark.stream_batches import BatchSink
 
@@ -176,6 +177,9 @@ def _start(
     sink = BatchSink(_write_options(asked, path), memory=memory)
     with named_errors():
         sink.check(self._df)
+    for name in sealed_names(asked.options):
+        # Spark prints them with the plan of the query, and the sink has them already.
+        natives["option"](self, name, "")
     natives["foreachBatch"](self, sink)
     query = _natively(asked, natives["start"], self)
     sink.begin(str(query.id))

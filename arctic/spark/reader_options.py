@@ -1,0 +1,112 @@
+"""What ``load()`` in our format adds to the options of a reader.
+
+Rules:
+    - Spark prints the options of a relation in plans, in its event log and on its page, without
+      those whose names it takes for a secret's. So catalog properties that may hold a secret go
+      to it under such a name.
+    - ``readStream`` asks for the columns that tell what each row does: Spark asks a source for its
+      columns without saying whether a stream or a batch is meant, and a stream of rows that does
+      not say which of them are deletes would be read wrongly.
+
+Must not know: tables.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from arctic.options import CATALOG_PREFIX, SEALED_PREFIX, STREAMING
+from arctic.redact import may_hold_secret
+from arctic.spark.patched_calls import patch_call, texts_of
+from arctic.spark.source import FORMAT
+
+_INSTALLED = "_arctic_reader_options"
+
+
+@dataclass(slots=True)
+class _Asked:
+    """What was said to one reader so far."""
+
+    format: str | None = None
+    options: dict[str, str] = field(default_factory=dict)
+    """Names in lower case."""
+    is_native: bool = False
+    """Inside a call that belongs to Spark alone."""
+
+
+def install_reader_options(reader_class: type, *, is_stream: bool) -> None:
+    """Teach a DataFrameReader or DataStreamReader class, classic or Connect; again is harmless."""
+    if _INSTALLED in vars(reader_class):
+        return
+    setattr(reader_class, _INSTALLED, True)
+    for name, ours in (
+        ("format", _format),
+        ("option", _option),
+        ("options", _options),
+        ("load", functools.partial(_load, is_stream)),
+    ):
+        patch_call(reader_class, name, getattr(reader_class, name), ours, _Asked)
+
+
+def sealed(options: Mapping[str, str]) -> dict[str, str]:
+    """Return options with possible secrets under names that Spark does not print.
+
+    >>> sealed({"path": "ns.t", "catalog.header.x-auth": "abc"})
+    {'path': 'ns.t', 'catalog.secret.header.x-auth': 'abc'}
+    """
+    return {_sealed_name(name, value): value for name, value in options.items()}
+
+
+def sealed_names(options: Mapping[str, str]) -> list[str]:
+    """Return the names of options that Spark would print although they may hold a secret."""
+    return [name for name, value in options.items() if _sealed_name(name, value) != name]
+
+
+def _sealed_name(name: str, value: str) -> str:
+    lower = name.lower()
+    if lower.startswith(SEALED_PREFIX) or not lower.startswith(CATALOG_PREFIX):
+        return name
+    property_name = lower[len(CATALOG_PREFIX) :]
+    return f"{SEALED_PREFIX}{property_name}" if may_hold_secret(property_name, value) else name
+
+
+def _format(native: Callable[..., Any], self: Any, asked: _Asked, source: Any) -> Any:
+    asked.format = source
+    return native(source)
+
+
+def _option(native: Callable[..., Any], self: Any, asked: _Asked, key: Any, value: Any) -> Any:
+    asked.options |= texts_of({key: value})
+    return native(key, value)
+
+
+def _options(native: Callable[..., Any], self: Any, asked: _Asked, **options: Any) -> Any:
+    asked.options |= texts_of(options)
+    return native(**options)
+
+
+def _load(
+    is_stream: bool,
+    native: Callable[..., Any],
+    self: Any,
+    asked: _Asked,
+    /,
+    path: Any = None,
+    format: Any = None,
+    schema: Any = None,
+    **options: Any,
+) -> Any:
+    source = asked.format if format is None else format
+    if not isinstance(source, str) or source.lower() != FORMAT:
+        return native(path, format, schema, **options)
+    self.options(**options)
+    for name in sealed_names(asked.options):
+        if value := asked.options[name]:
+            # What was said to Spark's builder cannot be taken back, but said again.
+            self.option(_sealed_name(name, value), value).option(name, "")
+    if is_stream:
+        self.option(STREAMING.name, "true")
+    return native(path, format, schema)
