@@ -30,18 +30,36 @@ def test_a_page_runs_as_it_is_printed(page: Path, tmp_path: Path) -> None:
     run(snippets_of(page), tmp_path)
 
 
+@pytest.fixture
+def another_python(tmp_path: Path) -> Path:
+    """Return a folder whose ``python3`` is the one that this environment was made of."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    script = folder / "python3"
+    base = Path(sys.base_prefix) / "bin" / f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    # Isolated: what a user has installed for it does not count.
+    script.write_text(f'#!/bin/sh\nexec "{base}" -s "$@"\n')
+    script.chmod(0o755)
+    return folder
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize("page", WITH_SPARK, ids=lambda page: page.name)
-def test_a_page_with_spark_runs_as_it_is_printed(page: Path, tmp_path: Path) -> None:
-    """In a process of its own: the page starts its session as a reader would."""
+def test_a_page_with_spark_runs_as_it_is_printed(
+    page: Path, tmp_path: Path, another_python: Path
+) -> None:
+    """In a process of its own, called by its path as editors, notebooks and schedulers do.
+
+    No variable names the Python of Spark's workers, and the first one of the path has no package.
+    """
     environment = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT),
-        # As in an activated environment: Spark's workers take the first Python of the path.
-        "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
+        name: value
+        for name, value in os.environ.items()
+        if name != "PYTHONPATH" and not name.startswith("PYSPARK_")
     }
+    environment["PATH"] = os.pathsep.join([str(another_python), os.environ["PATH"]])
     outcome = subprocess.run(
-        [sys.executable, "-m", "tests.snippets", str(page)],
+        [sys.executable, str(ROOT / "tests" / "snippets.py"), str(page)],
         cwd=tmp_path,
         env=environment,
         capture_output=True,
@@ -51,6 +69,7 @@ def test_a_page_with_spark_runs_as_it_is_printed(page: Path, tmp_path: Path) -> 
     )
 
     assert outcome.returncode == 0, outcome.stderr[-4_000:]
+    assert "replaced a" not in outcome.stderr
 
 
 def test_the_readme_has_examples_with_and_without_spark() -> None:

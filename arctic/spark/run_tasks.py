@@ -24,6 +24,7 @@ from arctic.errors import InternalError
 from arctic.job.run_tasks import Progress, Task, heaviest_first
 from arctic.spark.error_surface import message_first, named_errors
 from arctic.spark.watch_job import collect_watched
+from arctic.spark.workers import check_workers
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -51,6 +52,7 @@ class SparkRunner:
         """Do the work for each task; its module must be importable on the workers."""
         if not tasks:
             return []
+        check_workers(self._session)
         rows = sum(task.rows for task in tasks)
         progress.begin(title, tasks=len(tasks), rows=rows)
         try:

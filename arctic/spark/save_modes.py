@@ -33,6 +33,7 @@ from arctic.spark.run_tasks import SparkRunner
 from arctic.spark.source import FORMAT
 from arctic.spark.spread import spread_rows
 from arctic.spark.types import arrow_schema
+from arctic.spark.workers import check_workers
 from arctic.spark.write_frame import write_frame
 
 OWN_MODES = frozenset({"upsert", "delete"})
@@ -165,6 +166,7 @@ def _save(
         given["path"] = str(path)
     chosen = _chosen_mode(self, mode or asked.own_mode or asked.mode, natives["mode"])
     frame = _frame(self)
+    check_workers(frame.sparkSession)
     if chosen not in NEW_ONLY_MODES:
         _write(frame, given, chosen)
         return

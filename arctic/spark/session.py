@@ -7,16 +7,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
-from pyspark.errors import AnalysisException
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from arctic.spark.java import ensure_java
 from arctic.spark.reader_options import install_reader_options
 from arctic.spark.save_modes import install_save_modes
-from arctic.spark.source import ArcticDataSource
+from arctic.spark.source import FORMAT, ArcticDataSource
 from arctic.spark.stream_modes import install_stream_modes
 from arctic.spark.table_v2 import install_own_scans
+from arctic.spark.workers import use_this_python
 
 
 def register(session: SparkSession) -> None:
@@ -25,17 +27,32 @@ def register(session: SparkSession) -> None:
     May be called again, for the same session or another one, classic or Connect. Reading, plain
     appends and overwrites, and SQL on temporary views work without it.
     """
-    try:
+    use_this_python(session)
+    if not _is_found(session):
         session.dataSource.register(ArcticDataSource)
-    except AnalysisException as error:
-        # Spark found it by itself, through the module pyspark_arctic.
-        if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
-            raise
     install_save_modes(type(session.range(0).write))
     install_reader_options(type(session.read), is_stream=False)
     install_reader_options(type(session.readStream), is_stream=True)
     install_stream_modes()
     install_own_scans(session)
+
+
+def _is_found(session: SparkSession) -> bool:
+    """Say whether Spark found the format by itself, through the module ``pyspark_arctic``.
+
+    Registered again it would be the same, and Spark would warn of a data source that is replaced.
+    """
+    if not hasattr(session, "_jsparkSession"):
+        try:
+            session.read.format(FORMAT).load("arctic.is_found").schema  # noqa: B018
+        except PySparkException as error:
+            return error.getCondition() != "DATA_SOURCE_NOT_FOUND"
+        return True
+    manager: Any = session._jsparkSession.sessionState().dataSourceManager()
+    if not manager.dataSourceExists(FORMAT):
+        return False
+    python = manager.lookupDataSource(FORMAT).dataSourceCls().pythonExec()
+    return bool(python == session.sparkContext.pythonExec)
 
 
 def local_session(

@@ -31,6 +31,7 @@ from arctic.spark.patched_calls import given_names, names_of, patch_call, texts_
 from arctic.spark.reader_options import sealed_names
 from arctic.spark.source import FORMAT
 from arctic.spark.stream_batches import BatchSink
+from arctic.spark.workers import check_workers
 
 _INSTALLED = "_arctic_stream_modes"
 _CHECKPOINT = "checkpointlocation"
@@ -175,6 +176,7 @@ def _start(
     checkpoint = _checkpoint(self, asked)
     memory = CheckpointFile(self._spark, checkpoint, _SHARES_FILE)
     sink = BatchSink(_write_options(asked, path), memory=memory)
+    check_workers(self._spark)
     with named_errors():
         sink.check(self._df)
     for name in sealed_names(asked.options):
