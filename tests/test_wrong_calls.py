@@ -248,7 +248,7 @@ CALLS = [
     ),
     WrongCall(
         "lossy type",
-        lambda w: write(w, [ROW], schema=typed("amount", pa.int64())),
+        lambda w: write(w, [{**ROW, "amount": 2**40}], schema=typed("amount", pa.int64())),
         arctic.InvalidInputError,
         "'amount'",
     ),

@@ -25,6 +25,7 @@ from arctic.options import DEEP_NODES
 from arctic.table.files import Partition
 from arctic.table.hot_partitions import HotPartition, PartitionShares, hot_partitions
 from arctic.tree.hash_arrays import hash_arrays
+from arctic.write.cast import cast_column
 from arctic.write.route import number_partitions
 
 TASK_COLUMN = "_arctic_task"
@@ -34,6 +35,10 @@ ARRIVAL_COLUMN = "_arctic_arrival"
 ROW_HASH_COLUMN = "_arctic_row_hash"
 """What divides rows without a key: a hash of all that is in them. No column of any frame."""
 HELPER_COLUMNS = (TASK_COLUMN, ARRIVAL_COLUMN)
+
+
+def _describe_row(row: int) -> str:
+    return f"row {row} of a batch"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +97,7 @@ class ShufflePlan:
         """
         batch = pa.RecordBatch.from_arrays(
             [
-                pc.cast(column, field.type)
+                cast_column(column, field.type, field.name, _describe_row)
                 for column, field in zip(columns, self.schema, strict=True)
             ],
             schema=self.schema,

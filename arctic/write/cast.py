@@ -1,11 +1,13 @@
 """Which Arrow types turn into which without losing anything, for whole columns.
 
 Rules:
-    - Allowed: the same type; int8 and int16 to int, narrower ints to long, float to double; a
-      decimal of the same scale to a wider one; large, view and dictionary forms to plain ones;
-      timestamps in s, ms or us to us, with a zone only to timestamptz, without only to timestamp.
+    - Allowed: the same type; float to double; a decimal of the same scale to a wider one; large,
+      view and dictionary forms to plain ones.
+    - Allowed where every value fits, refused by the first that does not: whole numbers of any
+      width, signed or not, to int and long; timestamps of any unit, with a zone only to
+      timestamptz, without only to timestamp.
     - Struct fields meet by name, at every depth. A missing optional one becomes null.
-    - Everything else is refused by its type, never by looking at values.
+    - Everything else is refused by its type, double to float too: a rounded number is another.
 
 Must not know: tables, keys, write modes.
 """
@@ -13,7 +15,7 @@ Must not know: tables, keys, write modes.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -22,8 +24,7 @@ import pyarrow.types as pt
 
 from arctic.errors import InvalidInputError
 from arctic.mor.field_ids import child_fields
-
-_INT_WIDTHS = {pa.int8(): 8, pa.int16(): 16, pa.int32(): 32, pa.int64(): 64}
+from arctic.write.row_text import value_text
 
 
 def check_castable(incoming: pa.DataType, expected: pa.Field, column: str) -> None:
@@ -62,8 +63,7 @@ def cast_array(array: pa.Array, expected: pa.DataType) -> pa.Array:
         expected: the table's type.
 
     Raises:
-        pyarrow.ArrowInvalid: a value beyond the range, such as a timestamp in seconds after the
-            year 292277.
+        pyarrow.ArrowInvalid: a value that does not fit, such as 3000000000 in an int.
     """
     if pt.is_dictionary(array.type):
         array = array.dictionary_decode()
@@ -76,6 +76,42 @@ def cast_array(array: pa.Array, expected: pa.DataType) -> pa.Array:
     if pt.is_map(expected):
         return _cast_map(array, expected)
     return pc.cast(array, expected)
+
+
+def cast_column(
+    array: pa.Array, expected: pa.DataType, column: str, describe_row: Callable[[int], str]
+) -> pa.Array:
+    """Do the work of ``cast_array``, or say which row stands in the way.
+
+    Args:
+        array: of a type that ``check_castable`` accepts.
+        expected: the table's type.
+        column: the name for messages.
+        describe_row: how a message names a row by its number.
+
+    Raises:
+        InvalidInputError: naming the column, the first row whose value does not fit, and the value.
+    """
+    try:
+        return cast_array(array, expected)
+    except pa.ArrowInvalid as error:
+        row = _first_misfit(array, expected)
+        raise InvalidInputError(
+            f"column {column!r} has a value that {_expected_text(expected)} cannot hold: "
+            f"{value_text(array[row])} in {describe_row(row)}; change it or leave the row out"
+        ) from error
+
+
+def _first_misfit(array: pa.Array, expected: pa.DataType) -> int:
+    fitting, failing = 0, len(array)
+    while failing - fitting > 1:
+        middle = (fitting + failing) // 2
+        try:
+            cast_array(array.slice(fitting, middle - fitting), expected)
+            fitting = middle
+        except pa.ArrowInvalid:
+            failing = middle
+    return fitting
 
 
 def null_offenders(array: pa.Array, field: pa.Field) -> np.ndarray:
@@ -136,8 +172,8 @@ def _is_list(data_type: pa.DataType) -> bool:
 
 
 def _leaf_fits(incoming: pa.DataType, wanted: pa.DataType) -> bool:
-    if wanted in (pa.int32(), pa.int64()) and incoming in _INT_WIDTHS:
-        return _INT_WIDTHS[incoming] <= _INT_WIDTHS[wanted]
+    if wanted in (pa.int32(), pa.int64()):
+        return bool(pt.is_integer(incoming))
     if wanted == pa.float64():
         return bool(incoming == pa.float32())
     if wanted == pa.string():
@@ -147,7 +183,7 @@ def _leaf_fits(incoming: pa.DataType, wanted: pa.DataType) -> bool:
     if pt.is_decimal(wanted) and pt.is_decimal(incoming):
         return bool(incoming.scale == wanted.scale and incoming.precision <= wanted.precision)
     if pt.is_timestamp(wanted) and pt.is_timestamp(incoming):
-        return incoming.unit != "ns" and (incoming.tz is None) == (wanted.tz is None)
+        return (incoming.tz is None) == (wanted.tz is None)
     return False
 
 
@@ -157,8 +193,6 @@ def _expected_text(wanted: pa.DataType) -> str:
 
 def _reason(incoming: pa.DataType, wanted: pa.DataType) -> str:
     if pt.is_timestamp(incoming) and pt.is_timestamp(wanted):
-        if incoming.unit == "ns" and (incoming.tz is None) == (wanted.tz is None):
-            return "nanoseconds would be cut off"
         return "it has no time zone" if incoming.tz is None else "it has a time zone"
     return "values could be lost or changed"
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,7 @@ import pyarrow.types as pt
 
 from arctic.errors import InvalidInputError
 from arctic.write.cast import (
-    cast_array,
+    cast_column,
     check_castable,
     has_required_part,
     near_name,
@@ -112,11 +113,11 @@ class Conform:
             # Spark's texts may hold bytes that are none; they would break the commit, or a reader.
             if not is_plain_text(array):
                 array.validate(full=True)
-            return cast_array(array, field.type)
         except pa.ArrowInvalid as error:
             raise InvalidInputError(
                 f"column {field.name!r} has a value that {field.type} cannot hold: {error}"
             ) from error
+        return cast_column(array, field.type, field.name, partial(self.describe_row, batch))
 
     def _refuse_nulls(
         self, rows: pa.RecordBatch, field: pa.Field, inserted: np.ndarray | None

@@ -27,4 +27,4 @@ def value_text(value: pa.Scalar) -> str:
             return date_text(value.value)
         if pt.is_timestamp(value.type) and value.type.unit == "us":
             return timestamp_text(value.value)
-        return str(value)
+        return str(value.cast(pa.string()).as_py())
