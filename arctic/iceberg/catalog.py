@@ -3,7 +3,7 @@
 Rules:
     - Without a catalog option, tables live in ``<warehouse>/catalog.db`` and below the warehouse.
     - Locations are ``file://`` URIs: Java and position deletes compare them as text.
-    - A reader never creates a folder or a file.
+    - A reader never creates a folder or a file, and needs no permission to.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ from pyiceberg.exceptions import (
     NoSuchTableError,
 )
 from pyiceberg.table import Table
+from pyiceberg.utils.config import Config
 
 from arctic.errors import InvalidInputError, NotFoundError
 from arctic.iceberg.blob_types import accept_any_blob_type
 from arctic.iceberg.clock import keep_order
 from arctic.iceberg.metadata_files import leave_no_metadata
 from arctic.iceberg.pair import store_of
+from arctic.iceberg.read_only import ReadOnlySqlCatalog, check_writable, may_only_read
 from arctic.iceberg.sqlite import database_of, first_use, harden, sqlite_uri
 from arctic.iceberg.translate import catalog_errors
 from arctic.options import CATALOG, CATALOG_PREFIX, SEALED_PREFIX, WAREHOUSE
@@ -121,7 +123,7 @@ def open_catalog(config: CatalogConfig, *, create: bool = False) -> Catalog:
         if properties.get("uri", "").startswith("sqlite"):
             _check_file(database_of(properties["uri"]), f"catalog {config.name!r}", create=create)
         try:
-            catalog = first_use(partial(load_catalog, config.name, **properties))
+            catalog = _load_catalog(config.name, properties, create=create)
         except (ValueError, AttributeError, NoSuchPropertyException) as error:
             raise InvalidInputError(
                 f"catalog {config.name!r}: {secrets.hide(str(error))}; set catalog.uri and "
@@ -129,7 +131,8 @@ def open_catalog(config: CatalogConfig, *, create: bool = False) -> Catalog:
             ) from secrets.cause(error)
         if isinstance(catalog, SqlCatalog):
             _use_file_uri(catalog)
-            harden(catalog)
+            if not isinstance(catalog, ReadOnlySqlCatalog):
+                harden(catalog)
     keep_order(catalog)
     leave_no_metadata(catalog)
     return catalog
@@ -246,6 +249,14 @@ def _local_folder(warehouse: str) -> str:
     return path
 
 
+def _load_catalog(name: str, properties: Mapping[str, str], *, create: bool) -> Catalog:
+    known = {**(Config().get_catalog_config(name) or {}), **properties}
+    uri = str(known.get("uri", ""))
+    if uri.startswith("sqlite") and may_only_read(database_of(uri)):
+        return _read_only(name, {key: str(text) for key, text in known.items()}, create=create)
+    return first_use(partial(load_catalog, name, **properties))
+
+
 def _open_embedded(config: CatalogConfig, *, create: bool) -> Catalog:
     folder = Path(str(config.warehouse))
     subject = f"warehouse {str(folder)!r}"
@@ -257,10 +268,23 @@ def _open_embedded(config: CatalogConfig, *, create: bool) -> Catalog:
             "uri": sqlite_uri(database),
             "warehouse": f"file://{folder}",
         }
-        catalog = first_use(partial(SqlCatalog, CATALOG_NAME, **properties))
-        harden(catalog)
+        if may_only_read(database):
+            catalog: SqlCatalog = _read_only(CATALOG_NAME, properties, create=create)
+        else:
+            catalog = first_use(partial(SqlCatalog, CATALOG_NAME, **properties))
+            harden(catalog)
     keep_order(catalog)
     leave_no_metadata(catalog)
+    return catalog
+
+
+def _read_only(
+    name: str, properties: Mapping[str, str], *, create: bool = False
+) -> ReadOnlySqlCatalog:
+    database = database_of(properties["uri"])
+    catalog = ReadOnlySqlCatalog(name, database=database, **properties)
+    if create:
+        check_writable(catalog)
     return catalog
 
 

@@ -31,6 +31,7 @@ from arctic.errors import (
     InvalidInputError,
     StorageError,
 )
+from arctic.iceberg.read_only import check_writable
 from arctic.iceberg.refresh import refresh
 from arctic.iceberg.snapshot_producer import StagedSnapshot
 from arctic.iceberg.table_io import is_file_gone
@@ -106,6 +107,7 @@ def commit_snapshot(table: Table, stage: Stage) -> CommitResult | None:
         CommitStateUnknownError: the commit may have landed.
         StorageError: the catalog or a file cannot be reached; the commit did not land.
     """
+    check_writable(table.catalog)
     return _Commit(table, stage).run()
 
 

@@ -38,6 +38,7 @@ from arctic.iceberg.pair import (
     store_of,
 )
 from arctic.iceberg.partitioning import Partitioner, check_partition_fields, partition_fields
+from arctic.iceberg.read_only import check_writable
 from arctic.iceberg.refresh import refresh
 from arctic.iceberg.schema import arrow_schema
 from arctic.iceberg.schema_sync import change_lags, complete_change
@@ -106,6 +107,8 @@ def open_table(
     """
     parts = parse_identifier(identifier)
     catalog = open_catalog(config)
+    if for_writing:
+        check_writable(catalog)
     base = load_table(catalog, parts)
     if base is None:
         raise not_found(catalog, parts, suggests=suggests)
