@@ -28,7 +28,10 @@ if TYPE_CHECKING:
         open_table,
         read,
         read_changes,
+        rename,
+        set_properties,
         status,
+        unset_properties,
         write,
     )
     from arctic.cdc.decode import Decoding, Encoding
@@ -86,7 +89,10 @@ __all__ = [
     "read",
     "read_changes",
     "register",
+    "rename",
+    "set_properties",
     "status",
+    "unset_properties",
     "write",
 ]
 

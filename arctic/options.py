@@ -670,6 +670,14 @@ CHANGE_BUCKETS = Option(
     doc="Nodes that change files are written to; a power of two.",
 )
 
+MAY_DELETE = Option(
+    name="gc.enabled",
+    parse=_bool,
+    default=True,
+    scopes=_TABLE,
+    doc="Whether cleaning may delete files; false where they belong to other tables too.",
+)
+
 INGEST_TIME = "_ingest_time"
 """In place of a column: the moment of the commit is the event time."""
 

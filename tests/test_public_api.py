@@ -33,7 +33,10 @@ VERBS = {
     "read": "identifier, *, columns, filter, options, warehouse, catalog",
     "read_changes": "identifier, *, start, end, columns, options, warehouse, catalog",
     "register": "spark",
+    "rename": "identifier, new_identifier, *, warehouse, catalog",
+    "set_properties": "identifier, properties, *, warehouse, catalog",
     "status": "identifier, *, where, options, warehouse, catalog",
+    "unset_properties": "identifier, names, *, warehouse, catalog",
     "write": "identifier, data, *, mode, options, warehouse, catalog",
 }
 ERRORS = {
@@ -72,8 +75,11 @@ TABLE_MEMBERS = {
     "properties",
     "read",
     "read_changes",
+    "rename",
     "schema",
+    "set_properties",
     "status",
+    "unset_properties",
     "write",
 }
 

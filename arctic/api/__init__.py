@@ -7,7 +7,16 @@ the name of a PyIceberg catalog or a mapping of its properties.
 from arctic.api.calls import WriteReport
 from arctic.api.rows import explain, read, read_changes, write
 from arctic.api.table import Table
-from arctic.api.tables import create_table, drop_table, evolve_schema, list_tables, open_table
+from arctic.api.tables import (
+    create_table,
+    drop_table,
+    evolve_schema,
+    list_tables,
+    open_table,
+    rename,
+    set_properties,
+    unset_properties,
+)
 from arctic.api.upkeep import expire, optimize, status
 
 __all__ = [
@@ -23,6 +32,9 @@ __all__ = [
     "optimize",
     "read",
     "read_changes",
+    "rename",
+    "set_properties",
     "status",
+    "unset_properties",
     "write",
 ]

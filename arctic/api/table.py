@@ -14,6 +14,8 @@ from arctic.iceberg.commit_notes import watermarks
 from arctic.iceberg.evolve_schema import SchemaChange, evolve_schema
 from arctic.iceberg.inspect import METADATA_TABLES
 from arctic.iceberg.open_table import OpenTable
+from arctic.iceberg.rename_table import rename_table
+from arctic.iceberg.set_properties import PropertyChange, set_properties
 from arctic.job.reference import as_names, table_reference
 from arctic.job.scan_job import begin_scan
 from arctic.optimize.report import OptimizeReport, TableStatus
@@ -96,6 +98,18 @@ class Table:
         """Change the columns; takes the arguments of ``arctic.evolve_schema``."""
         return evolve(self._options, **changes)
 
+    def set_properties(self, properties: Mapping[str, str]) -> Table:
+        """Set properties; takes the argument of ``arctic.set_properties``."""
+        return with_properties(self._options, PropertyChange(wanted=properties))
+
+    def unset_properties(self, names: str | Sequence[str]) -> Table:
+        """Remove properties; takes the argument of ``arctic.unset_properties``."""
+        return with_properties(self._options, PropertyChange(removed=as_names(names)))
+
+    def rename(self, new_identifier: str) -> Table:
+        """Give it another name, and return it under that; this one finds it no more."""
+        return renamed(self._options, new_identifier)
+
     def inspect(self, name: str) -> pa.Table:
         """Return a metadata table: snapshots, files, partitions, nodes, history or refs.
 
@@ -123,3 +137,16 @@ def evolve(
         add=dict(add or {}), rename=dict(rename or {}), widen=dict(widen or {}), drop=as_names(drop)
     )
     return Table(evolve_schema(reference.config, reference.identifier, change), options)
+
+
+def with_properties(options: Mapping[str, str], change: PropertyChange) -> Table:
+    """Set and remove properties of a table, and return it as it is then."""
+    reference = table_reference(options)
+    return Table(set_properties(reference.config, reference.identifier, change), options)
+
+
+def renamed(options: Mapping[str, str], new_identifier: str) -> Table:
+    """Give a table another name, and return it under that."""
+    reference = table_reference(options)
+    opened = rename_table(reference.config, reference.identifier, new_identifier)
+    return Table(opened, {**options, "path": opened.table.name})

@@ -7,10 +7,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from arctic.api.table import Table, evolve
+from arctic.api.table import Table, evolve, renamed, with_properties
 from arctic.iceberg import catalog as catalogs
 from arctic.iceberg import create_table as tables
 from arctic.iceberg.open_table import open_table as open_stores
+from arctic.iceberg.set_properties import PropertyChange
 from arctic.job.reference import Catalog, as_names, call_options, table_reference
 
 
@@ -121,6 +122,83 @@ def evolve_schema(
     """
     options = call_options(identifier, warehouse, catalog)
     return evolve(options, add=add, rename=rename, widen=widen, drop=drop)
+
+
+def set_properties(
+    identifier: str,
+    properties: Mapping[str, str],
+    *,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> Table:
+    """Set properties of a table, and return it as it is then.
+
+    Also of a table that cannot be opened because a property has a bad value. A call that was
+    interrupted may have set them for reads and not yet in the change store; call again.
+
+    Args:
+        identifier: ``namespace.table``.
+        properties: name -> value, as in ``create_table``; others stay as they are.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Raises:
+        NotFoundError: no such table.
+        InvalidInputError: a name that is not known or Arctic's own, or a value that it cannot have.
+        ConflictError: other commits won every try; call again.
+        CommitStateUnknownError: the catalog did not answer; call again.
+    """
+    options = call_options(identifier, warehouse, catalog)
+    return with_properties(options, PropertyChange(wanted=properties))
+
+
+def unset_properties(
+    identifier: str,
+    names: str | Sequence[str],
+    *,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> Table:
+    """Remove properties of a table, so that defaults count again, and return it as it is then.
+
+    A property that is not there is no failure. Errors are those of ``set_properties``.
+
+    Args:
+        identifier: ``namespace.table``.
+        names: of the properties.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+    """
+    options = call_options(identifier, warehouse, catalog)
+    return with_properties(options, PropertyChange(removed=as_names(names)))
+
+
+def rename(
+    identifier: str,
+    new_identifier: str,
+    *,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> Table:
+    """Give a table another name, also in another namespace, and return it under that.
+
+    Its files stay where they are. A call that was interrupted leaves the table under its old name,
+    complete; call again. Writers that are at work under the old name fail and commit nothing.
+
+    Args:
+        identifier: ``namespace.table``.
+        new_identifier: as it shall be called; the namespace is created if need be.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Raises:
+        NotFoundError: no such table.
+        AlreadyExistsError: the new name is taken.
+        InvalidInputError: a name that no table can have.
+        UnsupportedError: the catalog cannot rename tables.
+        ConflictError: other commits won every try; call again.
+    """
+    return renamed(call_options(identifier, warehouse, catalog), new_identifier)
 
 
 def list_tables(

@@ -15,6 +15,7 @@ from typing import NoReturn
 import click
 
 from arctic.cli.cdc import cdc
+from arctic.cli.change import rename, set_properties, unset_properties
 from arctic.cli.look import explain, history, show, tables
 from arctic.cli.upkeep import expire, optimize, status
 from arctic.errors import ArcticError
@@ -64,7 +65,12 @@ def commands() -> None:
     """Look at Arctic tables: a keyed streaming lakehouse table format on Iceberg."""
 
 
-for _command in (tables, show, explain, history, status, optimize, expire, cdc):
+for _command in (
+    *(tables, show, explain, history),
+    *(set_properties, unset_properties, rename),
+    *(status, optimize, expire),
+    cdc,
+):
     commands.add_command(_command)
 
 if __name__ == "__main__":

@@ -18,12 +18,8 @@ from arctic.errors import ConflictError, FormatError
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.pair import store_of
 from arctic.iceberg.snapshot_producer import SnapshotPlan
+from arctic.table.property_names import BASE_WATERMARK, WATERMARK
 from arctic.table.stream_batch import StreamBatch
-
-WATERMARK = "watermark.table"
-"""Property of each store and key in its summaries: milliseconds since 1970-01-01 UTC."""
-BASE_WATERMARK = "watermark.base"
-"""The same of the base store; never a property."""
 
 
 class BatchLandedError(ConflictError):

@@ -25,8 +25,10 @@ from pyiceberg.table import Table
 
 from arctic.errors import AlreadyExistsError, FormatError, InvalidInputError
 from arctic.iceberg.catalog import CatalogConfig, create_namespace, load_table, open_catalog
+from arctic.iceberg.change_store import find_change
 from arctic.iceberg.drop_table import drop_table
 from arctic.iceberg.leftover import check_is_leftover, drop_leftover
+from arctic.iceberg.named_columns import check_named
 from arctic.iceberg.names import change_identifier, check_new_name, parse_identifier
 from arctic.iceberg.new_location import discard_lost, new_location
 from arctic.iceberg.new_table import note_new
@@ -36,13 +38,13 @@ from arctic.iceberg.pair import (
     belongs_to,
     change_identifier_of,
     change_properties,
-    check_user_properties,
     primary_key_of,
     store_of,
 )
 from arctic.iceberg.partitioning import partition_spec, partition_texts
 from arctic.iceberg.schema import arrow_schema, iceberg_schema, with_required
 from arctic.iceberg.translate import catalog_errors
+from arctic.iceberg.user_properties import user_properties
 from arctic.tree.key_type import check_key_type
 
 __all__ = ["create_table", "drop_table"]
@@ -117,11 +119,12 @@ def _define(
 ) -> _Definition:
     parts = parse_identifier(identifier)
     check_new_name(parts)
-    check_user_properties(properties)
+    kept = user_properties(properties)
     if isinstance(partition_by, str):
         raise InvalidInputError(f"partition_by {partition_by!r}: expected a list of fields")
     key = _checked_key(primary_key)
     columns = with_required(iceberg_schema(schema), key)
+    check_named(kept, [column.name for column in columns.fields])
     for name in key:
         check_key_type(str(columns.find_field(name).field_type), name)
     return _Definition(
@@ -129,7 +132,7 @@ def _define(
         schema=columns,
         spec=partition_spec(columns, partition_by, keyed=bool(key)),
         primary_key=key,
-        properties=dict(properties),
+        properties=kept,
     )
 
 
@@ -176,6 +179,8 @@ def _complete_pair(
 ) -> bool:
     """Make sure that base has its change store; say whether this call created it."""
     if not primary_key_of(base.properties):
+        return False
+    if not created and find_change(catalog, base, name=definition.name):
         return False
     identifier = change_identifier_of(base.properties, table_name=definition.name)
     change = load_table(catalog, identifier)

@@ -24,14 +24,15 @@ from arctic.errors import (
     UnsupportedError,
 )
 from arctic.iceberg.catalog import CatalogConfig, load_table, open_catalog
+from arctic.iceberg.change_store import find_change
 from arctic.iceberg.folders import FOLDERS, is_a_tables, own_files, shared_with
 from arctic.iceberg.leftover import check_is_leftover
 from arctic.iceberg.names import change_identifier, parse_identifier
 from arctic.iceberg.open_table import check_is_base, not_found
-from arctic.iceberg.pair import CHANGE_IDENTIFIER, belongs_to, primary_key_of
 from arctic.iceberg.strangers import strangers
 from arctic.iceberg.table_io import TableIO
 from arctic.iceberg.translate import catalog_errors
+from arctic.table.property_names import CHANGE_IDENTIFIER
 
 _log = logging.getLogger(__name__)
 
@@ -87,11 +88,9 @@ def _stores(catalog: Catalog, parts: tuple[str, ...]) -> list[Table]:
             raise not_found(catalog, parts)
         return [leftover]
     check_is_base(base, parts)
-    identifier = base.properties.get(CHANGE_IDENTIFIER)
-    if not primary_key_of(base.properties) or not identifier:
+    if not base.properties.get(CHANGE_IDENTIFIER):
         return [base]
-    change = load_table(catalog, tuple(identifier.split(".")))
-    return [base] if change is None or not belongs_to(change, base) else [base, change]
+    return [base, *find_change(catalog, base, name=".".join(parts))]
 
 
 def _check_alone(catalog: Catalog, stores: list[Table]) -> None:

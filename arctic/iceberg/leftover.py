@@ -14,9 +14,10 @@ from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 
 from arctic.errors import AlreadyExistsError
-from arctic.iceberg.catalog import load_table, table_identifiers
-from arctic.iceberg.pair import CHANGE_IDENTIFIER, store_of
+from arctic.iceberg.catalog import load_table, namespaces, table_identifiers
+from arctic.iceberg.pair import store_of
 from arctic.iceberg.translate import catalog_errors
+from arctic.table.property_names import BASE_UUID, CHANGE_IDENTIFIER, CHANGE_MOVES_TO
 
 _log = logging.getLogger(__name__)
 
@@ -43,16 +44,23 @@ def check_is_leftover(
         raise AlreadyExistsError(
             f"table {name!r} already exists, and is where the change store would be; rename it"
         )
-    for other in table_identifiers(catalog, identifier[:-1]):
-        if other == of:
-            continue
-        base = load_table(catalog, other)
-        if base is not None and base.properties.get(CHANGE_IDENTIFIER) == name:
+    # In every namespace: a rename into another one gives the two stores their names in turn.
+    for other in (
+        each for parts in namespaces(catalog) for each in table_identifiers(catalog, parts)
+    ):
+        base = None if other == of else load_table(catalog, other)
+        if base is not None and _uses(base, change, name):
             raise AlreadyExistsError(
                 f"table {name!r} already exists as the change store of {'.'.join(other)!r}; choose "
                 "another name"
             )
     return change
+
+
+def _uses(base: Table, change: Table, name: str) -> bool:
+    if str(base.metadata.table_uuid) == change.properties.get(BASE_UUID):
+        return True
+    return name in (base.properties.get(CHANGE_IDENTIFIER), base.properties.get(CHANGE_MOVES_TO))
 
 
 def drop_leftover(catalog: Catalog, change: Table) -> None:

@@ -17,6 +17,22 @@ from arctic.options import EVENT_TIME_FIELD, INGEST_TIME, SORT_COLUMNS, Option
 _OPTIONS: tuple[Option[Any], ...] = (EVENT_TIME_FIELD, SORT_COLUMNS)
 
 
+def check_named(properties: Mapping[str, str], columns: Iterable[str]) -> None:
+    """Refuse properties that name a column which is not there.
+
+    Raises:
+        InvalidInputError: naming the property and the column.
+    """
+    there = list(columns)
+    for option, key, named in _given(properties):
+        for name in named:
+            if name not in there:
+                raise InvalidInputError(
+                    f"table property {option.name} = {properties[key]!r}: there is no column "
+                    f"{name!r}; expected one of {', '.join(there)}"
+                )
+
+
 def check_unnamed(subject: str, properties: Mapping[str, str], dropped: Iterable[str]) -> None:
     """Refuse to drop what a property names.
 

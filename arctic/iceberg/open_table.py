@@ -28,6 +28,7 @@ from arctic.errors import (
 )
 from arctic.iceberg.catalog import CatalogConfig, load_table, namespaces, open_catalog
 from arctic.iceberg.catalog import table_identifiers as identifiers
+from arctic.iceberg.change_store import find_change
 from arctic.iceberg.names import CHANGE_SUFFIX, parse_identifier
 from arctic.iceberg.pair import (
     base_name_of,
@@ -245,7 +246,8 @@ def _check_same_hash(base: Table, column: str, now: str, name: str) -> None:
 def _load_change(catalog: Catalog, base: Table, name: str) -> Table:
     identifier = change_identifier_of(base.properties, table_name=name)
     subject = f"table {name!r}: change store {'.'.join(identifier)!r}"
-    change = wait_for_creator(catalog, base, identifier)
+    found = find_change(catalog, base, name=name)
+    change = found[0] if found else wait_for_creator(catalog, base, identifier)
     if change is None:
         remedy = (
             "its change files are lost to the catalog; register the change store again"

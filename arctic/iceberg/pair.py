@@ -6,48 +6,27 @@ UUID of its base store, so that a leftover of an earlier table is never taken fo
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Mapping
-from typing import Any
 
 from pyiceberg.table import Table
 
-from arctic.errors import FormatError, InvalidInputError
+from arctic.errors import FormatError
 from arctic.iceberg.names import CHANGE_SUFFIX
-from arctic.options import BASE_BUCKETS, CHANGE_BUCKETS, OPTIONS, Scope
-from arctic.table.stream_batch import PROPERTY_PREFIX
+from arctic.options import BASE_BUCKETS, CHANGE_BUCKETS
+from arctic.table.property_names import (
+    BASE_UUID,
+    CHANGE_IDENTIFIER,
+    CREATED,
+    NAMES_BASE,
+    PRIMARY_KEY,
+    STORE,
+    TABLE_FORMAT,
+    is_own,
+)
 from arctic.tree.node import bucket_mask
 
-TABLE_FORMAT = "table-format"
-STORE = "mixed-format.table-store"
-PRIMARY_KEY = "mixed-format.primary-key-fields"
-CHANGE_IDENTIFIER = "mixed-format.change.identifier"
-BASE_UUID = "arctic.base-uuid"
-"""On a change store that Arctic made: the ``table-uuid`` of its base store."""
-NAMES_BASE = "arctic.change-names-base"
-"""On a base store that Arctic made: its change store carries ``BASE_UUID``."""
-
 _MIXED_ICEBERG = "MIXED_ICEBERG"
-_CREATED = "table.create-timestamp"
-_OWN_KEYS = frozenset(
-    {
-        TABLE_FORMAT,
-        STORE,
-        PRIMARY_KEY,
-        CHANGE_IDENTIFIER,
-        BASE_UUID,
-        NAMES_BASE,
-        _CREATED,
-        "table.partition-properties",  # the optimized sequence, for readers that need it so
-        "arctic.optimized-sequence",
-        "arctic.optimized-sequence-written-at",
-        "arctic.optimized-time",
-        "arctic.optimized-times",
-        "arctic.full-optimized-time",
-        "watermark.table",
-    }
-)
 _DEFAULTS = {
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "20",
@@ -74,7 +53,7 @@ def store_of(properties: Mapping[str, str]) -> str | None:
 
 def created_ms(properties: Mapping[str, str]) -> int | None:
     """Return when a store was made, in milliseconds since 1970-01-01 UTC; None: it does not say."""
-    text = properties.get(_CREATED, "")
+    text = properties.get(CREATED, "")
     return int(text) if text.isdecimal() else None
 
 
@@ -114,7 +93,7 @@ def base_properties(
 
 def change_properties(base: Table) -> dict[str, str]:
     """Return the properties of the change store that belongs to a base store."""
-    shared = {key: text for key, text in base.properties.items() if key not in _OWN_KEYS}
+    shared = {key: text for key, text in base.properties.items() if not is_own(key)}
     return {
         **shared,
         **_pair_properties("change", primary_key_of(base.properties)),
@@ -139,50 +118,6 @@ def base_name_of(change: tuple[str, ...]) -> str:
     return ".".join((*change[:-1], change[-1].removesuffix(CHANGE_SUFFIX)))
 
 
-_NUMBER = (re.compile(r"\d+"), "a whole number")
-_TRUTH = (re.compile(r"true|false", re.IGNORECASE), "true or false")
-_ICEBERG_VALUES: Mapping[str, tuple[re.Pattern[str], str]] = {
-    "commit.manifest-merge.enabled": _TRUTH,
-    "commit.manifest.min-count-to-merge": _NUMBER,
-    "commit.retry.max-wait-ms": _NUMBER,
-    "commit.retry.min-wait-ms": _NUMBER,
-    "commit.retry.num-retries": _NUMBER,
-    "commit.retry.total-timeout-ms": _NUMBER,
-    "write.avro.compression-codec": (
-        re.compile(r"null|bzip2|snappy|zstandard|deflate|gzip|zstd"),
-        "an Avro codec such as gzip",
-    ),
-    "write.metadata.delete-after-commit.enabled": _TRUTH,
-    "write.metadata.previous-versions-max": _NUMBER,
-    "write.summary.partition-limit": _NUMBER,
-}
-"""Properties of Iceberg's own that a commit reads: a bad value would fail every write."""
-
-
-def check_user_properties(properties: Mapping[Any, Any]) -> None:
-    """Refuse properties that would break the pair, and values that no option takes.
-
-    Raises:
-        InvalidInputError: naming the property.
-    """
-    for name, text in properties.items():
-        if not isinstance(name, str) or not isinstance(text, str):
-            raise InvalidInputError(f"table property {name!r} = {text!r}: expected two texts")
-        if name in _OWN_KEYS or name.startswith(("mixed-format.", PROPERTY_PREFIX)):
-            raise InvalidInputError(f"table property {name!r} is set by Arctic itself")
-        if name == "format-version" and text != "2":
-            raise InvalidInputError(
-                f"table property format-version = {text!r}: expected '2', which the format needs"
-            )
-        pattern, expected = _ICEBERG_VALUES.get(name, (None, ""))
-        if pattern is not None and not pattern.fullmatch(text):
-            raise InvalidInputError(f"table property {name} = {text!r}: expected {expected}")
-    for option in OPTIONS:
-        if Scope.TABLE in option.scopes:
-            option.value({}, properties)
-    check_buckets(properties)
-
-
 def check_buckets(properties: Mapping[str, str]) -> None:
     """Refuse bucket counts that would misplace rows.
 
@@ -197,7 +132,7 @@ def _pair_properties(store: str, primary_key: tuple[str, ...]) -> dict[str, str]
     properties = {
         TABLE_FORMAT: _MIXED_ICEBERG,
         STORE: store,
-        _CREATED: str(time.time_ns() // 1_000_000),
+        CREATED: str(time.time_ns() // 1_000_000),
         "format-version": "2",
     }
     if primary_key:

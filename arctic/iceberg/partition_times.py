@@ -13,14 +13,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from arctic.errors import FormatError
+from arctic.table import property_names
 from arctic.table.files import Partition
+from arctic.table.property_names import FULL_OPTIMIZED_TIME, OPTIMIZED_TIME
 
-PARTITION_TIMES = "arctic.optimized-times"
+PARTITION_TIMES = property_names.PARTITION_TIMES
 """Table property: a list of ``[[<value>, ...], <any>, <full>]``, values as the texts of their
 internal form or null, times in milliseconds, that of a full or null; the youngest first."""
-OPTIMIZED_TIME = "arctic.optimized-time"
-"""Table property that earlier versions set: the last run, in whatever partition it was."""
-FULL_OPTIMIZED_TIME = "arctic.full-optimized-time"
 MOST_BYTES = 200_000
 """Of the property: each append writes it again."""
 

@@ -33,15 +33,16 @@ from arctic.iceberg.history import lineage, reaches_beginning
 from arctic.iceberg.partition_key import PartitionKeys
 from arctic.iceberg.puffin import puffin_file
 from arctic.iceberg.translate import catalog_errors
+from arctic.table import property_names
 from arctic.table.files import Partition
 
-MARKER = "arctic.optimized-sequence"
+MARKER = property_names.OPTIMIZED_SEQUENCE
 """Snapshot-summary key; its value is the path of the Puffin file. Also a table property, where
 the legacy one would be longer than the catalog takes."""
 AMORO_MARKER = "optimized-sequence.exist"
 _AMORO_MARKERS = {AMORO_MARKER: "true", "base-optimized-time.exist": "true"}
-LEGACY_PROPERTY = "table.partition-properties"
-WRITTEN_AT = "arctic.optimized-sequence-written-at"
+LEGACY_PROPERTY = property_names.LEGACY_OPTIMIZED_SEQUENCE
+WRITTEN_AT = property_names.SEQUENCE_WRITTEN_AT
 """Table property: the sequence number of the snapshot with which the other properties were written.
 They outlive a rollback."""
 TIMES_LIMIT = 1_000
@@ -49,7 +50,7 @@ TIMES_LIMIT = 1_000
 
 _SEQUENCE_BLOB = "optimized-sequence"
 _TIME_BLOB = "base-optimized-time"
-_FULL_TIME_BLOB = "arctic.full-optimized-time"
+_FULL_TIME_BLOB = property_names.FULL_OPTIMIZED_TIME
 """Ours: Amoro keeps this time in a database of its own."""
 _LEGACY_SEQUENCE = "max-txId"
 _LEGACY_TIME = "base-op-time"

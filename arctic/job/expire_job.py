@@ -35,7 +35,6 @@ from arctic.table.expire_report import ExpiredItem, ExpiredKind, ExpireReport
 from arctic.table.expiry import duration_text
 
 _MINUTE_MS = 60_000
-_MAY_DELETE = "gc.enabled"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,10 +99,10 @@ def expire_table(options: Mapping[str, str], *, dry_run: bool) -> ExpireReport:
 
 def _check_may_delete(opened: OpenTable) -> None:
     for store in (opened.base, opened.change):
-        if store is not None and store.properties.get(_MAY_DELETE, "true").lower() == "false":
+        if store is not None and not opt.MAY_DELETE.value({}, store.properties):
             raise InvalidInputError(
-                f"table {'.'.join(store.name())!r}: property {_MAY_DELETE} = 'false' says that its "
-                "files may belong to other tables too; expected 'true' or no such property"
+                f"table {'.'.join(store.name())!r}: property {opt.MAY_DELETE.name} = 'false' says "
+                "that its files may belong to other tables too; expected 'true' or no such property"
             )
 
 

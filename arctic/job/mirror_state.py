@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from arctic.errors import FormatError
-
-PROPERTY = "arctic.cdc.source"
+from arctic.table.property_names import MIRROR_SOURCE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +51,7 @@ class MirrorState:
 
     def property(self) -> dict[str, str]:
         """Return it as a table property."""
-        return {PROPERTY: json.dumps(asdict(self))}
+        return {MIRROR_SOURCE: json.dumps(asdict(self))}
 
     @classmethod
     def of(cls, properties: Mapping[str, str]) -> MirrorState | None:
@@ -61,7 +60,7 @@ class MirrorState:
         Raises:
             FormatError: the property cannot be read.
         """
-        text = properties.get(PROPERTY)
+        text = properties.get(MIRROR_SOURCE)
         if text is None:
             return None
         try:
@@ -70,6 +69,6 @@ class MirrorState:
             return cls(**fields)
         except (ValueError, TypeError, KeyError) as error:
             raise FormatError(
-                f"table property {PROPERTY} = {text[:200]!r} is not what a mirror writes; drop the "
-                "table, and it is copied anew"
+                f"table property {MIRROR_SOURCE} = {text[:200]!r} is not what a mirror writes; "
+                "drop the table, and it is copied anew"
             ) from error

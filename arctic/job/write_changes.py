@@ -18,7 +18,8 @@ from arctic.job.first_write import taken_back_on_failure
 from arctic.job.reference import parse_reference
 from arctic.job.write_job import begin_write, commit_write, work_here
 from arctic.job.write_task import write_task
-from arctic.table.stream_batch import PROPERTY_PREFIX, StreamBatch
+from arctic.table.property_names import STREAM_PREFIX
+from arctic.table.stream_batch import StreamBatch
 
 WriteRows = Callable[[pa.RecordBatchReader, Mapping[str, str]], None]
 """Writes rows with write options, in one commit: here, or on a cluster."""
@@ -120,7 +121,7 @@ def batch_options(batch: StreamBatch) -> dict[str, str]:
 
 def last_batch(opened: OpenTable, query_id: str) -> int:
     """Return the last batch of a writer that a table holds; -1 if none."""
-    name = f"{PROPERTY_PREFIX}{query_id}"
+    name = f"{STREAM_PREFIX}{query_id}"
     stores = [opened.base] if opened.change is None else [opened.base, opened.change]
     known: list[int] = [int(store.properties.get(name, "-1")) for store in stores]
     return max(known)

@@ -19,9 +19,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from arctic.errors import FormatError, InvalidInputError
+from arctic.table.property_names import STREAM_PREFIX
 
-PROPERTY_PREFIX = "arctic.stream."
-"""Table properties that begin so are followed by the writer's id; the value is its last batch."""
 QUERY_KEY = "arctic.stream-query-id"
 BATCH_KEY = "arctic.stream-batch-id"
 
@@ -51,7 +50,7 @@ class StreamBatch:
     @property
     def properties(self) -> dict[str, str]:
         """What the commit of this batch sets on its store."""
-        return {f"{PROPERTY_PREFIX}{self.query_id}": str(self.batch_id)}
+        return {f"{STREAM_PREFIX}{self.query_id}": str(self.batch_id)}
 
     @property
     def summary(self) -> dict[str, str]:
@@ -68,7 +67,7 @@ class StreamBatch:
         Raises:
             FormatError: the property is not a number.
         """
-        name = f"{PROPERTY_PREFIX}{self.query_id}"
+        name = f"{STREAM_PREFIX}{self.query_id}"
         text = properties.get(name)
         if text is None:
             return False

@@ -32,8 +32,9 @@ from arctic.iceberg.create_table import create_table
 from arctic.iceberg.drop_table import drop_table
 from arctic.iceberg.names import METADATA_TABLES
 from arctic.iceberg.open_table import OpenTable, open_table
-from arctic.iceberg.pair import BASE_UUID, CHANGE_IDENTIFIER, NAMES_BASE, base_properties
+from arctic.iceberg.pair import base_properties
 from arctic.iceberg.schema import arrow_schema, iceberg_schema
+from arctic.table.property_names import BASE_UUID, CHANGE_IDENTIFIER, NAMES_BASE
 
 PROCESSES = 4
 SCHEMA = pa.schema(

@@ -32,8 +32,9 @@ from arctic.iceberg import schema_sync
 from arctic.iceberg.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.create_table import create_table
 from arctic.iceberg.open_table import OpenTable, open_table
-from arctic.iceberg.pair import NAMES_BASE, base_properties
+from arctic.iceberg.pair import base_properties
 from arctic.iceberg.schema import arrow_schema
+from arctic.table.property_names import NAMES_BASE
 
 PROCESSES = 3
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string()), ("ts", pa.timestamp("us"))])

@@ -9,14 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arctic.errors import FormatError
-from arctic.iceberg.partition_times import (
-    FULL_OPTIMIZED_TIME,
-    MOST_BYTES,
-    OPTIMIZED_TIME,
-    PARTITION_TIMES,
-    PartitionTimes,
-)
+from arctic.iceberg.partition_times import MOST_BYTES, PARTITION_TIMES, PartitionTimes
 from arctic.table.files import Partition
+from arctic.table.property_names import FULL_OPTIMIZED_TIME, OPTIMIZED_TIME
 
 NAME = "of-forty-characters-that-take-their-room"
 VALUES = st.none() | st.text(max_size=5) | st.sampled_from(["null", '"', "a/b=c"])

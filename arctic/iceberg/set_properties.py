@@ -1,0 +1,127 @@
+"""Changing the properties of a table: in both stores, base first.
+
+Rules:
+    - Base is what reads, writes and optimizing go by. Whoever stops between the two commits leaves
+      a change store with the old texts, which only other engines look at; the same call again
+      finishes it.
+    - The table is not opened first: a property that keeps it from being opened can be mended.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pyiceberg.catalog import Catalog
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.table import Table
+from pyiceberg.table.update import RemovePropertiesUpdate, SetPropertiesUpdate, TableUpdate
+
+from arctic.errors import ConflictError, InvalidInputError
+from arctic.iceberg.catalog import CatalogConfig, load_table, open_catalog
+from arctic.iceberg.change_store import find_change
+from arctic.iceberg.named_columns import check_named
+from arctic.iceberg.names import parse_identifier
+from arctic.iceberg.open_table import OpenTable, check_is_base, not_found, open_table
+from arctic.iceberg.pair import store_of
+from arctic.iceberg.refresh import refresh
+from arctic.iceberg.same_schemas import same_schemas
+from arctic.iceberg.translate import catalog_errors
+from arctic.iceberg.user_properties import check_removable, other_spellings, user_properties
+
+_TRIES = 20
+_FORMAT_VERSION = "format-version"
+"""What a creation may say; Iceberg keeps it elsewhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PropertyChange:
+    """What one call changes."""
+
+    wanted: Mapping[str, str] = field(default_factory=dict)
+    """Name -> text."""
+    removed: tuple[str, ...] = ()
+    """Names; one that is not there is no failure, so that a call can be repeated."""
+
+
+def set_properties(config: CatalogConfig, identifier: str, change: PropertyChange) -> OpenTable:
+    """Set and remove properties of both stores, and return the table as it is then.
+
+    Args:
+        config: the catalog.
+        identifier: ``namespace.table``.
+        change: all of it is one commit of each store.
+
+    Raises:
+        NotFoundError: no such table.
+        InvalidInputError: a property that is not a user's, not known, or has no such value.
+        ConflictError: other commits won every try; call again.
+        CommitStateUnknownError: the catalog did not answer; call again.
+    """
+    wanted = user_properties(change.wanted)
+    wanted.pop(_FORMAT_VERSION, None)
+    parts = parse_identifier(identifier)
+    catalog = open_catalog(config)
+    base = load_table(catalog, parts)
+    if base is None:
+        raise not_found(catalog, parts)
+    check_is_base(base, parts)
+    stores = [base, *find_change(catalog, base, name=identifier)]
+    present = {name for store in stores for name in store.properties}
+    for name in change.removed:
+        check_removable(name, present)
+        if name.lower() in {each.lower() for each in wanted}:
+            raise InvalidInputError(f"table property {name!r} is both set and removed")
+    for store in stores:
+        commit_properties(catalog, store, wanted, change.removed, subject=f"table {identifier!r}")
+    return open_table(config, identifier)
+
+
+def commit_properties(
+    catalog: Catalog,
+    store: Table,
+    wanted: Mapping[str, str],
+    removed: tuple[str, ...],
+    *,
+    subject: str,
+) -> None:
+    """Set and remove properties of one store; nothing to change is no commit.
+
+    Raises:
+        InvalidInputError: a property that names a column which is not there.
+        ConflictError: other commits won every try.
+        CommitStateUnknownError: the catalog did not answer.
+    """
+    for _ in range(_TRIES):
+        if store_of(store.properties) == "base":
+            # By its columns change is read too; its own may still have to follow.
+            check_named(wanted, [column.name for column in store.schema().fields])
+        updates = _updates(store, wanted, removed)
+        if not updates:
+            return
+        with catalog_errors(f"set properties of {subject}"):
+            try:
+                catalog.commit_table(store, same_schemas(catalog, store), updates)
+            except CommitFailedException:
+                time.sleep(random.uniform(0.01, 0.1))
+            else:
+                return
+        refresh(store)
+    raise ConflictError(f"{subject}: other commits won each of {_TRIES} tries; set them again")
+
+
+def _updates(
+    store: Table, wanted: Mapping[str, str], removed: tuple[str, ...]
+) -> tuple[TableUpdate, ...]:
+    updates: tuple[TableUpdate, ...] = ()
+    properties = store.properties
+    if any(properties.get(name) != text for name, text in wanted.items()):
+        updates = (SetPropertiesUpdate(updates=dict(wanted)),)
+    gone = [name for name in removed if name in properties]
+    gone += other_spellings(wanted, properties)
+    gone += [name for name in other_spellings(removed, properties) if name not in gone]
+    if gone:
+        updates = (*updates, RemovePropertiesUpdate(removals=gone))
+    return updates
