@@ -44,8 +44,10 @@ _SECTIONS = {
     ),
     Scope.TABLE: (
         "Tables",
-        "Properties that are given at creation only. The options above that are also table "
-        "properties may stand in `properties=` as well.",
+        "Properties that no call takes as an option; `base.*` and `change.*` count for files that "
+        "are written later. The options above that are also table properties may stand in "
+        "`properties=` as well. [Tables](tables.md) says how they are changed, and which other "
+        "names a table takes.",
     ),
 }
 

@@ -32,7 +32,7 @@ def engine() -> Iterator[Any]:
         import duckdb  # noqa: PLC0415 - an extra, which few processes need
     except ImportError as error:
         raise UnsupportedError(
-            "change events need DuckDB; install the extra: pip install 'arctic-lakehouse[cdc]'"
+            "change events need DuckDB; install the extra, in a checkout: pip install '.[cdc]'"
         ) from error
     connection = duckdb.connect(":memory:", config=dict(_SETTINGS))
     try:

@@ -13,11 +13,19 @@ import random
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from pyiceberg.catalog import Catalog
+from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
-from pyiceberg.table.update import RemovePropertiesUpdate, SetPropertiesUpdate, TableUpdate
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.update import (
+    RemovePropertiesUpdate,
+    SetPropertiesUpdate,
+    TableUpdate,
+    ValidatableTableRequirement,
+)
 
 from arctic.errors import ConflictError, InvalidInputError
 from arctic.iceberg.catalog import CatalogConfig, load_table, open_catalog
@@ -87,7 +95,7 @@ def commit_properties(
     *,
     subject: str,
 ) -> None:
-    """Set and remove properties of one store; nothing to change is no commit.
+    """Set and remove properties of one store, which is refreshed; nothing to change is no commit.
 
     Raises:
         InvalidInputError: a property that names a column which is not there.
@@ -103,12 +111,14 @@ def commit_properties(
             return
         with catalog_errors(f"set properties of {subject}"):
             try:
-                catalog.commit_table(store, same_schemas(catalog, store), updates)
+                catalog.commit_table(store, _requirements(catalog, store, updates), updates)
+                is_done = True
             except CommitFailedException:
+                is_done = False
                 time.sleep(random.uniform(0.01, 0.1))
-            else:
-                return
         refresh(store)
+        if is_done:
+            return
     raise ConflictError(f"{subject}: other commits won each of {_TRIES} tries; set them again")
 
 
@@ -125,3 +135,37 @@ def _updates(
     if gone:
         updates = (*updates, RemovePropertiesUpdate(removals=gone))
     return updates
+
+
+def _requirements(
+    catalog: Catalog, store: Table, updates: tuple[TableUpdate, ...]
+) -> tuple[Any, ...]:
+    required = same_schemas(catalog, store)
+    if isinstance(catalog, RestCatalog):
+        return required
+    removals = [
+        name
+        for update in updates
+        if isinstance(update, RemovePropertiesUpdate)
+        for name in update.removals
+    ]
+    return (*required, _StillThere(names=removals))
+
+
+class _StillThere(ValidatableTableRequirement):
+    """What is to be removed was not removed meanwhile: PyIceberg fails over a name that is gone.
+
+    Services of REST catalogs do not ask; the other catalogs check it in this process.
+    """
+
+    type: str = "arctic-still-there"
+    names: list[str]
+
+    def validate(  # type: ignore[override]  # PyIceberg's name hides one of pydantic
+        self, base_metadata: TableMetadata | None
+    ) -> None:
+        """Refuse metadata without one of the properties."""
+        found = {} if base_metadata is None else base_metadata.properties
+        gone = [name for name in self.names if name not in found]
+        if gone:
+            raise CommitFailedException(f"Requirement failed: no properties {gone}")

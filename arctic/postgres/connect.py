@@ -43,7 +43,7 @@ def connect(dsn: str, *, replication: bool = False) -> Iterator[Any]:
         import psycopg  # noqa: PLC0415 - an extra, which few processes need
     except ImportError as error:
         raise UnsupportedError(
-            "PostgreSQL needs psycopg; install the extra: pip install 'arctic-lakehouse[cdc]'"
+            "PostgreSQL needs psycopg; install the extra, in a checkout: pip install '.[cdc]'"
         ) from error
     extra: dict[str, Any] = {"replication": "database"} if replication else {}
     _check_dsn(psycopg, dsn)

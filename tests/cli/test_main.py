@@ -206,6 +206,20 @@ def test_expire_says_what_would_go_and_removes_it(run: Command, warehouse: str) 
     assert run(*command).out == "shop.users: expired nothing\n"
 
 
+def test_properties_and_names_are_changed(run: Command, warehouse: str) -> None:
+    """Set, unset and rename, each with what is so afterwards."""
+    place = ("--warehouse", warehouse)
+    done = run("set", "shop.users", "Weight-Ratio=3", "owner=a=b", *place)
+    removed = run("unset", "shop.users", "owner", *place, "--output", "json")
+    renamed = run("rename", "shop.users", "crm.people", *place)
+
+    assert done.out == "shop.users: owner = a=b\nshop.users: weight-ratio = 3\n"
+    assert removed.document == {"table": "shop.users", "properties": {"owner": None}}
+    assert renamed.out == "shop.users is crm.people now\n"
+    people = arctic.open_table("crm.people", warehouse=warehouse)
+    assert (people.properties["weight-ratio"], "owner" in people.properties) == ("3", False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mistake:
     """A command that cannot work."""
@@ -247,6 +261,13 @@ MISTAKES = [
     Mistake(
         id="bad property", arguments=("tables", "--property", "uri"), code=2, says="NAME=VALUE"
     ),
+    Mistake(
+        id="mistyped property",
+        arguments=("set", "shop.users", "self-optimising.enabled=true"),
+        code=1,
+        says="did you mean 'self-optimizing.enabled'",
+    ),
+    Mistake(id="no value", arguments=("set", "shop.users", "owner"), code=2, says="NAME=VALUE"),
     Mistake(
         id="two catalogs",
         arguments=("tables", "--catalog", "prod", "--property", "uri=x"),

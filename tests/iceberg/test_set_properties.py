@@ -233,3 +233,21 @@ def test_a_mistyped_name_is_not_quietly_kept(place: dict[str, Any]) -> None:
         arctic.unset_properties("db.t", "ownr", **place)
     with pytest.raises(NotFoundError, match=r"db\.nope"):
         arctic.unset_properties("db.nope", "owner", **place)
+
+
+def test_two_that_remove_the_same_property_are_both_done(
+    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that comes second finds nothing left to do."""
+    arctic.set_properties("db.t", {"owner": "ann"}, **place)
+    commit = SqlCatalog.commit_table
+
+    def second(self: SqlCatalog, table: IcebergTable, *arguments: Any) -> Any:
+        monkeypatch.setattr(SqlCatalog, "commit_table", commit)
+        arctic.unset_properties("db.t", "owner", **place)
+        return commit(self, table, *arguments)
+
+    monkeypatch.setattr(SqlCatalog, "commit_table", second)
+    arctic.unset_properties("db.t", "owner", **place)
+
+    assert texts(place, "owner") == (None, None)
