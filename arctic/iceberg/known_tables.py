@@ -19,6 +19,7 @@ from sqlalchemy.orm import Session
 from arctic.errors import ArcticError
 from arctic.iceberg.catalog import load_table, namespaces, table_identifiers
 from arctic.iceberg.metadata_document import metadata_document
+from arctic.iceberg.reachable import referenced_paths
 from arctic.iceberg.table_io import TableIO
 from arctic.iceberg.translate import catalog_errors
 
@@ -66,15 +67,23 @@ def known_tables(catalog: Catalog) -> tuple[KnownTable, ...]:
         )
 
 
-def static_table(catalog: Catalog, metadata_location: str, *, name: str) -> Table:
-    """Return a table as a metadata file tells it, whoever has it.
+def paths_of(catalog: Catalog, metadata_location: str, *, name: str) -> frozenset[str]:
+    """Return what a table refers to by a metadata file, whoever has it, normalised.
+
+    Snapshots whose manifest list is gone, which nobody can read any more, refer to nothing.
 
     Raises:
-        StorageError: the file cannot be read.
+        StorageError: the file, or what it refers to, cannot be read.
         FormatError: it cannot be parsed.
     """
     with catalog_errors(f"load table {name!r}"):
-        return StaticTable.from_metadata(metadata_location, dict(catalog.properties))
+        table: Table = StaticTable.from_metadata(metadata_location, dict(catalog.properties))
+        gone = frozenset(
+            each.snapshot_id
+            for each in table.metadata.snapshots
+            if not table.io.new_input(each.manifest_list).exists()
+        )
+    return referenced_paths(table, without=gone)
 
 
 def _read(io: TableIO, catalog: str, name: str, metadata_location: str) -> KnownTable:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 from pyiceberg.table import Table
 
-from arctic.errors import UnsupportedError
+from arctic.errors import FormatError, StorageError, UnsupportedError
 from arctic.iceberg.folders import is_a_tables, own_files, shared_with
 from arctic.iceberg.metadata_document import METADATA_FILE
 from arctic.iceberg.open_table import OpenTable
@@ -146,7 +146,10 @@ def _orphans(
 
 def _spared(base: Table, found: Orphans, others: Sequence[Stranger]) -> Orphans:
     """Leave out what metadata of the same table refers to that another catalog may have."""
-    kept = reached_by(base, others)
+    try:
+        kept = reached_by(base, others)
+    except (StorageError, FormatError) as error:
+        return _skipped(f"{others[0].reason}, and what it needs cannot be known: {error.message}")
     return Orphans(
         items=tuple(item for item in found.items if normalised(item.name) not in kept),
         notes=(*found.notes, *(f"{other.reason}; what it refers to stays" for other in others)),

@@ -17,9 +17,8 @@ from pyiceberg.table import Table
 
 from arctic.errors import FormatError, StorageError, UnsupportedError
 from arctic.iceberg.folders import is_own, neighbours, own_files, owner_of
-from arctic.iceberg.known_tables import KnownTable, known_tables, static_table
+from arctic.iceberg.known_tables import KnownTable, known_tables, paths_of
 from arctic.iceberg.open_table import OpenTable
-from arctic.iceberg.reachable import referenced_paths
 from arctic.iceberg.refresh import refresh
 from arctic.iceberg.strangers import reached_by, strangers
 
@@ -80,8 +79,7 @@ def _others_need(stores: Sequence[Table], known: Sequence[KnownTable]) -> frozen
     """Return what tables around these stores refer to, normalised."""
     needed: set[str] = set()
     for each in neighbours(stores, known):
-        other = static_table(stores[0].catalog, each.table.metadata_location, name=each.table.name)
-        needed |= referenced_paths(other)
+        needed |= paths_of(stores[0].catalog, each.table.metadata_location, name=each.table.name)
     for store in stores:
         listed = own_files(store, "metadata")
         found = strangers(refresh(store), listed)

@@ -18,9 +18,9 @@ from typing import Any
 
 from pyiceberg.table import Table
 
-from arctic.iceberg.known_tables import static_table
+from arctic.iceberg.known_tables import paths_of
 from arctic.iceberg.metadata_document import METADATA_FILE, metadata_document
-from arctic.iceberg.reachable import normalised, referenced_paths
+from arctic.iceberg.reachable import normalised
 from arctic.iceberg.table_io import FoundFile, TableIO
 
 
@@ -89,8 +89,9 @@ def reached_by(store: Table, others: Iterable[Stranger]) -> frozenset[str]:
         StorageError: what it refers to cannot be read.
         FormatError: it cannot be parsed.
     """
-    tables = (static_table(store.catalog, other.path, name=other.path) for other in others)
-    return frozenset[str]().union(*(referenced_paths(table) for table in tables))
+    return frozenset[str]().union(
+        *(paths_of(store.catalog, other.path, name=other.path) for other in others)
+    )
 
 
 def _follow_logs(io: TableIO, times: dict[str, int], present: Collection[str]) -> None:

@@ -16,7 +16,7 @@ from arctic.iceberg.orphans import Orphans, find_orphans
 from arctic.iceberg.reachable import normalised, referenced_paths
 from arctic.iceberg.refresh import refresh
 from arctic.iceberg.table_io import FoundFile, TableIO
-from tests.iceberg.stores import append, commit_files, config_of, make, overwrite, row
+from tests.iceberg.stores import append, commit_files, config_of, make, overwrite, reopened, row
 
 FAR = 2**50
 
@@ -201,6 +201,26 @@ def test_what_the_same_table_commits_in_another_catalog_stays(tmp_path: Path) ->
     [note] = found.notes
     assert "another catalog may have the table too" in note
     assert elsewhere.load_table("db.t").scan().to_arrow().num_rows == 4
+
+
+def test_a_commit_that_died_keeps_its_files_only(tmp_path: Path) -> None:
+    """Its metadata lies there and no catalog has it; snapshots that are gone hold nobody up."""
+    made = make(tmp_path, key=(), partition_by=())
+    append(made, [row(1)])
+    before = refresh(made.base).metadata_location
+    append(made, [row(2)])
+    lost = refresh(made.base).metadata_location
+    made.base.catalog.drop_table("db.t")
+    made.base.catalog.register_table("db.t", before)
+    first = made.base.metadata.snapshots[0].manifest_list
+    document = Path(lost.removeprefix("file://"))
+    document.write_text(document.read_text().replace(first, f"{first}.gone"))
+    path = plant(tmp_path, "db/t/data/x.parquet")
+
+    found = search(reopened(made))
+
+    assert [item.name for item in found.items] == [f"file://{path}"]
+    assert found.notes[0].startswith(repr(lost))
 
 
 def test_metadata_that_fell_out_of_the_log_is_no_stranger(tmp_path: Path) -> None:
