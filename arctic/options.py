@@ -15,12 +15,15 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
 from enum import Enum
 from typing import Generic, TypeVar
 
 from arctic.errors import InvalidInputError
 
 T = TypeVar("T")
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class Scope(Enum):
@@ -84,8 +87,10 @@ class Option(Generic[T]):
 def check_known(options: Iterable[str], scope: Scope) -> None:
     """Refuse options that mean nothing in this place, so that a typo is never ignored.
 
+    Where ``options`` has values, they are looked at too: some are read by Spark alone.
+
     Raises:
-        InvalidInputError: naming the option and the nearest known one.
+        InvalidInputError: naming the option and the nearest known one, or what its value may be.
     """
     known = {
         name.lower(): name
@@ -102,6 +107,10 @@ def check_known(options: Iterable[str], scope: Scope) -> None:
         public = {name.lower(): name for name in known.values() if not name.startswith("_")}
         hint = nearest(name, public) or f"known: {', '.join(public.values())}"
         raise InvalidInputError(f"unknown {scope.value} option {name!r}; {hint}")
+    if isinstance(options, Mapping):
+        for option in OPTIONS:
+            if scope in option.scopes or Scope.CATALOG in option.scopes:
+                option.value(options)
 
 
 def nearest(name: str, known: Mapping[str, str]) -> str | None:
@@ -157,6 +166,32 @@ def _count(text: str) -> int:
     if not re.fullmatch(r"\s*\d+\s*", text):
         raise ValueError("expected a whole number, 0 or more")
     return int(text)
+
+
+def _batch_number(text: str) -> int:
+    if not re.fullmatch(r"\s*\d+\s*", text) or int(text) >= 2**63:
+        raise ValueError("expected a whole number from 0 to 2**63 - 1")
+    return int(text)
+
+
+def _moment_ms(text: str) -> int:
+    if re.fullmatch(r"\s*-?\d+\s*", text):
+        number = int(text)
+        if abs(number) >= 2**63:
+            raise ValueError("it is beyond every time")
+        return number
+    # Python 3.10 reads neither a Z nor a fraction of other than three or six digits.
+    padded = re.sub(r"\.(\d{1,6})\d*", lambda match: f".{match.group(1):0<6}", text.strip())
+    try:
+        moment = datetime.fromisoformat(re.sub("[zZ]$", "+00:00", padded))
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise ValueError(
+            "expected milliseconds since 1970-01-01 UTC, or a time with a zone such as "
+            "'2024-02-29T12:00:00Z'"
+        )
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
 _DURATIONS_MS = {
@@ -296,10 +331,11 @@ SNAPSHOT_ID = Option(
 )
 AS_OF_TIMESTAMP = Option(
     name="as-of-timestamp",
-    parse=_optional(_int),
+    parse=_optional(_moment_ms),
     default=None,
     scopes=_READ,
-    doc="Read the table as it was at this time, in milliseconds since 1970-01-01 UTC.",
+    doc="Read the table as it was at this time: milliseconds since 1970-01-01 UTC, or ISO 8601 "
+    "with a zone, such as `2024-02-29T12:00:00Z`.",
 )
 WEIGHT_RATIO = Option(
     name="weight-ratio",
@@ -362,10 +398,10 @@ START_SNAPSHOT_ID = Option(
 )
 START_TIMESTAMP = Option(
     name="start-timestamp",
-    parse=_optional(_int),
+    parse=_optional(_moment_ms),
     default=None,
     scopes=_EVENTS,
-    doc="Changes that were committed after this time, in milliseconds since 1970-01-01 UTC.",
+    doc="Changes that were committed after this time; as for as-of-timestamp.",
 )
 END_SNAPSHOT_ID = Option(
     name="end-snapshot-id",
@@ -376,10 +412,10 @@ END_SNAPSHOT_ID = Option(
 )
 END_TIMESTAMP = Option(
     name="end-timestamp",
-    parse=_optional(_int),
+    parse=_optional(_moment_ms),
     default=None,
     scopes=_CHANGES,
-    doc="Changes up to this time, inclusive, in milliseconds since 1970-01-01 UTC.",
+    doc="Changes up to this time, inclusive; as for as-of-timestamp.",
 )
 SKIP_OVERWRITES = Option(
     name="streaming-skip-overwrite-snapshots",
@@ -398,11 +434,11 @@ STREAM_FROM = Option(
 )
 STREAM_FROM_TIMESTAMP = Option(
     name="stream-from-timestamp",
-    parse=_optional(_int),
+    parse=_optional(_moment_ms),
     default=None,
     scopes=_STREAM,
-    doc="A new stream begins with what was committed at this time or later, in milliseconds since "
-    "1970-01-01 UTC.",
+    doc="A new stream begins with what was committed at this time or later; as for "
+    "as-of-timestamp.",
 )
 MAX_FILES = Option(
     name="streaming-max-files-per-micro-batch",
@@ -513,7 +549,7 @@ STREAM_QUERY_ID = Option(
 )
 STREAM_BATCH_ID = Option(
     name="stream-batch-id",
-    parse=_optional(_count),
+    parse=_optional(_batch_number),
     default=None,
     scopes=_WRITE,
     doc="Number of this batch; those of a writer ascend.",

@@ -167,3 +167,35 @@ def test_known_options_pass() -> None:
 def test_a_machine_has_cores() -> None:
     """The default parallelism is never 0."""
     assert opt.default_parallelism() >= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "scope"),
+    [
+        ("max-write-tasks", "0", Scope.WRITE),
+        ("stream-batch-id", str(2**63), Scope.WRITE),
+        ("stream-batch-id", "1.5", Scope.WRITE),
+        ("as-of-timestamp", "2026-11-22 01:00:00", Scope.READ),
+        ("as-of-timestamp", "yesterday", Scope.READ),
+        ("as-of-timestamp", str(2**70), Scope.READ),
+    ],
+)
+def test_a_value_is_refused_where_nobody_reads_it(name: str, text: str, scope: Scope) -> None:
+    """An option of Spark's writes in a write without Spark, for one."""
+    with pytest.raises(InvalidInputError, match=f"option {name} = '{text}': expected|it is beyond"):
+        check_known({name: text}, scope)
+
+
+@pytest.mark.parametrize(
+    ("text", "milliseconds"),
+    [
+        ("-5", -5),
+        ("1000", 1000),
+        ("1970-01-01T00:00:01Z", 1000),
+        ("1970-01-01 01:00:00.5+01:00", 500),
+        ("1970-01-01T00:00:00.123456789Z", 123),
+    ],
+)
+def test_times_are_milliseconds_or_iso_texts(text: str, milliseconds: int) -> None:
+    """With a zone: without one nobody knows when."""
+    assert opt.AS_OF_TIMESTAMP.value({"as-of-timestamp": text}) == milliseconds

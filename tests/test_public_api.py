@@ -22,7 +22,9 @@ VERBS = {
     "drop_table": "identifier, *, purge, warehouse, catalog",
     "evolve_schema": "identifier, *, add, rename, widen, drop, warehouse, catalog",
     "expire": "identifier, *, dry_run, options, warehouse, catalog",
-    "explain": "identifier, *, columns, filter, options, verbose, analyze, warehouse, catalog",
+    "explain": (
+        "identifier, *, columns, filter, as_of, options, verbose, analyze, warehouse, catalog"
+    ),
     "list_tables": "namespace, *, warehouse, catalog",
     "mirror_postgres": (
         "dsn, tables, *, into, slot, once, max_changes, interval_seconds, partition_by, spark, "
@@ -30,7 +32,7 @@ VERBS = {
     ),
     "open_table": "identifier, *, warehouse, catalog",
     "optimize": "identifier, *, type, where, spark, options, warehouse, catalog",
-    "read": "identifier, *, columns, filter, options, warehouse, catalog",
+    "read": "identifier, *, columns, filter, as_of, limit, options, warehouse, catalog",
     "read_changes": "identifier, *, start, end, columns, options, warehouse, catalog",
     "register": "spark",
     "rename": "identifier, new_identifier, *, warehouse, catalog",

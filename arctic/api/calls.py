@@ -6,7 +6,7 @@ Both forms of a verb end here: the function that names its table, and the method
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from arctic.iceberg.open_table import open_table
 from arctic.job.analyze import analyze as touched_by
 from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
 from arctic.job.change_batch import begin_changes
-from arctic.job.change_range import Moment, range_options
+from arctic.job.change_range import Moment, moment_options, range_options
 from arctic.job.expire_job import expire_table
 from arctic.job.first_write import taken_back_on_failure
 from arctic.job.new_only import NEW_ONLY_MODES, create_for_write
@@ -77,10 +77,12 @@ def scan(
     *,
     columns: str | Sequence[str] | None = None,
     filter: Any = None,
+    as_of: Moment | None = None,
     options: Mapping[str, str] | None = None,
 ) -> ScanJob:
     """Plan a read."""
-    given = joined(base, options)
+    past = moment_options("as_of", as_of, opt.SNAPSHOT_ID, opt.AS_OF_TIMESTAMP)
+    given = joined({**base, **past}, options)
     opt.check_known(given, opt.Scope.READ)
     reference = parse_reference(given)
     opened = open_table(reference.config, reference.identifier)
@@ -98,6 +100,15 @@ def scan(
     )
 
 
+def read(
+    base: Mapping[str, str], *, limit: int | None = None, **arguments: Any
+) -> pa.RecordBatchReader:
+    """Begin to read rows."""
+    if isinstance(limit, bool) or (limit is not None and limit < 0):
+        raise InvalidInputError(f"limit = {limit!r}: expected a whole number, 0 or more")
+    return reader(scan(base, **arguments), limit=limit)
+
+
 def changes(
     base: Mapping[str, str],
     *,
@@ -112,9 +123,23 @@ def changes(
     return reader(begin_changes(given, columns=wanted))
 
 
-def reader(job: ScanJob) -> pa.RecordBatchReader:
-    """Return the rows of a read as a stream of batches."""
-    return pa.RecordBatchReader.from_batches(job.schema, job.batches())
+def reader(job: ScanJob, *, limit: int | None = None) -> pa.RecordBatchReader:
+    """Return the rows of a read, up to a limit, as a stream of one batch at least."""
+    return pa.RecordBatchReader.from_batches(job.schema, _stream(job, limit))
+
+
+def _stream(job: ScanJob, limit: int | None) -> Iterator[pa.RecordBatch]:
+    rows = 0
+    if limit != 0:
+        for batch in job.batches():
+            part = batch if limit is None else batch.slice(0, limit - rows)
+            rows += part.num_rows
+            yield part
+            if rows == limit:
+                break
+    if not rows:
+        # Polars knows no columns of a stream without a batch.
+        yield pa.RecordBatch.from_pylist([], schema=job.schema)
 
 
 def explain(

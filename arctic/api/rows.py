@@ -18,6 +18,8 @@ def read(
     *,
     columns: str | Sequence[str] | None = None,
     filter: Any = None,
+    as_of: Moment | None = None,
+    limit: int | None = None,
     options: Mapping[str, str] | None = None,
     warehouse: str | None = None,
     catalog: Catalog | None = None,
@@ -29,6 +31,9 @@ def read(
         columns: columns to read, in this order; all if None.
         filter: rows to keep, as ``"amount > 10 and region = 'eu'"``, or an expression of pyarrow or
             PyIceberg.
+        as_of: read the past: the id of a snapshot of either store, or a time with a zone, as a
+            ``datetime`` or a text such as ``"2024-02-29T12:00:00Z"``.
+        limit: rows to read at most, whichever they are; the rest is not read.
         options: read options, such as ``{"snapshot-id": "..."}``.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
@@ -42,7 +47,9 @@ def read(
         UnsupportedError: content that would be read wrongly.
     """
     base = call_options(identifier, warehouse, catalog)
-    return calls.reader(calls.scan(base, columns=columns, filter=filter, options=options))
+    return calls.read(
+        base, columns=columns, filter=filter, as_of=as_of, limit=limit, options=options
+    )
 
 
 def read_changes(
@@ -62,8 +69,9 @@ def read_changes(
 
     Args:
         identifier: ``namespace.table``.
-        start: exclusive; a snapshot id of the change store, or a time with a zone. None: the rows
-            that are there now come first, each as ``+I``, then the changes that they lack.
+        start: exclusive; a snapshot id of the change store, or a time with a zone, as a
+            ``datetime`` or a text. None: the rows that are there now come first, each as ``+I``,
+            then the changes that they lack.
         end: inclusive, as ``start``; None: now.
         columns: columns to read, in this order; all if None.
         options: such as ``{"streaming-skip-overwrite-snapshots": "true"}``.
@@ -122,6 +130,7 @@ def explain(
     *,
     columns: str | Sequence[str] | None = None,
     filter: Any = None,
+    as_of: Moment | None = None,
     options: Mapping[str, str] | None = None,
     verbose: bool = False,
     analyze: bool = False,
@@ -136,5 +145,11 @@ def explain(
     """
     base = call_options(identifier, warehouse, catalog)
     return calls.explain(
-        base, verbose=verbose, analyze=analyze, columns=columns, filter=filter, options=options
+        base,
+        verbose=verbose,
+        analyze=analyze,
+        columns=columns,
+        filter=filter,
+        as_of=as_of,
+        options=options,
     )

@@ -65,7 +65,7 @@ class Table:
 
     def read(self, **arguments: Any) -> pa.RecordBatchReader:
         """Read rows; takes the arguments of ``arctic.read``."""
-        return calls.reader(calls.scan(self._options, **arguments))
+        return calls.read(self._options, **arguments)
 
     def read_changes(self, **arguments: Any) -> pa.RecordBatchReader:
         """Read what changed; takes the arguments of ``arctic.read_changes``."""

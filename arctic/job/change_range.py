@@ -29,8 +29,8 @@ from arctic.job.newest_state import on_newest_state
 from arctic.options import Option
 from arctic.table.stream_position import StreamPin, StreamPosition
 
-Moment = int | datetime
-"""A snapshot id of the store where changes are committed, or a time with a zone."""
+Moment = int | datetime | str
+"""A snapshot id, or a time with a zone, in ISO 8601 if it is a text."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _STARTS: tuple[Option[Any], ...] = (
@@ -68,18 +68,39 @@ def range_options(*, start: Moment | None, end: Moment | None) -> dict[str, str]
     Raises:
         InvalidInputError: a time without a zone.
     """
-    given = {}
-    for name, moment, snapshot, timestamp in (
-        ("start", start, opt.START_SNAPSHOT_ID, opt.START_TIMESTAMP),
-        ("end", end, opt.END_SNAPSHOT_ID, opt.END_TIMESTAMP),
-    ):
-        if isinstance(moment, datetime):
-            if moment.tzinfo is None:
-                raise InvalidInputError(f"{name} = {moment!r}: expected a time with a zone")
-            given[timestamp.name] = str((moment - _EPOCH) // timedelta(milliseconds=1))
-        elif moment is not None:
-            given[snapshot.name] = str(moment)
-    return given
+    return {
+        **moment_options("start", start, opt.START_SNAPSHOT_ID, opt.START_TIMESTAMP),
+        **moment_options("end", end, opt.END_SNAPSHOT_ID, opt.END_TIMESTAMP),
+    }
+
+
+def moment_options(
+    name: str, moment: Moment | None, snapshot: Option[Any], timestamp: Option[Any]
+) -> dict[str, str]:
+    """Return the option that says the same as a moment; none for None.
+
+    Args:
+        name: of the argument, for messages.
+        moment: what was given for it.
+        snapshot: the option for the id of a snapshot.
+        timestamp: the option for a time.
+
+    Raises:
+        InvalidInputError: a time without a zone, or another thing.
+    """
+    if moment is None:
+        return {}
+    if isinstance(moment, datetime) and moment.tzinfo is not None:
+        return {timestamp.name: str((moment - _EPOCH) // timedelta(milliseconds=1))}
+    if isinstance(moment, str) and not moment.strip().lstrip("-").isdigit():
+        timestamp.value({timestamp.name: moment})
+        return {timestamp.name: moment}
+    if isinstance(moment, int) and not isinstance(moment, bool):
+        return {snapshot.name: str(moment)}
+    raise InvalidInputError(
+        f"{name} = {moment!r}: expected the id of a snapshot as a number, or a time with a zone, "
+        "as a datetime or a text such as '2024-02-29T12:00:00Z'"
+    )
 
 
 def start_position(opened: OpenTable, options: Mapping[str, str]) -> StreamPosition:

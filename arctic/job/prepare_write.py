@@ -6,7 +6,7 @@ Must not know: how rows become files, how they are committed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -71,12 +71,13 @@ def prepare_write(
         sorted_input=spread_at is not None and (exact_order or mode is not WriteMode.OVERWRITE),
         transaction_id=replaces_up_to if mode is WriteMode.OVERWRITE else 0,
     )
-    EventTime.of(opened.table)  # refuses what could not tell the time
+    event_time = EventTime.of(opened.table)
     target = write_target(opened, options)
     locates = _must_locate(target, request, options)
     conform = plan_write(
         opened.table, opened.arrow_schema, incoming, request=request, locates=locates
     )
+    conform = replace(conform, event_time=event_time)
     if mode is WriteMode.OVERWRITE and is_dynamic(options) and target.keys_move:
         _refuse_moving_keys(target, options)
     return PreparedWrite(

@@ -44,8 +44,10 @@ class StreamBatch:
                 f"stream query id {self.query_id!r}: expected up to 128 letters, digits, '.', '_' "
                 "or '-', the first a letter or digit"
             )
-        if self.batch_id < 0:
-            raise InvalidInputError(f"stream batch id {self.batch_id}: expected 0 or more")
+        if not 0 <= self.batch_id < 2**63:
+            raise InvalidInputError(
+                f"stream batch id {self.batch_id}: expected a whole number from 0 to 2**63 - 1"
+            )
 
     @property
     def properties(self) -> dict[str, str]:

@@ -28,6 +28,7 @@ from arctic.write.cast import (
     near_name,
     null_offenders,
 )
+from arctic.write.event_time import EventTime
 from arctic.write.plain_text import is_plain_text
 from arctic.write.row_text import key_text
 from arctic.write.target import WriteMode
@@ -46,6 +47,8 @@ class Conform:
     """Columns beside the table's that come out after them, with their plain type."""
     has_partition_sources: bool
     """Whether the rows say which partition they are in; only deletes may leave that open."""
+    event_time: EventTime | None = None
+    """What the watermark is taken from; None: nothing."""
 
     def apply(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the batch with the table's names, order and types, then the extra columns.
@@ -53,7 +56,8 @@ class Conform:
         Nulls in required columns are left in: whether they matter depends on the row's action.
 
         Raises:
-            InvalidInputError: a batch of another schema, a value beyond its type, a null key.
+            InvalidInputError: a batch of another schema, a value beyond its type, an event time
+                that is no time, a null key.
         """
         if tuple(batch.schema.names) != self.incoming_names:
             raise InvalidInputError(
@@ -70,6 +74,8 @@ class Conform:
             ),
         ]
         rows = pa.RecordBatch.from_arrays([*arrays, *extras], schema=pa.schema(fields))
+        if self.event_time is not None:
+            self.event_time.check(rows, partial(self.describe_row, rows))
         for name in self.key:
             self._refuse_nulls(rows, pa.field(name, rows.column(name).type, nullable=False), None)
         return rows

@@ -5,8 +5,8 @@ allows. It is taken from the statistics in their footers, so it costs no look at
 
 Rules:
     - Milliseconds since 1970-01-01 UTC, whatever the column counts in.
-    - A column that cannot tell is refused before the first row, not ignored: somebody would wait
-      for a watermark that never comes.
+    - A column that cannot tell is refused before the first row, a value that is no time before any
+      file of it, not ignored: somebody would wait for a watermark that never comes.
 
 Must not know: where a watermark is kept.
 
@@ -23,7 +23,9 @@ from datetime import datetime, timezone
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+import pyarrow.types as pt
 
 from arctic import options as opt
 from arctic.errors import InvalidInputError
@@ -31,6 +33,7 @@ from arctic.table.files import WrittenFile
 from arctic.table.keyed_table import KeyedTable
 
 _TEXT_FORMAT = "%Y-%m-%d %H:%M:%S"
+_LAST_SECOND = (2**63 - 1) // 1000
 _TEXT_PATTERN = "yyyy-MM-dd HH:mm:ss"
 
 
@@ -60,6 +63,35 @@ class EventTime:
             lateness_ms=opt.WATERMARK_LATENESS.value({}, table.properties) * 1000,
         )
 
+    def check(self, rows: pa.RecordBatch, describe_row: Callable[[int], str]) -> None:
+        """Refuse a value that is no time.
+
+        Args:
+            rows: of the table; those without the column pass.
+            describe_row: how a message names a row by its number.
+
+        Raises:
+            InvalidInputError: naming the column, the first such row and its value.
+        """
+        if self.column not in rows.schema.names:
+            return
+        values = rows.column(self.column)
+        if pt.is_string(values.type):
+            wrong, expected = (
+                _no_times(values),
+                f"a time such as '2024-02-29 12:00:00', {_TEXT_PATTERN}",
+            )
+        elif self.to_ms is _from_seconds and pt.is_int64(values.type):
+            wrong, expected = _beyond(values), "seconds since 1970-01-01"
+        else:
+            return
+        row = pc.index(wrong, True).as_py()
+        if row >= 0:
+            raise InvalidInputError(
+                f"column {self.column!r} is {values[row].as_py()!r} in {describe_row(row)}, but it "
+                f"tells the event time ({opt.EVENT_TIME_FIELD.name}); expected {expected}"
+            )
+
     def watermark_ms(self, files: Iterable[WrittenFile]) -> int | None:
         """Return the watermark of written files; None: they have no event times."""
         if self.column == opt.INGEST_TIME:
@@ -77,6 +109,17 @@ def watermark_of(table: KeyedTable, files: Iterable[WrittenFile]) -> int | None:
     """Return the watermark that a commit of these files brings; None: none."""
     event_time = EventTime.of(table)
     return None if event_time is None else event_time.watermark_ms(files)
+
+
+def _beyond(seconds: pa.Array) -> pa.Array:
+    return pc.or_(pc.greater(seconds, _LAST_SECOND), pc.less(seconds, -_LAST_SECOND))
+
+
+def _no_times(texts: pa.Array) -> pa.Array:
+    """Say of each text whether it is no time; of a null nothing."""
+    moments = pc.strptime(texts, format=_TEXT_FORMAT, unit="s", error_is_null=True)
+    again = pc.strftime(moments, format="%Y-%m-%d %H:%M:%S")
+    return pc.and_not(pc.is_valid(texts), pc.fill_null(pc.equal(again, texts), False))
 
 
 def _greatest(footer: bytes, column: str) -> Iterator[Any]:
