@@ -29,9 +29,11 @@ if TYPE_CHECKING:
         read,
         read_changes,
         rename,
+        retire_writer,
         set_properties,
         status,
         unset_properties,
+        watermarks,
         write,
     )
     from arctic.cdc.decode import Decoding, Encoding
@@ -90,9 +92,11 @@ __all__ = [
     "read_changes",
     "register",
     "rename",
+    "retire_writer",
     "set_properties",
     "status",
     "unset_properties",
+    "watermarks",
     "write",
 ]
 

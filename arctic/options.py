@@ -554,6 +554,14 @@ STREAM_BATCH_ID = Option(
     scopes=_WRITE,
     doc="Number of this batch; those of a writer ascend.",
 )
+WRITER_ID = Option(
+    name="writer-id",
+    parse=_optional(str),
+    default=None,
+    scopes=_WRITE,
+    doc="Who feeds the table with this write, for its watermark; by default the stream, if it is "
+    "one.",
+)
 SHARES = Option(
     name="_arctic_shares",
     parse=_optional(str),

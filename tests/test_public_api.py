@@ -36,9 +36,11 @@ VERBS = {
     "read_changes": "identifier, *, start, end, columns, options, warehouse, catalog",
     "register": "spark",
     "rename": "identifier, new_identifier, *, warehouse, catalog",
+    "retire_writer": "identifier, writer, *, warehouse, catalog",
     "set_properties": "identifier, properties, *, warehouse, catalog",
     "status": "identifier, *, where, options, warehouse, catalog",
     "unset_properties": "identifier, names, *, warehouse, catalog",
+    "watermarks": "identifier, *, warehouse, catalog",
     "write": "identifier, data, *, mode, options, warehouse, catalog",
 }
 ERRORS = {
@@ -79,9 +81,11 @@ TABLE_MEMBERS = {
     "read_changes",
     "rename",
     "schema",
+    "retire_writer",
     "set_properties",
     "status",
     "unset_properties",
+    "watermarks",
     "write",
 }
 

@@ -17,7 +17,7 @@ from arctic.api.tables import (
     set_properties,
     unset_properties,
 )
-from arctic.api.upkeep import expire, optimize, status
+from arctic.api.upkeep import expire, optimize, retire_writer, status, watermarks
 
 __all__ = [
     "Table",
@@ -33,8 +33,10 @@ __all__ = [
     "read",
     "read_changes",
     "rename",
+    "retire_writer",
     "set_properties",
     "status",
     "unset_properties",
+    "watermarks",
     "write",
 ]

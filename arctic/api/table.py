@@ -10,7 +10,7 @@ import pyarrow as pa
 from arctic.api import calls
 from arctic.api.calls import WriteReport
 from arctic.errors import NotFoundError
-from arctic.iceberg.commit_notes import watermarks
+from arctic.iceberg.commit_notes import watermark_properties
 from arctic.iceberg.evolve_schema import SchemaChange, evolve_schema
 from arctic.iceberg.inspect import METADATA_TABLES
 from arctic.iceberg.open_table import OpenTable
@@ -18,6 +18,8 @@ from arctic.iceberg.rename_table import rename_table
 from arctic.iceberg.set_properties import PropertyChange, set_properties
 from arctic.job.reference import as_names, table_reference
 from arctic.job.scan_job import begin_scan
+from arctic.job.writers import retire_writer as retire
+from arctic.job.writers import writer_watermarks
 from arctic.optimize.report import OptimizeReport, TableStatus
 from arctic.table.expire_report import ExpireReport
 
@@ -61,7 +63,7 @@ class Table:
     @property
     def properties(self) -> dict[str, str]:
         """The table properties of the base store, and the watermarks of both stores."""
-        return {**self._opened.table.properties, **watermarks(self._opened)}
+        return {**self._opened.table.properties, **watermark_properties(self._opened)}
 
     def read(self, **arguments: Any) -> pa.RecordBatchReader:
         """Read rows; takes the arguments of ``arctic.read``."""
@@ -93,6 +95,14 @@ class Table:
     def expire(self, **arguments: Any) -> ExpireReport:
         """Remove what is no longer needed; takes the arguments of ``arctic.expire``."""
         return calls.expire(self._options, **arguments)
+
+    def watermarks(self) -> dict[str, int]:
+        """Return each writer's own watermark; see ``arctic.watermarks``."""
+        return writer_watermarks(self._options)
+
+    def retire_writer(self, writer: str) -> dict[str, int]:
+        """Let the watermark no longer wait for a writer; see ``arctic.retire_writer``."""
+        return retire(self._options, writer)
 
     def evolve_schema(self, **changes: Any) -> Table:
         """Change the columns; takes the arguments of ``arctic.evolve_schema``."""

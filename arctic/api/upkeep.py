@@ -8,6 +8,8 @@ from typing import Any
 from arctic.api import calls
 from arctic.job.reference import Catalog, call_options
 from arctic.job.run_tasks import TaskRunner
+from arctic.job.writers import retire_writer as retire
+from arctic.job.writers import writer_watermarks
 from arctic.optimize.report import OptimizeReport, TableStatus
 from arctic.table.expire_report import ExpireReport
 
@@ -79,3 +81,42 @@ def expire(
     """
     base = call_options(identifier, warehouse, catalog)
     return calls.expire(base, dry_run=dry_run, options=options)
+
+
+def watermarks(
+    identifier: str, *, warehouse: str | None = None, catalog: Catalog | None = None
+) -> dict[str, int]:
+    """Return how far event time has come with each writer that has a name.
+
+    Milliseconds since 1970-01-01 UTC. The least of them is the table's, which its properties show
+    as ``watermark.table``.
+
+    Raises:
+        NotFoundError: no such table.
+    """
+    return writer_watermarks(call_options(identifier, warehouse, catalog))
+
+
+def retire_writer(
+    identifier: str,
+    writer: str,
+    *,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> dict[str, int]:
+    """Let the table's watermark no longer wait for a writer; return those of the others.
+
+    A writer that writes again counts again. What it wrote stays, and so does the number of its
+    last batch.
+
+    Args:
+        identifier: ``namespace.table``.
+        writer: as ``watermarks`` names it: its ``writer-id``, or the id of a stream.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Raises:
+        NotFoundError: no such table, or no watermark of such a writer.
+        ConflictError: other commits won every retry; retire it again.
+    """
+    return retire(call_options(identifier, warehouse, catalog), writer)

@@ -17,7 +17,7 @@ import click
 from arctic.cli.cdc import cdc
 from arctic.cli.change import rename, set_properties, unset_properties
 from arctic.cli.look import explain, history, show, tables
-from arctic.cli.upkeep import expire, optimize, status
+from arctic.cli.upkeep import expire, optimize, retire_writer, status, watermarks
 from arctic.errors import ArcticError
 from arctic.redact import without_secrets
 
@@ -69,6 +69,7 @@ for _command in (
     *(tables, show, explain, history),
     *(set_properties, unset_properties, rename),
     *(status, optimize, expire),
+    *(watermarks, retire_writer),
     cdc,
 ):
     commands.add_command(_command)

@@ -1,4 +1,4 @@
-"""The commands that keep a table fast and small: status, optimize, expire."""
+"""The commands that keep a table fast and small: status, optimize, expire, and its writers."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from arctic.cli.optimize import (
     print_status_json,
 )
 from arctic.cli.place import catalog_options, name_value_pairs, place_of
+from arctic.cli.watermarks import print_watermarks
 
 _where = click.option(
     "--where", metavar="TEXT", help="Only the partitions that can hold such rows."
@@ -69,3 +70,20 @@ def expire(table: str, dry_run: bool, options: dict[str, str], output: str, **pl
     """Remove from TABLE what is no longer needed: merged changes, old snapshots, orphans."""
     report = api.expire(table, dry_run=dry_run, options=options, **place_of(**place))
     print_expire_report(report, output)
+
+
+@click.command()
+@click.argument("table")
+@catalog_options
+def watermarks(table: str, output: str, **place: Any) -> None:
+    """Say how far event time has come in TABLE with each of its writers."""
+    print_watermarks(table, api.watermarks(table, **place_of(**place)), output)
+
+
+@click.command("retire-writer")
+@click.argument("table")
+@click.argument("writer")
+@catalog_options
+def retire_writer(table: str, writer: str, output: str, **place: Any) -> None:
+    """Let the watermark of TABLE no longer wait for WRITER."""
+    print_watermarks(table, api.retire_writer(table, writer, **place_of(**place)), output)

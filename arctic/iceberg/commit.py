@@ -57,6 +57,7 @@ def commit_append(opened: OpenTable, plan: AppendFiles) -> CommitResult | None:
     if not plan.files:
         return None
     store = opened.base if opened.change is None else opened.change
+    other = None if opened.change is None else opened.base
     added = data_files(
         plan.files,
         opened.table,
@@ -66,7 +67,7 @@ def commit_append(opened: OpenTable, plan: AppendFiles) -> CommitResult | None:
     what = SnapshotPlan(operation=Operation.APPEND, added=added, summary=plan.summary)
 
     def stage(head: Table, snapshot_id: int) -> StagedSnapshot:
-        noted = with_notes(head, what, batch=plan.batch, watermark_ms=plan.watermark_ms)
+        noted = with_notes(head, what, batch=plan.batch, watermark=plan.watermark, other=other)
         staged = staged_on(head, noted, snapshot_id)
         if plan.on_top_of is not None:
             with _discarding(staged):
@@ -95,7 +96,7 @@ def commit_overwrite(opened: OpenTable, plan: OverwriteBase) -> CommitResult | N
         plan.files, opened.table, spec_id=opened.base.spec().spec_id, kinds=_BASE_KINDS
     )
     keys = partition_keys(opened.table) if opened.table.is_keyed else None
-    overwrite = _Overwrite(plan=plan, added=added, keys=keys)
+    overwrite = _Overwrite(plan=plan, added=added, keys=keys, change=opened.change)
 
     def stage(head: Table, snapshot_id: int) -> StagedSnapshot | None:
         staged = overwrite.stage(head, snapshot_id)
@@ -113,6 +114,7 @@ class _Overwrite:
     added: tuple[DataFile, ...]
     keys: PartitionKeys | None
     """None: the table has no change store, hence no optimized sequence."""
+    change: Table | None
 
     def stage(self, head: Table, snapshot_id: int) -> StagedSnapshot | None:
         """Build one attempt on a fresh head; None when it would change nothing."""
@@ -127,7 +129,9 @@ class _Overwrite:
             removed_paths=removed,
             summary=self.plan.summary,
         )
-        what = with_notes(head, what, batch=self.plan.batch, watermark_ms=self.plan.watermark_ms)
+        what = with_notes(
+            head, what, batch=self.plan.batch, watermark=self.plan.watermark, other=self.change
+        )
         if self.keys is None:
             return staged_on(head, what, snapshot_id) if self.added or removed else None
         before = read_state(head.metadata, head.io, head.metadata.current_snapshot_id, self.keys)

@@ -3,23 +3,28 @@
 Rules:
     - Notes are made anew on the head of every attempt, and committed with the files or not at all.
     - A batch that a head knows is not committed again, whoever committed it.
-    - A watermark never goes back, and every snapshot repeats it, so that expiry loses none.
+    - Every snapshot repeats the watermark, so that expiry loses none; see
+      ``arctic.table.watermark`` for whose it is.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from dataclasses import replace
 
 from pyiceberg.table import Table
 
-from arctic.errors import ConflictError, FormatError
+from arctic.errors import ConflictError
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.pair import store_of
 from arctic.iceberg.snapshot_producer import SnapshotPlan
-from arctic.table.property_names import BASE_WATERMARK, WATERMARK
+from arctic.table.property_names import BASE_WATERMARK, WATERMARK, WRITER_PREFIX
 from arctic.table.stream_batch import StreamBatch
+from arctic.table.watermark import (
+    WRITER_KEY,
+    Watermark,
+    Watermarks,
+    watermark_in,
+)
 
 
 class BatchLandedError(ConflictError):
@@ -31,7 +36,9 @@ def with_notes(
     what: SnapshotPlan,
     *,
     batch: StreamBatch | None = None,
-    watermark_ms: int | None = None,
+    watermark: Watermark | None = None,
+    merged_ms: int | None = None,
+    other: Table | None = None,
 ) -> SnapshotPlan:
     """Let a snapshot remember its batch, and how far event time has come.
 
@@ -39,10 +46,13 @@ def with_notes(
         head: the store, just refreshed.
         what: what the snapshot does.
         batch: which one it is; None: it is no batch.
-        watermark_ms: what its files bring; None: nothing.
+        watermark: what its files bring; None: nothing.
+        merged_ms: the watermark of the changes that it merges; None: not known to have moved.
+        other: the other store of the table, as it was when the table was opened.
 
     Raises:
         BatchLandedError: the head holds the batch.
+        InvalidInputError: too many writers have a watermark.
         FormatError: what the head remembers is not readable.
     """
     summary, properties = dict(what.summary), dict(what.properties)
@@ -54,40 +64,44 @@ def with_notes(
             )
         summary |= batch.summary
         properties |= batch.properties
-    known = [each for each in (watermark_in(head.properties), watermark_ms) if each is not None]
-    if known:
-        text = str(max(known))
+    known = Watermarks.of(head.properties)
+    others = {} if other is None else Watermarks.of(other.properties).writers
+    if watermark is not None:
+        known = known.after(watermark, other=others)
+        if watermark.writer is not None:
+            own_ms = known.writers[watermark.writer]
+            properties[f"{WRITER_PREFIX}{watermark.writer}"] = str(own_ms)
+            summary[WRITER_KEY] = watermark.writer
+    if merged_ms is not None:
+        known = known.merged(merged_ms, other=others)
+    if known.table_ms is not None:
+        text = str(known.table_ms)
         properties[WATERMARK] = summary[WATERMARK] = text
         if store_of(head.properties) == "base":
             summary[BASE_WATERMARK] = text
     return replace(what, summary=summary, properties=properties)
 
 
-def watermark_in(texts: Mapping[str, str | None]) -> int | None:
-    """Return the watermark in table properties or in a summary; None: there is none.
+def watermarks(opened: OpenTable) -> Watermarks:
+    """Return what both stores of a table know, as of when they were loaded.
 
     Raises:
-        FormatError: it is not a number.
+        FormatError: a watermark that is not a number.
     """
-    text = texts.get(WATERMARK)
-    if text is None:
-        return None
-    if not re.fullmatch(r"-?\d+", text):
-        raise FormatError(f"table property {WATERMARK} = {text!r}: expected milliseconds")
-    # Where there is none, Amoro says -1.
-    return int(text) if int(text) != -1 else None
+    base = Watermarks.of(opened.base.properties)
+    if opened.change is None:
+        return base
+    return base.beside(Watermarks.of(opened.change.properties))
 
 
-def watermarks(opened: OpenTable) -> dict[str, str]:
+def watermark_properties(opened: OpenTable) -> dict[str, str]:
     """Return the watermarks of a table, as its properties show them; what is not known is absent.
 
     Raises:
         FormatError: one is not a number.
     """
-    base = watermark_in(opened.base.properties)
-    change = None if opened.change is None else watermark_in(opened.change.properties)
-    known = [each for each in (base, change) if each is not None]
-    shown = {WATERMARK: str(max(known))} if known else {}
+    table, base = watermarks(opened).table_ms, watermark_in(opened.base.properties)
+    shown = {} if table is None else {WATERMARK: str(table)}
     return shown if base is None else {**shown, BASE_WATERMARK: str(base)}
 
 
@@ -100,9 +114,13 @@ def change_watermark(opened: OpenTable, up_to: int) -> int | None:
     """
     if opened.change is None:
         return None
-    told = [
-        watermark_in(snapshot.summary.additional_properties)
+    newest = opened.change.current_snapshot()
+    if newest is None or up_to >= (newest.sequence_number or 0):
+        return watermark_in(opened.change.properties)  # knows which writers were retired since
+    told = {
+        snapshot.sequence_number or 0: watermark_in(snapshot.summary.additional_properties)
         for snapshot in opened.change.metadata.snapshots
         if snapshot.summary is not None and (snapshot.sequence_number or 0) <= up_to
-    ]
-    return max((each for each in told if each is not None), default=None)
+    }
+    known = {number: ms for number, ms in told.items() if ms is not None}
+    return known[max(known)] if known else None

@@ -64,6 +64,7 @@ def commit_rewrite(opened: OpenTable, plan: RewriteBase) -> CommitResult | None:
             kinds=(FileKind.BASE, FileKind.POS_DELETE),
         ),
         keys=partition_keys(opened.table) if opened.table.is_keyed else None,
+        change=opened.change,
     )
     return commit_snapshot(opened.base, rewrite.stage)
 
@@ -74,6 +75,7 @@ class _Rewrite:
     added: tuple[DataFile, ...]
     keys: PartitionKeys | None
     """None: the table has no change store, hence no optimized sequence."""
+    change: Table | None
 
     def stage(self, head: Table, snapshot_id: int) -> StagedSnapshot | None:
         """Build one attempt on a fresh head; None when it would change nothing."""
@@ -84,7 +86,7 @@ class _Rewrite:
             removed_paths=plan.removed_paths,
             summary={**plan.summary, **_PRODUCER},
         )
-        what = with_notes(head, what, watermark_ms=plan.watermark_ms)
+        what = with_notes(head, what, merged_ms=plan.merged_ms, other=self.change)
         moves = any(each.merged_up_to != each.found_sequence for each in plan.partitions)
         if not (self.added or plan.removed_paths or moves):
             return None

@@ -34,6 +34,7 @@ from arctic.job.write_task import ADDED_DELETES_TASK
 from arctic.mor.field_ids import known_field_id
 from arctic.table.files import FileKind
 from arctic.table.stream_batch import StreamBatch
+from arctic.table.watermark import Watermark
 from arctic.write.plan_commit import plan_append
 from arctic.write.target import TaskId, TaskResult, WriteMode, WriteRequest, WriteTarget
 from arctic.write.writer import open_writer, plan_write
@@ -48,7 +49,7 @@ def commit_over_moved_rows(
     target: WriteTarget,
     locator: RowLocator,
     batch: StreamBatch | None,
-    watermark_ms: int | None,
+    watermark: Watermark | None,
 ) -> CommitResult | None:
     """Commit the files of a write, with deletes for rows that moved since they were located.
 
@@ -74,7 +75,7 @@ def commit_over_moved_rows(
                 on_top_of=locator.snapshot,
                 summary={},
                 batch=batch,
-                watermark_ms=watermark_ms,
+                watermark=watermark,
             )
         try:
             return commit_append(opened, plan)

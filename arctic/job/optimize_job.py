@@ -213,7 +213,7 @@ def _commit(
         planned_at=survey.snapshot.base_snapshot_id,
         changes_rows=any(each.advances for each in plan.partitions),
         summary={"arctic.optimize-type": ",".join(sorted(kind.value for kind in kinds))},
-        watermark_ms=merged_watermark(survey, plan) if is_whole else None,
+        merged_ms=merged_watermark(survey, plan) if is_whole else None,
     )
     if not plan.partitions:
         return None

@@ -10,6 +10,7 @@ from arctic.errors import FormatError, InvalidInputError
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.job.reference import parse_reference
 from arctic.table.stream_batch import StreamBatch
+from arctic.table.watermark import check_writer
 
 
 def stream_write_options(options: Mapping[str, str], *, output_mode: str) -> dict[str, str]:
@@ -61,6 +62,16 @@ def batch_of(options: Mapping[str, str]) -> StreamBatch | None:
             given, missing = missing, given
         raise InvalidInputError(f"option {given} without {missing}; a batch is named by both")
     return StreamBatch(query_id=query_id, batch_id=batch_id)
+
+
+def writer_of(options: Mapping[str, str]) -> str | None:
+    """Return who feeds a table with a write: the writer that is named, else the stream.
+
+    Raises:
+        InvalidInputError: a name that is none.
+    """
+    writer = opt.WRITER_ID.value(options) or opt.STREAM_QUERY_ID.value(options)
+    return None if writer is None else check_writer(writer)
 
 
 def has_landed(opened: OpenTable, batch: StreamBatch | None) -> bool:

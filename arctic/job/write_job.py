@@ -35,12 +35,13 @@ from arctic.job.plan_shuffle import plan_shuffle
 from arctic.job.prepare_write import assumes_stable, is_dynamic, may_stay, prepare_write
 from arctic.job.reference import parse_reference
 from arctic.job.shuffle import ShufflePlan
-from arctic.job.stream_job import batch_of, has_landed
+from arctic.job.stream_job import batch_of, has_landed, writer_of
 from arctic.job.unreferenced import delete_results, deleted_on_failure
 from arctic.job.write_task import WriteWork
 from arctic.table.commit_plan import AppendFiles, OverwriteBase
 from arctic.table.files import Partition, WrittenFile
 from arctic.table.stream_batch import StreamBatch
+from arctic.table.watermark import Watermark
 from arctic.write.event_time import watermark_of
 from arctic.write.plan_commit import plan_append, plan_overwrite
 from arctic.write.target import TaskResult, WriteMode, WriteRequest, WriteTarget
@@ -69,6 +70,8 @@ class WriteJob:
     """For an overwrite: partitions with change files up to the pinned sequence number."""
     batch: StreamBatch | None
     """Which batch of which stream this is; None: a write of its own."""
+    writer: str | None
+    """Who feeds the table with it; None: a save without a name."""
 
     @property
     def target(self) -> WriteTarget:
@@ -118,6 +121,7 @@ def begin_write(
         dynamic=is_dynamic(options),
         change_partitions=_change_partitions(opened, begun.request),
         batch=batch,
+        writer=writer_of(options),
     )
 
 
@@ -215,9 +219,9 @@ def _opened(job: WriteJob, results: Sequence[TaskResult]) -> OpenTable:
 def _plan(
     job: WriteJob, opened: OpenTable, results: Sequence[TaskResult]
 ) -> AppendFiles | OverwriteBase:
-    watermark_ms = watermark_of(job.target.table, _files(results))
+    watermark = _watermark(job, results)
     if job.request.mode is not WriteMode.OVERWRITE:
-        return plan_append(results, summary={}, batch=job.batch, watermark_ms=watermark_ms)
+        return plan_append(results, summary={}, batch=job.batch, watermark=watermark)
     return plan_overwrite(
         results,
         dynamic=job.dynamic,
@@ -227,7 +231,7 @@ def _plan(
         change_partitions=job.change_partitions,
         summary={},
         batch=job.batch,
-        watermark_ms=watermark_ms,
+        watermark=watermark,
     )
 
 
@@ -248,9 +252,14 @@ def _commit(
             target=job.target,
             locator=job.locator,
             batch=plan.batch,
-            watermark_ms=plan.watermark_ms,
+            watermark=plan.watermark,
         )
     return commit_append(opened, plan)
+
+
+def _watermark(job: WriteJob, results: Sequence[TaskResult]) -> Watermark | None:
+    ms = watermark_of(job.target.table, _files(results))
+    return None if ms is None else Watermark(ms=ms, writer=job.writer)
 
 
 def _files(results: Sequence[TaskResult]) -> list[WrittenFile]:

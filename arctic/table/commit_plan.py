@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from arctic.table.files import Partition, WrittenFile
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.stream_batch import StreamBatch
+from arctic.table.watermark import Watermark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +25,7 @@ class AppendFiles:
     """Extra snapshot summary entries."""
     batch: StreamBatch | None = None
     """Commit only if this batch has not landed; None: it is none, and always commits."""
-    watermark_ms: int | None = None
+    watermark: Watermark | None = None
     """How far event time has come with these files; None: they do not say."""
 
 
@@ -44,7 +45,7 @@ class OverwriteBase:
     summary: Mapping[str, str] = field(default_factory=dict)
     batch: StreamBatch | None = None
     """Commit only if this batch has not landed; None: it is none, and always commits."""
-    watermark_ms: int | None = None
+    watermark: Watermark | None = None
     """How far event time has come with these files; None: they do not say."""
 
 
@@ -77,5 +78,5 @@ class RewriteBase:
     changes_rows: bool
     """Whether changes are merged, so that base shows other rows than before."""
     summary: Mapping[str, str] = field(default_factory=dict)
-    watermark_ms: int | None = None
-    """That of the changes that base holds afterwards; None: not known to have moved."""
+    merged_ms: int | None = None
+    """Watermark of the changes that base holds afterwards; None: not known to have moved."""

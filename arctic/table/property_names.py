@@ -40,6 +40,8 @@ MIRROR_SOURCE = "arctic.cdc.source"
 """What a mirrored table remembers of its source."""
 STREAM_PREFIX = "arctic.stream."
 """Followed by the id of a writer of batches; the value is its last batch."""
+WRITER_PREFIX = "arctic.watermark."
+"""Followed by the name of a writer; the value is its own watermark."""
 
 _PREFIXES = ("arctic.", "mixed-format.", "watermark.")
 _NAMES = frozenset({TABLE_FORMAT, CREATED, LEGACY_OPTIMIZED_SEQUENCE})

@@ -10,6 +10,7 @@ from arctic.table.commit_plan import AppendFiles, OverwriteBase
 from arctic.table.files import Partition, WrittenFile
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.stream_batch import StreamBatch
+from arctic.table.watermark import Watermark
 from arctic.write.target import TaskResult
 
 
@@ -19,7 +20,7 @@ def plan_append(
     summary: Mapping[str, str],
     on_top_of: TableSnapshot | None = None,
     batch: StreamBatch | None = None,
-    watermark_ms: int | None = None,
+    watermark: Watermark | None = None,
 ) -> AppendFiles:
     """Plan the one snapshot that makes a write visible.
 
@@ -28,7 +29,7 @@ def plan_append(
         summary: extra snapshot summary entries.
         on_top_of: commit only while both stores are in this state.
         batch: commit only if it has not landed.
-        watermark_ms: how far event time has come with the files.
+        watermark: how far event time has come with the files.
 
     Raises:
         InternalError: two results for one input partition, whose offsets would overlap.
@@ -38,7 +39,7 @@ def plan_append(
         summary=summary,
         on_top_of=on_top_of,
         batch=batch,
-        watermark_ms=watermark_ms,
+        watermark=watermark,
     )
 
 
@@ -51,7 +52,7 @@ def plan_overwrite(
     change_partitions: frozenset[Partition],
     summary: Mapping[str, str],
     batch: StreamBatch | None = None,
-    watermark_ms: int | None = None,
+    watermark: Watermark | None = None,
 ) -> OverwriteBase:
     """Plan the one base snapshot that replaces the table, or some of its partitions.
 
@@ -63,7 +64,7 @@ def plan_overwrite(
         change_partitions: partitions that have such changes.
         summary: extra snapshot summary entries.
         batch: commit only if it has not landed.
-        watermark_ms: how far event time has come with the files.
+        watermark: how far event time has come with the files.
 
     Raises:
         InternalError: two results for one input partition, whose rows would be doubled.
@@ -76,7 +77,7 @@ def plan_overwrite(
         change_partitions=change_partitions,
         summary=summary,
         batch=batch,
-        watermark_ms=watermark_ms,
+        watermark=watermark,
     )
 
 

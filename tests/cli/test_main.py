@@ -344,3 +344,23 @@ def test_the_module_is_the_whole_command(module: str) -> None:
     )
 
     assert "postgres" in done.stdout
+
+
+def test_writers_and_their_watermarks(run: Command, warehouse: str) -> None:
+    """As moments for people, in milliseconds for programs; retiring one prints the others."""
+    visits = arctic.create_table(
+        "shop.times",
+        pa.schema([("ms", pa.int64())]),
+        properties={"table.event-time-field": "ms"},
+        warehouse=warehouse,
+    )
+    for writer, ms in (("eu", 5_000), ("us", 4_000)):
+        visits.write(pa.table({"ms": [ms]}), mode="append", options={"writer-id": writer})
+
+    shown = run("watermarks", "shop.times", "--warehouse", warehouse)
+    left = run("retire-writer", "shop.times", "us", "--warehouse", warehouse, "--output", "json")
+    none = run("watermarks", "shop.users", "--warehouse", warehouse)
+
+    assert shown.out.split("\n")[0] == "eu 1970-01-01 00:00:05.000+00:00"
+    assert left.document == {"table": "shop.times", "writers": {"eu": 5_000}}
+    assert none.out == "shop.users: no writer with a name\n"

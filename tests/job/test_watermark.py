@@ -245,3 +245,129 @@ def test_an_event_time_that_tells_nothing_is_refused(
     table = create(warehouse, at=at, event_time_field=column)
     with pytest.raises(arctic.InvalidInputError, match=message):
         table.write(table.schema.empty_table(), mode="append")
+
+
+def feed(warehouse: str, writer: str, hours: float | None, mode: str = "append") -> None:
+    """Write one row as a writer that has a name."""
+    at = None if hours is None else moment(hours)
+    rows = pa.table([[1], ["eu"], [at]], schema=SCHEMA)
+    options = {"writer-id": writer}
+    arctic.write("w.t", rows, mode=mode, options=options, warehouse=warehouse)
+
+
+def own(warehouse: str) -> dict[str, int]:
+    """Return the watermark of each writer, in hours."""
+    return {
+        writer: ms // HOUR_MS
+        for writer, ms in arctic.watermarks("w.t", warehouse=warehouse).items()
+    }
+
+
+@pytest.mark.parametrize("keyed", [True, False])
+def test_a_table_waits_for_its_slowest_writer(warehouse: str, keyed: bool) -> None:
+    """Each keeps its own, which never goes back; retiring one lets the others go on."""
+    create(warehouse, keyed=keyed)
+    feed(warehouse, "a", 13)
+    assert shown(warehouse)["table"] == 13
+    feed(warehouse, "b", 12)
+    assert shown(warehouse)["table"] == 12
+    feed(warehouse, "a", 15)
+    feed(warehouse, "b", 11)
+    assert own(warehouse) == {"a": 15, "b": 12}
+    assert shown(warehouse)["table"] == 12
+
+    assert arctic.retire_writer("w.t", "b", warehouse=warehouse) == {"a": 15 * HOUR_MS}
+
+    assert shown(warehouse)["table"] == 15
+    feed(warehouse, "b", 14)
+    assert (own(warehouse), shown(warehouse)["table"]) == ({"a": 15, "b": 14}, 14)
+
+
+def test_a_stream_is_a_writer_of_its_own(warehouse: str) -> None:
+    """By its id; each of its batches is a commit."""
+    create(warehouse)
+    for query, hours in (("q1", 13), ("q2", 12)):
+        rows = pa.table([[1], ["eu"], [moment(hours)]], schema=SCHEMA)
+        batch = {"stream-query-id": query, "stream-batch-id": "1"}
+        arctic.write("w.t", rows, mode="append", options=batch, warehouse=warehouse)
+
+    assert own(warehouse) == {"q1": 13, "q2": 12}
+    assert shown(warehouse) == {"table": 12}
+
+
+def test_a_save_without_a_name_feeds_nothing_once_somebody_has_one(warehouse: str) -> None:
+    """What it says stands until then, as in tables that were made before writers had names."""
+    create(warehouse)
+    put(warehouse, (1, "eu", 20))
+    assert shown(warehouse) == {"table": 20}
+    feed(warehouse, "a", 13)
+    put(warehouse, (2, "eu", 21))
+    assert shown(warehouse) == {"table": 13}
+    arctic.retire_writer("w.t", "a", warehouse=warehouse)
+    assert shown(warehouse) == {"table": 13}
+    put(warehouse, (2, "eu", 21))
+
+    assert shown(warehouse) == {"table": 21}
+
+
+def test_optimizing_carries_the_least_to_base(warehouse: str) -> None:
+    """Also where it is less than what base showed before the slower one joined."""
+    create(warehouse)
+    feed(warehouse, "a", 13)
+    arctic.optimize("w.t", type="full", warehouse=warehouse)
+    feed(warehouse, "b", 12, mode="upsert")
+    assert shown(warehouse) == {"table": 12, "base": 13}
+    arctic.optimize("w.t", type="full", warehouse=warehouse)
+    now = {"snapshot.keep.duration": "0", "change.data.ttl.minutes": "0"}
+    arctic.expire("w.t", options=now, warehouse=warehouse)
+
+    assert shown(warehouse) == {"table": 12, "base": 12}
+    assert own(warehouse) == {"a": 13, "b": 12}
+    feed(warehouse, "a", 14)
+    arctic.retire_writer("w.t", "b", warehouse=warehouse)
+    assert shown(warehouse) == {"table": 14, "base": 12}
+    arctic.optimize("w.t", type="full", warehouse=warehouse)
+    assert shown(warehouse) == {"table": 14, "base": 14}
+
+
+def test_an_overwrite_waits_for_writers_of_changes(warehouse: str) -> None:
+    """The stores are one table, whichever a writer commits to."""
+    create(warehouse)
+    feed(warehouse, "a", 10)
+    feed(warehouse, "b", 12, mode="overwrite")
+
+    assert shown(warehouse) == {"table": 10, "base": 10}
+    assert own(warehouse) == {"a": 10, "b": 12}
+
+
+def test_a_write_without_event_times_names_no_writer(warehouse: str) -> None:
+    """Nobody would know how far it has come."""
+    create(warehouse)
+    feed(warehouse, "a", None)
+
+    assert own(warehouse) == {}
+
+
+def test_writers_must_be_known_to_be_retired(warehouse: str) -> None:
+    """The message lists those that are."""
+    create(warehouse)
+    feed(warehouse, "a", 10)
+    with pytest.raises(arctic.NotFoundError, match="there are those of a"):
+        arctic.retire_writer("w.t", "b", warehouse=warehouse)
+    with pytest.raises(arctic.InvalidInputError, match="expected up to 128 letters"):
+        feed(warehouse, "no/name", 10)
+
+
+def test_more_writers_than_can_be_remembered_are_refused(
+    warehouse: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every open reads them; somebody who takes a new name each time would add without end."""
+    monkeypatch.setattr("arctic.table.watermark.MAX_WRITERS", 2)
+    create(warehouse)
+    feed(warehouse, "a", 10)
+    feed(warehouse, "b", 11)
+    with pytest.raises(arctic.InvalidInputError, match="retire those that no longer write"):
+        feed(warehouse, "c", 12)
+    feed(warehouse, "b", 12)
+
+    assert own(warehouse) == {"a": 10, "b": 12}
