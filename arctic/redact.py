@@ -44,7 +44,7 @@ _LEAST = 4
 """A value with fewer characters would be found inside words that are none."""
 
 _SECRET_NAME = r"(?:password|passwd|pwd|secret|token|credential|(?:access|account|api)[-_.]?key)"
-_IS_SECRET_NAME = re.compile(_SECRET_NAME, re.IGNORECASE)
+_IS_SECRET_NAME = re.compile(rf"(?<![a-z]){_SECRET_NAME}(?![a-z])", re.IGNORECASE)
 # In the URIs of Azure's storage the part before the @ names a container.
 _USER_INFO = re.compile(
     r"(?<!abfs)(?<!abfss)(?<!wasb)(?<!wasbs)://"
@@ -73,7 +73,7 @@ def without_secrets(text: str) -> str:
 def names_a_secret(name: str) -> bool:
     """Say whether a setting of this name holds a secret.
 
-    >>> names_a_secret("s3.secret-access-key"), names_a_secret("write.format.default")
+    >>> names_a_secret("s3.secret-access-key"), names_a_secret("acme.tokenizer")
     (True, False)
     """
     return _IS_SECRET_NAME.search(name) is not None

@@ -3,6 +3,7 @@
 Rules:
     - A name that means something is taken, and its value is read by the parser that reads it later.
     - What Arctic sets itself is refused.
+    - What holds a secret by its name is refused: metadata is read by everybody who reads the table.
     - An unknown name is refused where it begins as one of ours, and where a known one is so near
       that it must have been meant. Any other name is the user's own.
 """
@@ -19,6 +20,7 @@ from pyiceberg.table.name_mapping import parse_mapping_from_json
 from arctic.errors import InvalidInputError
 from arctic.iceberg.pair import check_buckets
 from arctic.options import OPTIONS, Option, Scope, nearest
+from arctic.redact import names_a_secret
 from arctic.table.property_names import is_own
 
 _OPTIONS: Mapping[str, Option[Any]] = {
@@ -192,6 +194,11 @@ def check_name(name: str) -> None:
         )
     if not name.strip():
         raise InvalidInputError(f"table property {name!r} has no name")
+    if names_a_secret(name):
+        raise InvalidInputError(
+            f"table property {name!r} would stand in the table's metadata for everybody to read; "
+            "give a secret as a property of the catalog"
+        )
     near = _nearest(name)
     if near is not None:
         raise InvalidInputError(f"unknown table property {name!r}; did you mean {near!r}?")

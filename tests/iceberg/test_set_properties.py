@@ -63,6 +63,8 @@ def texts(place: dict[str, Any], name: str) -> tuple[str | None, str | None]:
         ("schema.name-mapping.default", "{", "expected a name mapping"),
         ("change.file-index.hash-bucket", "3", "a power of two"),
         ("ordering-column", "id", "is an option of a call"),
+        ("s3.secret-access-key", "x", "for everybody to read"),
+        ("token", "x", "as a property of the catalog"),
         ("format-version", "3", "expected '2'"),
         (" ", "x", "has no name"),
     ],
