@@ -26,7 +26,6 @@ from arctic.errors import (
 )
 from arctic.iceberg.commit import CommitResult
 from arctic.iceberg.commit_rewrite import commit_rewrite
-from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.refresh import refresh
 from arctic.job.merged_watermark import merged_watermark
 from arctic.job.optimize_attempt import OptimizeAttempt, all_done
@@ -34,7 +33,6 @@ from arctic.job.prepare_write import write_target
 from arctic.job.run_tasks import Progress, Task, TaskRunner
 from arctic.job.scan_job import merge_request
 from arctic.job.survey import Survey, partition_status, survey_table
-from arctic.mor.field_ids import child_fields
 from arctic.optimize.execute import OptimizeJob
 from arctic.optimize.ordered_rows import RowOrder
 from arctic.optimize.partition_files import PartitionFiles
@@ -95,6 +93,7 @@ def optimize_table(
             table=survey.opened.table,
             settings=survey.settings,
             parallelism=runner.parallelism,
+            sort_column=survey.sort_column,
         )
         try:
             results = _run(survey, plan, options, runner=runner, progress=progress)
@@ -166,8 +165,8 @@ def _job(survey: Survey, options: Mapping[str, str]) -> OptimizeJob:
         request=merge_request(opened, options, schema=opened.arrow_schema, row_filter=None),
         target=write_target(opened, options),
         order=RowOrder(
-            fields=_order_fields(opened, options),
-            sorts=_sort_columns(opened, options) is not None,
+            fields=_order_fields(survey),
+            sorts=bool(survey.sort_columns),
             buffer_bytes=opt.SORT_BUFFER_BYTES.value(options, opened.table.properties),
             fragment_bytes=survey.settings.fragment_bytes,
         ),
@@ -175,21 +174,10 @@ def _job(survey: Survey, options: Mapping[str, str]) -> OptimizeJob:
     )
 
 
-def _sort_columns(opened: OpenTable, options: Mapping[str, str]) -> tuple[str, ...] | None:
-    return opt.SORT_COLUMNS.value(options, opened.table.properties)
-
-
-def _order_fields(opened: OpenTable, options: Mapping[str, str]) -> tuple[pa.Field, ...]:
+def _order_fields(survey: Survey) -> tuple[pa.Field, ...]:
     """Return the columns that order rows: the sort columns, then the key, so that no rows tie."""
-    schema, key = opened.arrow_schema, opened.table.primary_key
-    names = _sort_columns(opened, options) or ()
-    for name in names:
-        if name not in schema.names or child_fields(schema.field(name).type):
-            raise InvalidInputError(
-                f"{opt.SORT_COLUMNS.name} of table {opened.table.name!r}: {name!r} is no column "
-                f"that can be sorted by; it has {', '.join(schema.names)}"
-            )
-    return tuple(schema.field(name) for name in dict.fromkeys((*names, *key)))
+    schema, key = survey.opened.arrow_schema, survey.opened.table.primary_key
+    return tuple(schema.field(name) for name in dict.fromkeys((*survey.sort_columns, *key)))
 
 
 def _commit(

@@ -20,6 +20,7 @@ from arctic.iceberg.optimized_times import OptimizedTimes, optimized_times
 from arctic.iceberg.pin import pin
 from arctic.job.newest_state import on_newest_state
 from arctic.job.reference import table_reference
+from arctic.job.sort_columns import sort_columns
 from arctic.optimize.evaluate import LastTimes, evaluate
 from arctic.optimize.health import measure
 from arctic.optimize.partition_files import PartitionFiles, files_by_partition
@@ -27,6 +28,7 @@ from arctic.optimize.report import PartitionStatus, TableStatus
 from arctic.optimize.settings import OptimizeSettings
 from arctic.options import Scope
 from arctic.table.files import Partition
+from arctic.table.keyed_table import Column
 from arctic.table.snapshot import TableSnapshot
 
 _MAX_OPENINGS = 5
@@ -41,6 +43,14 @@ class Survey:
     settings: OptimizeSettings
     partitions: tuple[PartitionFiles, ...]
     times: OptimizedTimes
+    sort_columns: tuple[str, ...]
+    """Most significant first; empty: rows are not sorted."""
+
+    @property
+    def sort_column(self) -> Column | None:
+        """The first sort column; None: rows are not sorted."""
+        table = self.opened.table
+        return next((table.column(name) for name in self.sort_columns), None)
 
 
 def table_status(options: Mapping[str, str], *, where: Any = None) -> TableStatus:
@@ -80,10 +90,12 @@ def _survey(
 ) -> Survey:
     opened, snapshot = _pinned(before, for_writing=for_writing)
     settings = OptimizeSettings.of(options, opened.table.properties)
+    names = sort_columns(opened, options)
+    bounded = [*opened.table.key_columns, *(opened.table.column(name) for name in names[:1])]
     files = list_files(
         opened,
         snapshot,
-        field_ids=tuple(column.field_id for column in opened.table.key_columns),
+        field_ids=tuple(dict.fromkeys(column.field_id for column in bounded)),
         row_filter=None if where is None else parse_filter(where, opened),
     )
     partitions = files_by_partition(
@@ -99,6 +111,7 @@ def _survey(
         settings=settings,
         partitions=partitions,
         times=optimized_times(opened, snapshot, [each.partition for each in partitions]),
+        sort_columns=names,
     )
 
 

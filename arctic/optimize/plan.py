@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from arctic.optimize.balance import balance
-from arctic.optimize.key_ranges import KeyPart, divide_by_key
+from arctic.optimize.divide import RangePart, divide_by_range
 from arctic.optimize.partition_files import PartitionFiles
 from arctic.optimize.select import Selection, select
 from arctic.optimize.settings import OptimizeSettings, OptimizeType
@@ -22,7 +22,7 @@ from arctic.scan.reach import FileRanges, Reach, ReachIndex
 from arctic.scan.task import FileTask
 from arctic.scan.weight import packing_weight_bytes
 from arctic.table.files import FileKind, KeyedFile, Partition
-from arctic.table.keyed_table import KeyedTable
+from arctic.table.keyed_table import Column, KeyedTable
 from arctic.tree.node import TreeNode
 
 _MARK_SHARE = 10
@@ -78,6 +78,7 @@ def plan_optimize(
     table: KeyedTable,
     settings: OptimizeSettings,
     parallelism: int,
+    sort_column: Column | None = None,
 ) -> OptimizePlan:
     """Plan a run.
 
@@ -86,9 +87,11 @@ def plan_optimize(
         table: the table.
         settings: of the table.
         parallelism: tasks that run at a time.
+        sort_column: the first one that rows are sorted by; None: they are not.
     """
     ranges = FileRanges(tuple(column.field_id for column in table.key_columns))
-    plans = [_plan_partition(files, kind, table, settings, ranges) for files, kind in partitions]
+    column = sort_column or next(iter(table.key_columns), None)
+    plans = [_plan_partition(files, kind, column, settings, ranges) for files, kind in partitions]
     useful = tuple(plan for plan in plans if plan.tasks or plan.advances)
     tasks = [task for plan in useful for task in plan.tasks]
     return OptimizePlan(
@@ -99,13 +102,13 @@ def plan_optimize(
 def _plan_partition(
     files: PartitionFiles,
     kind: OptimizeType,
-    table: KeyedTable,
+    column: Column | None,
     settings: OptimizeSettings,
     ranges: FileRanges,
 ) -> PartitionPlan:
     selection = select(files, kind, settings=settings, ranges=ranges)
     index = ChangeDeleteIndex(files.change_deletes, ranges)
-    maker = _TaskMaker(files.partition, table, settings, ranges, index)
+    maker = _TaskMaker(files.partition, column, settings, ranges, index)
     rewrites = _by_root(selection.rewrite, settings)
     marks = _by_root(selection.mark, settings)
     tasks: list[OptimizeTask] = []
@@ -120,13 +123,13 @@ class _TaskMaker:
     def __init__(
         self,
         partition: Partition,
-        table: KeyedTable,
+        column: Column | None,
         settings: OptimizeSettings,
         ranges: FileRanges,
         index: ChangeDeleteIndex,
     ) -> None:
         self._partition = partition
-        self._table = table
+        self._column = column
         self._settings = settings
         self._ranges = ranges
         self._index = index
@@ -138,17 +141,17 @@ class _TaskMaker:
         limit = self._settings.max_task_bytes
         heavy = _bytes(rewrite) + _bytes(mark) // _MARK_SHARE > limit
         if not heavy:
-            whole = KeyPart(row_range=None, files=tuple(rewrite), bytes=_bytes(rewrite))
+            whole = RangePart(row_range=None, files=tuple(rewrite), bytes=_bytes(rewrite))
             return [self._task(root, whole, mark)]
         parts = self._parts(rewrite) if rewrite else ()
         chunks = _chunks(self._in_key_order(mark), max_bytes=limit * _MARK_SHARE)
-        nothing = KeyPart(row_range=None, files=(), bytes=0)
+        nothing = RangePart(row_range=None, files=(), bytes=0)
         return [
             *(self._task(root, part, ()) for part in parts),
             *(self._task(root, nothing, chunk) for chunk in chunks),
         ]
 
-    def _parts(self, rewrite: Sequence[FileTask]) -> Sequence[KeyPart]:
+    def _parts(self, rewrite: Sequence[FileTask]) -> Sequence[RangePart]:
         """Divide the rewriting of a heavy subtree.
 
         Where small files are all there is, the parts must leave fewer of them: else the next run
@@ -164,22 +167,21 @@ class _TaskMaker:
             parts = self._divided(rewrite, max_bytes=limit)
         return parts
 
-    def _divided(self, rewrite: Sequence[FileTask], *, max_bytes: int) -> Sequence[KeyPart]:
-        if not self._table.is_keyed:
+    def _divided(self, rewrite: Sequence[FileTask], *, max_bytes: int) -> Sequence[RangePart]:
+        if self._column is None:
             return [
-                KeyPart(row_range=None, files=tuple(chunk), bytes=_bytes(chunk))
+                RangePart(row_range=None, files=tuple(chunk), bytes=_bytes(chunk))
                 for chunk in _chunks(rewrite, max_bytes=max_bytes)
             ]
-        column = self._table.key_columns[0]
-        return divide_by_key(rewrite, column=column, ranges=self._ranges, max_bytes=max_bytes)
+        return divide_by_range(rewrite, column=self._column, max_bytes=max_bytes)
 
     def _is_small_base(self, file: KeyedFile) -> bool:
         return file.kind is FileKind.BASE and file.size_bytes <= self._settings.min_target_bytes
 
-    def _files_after(self, parts: Sequence[KeyPart]) -> int:
+    def _files_after(self, parts: Sequence[RangePart]) -> int:
         return sum(max(1, -(-part.bytes // self._settings.target_bytes)) for part in parts)
 
-    def _task(self, root: TreeNode, part: KeyPart, mark: Sequence[FileTask]) -> OptimizeTask:
+    def _task(self, root: TreeNode, part: RangePart, mark: Sequence[FileTask]) -> OptimizeTask:
         data = [task.file for task in (*part.files, *mark)]
         deletes = self._deletes(root, data)
         # Files of like size, so that none is left over as a fragment; and one that is a quarter

@@ -148,16 +148,15 @@ KEYS: list[tuple[pa.DataType, list[Any]]] = [
 def test_keys_of_every_type_are_divided_and_put_in_order(
     tmp_path: Path, kind: pa.DataType, keys: list[Any]
 ) -> None:
-    """Files that overlap, in tasks by key range: each row comes out once, the latest."""
+    """Tasks by key range, of base files and changes over all of them: each row comes out once."""
     schema = pa.schema([pa.field("id", kind, nullable=False), ("n", pa.int64())])
     stores.make(tmp_path, schema=schema, partition_by=(), base__file_index__hash_bucket="1")
     expected: dict[Any, int] = {}
-    for number in range(4):
-        some = keys[number % 2 :]
+    for number, some in enumerate([*([key] for key in keys), keys[1:]]):
         data = pa.table({"id": pa.array(some, kind), "n": [number] * len(some)}, schema=schema)
         arctic.write("db.t", data, mode="upsert", warehouse=str(tmp_path))
         expected |= dict.fromkeys(some, number)
-        if number < 3:
+        if number < len(keys):
             optimize(tmp_path, "minor", options=SEGMENTS)
     report = optimize(tmp_path, "full", options=SEGMENTS)
 
@@ -307,6 +306,58 @@ def test_sort_columns_sort(tmp_path: Path, key: tuple[str, ...]) -> None:
     scores = pq.read_table(path_of(file))["score"].to_pylist()
     assert scores == sorted(scores, key=lambda each: (each is None, each))
     assert read(tmp_path) == rows
+
+
+@pytest.mark.parametrize("key", [("id",), ()], ids=["keyed", "unkeyed"])
+@pytest.mark.parametrize("text", ["{}", "a name of many characters {}"], ids=["short", "long"])
+def test_a_node_of_many_tasks_is_sorted_as_one(
+    tmp_path: Path, key: tuple[str, ...], text: str
+) -> None:
+    """Whatever tasks there are, files follow one another, equal values and nulls included."""
+    payload = pa.schema(
+        [pa.field("id", pa.int64(), nullable=False), ("status", pa.string()), ("load", pa.binary())]
+    )
+    stores.make(
+        tmp_path,
+        schema=payload,
+        key=key,
+        partition_by=(),
+        base__file_index__hash_bucket="1",
+        write__parquet__row_group_size_bytes="1 MiB",
+    )
+    noise = np.random.default_rng(1)
+    states = [None, *(text.format(chr(ord("a") + number)) for number in range(9))]
+    drawn = [states[number] for number in noise.integers(0, len(states), 20_000)]
+    loads = [noise.bytes(200) for _ in drawn]
+    data = pa.table({"id": range(20_000), "status": drawn, "load": loads}, schema=payload)
+    for part in (data.slice(0, 9_000), data.slice(9_000)):
+        arctic.write("db.t", part, mode="append", warehouse=str(tmp_path))
+    options = {
+        "self-optimizing.sort-columns": "status",
+        "self-optimizing.target-size": "1 MiB",
+        "self-optimizing.max-task-size-bytes": "1",
+    }
+
+    reports = [optimize(tmp_path, "full", options=options) for _ in range(2)]
+
+    # Bounds of long texts are cut to what these have in common, so they tell of no place to cut.
+    assert [report.tasks > 1 for report in reports] == [False, text == "{}"]
+    found = [
+        pq.read_table(path_of(file), columns=["status", "id"]) for file in files(tmp_path, "B")
+    ]
+    sorted_files = sorted(found, key=lambda rows: _order(rows, 0))
+    assert all(
+        _order(before, -1) <= _order(after, 0) for before, after in itertools.pairwise(sorted_files)
+    )
+    assert all(rows.num_rows > 2_000 for rows in found)
+    assert sum(rows.num_rows for rows in found) == 20_000
+    assert sorted(each for rows in found for each in rows["id"].to_pylist()) == list(range(20_000))
+
+
+def _order(rows: pa.Table, place: int) -> tuple[bool, str]:
+    """Return where a row stands by its status: nulls last."""
+    status = rows["status"][place].as_py()
+    return status is None, status or ""
 
 
 @pytest.mark.parametrize(

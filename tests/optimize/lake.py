@@ -20,7 +20,7 @@ from arctic.scan.task import FileTask
 from arctic.table.files import FileKind, KeyedFile, Partition, Value
 from arctic.table.keyed_table import Column, KeyedTable
 from arctic.table.lsn import BASE_FILE_OFFSET, Lsn
-from arctic.table.predicate import And, ColumnTest, Op, Predicate
+from arctic.table.predicate import And, Op, Or, Predicate
 from tests.scan.lake import ID, NAME, Lake, lsn
 
 SETTINGS: dict[str, str] = {
@@ -184,7 +184,10 @@ def matches(predicate: Predicate | None, value: Any) -> bool:
         return True
     if isinstance(predicate, And):
         return all(matches(child, value) for child in predicate.children)
-    assert isinstance(predicate, ColumnTest)
+    if isinstance(predicate, Or):
+        return any(matches(child, value) for child in predicate.children)
+    if predicate.op is Op.IS_NULL:
+        return value is None
     if value is None:
         return False
     literal: Any = predicate.literal
