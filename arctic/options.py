@@ -510,6 +510,15 @@ PARTITION_BY = Option(
     aliases=("partition-by",),
     doc="Partition fields of a table that the write creates, as 'day(ts), region'.",
 )
+MISSING_COLUMNS = Option(
+    name="missing-columns",
+    parse=_optional(_one_of("refuse", "null", "keep")),
+    default=None,
+    scopes=_WRITE,
+    doc="What becomes of optional columns that the rows lack: the write is refused, they are null, "
+    "or the stored values of the key stay. An upsert refuses if nothing is said, an append or "
+    "overwrite takes null.",
+)
 PARTITION_OVERWRITE_MODE = Option(
     name="partitionOverwriteMode",
     parse=_one_of("static", "dynamic"),

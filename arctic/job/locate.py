@@ -1,15 +1,17 @@
-"""Where the rows of some keys are now, for tables whose key does not decide the partition.
+"""What is stored now for some keys: where their rows are, and the values that are to be kept.
 
-A merge-on-read of the key and partition source columns, over the nodes that the keys fall into.
-Its cost follows the table, not the change; ``write.upsert.cross-partition=assume-stable`` turns
-it off for those who know that a row never changes its partition.
+A merge-on-read of the key, the partition source columns and the kept ones, over the nodes that the
+keys fall into. Its cost follows the table, not the change. For rows that move between partitions,
+``write.upsert.cross-partition=assume-stable`` turns it off for those who know that none does.
 """
 
 from __future__ import annotations
 
 import pickle
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,10 +24,11 @@ from arctic.iceberg.table_io import TableIO, is_file_gone
 from arctic.job.newest_state import on_newest_state
 from arctic.job.read_task import MergeReader
 from arctic.job.scan_job import scan_opened
+from arctic.mor.field_ids import known_field_id
 from arctic.mor.keys import KeyIndex
 from arctic.mor.read import read_group
 from arctic.mor.request import ReadRequest
-from arctic.scan.task import NodeTask, NodeTaskGroup
+from arctic.scan.task import FileTask, NodeTask, NodeTaskGroup
 from arctic.table.snapshot import TableSnapshot
 from arctic.tree.hash_arrays import hash_arrays
 from arctic.tree.node import TreeNode, bucket_mask
@@ -62,8 +65,24 @@ class RowLocator:
                 kept.append(replace(task, data=data))
         return replace(self, tasks=tuple(kept))
 
+    def touched_since(self, before: RowLocator) -> RowLocator:
+        """Return a locator of the keys that changes since another state are about.
+
+        It finds keys only, in data files that were not searched then and in change deletes that
+        did not apply then, for a base store that is the same.
+        """
+        known = {path for task in before.tasks for path in _paths(task)}
+        tasks = []
+        for task in self.tasks:
+            files = (*(part.file for part in task.data), *task.change_deletes)
+            new = tuple(FileTask(file=file) for file in files if file.path not in known)
+            if new:
+                tasks.append(replace(task, data=new, change_deletes=()))
+        key = self.request.key
+        return replace(self, tasks=tuple(tasks), request=replace(self.request, schema=key))
+
     def __call__(self, keys: pa.Table) -> pa.Table:
-        """Return the key and partition source columns of every current row with one of the keys.
+        """Return the columns that are looked for, of every current row with one of the keys.
 
         Args:
             keys: the key columns in key order; no nulls; any number of rows.
@@ -104,16 +123,29 @@ class RowLocator:
         return [TreeNode(self.mask, int(index)) for index in np.unique(hashes & self.mask)]
 
 
+def _paths(task: NodeTask) -> list[str]:
+    return [file.path for file in (*(part.file for part in task.data), *task.change_deletes)]
+
+
 def _unpacked(packed: bytes) -> RowLocator:
     tasks, request, io, mask, snapshot = pickle.loads(zlib.decompress(packed))
     return RowLocator(tasks=tasks, request=request, io=io, mask=mask, snapshot=snapshot)
 
 
-def locate_rows(opened: OpenTable) -> RowLocator:
-    """Pin the table's state and plan a search for rows by their keys."""
+def locate_rows(opened: OpenTable, *, wanted: Iterable[pa.Field] = ()) -> RowLocator:
+    """Pin the table's state and plan a search for rows by their keys.
+
+    Args:
+        opened: the table.
+        wanted: columns beside the key and the partition source columns, found by their ids; those
+            that are not there any more are left out.
+    """
     table = opened.table
     sources = (column.name for column in table.partition_source_columns)
-    job = scan_opened(opened, {}, columns=tuple(dict.fromkeys((*table.primary_key, *sources))))
+    ids = {known_field_id(field) for field in wanted}
+    more = (field.name for field in opened.arrow_schema if known_field_id(field) in ids)
+    names = tuple(dict.fromkeys((*table.primary_key, *sources, *more)))
+    job = scan_opened(opened, {}, columns=names)
     if not isinstance(job.reader, MergeReader) or job.plan is None:
         raise InternalError(f"table {table.name!r}: a search for rows needs a read of rows")
     buckets = opt.CHANGE_BUCKETS.value({}, table.properties)
@@ -147,4 +179,28 @@ class LastingLocator:
         except StorageError as error:
             if not is_file_gone(error):
                 raise
-        return on_newest_state(self.opened, lambda: locate_rows(self.opened).find(keys))
+        return on_newest_state(self.opened, partial(self._find_newest, keys))
+
+    def _find_newest(self, keys: pa.Table) -> pa.Table:
+        wanted = self.first.request.schema
+        found = locate_rows(self.opened, wanted=wanted).find(keys)
+        return as_begun(found, wanted, name=self.opened.table.name)
+
+
+def as_begun(rows: pa.Table, schema: pa.Schema, *, name: str) -> pa.Table:
+    """Return rows with the columns that a write began with: they may have other names now.
+
+    Raises:
+        ConflictError: one of them is not there any more, or has another type.
+    """
+    found = {known_field_id(field): place for place, field in enumerate(rows.schema)}
+    columns = []
+    for field in schema:
+        place = found.get(known_field_id(field))
+        if place is None or rows.schema.field(place).type != field.type:
+            raise ConflictError(
+                f"table {name!r}: column {field.name!r}, which is looked up by key, was dropped or "
+                "retyped during the write; write again"
+            )
+        columns.append(rows.column(place))
+    return pa.table(columns, schema=schema)

@@ -19,7 +19,12 @@ from arctic.tree.node import bucket_mask
 
 
 def plan_shuffle(
-    opened: OpenTable, options: Mapping[str, str], *, mode: str, columns: Sequence[str]
+    opened: OpenTable,
+    options: Mapping[str, str],
+    *,
+    mode: str,
+    columns: Sequence[str],
+    looks_up: bool,
 ) -> ShufflePlan | None:
     """Decide how the rows of a write are spread; None: they may stay where they are.
 
@@ -28,13 +33,16 @@ def plan_shuffle(
         options: write options.
         mode: append, upsert, delete or overwrite.
         columns: the columns of the frame.
+        looks_up: tasks search for the stored rows of their keys, so each key has one task, whatever
+            partition its rows say.
     """
     table = opened.table
     if not table.is_keyed and not table.partition_fields:
         return None
     stable = opt.CROSS_PARTITION.value(options, table.properties) == "assume-stable"
+    stays = stable or not table.is_keyed or mode == "append"
     by_partition = bool(table.partition_fields) and (
-        table.partition_follows_key or stable or not table.is_keyed or mode == "append"
+        table.partition_follows_key or (stays and not looks_up)
     )
     sources = (
         tuple(column.name for column in table.partition_source_columns) if by_partition else ()

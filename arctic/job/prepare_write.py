@@ -22,7 +22,13 @@ from arctic.table.snapshot import TableSnapshot
 from arctic.write.conform import Conform
 from arctic.write.event_time import EventTime
 from arctic.write.straddle import must_own_keys
-from arctic.write.target import WriteMode, WriteOptions, WriteRequest, WriteTarget
+from arctic.write.target import (
+    MissingColumns,
+    WriteMode,
+    WriteOptions,
+    WriteRequest,
+    WriteTarget,
+)
 from arctic.write.writer import plan_write
 
 
@@ -35,7 +41,10 @@ class PreparedWrite:
     replaces_up_to: int
     request: WriteRequest
     target: WriteTarget
+    kept: tuple[str, ...]
+    """Columns that the rows lack, whose stored values stay."""
     locates: bool
+    """Whether the keys must be looked up, for their rows may move or keep something."""
     conform: Conform
 
 
@@ -70,14 +79,21 @@ def prepare_write(
         # Spark sorts a negative zero as equal to zero; as keys they differ.
         sorted_input=spread_at is not None and (exact_order or mode is not WriteMode.OVERWRITE),
         transaction_id=replaces_up_to if mode is WriteMode.OVERWRITE else 0,
+        missing_columns=_missing_columns(options),
     )
     event_time = EventTime.of(opened.table)
     target = write_target(opened, options)
-    locates = _must_locate(target, request, options)
+    moves = _may_move(target, request, options)
     conform = plan_write(
-        opened.table, opened.arrow_schema, incoming, request=request, locates=locates
+        opened.table, opened.arrow_schema, incoming, request=request, locates=moves
     )
     conform = replace(conform, event_time=event_time)
+    kept = conform.missing_columns if conform.keeps else ()
+    if kept and request.action_column and not target.options.upsert_inserts:
+        raise InvalidInputError(
+            "option missing-columns = 'keep' with write.upsert.enabled=false: an insert would not "
+            "look for the row whose values it keeps; set option write.upsert.enabled=true"
+        )
     if mode is WriteMode.OVERWRITE and is_dynamic(options) and target.keys_move:
         _refuse_moving_keys(target, options)
     return PreparedWrite(
@@ -86,7 +102,8 @@ def prepare_write(
         replaces_up_to=replaces_up_to,
         request=request,
         target=target,
-        locates=locates,
+        kept=kept,
+        locates=moves or bool(kept),
         conform=conform,
     )
 
@@ -121,10 +138,11 @@ def may_stay(begun: PreparedWrite) -> bool:
     """Say whether tasks that do not own their keys write a keyed table's rows as well.
 
     The rows are right then, and of a key that several tasks wrote the last task's row stays. Where
-    keys move that is not enough: each task would search all nodes for its keys.
+    keys are looked up that is not enough: each task would search all nodes for its keys.
     """
     table = begun.target.table
-    return table.is_keyed and not begun.target.keys_move and not must_own_keys(table, begun.request)
+    looks = begun.target.keys_move or begun.locates
+    return table.is_keyed and not looks and not must_own_keys(table, begun.request)
 
 
 def is_dynamic(options: Mapping[str, str]) -> bool:
@@ -171,7 +189,12 @@ def write_target(opened: OpenTable, options: Mapping[str, str]) -> WriteTarget:
     )
 
 
-def _must_locate(target: WriteTarget, request: WriteRequest, options: Mapping[str, str]) -> bool:
+def _missing_columns(options: Mapping[str, str]) -> MissingColumns | None:
+    given = opt.MISSING_COLUMNS.value(options)
+    return None if given is None else MissingColumns(given)
+
+
+def _may_move(target: WriteTarget, request: WriteRequest, options: Mapping[str, str]) -> bool:
     if not target.keys_move or request.mode is WriteMode.OVERWRITE:
         return False
     if request.mode is WriteMode.APPEND and request.action_column is None:

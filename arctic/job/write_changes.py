@@ -73,6 +73,8 @@ def write_changes(
             opt.ORDERING_COLUMN.name: ORDER,
             # Sources deliver again, under another batch too, whatever the table is set to.
             opt.UPSERT_INSERTS.name: "true",
+            # Columns that were added since the rows were made.
+            opt.MISSING_COLUMNS.name: "keep",
         }
         write(rows.to_reader(), {**given, **how})
 

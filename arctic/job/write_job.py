@@ -29,7 +29,7 @@ from arctic.iceberg.manifests import list_files
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.iceberg.pin import pin
 from arctic.job.locate import LastingLocator, RowLocator, locate_rows
-from arctic.job.moved_rows import commit_over_moved_rows
+from arctic.job.looked_up import commit_looked_up
 from arctic.job.newest_state import on_newest_state
 from arctic.job.plan_shuffle import plan_shuffle
 from arctic.job.prepare_write import assumes_stable, is_dynamic, may_stay, prepare_write
@@ -63,7 +63,9 @@ class WriteJob:
     assume_stable: bool
     """The caller vouches that no key ever changes its partition."""
     locator: RowLocator | None
-    """Finds rows that may be in another partition; None where that cannot be."""
+    """Finds rows that may be in another partition, or keep something; None: neither can be."""
+    kept: tuple[str, ...]
+    """Columns that the rows lack, whose stored values stay."""
     dynamic: bool
     """An overwrite of the partitions it has rows for only."""
     change_partitions: frozenset[Partition]
@@ -101,7 +103,8 @@ def begin_write(
     begun = prepare_write(options, incoming, overwrite=overwrite)
     opened, target = begun.opened, begun.target
     reference = parse_reference(options)
-    locator = locate_rows(opened) if begun.locates else None
+    kept = [opened.arrow_schema.field(name) for name in begun.kept]
+    locator = locate_rows(opened, wanted=kept) if begun.locates else None
     batch = batch_of(options)
     landed = has_landed(opened, batch)
     return WriteJob(
@@ -116,8 +119,9 @@ def begin_write(
             locate=locator,
             is_done=landed,
         ),
-        assume_stable=assumes_stable(target, options),
+        assume_stable=assumes_stable(target, options) and not begun.kept,
         locator=locator,
+        kept=begun.kept,
         dynamic=is_dynamic(options),
         change_partitions=_change_partitions(opened, begun.request),
         batch=batch,
@@ -142,7 +146,11 @@ def shuffle_plan(
     """
     begun = prepare_write(options, incoming, overwrite=overwrite)
     plan = plan_shuffle(
-        begun.opened, options, mode=begun.request.mode.value, columns=incoming.names
+        begun.opened,
+        options,
+        mode=begun.request.mode.value,
+        columns=incoming.names,
+        looks_up=begun.locates,
     )
     if plan is None:
         return None
@@ -164,7 +172,7 @@ def commit_write(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult |
     Raises:
         InvalidInputError: keys that several tasks wrote, where that would be wrong.
         ConflictError: other writers won every retry, or an overwrite raced with upserts that move
-            rows between partitions.
+            rows between partitions, or columns that an upsert looks up were changed.
         CommitStateUnknownError: the catalog did not answer; the files stay.
     """
     if job.work.is_done:
@@ -246,11 +254,12 @@ def _commit(
     if not plan.files:
         return None
     if job.locator is not None:
-        return commit_over_moved_rows(
+        return commit_looked_up(
             opened,
             results,
             target=job.target,
             locator=job.locator,
+            kept=job.kept,
             batch=plan.batch,
             watermark=plan.watermark,
         )

@@ -4,10 +4,11 @@ Strategy: rows are gathered to chunks; of each key in a chunk at most one delete
 are left; each goes to the file of its partition and node. A later chunk has higher offsets, so
 its delete kills the insert of an earlier one, and no key is remembered between chunks.
 
-Two kinds of write gather the whole input of the task first, so their memory is the task's share
+Three kinds of write gather the whole input of the task first, so their memory is the task's share
 of the write, twice while it is written: those of a table whose keys may change their partition
-(a chunk would not know where the chunk before left the row), and those whose events come in no
-order.
+(a chunk would not know where the chunk before left the row), those whose events come in no order,
+and replays that keep stored values (a chunk would not know what the chunk before deleted). Other
+writes that keep stored values look each chunk up, and hold what they find with it.
 
 The caller guarantees that all events of a key come to one task.
 """
@@ -15,6 +16,7 @@ The caller guarantees that all events of a key come to one task.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -41,6 +43,7 @@ from arctic.write.collapse import (
 from arctic.write.conform import Conform
 from arctic.write.files import DataFiles, Destination
 from arctic.write.gather import Gathered, RowBuffer, take_rows
+from arctic.write.kept_columns import KeptColumns
 from arctic.write.moving_keys import deletes_across_partitions, old_rows
 from arctic.write.order import check_order, event_order
 from arctic.write.route import (
@@ -62,6 +65,8 @@ from arctic.write.target import (
 
 _SEEN_SLOTS = 1 << 22
 """Keys that a task may insert before most of its later inserts get a delete for nothing."""
+_LOOKUP_CHUNKS = 4
+"""So many times the rows of a chunk where each is looked up: it reads the table anew."""
 
 
 class ChangeWriter:
@@ -95,9 +100,14 @@ class ChangeWriter:
         ordered = not self._keeps_all and request.mode is not WriteMode.DELETE
         self._event_order = request.event_order if ordered else ()
         unordered = bool(self._event_order) and not request.sorted_input
+        self._kept = None
+        if locate is not None and conform.keeps:
+            self._kept = KeptColumns(conform.missing_columns, key=target.key, locate=locate)
+        replays = self._kept is not None and request.action_column is not None
+        chunks = 1 if self._kept is None else _LOOKUP_CHUNKS
         self._buffer = RowBuffer(
-            target.options,
-            everything=unordered or (target.keys_move and not self._keeps_all),
+            replace(target.options, chunk_rows=target.options.chunk_rows * chunks),
+            everything=unordered or replays or (target.keys_move and not self._keeps_all),
             joins=True,
             exact_columns={*target.key, *target.partition_sources},
         )
@@ -140,6 +150,7 @@ class ChangeWriter:
             rows_in=self._rows_in,
             inserts=self._inserts,
             deletes=self._deletes,
+            renewed=None if self._kept is None else self._kept.renewed(),
         )
 
     def abort(self) -> None:
@@ -166,26 +177,32 @@ class ChangeWriter:
     def _write_chunk(self, chunk: Gathered) -> None:
         rows, mask = chunk.rows, self._target.options.change_mask
         hashes = hash_keys(rows, self._target)
-        places = None
-        if self._conform.has_partition_sources:
-            partitions = find_partitions(rows, self._target)
-            places = change_places(partitions, hashes, self._target)
         if self._keeps_all:
             every = np.arange(rows.num_rows, dtype=np.int64)
+            places = self._places(rows, hashes)
             self._write_inserts(rows, every, self._next_offset + every, places)
             self._next_offset += rows.num_rows
             return
         survivors = self._survivors(chunk, hashes)
+        locate = self._locate
+        if self._kept is not None:
+            rows, locate = self._kept.fill(rows, survivors)
+        places = self._places(rows, hashes)
         delete_offsets, insert_offsets, self._next_offset = assign_offsets(
             survivors, self._next_offset
         )
         if self._target.keys_move:
-            self._delete_wherever(rows, survivors, delete_offsets, places, hashes & mask)
+            self._delete_wherever(rows, survivors, delete_offsets, places, hashes & mask, locate)
         elif places is not None:
             deletes = deletes_in_place(survivors, delete_offsets, places)
             self._write_deletes(rows, deletes, None)
         kept = survivors.inserts
         self._write_inserts(rows, survivors.last[kept], insert_offsets[kept], places)
+
+    def _places(self, rows: pa.Table, hashes: np.ndarray) -> Places | None:
+        if not self._conform.has_partition_sources:
+            return None
+        return change_places(find_partitions(rows, self._target), hashes, self._target)
 
     def _survivors(self, chunk: Gathered, hashes: np.ndarray) -> Survivors:
         codes, key_count = factorise(chunk.rows.select(list(self._target.key)))
@@ -197,6 +214,7 @@ class ChangeWriter:
             order=self._order_of(chunk.rows),
             mode=self._request.mode,
             upsert_inserts=upsert_inserts,
+            finds_renewed=self._kept is not None,
         )
         if upsert_inserts:
             return survivors
@@ -229,10 +247,11 @@ class ChangeWriter:
         offsets: np.ndarray,
         places: Places | None,
         node_indices: np.ndarray,
+        locate: Locate | None,
     ) -> None:
         tells = places is not None and self._request.mode is WriteMode.DELETE
         located, owners = old_rows(
-            rows, survivors, target=self._target, locate=self._locate, chunk_tells=tells
+            rows, survivors, target=self._target, locate=locate, chunk_tells=tells
         )
         deletes = deletes_across_partitions(
             survivors,

@@ -43,6 +43,8 @@ class Survivors:
     """Whether row ``last`` is the row as it is afterwards."""
     fresh: np.ndarray
     """Whether every event claims that the key had no row."""
+    renewed: np.ndarray
+    """Whether row ``last`` comes after a delete of the key, if that was asked for."""
 
     def also_deleting(self, keys: np.ndarray) -> Survivors:
         """Return them with deletes for further keys, given as booleans."""
@@ -57,6 +59,7 @@ def collapse(
     order: np.ndarray | None,
     mode: WriteMode,
     upsert_inserts: bool,
+    finds_renewed: bool,
 ) -> Survivors:
     """Decide what is left of each key.
 
@@ -67,6 +70,7 @@ def collapse(
         order: row numbers in event order; None: as they stand.
         mode: upsert or delete; with actions, anything.
         upsert_inserts: an insert replaces a row of its key that is there already.
+        finds_renewed: say which keys are deleted before their last event, which costs a sort.
     """
     if order is not None:
         codes = codes[order]
@@ -95,12 +99,17 @@ def collapse(
             images=nothing,
             inserts=everything if upserts else nothing,
             fresh=nothing,
+            renewed=nothing,
         )
     began, ended = actions[first], actions[last]
     # Not the first event alone: an insert that is replayed is followed by a delete that counts.
     changed = np.zeros(key_count, dtype=bool)
-    changed[codes[(actions if order is None else actions[order]) != Action.INSERT]] = True
+    in_order = actions if order is None else actions[order]
+    changed[codes[in_order != Action.INSERT]] = True
     fresh = ~changed[last_codes]
+    renewed = np.zeros(key_count, dtype=bool)
+    if finds_renewed:
+        renewed[_deleted_before(codes, in_order)] = True
     return Survivors(
         first=first,
         last=last,
@@ -108,7 +117,23 @@ def collapse(
         images=(began == Action.UPDATE_BEFORE) | (began == Action.DELETE),
         inserts=is_insert(ended),
         fresh=fresh,
+        renewed=renewed[last_codes],
     )
+
+
+def _deleted_before(codes: np.ndarray, actions: np.ndarray) -> np.ndarray:
+    """Return the code of each event that leaves its key without a row, and is not the last of it.
+
+    Args:
+        codes: of the events, in event order.
+        actions: what they do.
+    """
+    by_key = np.argsort(codes, kind="stable")
+    codes, actions = codes[by_key], actions[by_key]
+    updated = (actions[:-1] == Action.UPDATE_BEFORE) & (actions[1:] == Action.UPDATE_AFTER)
+    gone = ~is_insert(actions[:-1]) & ~updated & (codes[1:] == codes[:-1])
+    deleted: np.ndarray = codes[:-1][gone]
+    return deleted
 
 
 def first_offset(task: TaskId) -> int:

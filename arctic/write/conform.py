@@ -2,7 +2,8 @@
 
 Rules:
     - Names and types are judged before the first row; only nulls need the rows themselves.
-    - A column that is not understood is refused, never dropped. A missing optional one is null.
+    - A column that is not understood is refused, never dropped. A missing optional one is null
+      here; whether it may be missing, or is filled later, is said in ``missing_columns``.
     - A delete carries only what its change-delete row will hold: the key, the partition source
       columns and required columns that were given.
 
@@ -49,6 +50,14 @@ class Conform:
     """Whether the rows say which partition they are in; only deletes may leave that open."""
     event_time: EventTime | None = None
     """What the watermark is taken from; None: nothing."""
+    keeps: bool = False
+    """Whether what is stored in missing columns is to stay."""
+
+    @property
+    def missing_columns(self) -> tuple[str, ...]:
+        """The table columns that come out as nulls, because the rows lack them."""
+        names = (field.name for field in self.table_fields)
+        return tuple(name for name in names if name not in self.incoming_names)
 
     def apply(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Return the batch with the table's names, order and types, then the extra columns.

@@ -47,7 +47,13 @@ def last_by_key(rows: pa.Table, key: Sequence[str], *, events: Sequence[str]) ->
 def _last_by_code(keys: pa.Table, order: np.ndarray | None) -> np.ndarray:
     codes, key_count = factorise(keys)
     survivors = collapse(
-        codes, key_count, None, order=order, mode=WriteMode.OVERWRITE, upsert_inserts=True
+        codes,
+        key_count,
+        None,
+        order=order,
+        mode=WriteMode.OVERWRITE,
+        upsert_inserts=True,
+        finds_renewed=False,
     )
     wide = widen_texts(keys, except_for=()).combine_chunks()
     numbers: np.ndarray = survivors.last[_key_order(take_rows(wide, survivors.last))]

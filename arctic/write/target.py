@@ -39,6 +39,14 @@ class WriteMode(Enum):
     OVERWRITE = "overwrite"
 
 
+class MissingColumns(Enum):
+    """What becomes of optional columns that the rows lack; the value is the option's text."""
+
+    REFUSE = "refuse"
+    NULL = "null"
+    KEEP = "keep"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskId:
     """One attempt to write one partition of the input."""
@@ -63,6 +71,9 @@ class TaskResult:
     """Rows in insert or base files."""
     deletes: int
     """Rows in change-delete files."""
+    renewed: pa.Table | None = None
+    """Where stored values are kept: keys of the rows that kept none, because the write itself
+    deletes the stored row first; None: there are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +194,20 @@ class WriteRequest:
     """The stream comes in event order (changes) or in key and event order (keyed overwrite)."""
     transaction_id: int = 0
     """In the names of base files: the change sequence number that an overwrite replaces."""
+    missing_columns: MissingColumns | None = None
+    """None: refused where a stored value would be lost, else null."""
+
+    @property
+    def replaces_rows(self) -> bool:
+        """Whether a row may take the place of a stored one, of which nothing else stays."""
+        return self.mode is WriteMode.UPSERT or self.action_column is not None
+
+    @property
+    def missing_become(self) -> MissingColumns:
+        """What becomes of columns that the rows lack; a delete has no use for them."""
+        if self.missing_columns is not None:
+            return self.missing_columns
+        return MissingColumns.REFUSE if self.replaces_rows else MissingColumns.NULL
 
     @property
     def event_order(self) -> tuple[str, ...]:
@@ -218,6 +243,11 @@ class WriteRequest:
             raise InvalidInputError(
                 f"action column {self.action_column!r} with mode {mode!r}: every row would have "
                 "two meanings; expected mode append or upsert"
+            )
+        if self.missing_columns is MissingColumns.KEEP and not self.replaces_rows:
+            raise InvalidInputError(
+                f"option missing-columns = 'keep' with mode {mode!r}: no row keeps anything of a "
+                "stored one; expected mode upsert"
             )
         if self.ordering_column and self.mode is WriteMode.APPEND and not self.action_column:
             raise InvalidInputError(

@@ -7,6 +7,7 @@ The driver calls ``plan_write``; each task ``open_writer``, then ``write`` for e
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -17,9 +18,11 @@ from arctic.write.actions import check_action_type
 from arctic.write.base_writer import BaseWriter
 from arctic.write.change_writer import ChangeWriter
 from arctic.write.conform import Conform, plan_conform
+from arctic.write.missing_columns import check_missing
 from arctic.write.straddle import check_straddling, find_straddling, must_own_keys
 from arctic.write.target import (
     Locate,
+    MissingColumns,
     TaskId,
     TaskResult,
     WriteMode,
@@ -75,6 +78,9 @@ def plan_write(
         ignored_columns=request.ignored_columns,
         partition_sources=tuple(column.name for column in table.partition_source_columns),
     )
+    check_missing(incoming, schema, table_name=table.name, request=request)
+    if request.missing_become is MissingColumns.KEEP:
+        conform = replace(conform, keeps=bool(conform.missing_columns))
     if request.action_column is not None:
         check_action_type(incoming.field(request.action_column))
     if not conform.has_partition_sources and not locates:
@@ -106,8 +112,8 @@ def open_writer(
         task: which input partition this is, and which attempt.
         request: the one that ``conform`` was planned for.
         conform: what ``plan_write`` returned.
-        locate: finds the current rows of keys, called at most once by a task; None: rows are
-            trusted to be where the events say.
+        locate: finds the current rows of keys, with the columns that are to be kept; None: rows
+            are trusted to be where the events say, and nothing is kept.
     """
     if request.mode is WriteMode.OVERWRITE or not target.table.is_keyed:
         return BaseWriter(target, task, request=request, conform=conform)

@@ -226,9 +226,9 @@ def test_writers_and_evolvers_at_once_lose_nothing(place: dict[str, Any]) -> Non
 
     def write(first: int) -> None:
         for number in range(first, first + 6):
-            arctic.write(
-                "db.t", pa.Table.from_pylist([row(number)], SCHEMA), mode="upsert", **place
-            )
+            rows = pa.Table.from_pylist([row(number)], SCHEMA)
+            options = {"missing-columns": "null"}
+            arctic.write("db.t", rows, mode="upsert", options=options, **place)
 
     steps = [lambda: evolve("a"), lambda: evolve("b"), lambda: write(10), lambda: write(20)]
     threads = [threading.Thread(target=guarded, args=(step,)) for step in steps]

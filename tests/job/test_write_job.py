@@ -16,7 +16,7 @@ import pytest
 import arctic
 from arctic.iceberg.catalog import CatalogConfig
 from arctic.iceberg.open_table import open_table
-from arctic.job import locate, moved_rows
+from arctic.job import locate, looked_up
 from arctic.job.write_job import WriteJob, begin_write, commit_write
 from arctic.job.write_task import write_task
 from arctic.table.files import FileKind
@@ -255,15 +255,15 @@ def test_an_overwrite_that_commits_after_the_rows_were_located_is_seen(
     search = locate.locate_rows
     overwritten: list[bool] = []
 
-    def search_then_overwrite(opened: Any) -> Any:
-        found = search(opened)
+    def search_then_overwrite(opened: Any, **arguments: Any) -> Any:
+        found = search(opened, **arguments)
         if not overwritten:
             overwritten.append(True)
             data = pa.Table.from_pylist([row(1, "asia", "overwrite")], schema=SCHEMA)
             arctic.write("m.t", data, mode="overwrite", warehouse=warehouse)
         return found
 
-    monkeypatch.setattr(moved_rows, "locate_rows", search_then_overwrite)
+    monkeypatch.setattr(looked_up, "locate_rows", search_then_overwrite)
     commit_write(job, [result])
 
     assert read(warehouse) == [row(1, "us", "upsert")]

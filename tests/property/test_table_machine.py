@@ -65,6 +65,24 @@ class TableMachine(LakeMachine):
         self.model.update({self.key_of(row): row for row in batch})
         return self.write(batch, "upsert")
 
+    @rule(
+        target=LakeMachine.snapshots,
+        drawn=some_rows,
+        lacks=st.sets(st.sampled_from(["region", "amount", "note"]), min_size=1),
+        become=st.sampled_from(["keep", "null"]),
+    )
+    def upsert_some_columns(self, drawn: Any, lacks: set[str], become: str) -> Any:
+        """What the rows lack stays as it is stored, or becomes null."""
+        lacks = lacks - set(self.key)
+        schema = pa.schema([field for field in SCHEMA if field.name not in lacks])
+        batch = [as_row(each) for each in drawn]
+        for row in batch:
+            old = self.model.get(self.key_of(row), {}) if become == "keep" else {}
+            lacking = {name: old.get(name) for name in lacks}
+            self.model[self.key_of(row)] = {**row, **lacking}
+        partial = [{name: row[name] for name in schema.names} for row in batch]
+        return self.write(partial, "upsert", schema, **{"missing-columns": become})
+
     @rule(target=LakeMachine.snapshots, drawn=some_rows)
     def append_new_keys(self, drawn: Any) -> Any:
         """An append inserts without a delete, so only keys that are not there stay single."""

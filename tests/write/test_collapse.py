@@ -66,6 +66,7 @@ def test_first_and_last_event_decide(case: Case) -> None:
         order=None,
         mode=WriteMode.APPEND,
         upsert_inserts=case.upsert_inserts,
+        finds_renewed=True,
     )
 
     assert survivors.deletes.tolist() == [case.deletes]
@@ -77,7 +78,15 @@ def test_first_and_last_event_decide(case: Case) -> None:
 @pytest.mark.parametrize("mode", [WriteMode.UPSERT, WriteMode.DELETE])
 def test_a_mode_gives_every_row_the_same_meaning(mode: WriteMode) -> None:
     """Without an action column nothing is known of old rows."""
-    survivors = collapse(np.array([0, 1, 0]), 2, None, order=None, mode=mode, upsert_inserts=False)
+    survivors = collapse(
+        np.array([0, 1, 0]),
+        2,
+        None,
+        order=None,
+        mode=mode,
+        upsert_inserts=False,
+        finds_renewed=False,
+    )
 
     assert survivors.last.tolist() == [1, 2]
     assert survivors.deletes.all()
@@ -99,6 +108,7 @@ def test_survivors_follow_the_order_of_events(keys: list[int], data: Any) -> Non
         order=np.array(order, dtype=np.int64),
         mode=WriteMode.UPSERT,
         upsert_inserts=True,
+        finds_renewed=False,
     )
 
     expected: dict[int, tuple[int, int]] = {}
@@ -114,7 +124,13 @@ def survivors_of(*flags: tuple[bool, bool, bool]) -> Survivors:
     deletes, images, inserts = (np.array(column, dtype=bool) for column in zip(*flags, strict=True))
     rows = np.arange(len(flags))
     return Survivors(
-        first=rows, last=rows, deletes=deletes, images=images, inserts=inserts, fresh=~deletes
+        first=rows,
+        last=rows,
+        deletes=deletes,
+        images=images,
+        inserts=inserts,
+        fresh=~deletes,
+        renewed=~deletes,
     )
 
 

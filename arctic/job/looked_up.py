@@ -1,0 +1,116 @@
+"""Commits of writes that looked stored rows up, which others may have changed meanwhile.
+
+Rows were looked up in a pinned state. So, before each attempt to commit: if a store has moved on,
+what the write holds is brought up to the new state by files that are added to it. The commit
+holds only if both stores are still where they were looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from arctic.errors import (
+    ArcticError,
+    CommitStateUnknownError,
+    ConflictError,
+    InternalError,
+)
+from arctic.iceberg.commit import CommitResult, commit_append
+from arctic.iceberg.commit_notes import BatchLandedError
+from arctic.iceberg.open_table import OpenTable, open_table
+from arctic.job.kept_rows import KeptRows
+from arctic.job.locate import RowLocator, locate_rows
+from arctic.job.moved_rows import MovedRows
+from arctic.job.newest_state import on_newest_state
+from arctic.job.unreferenced import delete_results, deleted_on_failure
+from arctic.table.stream_batch import StreamBatch
+from arctic.table.watermark import Watermark
+from arctic.write.plan_commit import plan_append
+from arctic.write.target import TaskResult, WriteTarget
+
+_MAX_ROUNDS = 50
+
+
+def commit_looked_up(
+    opened: OpenTable,
+    results: Sequence[TaskResult],
+    *,
+    target: WriteTarget,
+    locator: RowLocator,
+    kept: Sequence[str],
+    batch: StreamBatch | None,
+    watermark: Watermark | None,
+) -> CommitResult | None:
+    """Commit the files of a write, with what has changed since its rows were looked up.
+
+    Args:
+        opened: the table.
+        results: of all tasks.
+        target: the table as they saw it.
+        locator: what they looked rows up with.
+        kept: columns whose stored values they took over.
+        batch: which batch of which stream this is; None: a write of its own.
+        watermark: how far event time has come with the files.
+
+    Memory: the keys of one file of the write, and the rows that others changed.
+
+    Raises:
+        BatchLandedError: the batch is in the table already.
+        ConflictError: other writers were faster in every round, or changed columns that were
+            looked up.
+    """
+    added: list[TaskResult] = []
+    parts: list[MovedRows | KeptRows] = [MovedRows(target, locator)] if target.keys_move else []
+    parts += [KeptRows(target, locator, kept)] if kept else []
+    for _ in range(_MAX_ROUNDS):
+        with deleted_on_failure(target, added, results):
+            opened, fresh = on_newest_state(
+                opened, partial(_look, opened, results, parts, since=locator)
+            )
+            if fresh.snapshot != locator.snapshot:
+                delete_results(target, added)
+                added.clear()
+                for part in parts:
+                    added.extend(part.write(results))
+            locator = fresh
+            plan = plan_append(
+                [*added, *results],
+                on_top_of=locator.snapshot,
+                summary={},
+                batch=batch,
+                watermark=watermark,
+            )
+        try:
+            return commit_append(opened, plan)
+        except BatchLandedError:
+            delete_results(target, added)
+            raise
+        except ConflictError:
+            continue
+        except (CommitStateUnknownError, InternalError):
+            raise
+        except ArcticError:
+            delete_results(target, added)
+            raise
+    delete_results(target, added)
+    raise ConflictError(
+        f"table {opened.table.name!r}: other writers committed during each of {_MAX_ROUNDS} "
+        "attempts, and rows were looked up for this write; write again"
+    )
+
+
+def _look(
+    before: OpenTable,
+    results: Sequence[TaskResult],
+    parts: Sequence[MovedRows | KeptRows],
+    *,
+    since: RowLocator,
+) -> tuple[OpenTable, RowLocator]:
+    """Return the table as it is now and what searches it, once all have looked at it."""
+    opened = open_table(before.config, before.table.name, for_writing=True)
+    fresh = locate_rows(opened, wanted=since.request.schema)
+    if fresh.snapshot != since.snapshot:
+        for part in parts:
+            part.look(opened, results, before=since, now=fresh)
+    return opened, fresh
