@@ -16,6 +16,7 @@ from arctic import options as opt
 from arctic.errors import InvalidInputError
 from arctic.iceberg.filters import parse_filter
 from arctic.iceberg.open_table import open_table
+from arctic.job.aggregate_job import count_rows
 from arctic.job.analyze import analyze as touched_by
 from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
 from arctic.job.change_batch import begin_changes
@@ -25,7 +26,7 @@ from arctic.job.first_write import taken_back_on_failure
 from arctic.job.new_only import NEW_ONLY_MODES, create_for_write
 from arctic.job.optimize_job import optimize_table
 from arctic.job.progress import default_progress
-from arctic.job.reference import as_names, parse_reference
+from arctic.job.reference import as_names, parse_reference, table_reference
 from arctic.job.run_tasks import LocalRunner, TaskRunner
 from arctic.job.scan_job import ScanJob, scan_opened
 from arctic.job.survey import table_status
@@ -50,6 +51,16 @@ class WriteReport:
     files: int
     bytes: int
     seconds: float
+
+    def __str__(self) -> str:
+        """Return a line for a terminal."""
+        if self.snapshot_id is None:
+            return f"{self.rows:,} rows came in; nothing was written"
+        return (
+            f"{self.rows:,} rows came in; {self.inserts:,} inserts and {self.deletes:,} deletes in "
+            f"{self.files:,} files of {self.bytes / 2**20:,.1f} MiB, in {self.seconds:.1f} s; "
+            f"snapshot {self.snapshot_id}"
+        )
 
 
 _NOTHING_WRITTEN = WriteReport(
@@ -107,6 +118,32 @@ def read(
     if isinstance(limit, bool) or (limit is not None and limit < 0):
         raise InvalidInputError(f"limit = {limit!r}: expected a whole number, 0 or more")
     return reader(scan(base, **arguments), limit=limit)
+
+
+def head(base: Mapping[str, str], rows: int, **arguments: Any) -> pa.Table:
+    """Read the first rows that come, and no more than they take."""
+    return read(base, limit=rows, **arguments).read_all()
+
+
+def count(
+    base: Mapping[str, str],
+    *,
+    filter: Any = None,
+    as_of: Moment | None = None,
+    options: Mapping[str, str] | None = None,
+) -> int:
+    """Count rows: from metadata where that is exact, else by a read of one column."""
+    past = moment_options("as_of", as_of, opt.SNAPSHOT_ID, opt.AS_OF_TIMESTAMP)
+    given = joined({**base, **past}, options)
+    opt.check_known(given, opt.Scope.READ)
+    reference = table_reference(given)
+    opened = open_table(reference.config, reference.identifier)
+    known = None if filter is not None else count_rows(opened, given)
+    if known is not None:
+        return known
+    column = next(iter(opened.table.primary_key), opened.table.columns[0].name)
+    job = scan(given, columns=column, filter=filter)
+    return sum(batch.num_rows for batch in job.batches())
 
 
 def changes(

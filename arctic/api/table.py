@@ -9,11 +9,12 @@ import pyarrow as pa
 
 from arctic.api import calls
 from arctic.api.calls import WriteReport
-from arctic.errors import NotFoundError
+from arctic.api.html import description
+from arctic.errors import NotFoundError, UnsupportedError
 from arctic.iceberg.commit_notes import watermark_properties
 from arctic.iceberg.evolve_schema import SchemaChange, evolve_schema
 from arctic.iceberg.inspect import METADATA_TABLES
-from arctic.iceberg.open_table import OpenTable
+from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.iceberg.rename_table import rename_table
 from arctic.iceberg.set_properties import PropertyChange, set_properties
 from arctic.job.reference import as_names, table_reference
@@ -25,7 +26,11 @@ from arctic.table.expire_report import ExpireReport
 
 
 class Table:
-    """A table that is open: its description, and the verbs on it."""
+    """A table that is open: its description, and the verbs on it.
+
+    The description is that of the moment it was opened, changed by a verb of this object, or
+    refreshed; rows are always those of now.
+    """
 
     def __init__(self, opened: OpenTable, options: Mapping[str, str]) -> None:
         self._opened = opened
@@ -34,6 +39,12 @@ class Table:
     def __repr__(self) -> str:
         kind = f"primary_key={list(self.primary_key)}" if self.is_keyed else "no primary key"
         return f"<arctic.Table {self.name!r}, {len(self.schema)} columns, {kind}>"
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows; reads nothing."""
+        return description(
+            self.name, self.schema, primary_key=self.primary_key, partition_by=self.partition_by
+        )
 
     @property
     def name(self) -> str:
@@ -68,6 +79,26 @@ class Table:
     def read(self, **arguments: Any) -> pa.RecordBatchReader:
         """Read rows; takes the arguments of ``arctic.read``."""
         return calls.read(self._options, **arguments)
+
+    def to_pandas(self, **arguments: Any) -> Any:
+        """Return rows as a pandas DataFrame; takes the arguments of ``arctic.read``.
+
+        Raises:
+            UnsupportedError: pandas is not installed.
+        """
+        rows = self.read(**arguments).read_all()
+        try:
+            return rows.to_pandas()
+        except ImportError as error:
+            raise UnsupportedError("to_pandas() needs pandas: pip install pandas") from error
+
+    def head(self, rows: int = 10, **arguments: Any) -> pa.Table:
+        """Return the first rows that a read yields; takes the arguments of ``arctic.read``."""
+        return calls.head(self._options, rows, **arguments)
+
+    def count(self, **arguments: Any) -> int:
+        """Return the number of rows; takes ``filter``, ``as_of`` and ``options`` of a read."""
+        return calls.count(self._options, **arguments)
 
     def read_changes(self, **arguments: Any) -> pa.RecordBatchReader:
         """Read what changed; takes the arguments of ``arctic.read_changes``."""
@@ -106,19 +137,37 @@ class Table:
 
     def evolve_schema(self, **changes: Any) -> Table:
         """Change the columns; takes the arguments of ``arctic.evolve_schema``."""
-        return evolve(self._options, **changes)
+        return self._become(evolve(self._options, **changes))
 
     def set_properties(self, properties: Mapping[str, str]) -> Table:
         """Set properties; takes the argument of ``arctic.set_properties``."""
-        return with_properties(self._options, PropertyChange(wanted=properties))
+        return self._become(with_properties(self._options, PropertyChange(wanted=properties)))
 
     def unset_properties(self, names: str | Sequence[str]) -> Table:
         """Remove properties; takes the argument of ``arctic.unset_properties``."""
-        return with_properties(self._options, PropertyChange(removed=as_names(names)))
+        change = PropertyChange(removed=as_names(names))
+        return self._become(with_properties(self._options, change))
 
     def rename(self, new_identifier: str) -> Table:
-        """Give it another name, and return it under that; this one finds it no more."""
-        return renamed(self._options, new_identifier)
+        """Give it another name, under which this object finds it from then on."""
+        return self._become(renamed(self._options, new_identifier))
+
+    def refresh(self) -> Table:
+        """Look at the table anew: at what others did to its columns and properties."""
+        reference = table_reference(self._options)
+        return self._become(
+            Table(open_table(reference.config, reference.identifier), self._options)
+        )
+
+    def history(self) -> pa.Table:
+        """Return the commits of both stores, oldest first, as the metadata table snapshots."""
+        return self.inspect("snapshots").sort_by(
+            [
+                ("committed_at", "ascending"),
+                ("store", "ascending"),
+                ("sequence_number", "ascending"),
+            ]
+        )
 
     def inspect(self, name: str) -> pa.Table:
         """Return a metadata table: snapshots, files, partitions, nodes, history or refs.
@@ -131,6 +180,10 @@ class Table:
                 f"metadata table {name!r}; expected one of {', '.join(METADATA_TABLES)}"
             )
         return begin_scan({**self._options, "path": f"{self.name}.{name}"}).table()
+
+    def _become(self, other: Table) -> Table:
+        self._opened, self._options = other._opened, other._options
+        return self
 
 
 def evolve(

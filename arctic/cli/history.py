@@ -6,21 +6,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from arctic.api import Table
-
 _ADDED = {
     "files": ("added-data-files", "added-delete-files"),
     "rows": ("added-records", "added-position-deletes"),
     "bytes": ("added-files-size",),
 }
 """Columns, and the entries of a snapshot's summary that they add up."""
-
-
-def commits_of(table: Table) -> pa.Table:
-    """Return the snapshots of both stores, oldest first."""
-    return table.inspect("snapshots").sort_by(
-        [("committed_at", "ascending"), ("store", "ascending"), ("sequence_number", "ascending")]
-    )
 
 
 def commit_lines(commits: pa.Table) -> pa.Table:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from arctic import api
-from arctic.cli.history import commit_lines, commits_of
+from arctic.cli.history import commit_lines
 from arctic.cli.place import catalog_options, place_of
 from arctic.cli.render import print_json, print_rows
 from arctic.cli.show import describe
@@ -91,7 +91,7 @@ def explain(
 @catalog_options
 def history(table: str, output: str, **place: Any) -> None:
     """List the snapshots of both stores of TABLE, oldest first."""
-    commits = commits_of(api.open_table(table, **place_of(**place)))
+    commits = api.open_table(table, **place_of(**place)).history()
     if output == "json":
         print_json(commits.to_pylist(maps_as_pydicts="strict"))
     else:

@@ -9,9 +9,9 @@ import click
 import pyarrow as pa
 
 from arctic.cli.render import print_facts, print_json, print_rows
-from arctic.optimize.report import OptimizeReport, TableStatus
+from arctic.optimize.report import SHOWN_PARTITIONS, OptimizeReport, TableStatus
 
-_SHOWN_PARTITIONS = 20
+_SHOWN_PARTITIONS = SHOWN_PARTITIONS
 
 
 def print_status(status: TableStatus) -> None:
@@ -23,10 +23,7 @@ def print_status(status: TableStatus) -> None:
             "due": status.reason,
         }
     )
-    # What is due first, then the worst.
-    worst = sorted(
-        status.partitions, key=lambda each: (each.verdict.type is None, each.health.score)
-    )
+    worst = status.worst_first
     if worst:
         rows = [_line(each) for each in worst[:_SHOWN_PARTITIONS]]
         print_rows(pa.Table.from_pylist(rows), title="partitions")

@@ -80,7 +80,7 @@ def describe(
     """
     rows = None
     if row_count:
-        rows = _first_rows(table, row_count, columns=columns, filter=row_filter)
+        rows = table.head(row_count, columns=columns, filter=row_filter)
     return Description(
         name=table.name,
         primary_key=table.primary_key,
@@ -136,15 +136,3 @@ _STORES = pa.schema(
         ("bytes", pa.int64()),
     ]
 )
-
-
-def _first_rows(table: Table, count: int, **arguments: Any) -> pa.Table:
-    reader = table.read(**arguments)
-    batches: list[pa.RecordBatch] = []
-    missing = count
-    for batch in reader:
-        batches.append(batch.slice(0, missing))
-        missing -= batches[-1].num_rows
-        if missing <= 0:
-            break
-    return pa.Table.from_batches(batches, schema=reader.schema)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from arctic import options as opt
 from arctic.iceberg.manifests import list_files
 from arctic.iceberg.open_table import OpenTable
+from arctic.iceberg.pin import pin
 from arctic.job.scan_job import plan_merged
-from arctic.scan.aggregate import Aggregate, aggregate_plan
+from arctic.scan.aggregate import Aggregate, AggregateKind, aggregate_plan
 from arctic.table.files import Value
 from arctic.table.snapshot import TableSnapshot
 
@@ -35,3 +37,20 @@ def aggregate_metadata(
     plan = plan_merged(opened, snapshot, files, options, row_filter=None, sets_apart=None)
     by_path = {file.path: file for file in (*files.base, *files.change)}
     return aggregate_plan(plan, by_path, aggregates)
+
+
+def count_rows(opened: OpenTable, options: Mapping[str, str]) -> int | None:
+    """Return the number of rows; None: they must be read.
+
+    Args:
+        opened: the table.
+        options: read options, which may name a moment of the past.
+    """
+    snapshot = pin(
+        opened,
+        snapshot_id=opt.SNAPSHOT_ID.value(options),
+        as_of_ms=opt.AS_OF_TIMESTAMP.value(options),
+    )
+    asked = (Aggregate(kind=AggregateKind.COUNT_ROWS, column=None),)
+    values = aggregate_metadata(opened, snapshot, options, asked)
+    return None if values is None else cast(int, values[0])

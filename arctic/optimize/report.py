@@ -12,6 +12,9 @@ from arctic.optimize.plan import PartitionPlan
 from arctic.optimize.settings import OptimizeType
 from arctic.table.files import FileKind, KeyedFile, WrittenFile
 
+SHOWN_PARTITIONS = 20
+"""How many partitions a text lists before it only counts."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionStatus:
@@ -51,6 +54,24 @@ class TableStatus:
             return "the table is empty"
         chosen = next(each for each in self.partitions if each.verdict.type is self.due)
         return f"{chosen.verdict}{f' ({chosen.partition})' if chosen.partition else ''}"
+
+    @property
+    def worst_first(self) -> tuple[PartitionStatus, ...]:
+        """The partitions, what is due first, then the least healthy."""
+        return tuple(
+            sorted(self.partitions, key=lambda each: (each.verdict.type is None, each.health.score))
+        )
+
+    def __str__(self) -> str:
+        """Return a few lines for a terminal."""
+        shown = self.worst_first[:SHOWN_PARTITIONS]
+        more = len(self.partitions) - len(shown)
+        lines = [f"{self.table}: health {self.score} of 100; {self.reason}"]
+        if any(each.partition for each in shown):
+            lines += [
+                f"  {each.partition}: health {each.health.score}; {each.verdict}" for each in shown
+            ]
+        return "\n".join([*lines, *([f"  ... and {more:,} more"] if more else [])])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

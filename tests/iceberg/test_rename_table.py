@@ -150,7 +150,7 @@ def test_a_name_that_is_taken_or_cannot_be_is_refused(place: dict[str, Any]) -> 
 def test_a_writer_under_the_old_name_commits_nothing(place: dict[str, Any]) -> None:
     """A handle that was opened before says that the table is gone."""
     old = arctic.open_table("db.t", **place)
-    old.rename("db.u")
+    arctic.rename("db.t", "db.u", **place)
 
     with pytest.raises(NotFoundError):
         old.write(rows((7, "Cork")), mode="upsert")

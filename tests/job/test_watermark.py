@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import arctic
+from arctic.iceberg.catalog import CatalogConfig, open_catalog
 from arctic.job.write_job import begin_write, commit_write
 from arctic.job.write_task import write_task
 
@@ -241,8 +242,11 @@ def test_without_an_event_time_nothing_is_said(warehouse: str) -> None:
 def test_an_event_time_that_tells_nothing_is_refused(
     warehouse: str, column: str, at: pa.DataType, message: str
 ) -> None:
-    """Somebody would wait for a watermark that never comes."""
-    table = create(warehouse, at=at, event_time_field=column)
+    """Somebody would wait for a watermark that never comes; another program may have set it."""
+    table = create(warehouse, at=at, event_time_field="_ingest_time")
+    config = CatalogConfig.from_options({"warehouse": warehouse})
+    base = open_catalog(config).load_table("w.t")
+    base.transaction().set_properties({"table.event-time-field": column}).commit_transaction()
     with pytest.raises(arctic.InvalidInputError, match=message):
         table.write(table.schema.empty_table(), mode="append")
 

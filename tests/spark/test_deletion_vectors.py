@@ -113,7 +113,7 @@ def test_many_row_groups_and_splits(lake: Lake) -> None:
     """A row's number is that in the file, wherever the reading of the file begins or skips."""
     lake.create(
         schema=SCHEMA,
-        properties={"write.parquet.row-group-limit": "100", "base.write.node-count": "1"},
+        properties={"write.parquet.row-group-limit": "100"},
     )
     put(lake, rows(0, 5_000), "overwrite")
     gone = [number for number in range(5_000) if random.Random(number).random() < 0.3]
