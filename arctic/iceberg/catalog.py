@@ -33,6 +33,7 @@ from arctic.iceberg.clock import keep_order
 from arctic.iceberg.metadata_files import leave_no_metadata
 from arctic.iceberg.pair import store_of
 from arctic.iceberg.read_only import ReadOnlySqlCatalog, check_writable, may_only_read
+from arctic.iceberg.signed_names import sign_metadata
 from arctic.iceberg.sqlite import database_of, first_use, harden, sqlite_uri
 from arctic.iceberg.translate import catalog_errors
 from arctic.options import CATALOG, CATALOG_PREFIX, SEALED_PREFIX, WAREHOUSE
@@ -134,6 +135,7 @@ def open_catalog(config: CatalogConfig, *, create: bool = False) -> Catalog:
             if not isinstance(catalog, ReadOnlySqlCatalog):
                 harden(catalog)
     keep_order(catalog)
+    sign_metadata(catalog)
     leave_no_metadata(catalog)
     return catalog
 
@@ -274,6 +276,7 @@ def _open_embedded(config: CatalogConfig, *, create: bool) -> Catalog:
             catalog = first_use(partial(SqlCatalog, CATALOG_NAME, **properties))
             harden(catalog)
     keep_order(catalog)
+    sign_metadata(catalog)
     leave_no_metadata(catalog)
     return catalog
 

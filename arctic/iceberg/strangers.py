@@ -7,6 +7,7 @@ Rules:
     - What the log of the newest metadata names is its history, and so is what the logs of those
       files name, as far back as they are there.
     - A file that nobody can read, or whose newest snapshot is gone, is nobody's table.
+    - A commit of this table through this catalog that is not in its history died.
     - Of files that follow one another, the newest speaks for all.
 """
 
@@ -21,6 +22,7 @@ from pyiceberg.table import Table
 from arctic.iceberg.known_tables import paths_of
 from arctic.iceberg.metadata_document import METADATA_FILE, metadata_document
 from arctic.iceberg.reachable import normalised
+from arctic.iceberg.signed_names import is_signed
 from arctic.iceberg.table_io import FoundFile, TableIO
 
 
@@ -38,7 +40,7 @@ class Stranger:
         if self.is_same:
             return (
                 f"{self.path!r} is not in this table's history: another catalog may have the table "
-                "too, or a commit died"
+                "too, or a commit of another program died"
             )
         return f"{self.path!r} is of another table, perhaps of another catalog"
 
@@ -76,9 +78,11 @@ def strangers(store: Table, listed: Iterable[FoundFile]) -> tuple[Stranger, ...]
     uuid = str(store.metadata.table_uuid)
     older = {path for document in found.values() for path, _ in _log(document)}
     return tuple(
-        Stranger(path=names[name], is_same=str(document.get("table-uuid")) == uuid)
+        Stranger(path=names[name], is_same=is_same)
         for name, document in found.items()
         if name not in older and not _lost_its_snapshot(document, names, beside)
+        for is_same in (str(document.get("table-uuid")) == uuid,)
+        if not (is_same and is_signed(names[name], store.catalog))
     )
 
 

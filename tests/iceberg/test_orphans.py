@@ -203,8 +203,8 @@ def test_what_the_same_table_commits_in_another_catalog_stays(tmp_path: Path) ->
     assert elsewhere.load_table("db.t").scan().to_arrow().num_rows == 4
 
 
-def test_a_commit_that_died_keeps_its_files_only(tmp_path: Path) -> None:
-    """Its metadata lies there and no catalog has it; snapshots that are gone hold nobody up."""
+def test_a_commit_that_died_goes(tmp_path: Path) -> None:
+    """Its metadata was written, and the catalog was not told; its name says through which one."""
     made = make(tmp_path, key=(), partition_by=())
     append(made, [row(1)])
     before = refresh(made.base).metadata_location
@@ -212,15 +212,31 @@ def test_a_commit_that_died_keeps_its_files_only(tmp_path: Path) -> None:
     lost = refresh(made.base).metadata_location
     made.base.catalog.drop_table("db.t")
     made.base.catalog.register_table("db.t", before)
-    first = made.base.metadata.snapshots[0].manifest_list
-    document = Path(lost.removeprefix("file://"))
-    document.write_text(document.read_text().replace(first, f"{first}.gone"))
-    path = plant(tmp_path, "db/t/data/x.parquet")
 
     found = search(reopened(made))
 
+    assert found.notes == ()
+    assert lost in {item.name for item in found.items}
+    assert len(found.items) == 4
+
+
+def test_snapshots_of_another_catalog_that_are_gone_hold_nobody_up(tmp_path: Path) -> None:
+    """Nobody can read them."""
+    made = make(tmp_path / "here", key=(), partition_by=())
+    append(made, [row(1)])
+    elsewhere = open_catalog(config_of(tmp_path / "there"), create=True)
+    elsewhere.create_namespace("db")
+    copy = elsewhere.register_table("db.t", refresh(made.base).metadata_location)
+    copy.append(copy.scan().to_arrow())
+    first = made.base.metadata.snapshots[0].manifest_list
+    document = Path(copy.metadata_location.removeprefix("file://"))
+    document.write_text(document.read_text().replace(first, f"{first}.gone"))
+    path = plant(tmp_path, "here/db/t/data/x.parquet")
+
+    found = search(made)
+
     assert [item.name for item in found.items] == [f"file://{path}"]
-    assert found.notes[0].startswith(repr(lost))
+    assert found.notes[0].startswith(repr(copy.metadata_location))
 
 
 def test_metadata_that_fell_out_of_the_log_is_no_stranger(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from pyspark.sql import functions as F
 import arctic
 from arctic.errors import InvalidInputError
 from arctic.spark.types import arrow_schema
+from arctic.spark.writer import begin_writer
 from tests.spark.lake import COLUMNS, Lake
 
 pytestmark = pytest.mark.spark
@@ -76,3 +78,16 @@ def test_a_first_save_that_fails_leaves_no_table(lake: Lake) -> None:
         save.option("warehouse", lake.warehouse).save("m.first")
 
     assert "m.first" not in arctic.list_tables(warehouse=lake.warehouse)
+
+
+def test_a_first_write_of_the_data_source_that_is_aborted_leaves_no_table(lake: Lake) -> None:
+    """Spark begins and aborts such a write in two processes."""
+    options = {"path": "m.first", "warehouse": lake.warehouse, "primarykey": "id"}
+    schema = lake.frame([(1, "a", 1.0)], COLUMNS).schema
+    lake.create()
+
+    writer = pickle.loads(pickle.dumps(begin_writer(options, schema, overwrite=False)))
+    assert "m.first" in arctic.list_tables(warehouse=lake.warehouse)
+    writer.abort([None])
+
+    assert arctic.list_tables(warehouse=lake.warehouse) == ["db.events"]
