@@ -76,6 +76,8 @@ import org.apache.spark.unsafe.types.UTF8String;
  */
 public class ArcticTable extends PythonTable {
   private static final ObjectMapper JSON = new ObjectMapper();
+  /** Alternations of AND, OR and NOT in a hint; a deeper one is left to Spark alone. */
+  private static final int MAX_DEPTH = 40;
   private final PythonDataSourceV2 source;
   private final StructType schema;
 
@@ -445,7 +447,7 @@ public class ArcticTable extends PythonTable {
 
     public Predicate[] pushPredicates(Predicate[] predicates) {
       for (int i = 0; i < predicates.length; i++) {
-        Object hint = encoded(predicates[i]);
+        Object hint = encoded(predicates[i], 0);
         if (hint != null) {
           hints.add(hint);
         }
@@ -670,13 +672,29 @@ public class ArcticTable extends PythonTable {
     }
   }
 
-  /** Returns a predicate as nested lists, or null when some part of it has no such form. */
-  static Object encoded(Predicate predicate) {
+  /**
+   * Returns a predicate as nested lists, or null when some part of it has no such form.
+   *
+   * A chain of ANDs or ORs, which Spark has one inside the other, is one list: neither JSON nor
+   * Python goes down a thousand levels.
+   */
+  static Object encoded(Predicate predicate, int depth) {
+    if (depth > MAX_DEPTH) {
+      return null;
+    }
+    String name = predicate.name();
+    boolean joins = name.equals("AND") || name.equals("OR");
     ArrayList parts = new ArrayList();
-    parts.add(predicate.name());
-    Expression[] children = predicate.children();
-    for (int i = 0; i < children.length; i++) {
-      Object part = operand(children[i]);
+    parts.add(name);
+    ArrayList waiting = new ArrayList();
+    addReversed(waiting, predicate.children());
+    while (!waiting.isEmpty()) {
+      Expression child = (Expression) waiting.remove(waiting.size() - 1);
+      if (joins && child instanceof Predicate && ((Predicate) child).name().equals(name)) {
+        addReversed(waiting, ((Predicate) child).children());
+        continue;
+      }
+      Object part = operand(child, depth + 1);
       if (part == null) {
         return null;
       }
@@ -685,9 +703,15 @@ public class ArcticTable extends PythonTable {
     return parts;
   }
 
-  private static Object operand(Expression expression) {
+  private static void addReversed(ArrayList waiting, Expression[] children) {
+    for (int i = children.length - 1; i >= 0; i--) {
+      waiting.add(children[i]);
+    }
+  }
+
+  private static Object operand(Expression expression, int depth) {
     if (expression instanceof Predicate) {
-      return encoded((Predicate) expression);
+      return encoded((Predicate) expression, depth);
     }
     if (expression instanceof NamedReference) {
       String[] names = ((NamedReference) expression).fieldNames();

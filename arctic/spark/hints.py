@@ -19,6 +19,7 @@ from typing import Any
 from arctic.errors import InvalidInputError, UnsupportedError
 from arctic.iceberg.literals import internal_literal
 from arctic.table.files import Value
+from arctic.table.filter_tree import predicate_of
 from arctic.table.keyed_table import Column, KeyedTable
 from arctic.table.predicate import OPPOSITES, And, ColumnTest, Op, Or, Predicate, conjunction
 
@@ -58,7 +59,7 @@ def hinted_filter(hints: Sequence[Any], table: KeyedTable) -> Predicate | None:
 
 def _exact(hint: Sequence[Any], columns: dict[str, Column]) -> Predicate | None:
     try:
-        return _is_true(hint, columns)
+        return predicate_of(_is_true(hint, columns))
     except _NotExact:
         return None
 

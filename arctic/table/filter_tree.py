@@ -43,12 +43,12 @@ Filter = Join | Negation | ColumnTest
 @dataclass(slots=True)
 class _Level:
     is_and: bool
-    waiting: list[tuple[Filter, bool]]
+    waiting: list[tuple[Filter | Predicate, bool]]
     """With whether the opposite is meant; the last is next."""
     done: list[Predicate]
 
 
-def predicate_of(row_filter: Filter) -> Predicate:
+def predicate_of(row_filter: Filter | Predicate) -> Predicate:
     """Return a filter without NOT, flat.
 
     Raises:
@@ -74,8 +74,10 @@ def predicate_of(row_filter: Filter) -> Predicate:
         if isinstance(part, ColumnTest):
             level.done.append(replace(part, op=OPPOSITES[part.op]) if is_negated else part)
             continue
-        children = [(child, is_negated) for child in reversed(part.children)]
-        is_and = part.is_and is not is_negated
+        children: list[tuple[Filter | Predicate, bool]] = [
+            (child, is_negated) for child in reversed(part.children)
+        ]
+        is_and = (part.is_and if isinstance(part, Join) else isinstance(part, And)) != is_negated
         if is_and is level.is_and or len(children) == 1:
             level.waiting += children
         elif len(levels) > MAX_DEPTH:

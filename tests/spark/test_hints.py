@@ -102,6 +102,7 @@ CASES = [
     Case("unknown operator", ["CONTAINS", column("name"), value("a")], "None"),
     Case("two columns", ["=", column("id"), column("n")], "None"),
     Case("half an or", ["OR", EQUAL, ["CONTAINS", column("name"), value("a")]], "None"),
+    Case("chain", ["OR", EQUAL, ["=", column("n"), value(1)], EQUAL], "id in (5) or n = 1"),
     Case("literal alone", ["ALWAYS_TRUE"], "None"),
 ]
 
@@ -117,3 +118,12 @@ def test_hints_that_cannot_be_used_do_not_take_the_others_along() -> None:
     hints = [EQUAL, ["CONTAINS", column("name"), value("a")], ["IS_NOT_NULL", column("n")]]
 
     assert str(hinted_filter(hints, TABLE)) == "id = 5 and n is not null"
+
+
+def test_a_chain_of_thousands_is_one_list() -> None:
+    """The JVM sends what is joined alike side by side."""
+    tests = [["AND", EQUAL, ["<", column("n"), value(-number)]] for number in range(3000)]
+
+    found = hinted_filter([["OR", *tests]], TABLE)
+
+    assert str(found).count(" or ") == 2999
