@@ -110,7 +110,7 @@ class Soak:
         return stop, processes
 
     def _wait_for_all(self) -> None:
-        """Return once every process has begun: that takes some seconds, more on a busy machine."""
+        """Return once every process is at work: Spark takes a minute for it on a busy machine."""
         names = {name for works in self._groups for name in works}
         until = time.monotonic() + _END_SECONDS
         while time.monotonic() < until and not names <= self._heard.keys():

@@ -41,7 +41,6 @@ Work = Callable[[Place, Reporter], None]
 def run(work: Work, name: str, place: Place, reports: Queue[Report]) -> None:
     """Work as one process; whatever escapes is a failure."""
     reporter = Reporter(name, reports)
-    reporter.tell()
     try:
         work(place, reporter)
     except Exception as error:  # noqa: BLE001 - it is told to the parent, who ends in failure
