@@ -15,7 +15,7 @@ OLDEST := $(VENV)/oldest-pyspark
 # Test files that run at a time; each process starts a Spark of its own when it needs one.
 WORKERS ?= 2
 
-.PHONY: help install demo test test-oldest quick lint types layers fmt docs bench bench-merge bench-optimize bench-write bench-streaming bench-peers soak ci clean
+.PHONY: help install demo test test-oldest quick lint types layers fmt docs bench bench-merge bench-optimize bench-write bench-streaming bench-peers fuzz soak ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,6 +82,9 @@ bench-peers: $(READY) ## Measure Arctic beside Iceberg, Delta and Paimon; --writ
 
 soak: $(READY) ## Let many processes write, read, optimize and expire; ARGS="--minutes 10 --seed 1"
 	@$(PYTHON) -m soak $(ARGS)
+
+fuzz: $(READY) ## Damage files of every kind and look what reads make of it; ARGS="--trials 500 --seed 7"
+	@$(PYTHON) -m fuzz $(ARGS)
 
 ci: ## Run what CI runs: lint, types, layers, test; a test that is skipped fails
 	@.ci/run

@@ -27,14 +27,22 @@ from pyiceberg.exceptions import (
 from pyiceberg.table import Table
 from pyiceberg.utils.config import Config
 
-from arctic.errors import InvalidInputError, NotFoundError
+from arctic.errors import FormatError, InvalidInputError, NotFoundError
 from arctic.iceberg.blob_types import accept_any_blob_type
+from arctic.iceberg.checked_io import check_metadata_of
 from arctic.iceberg.clock import keep_order
 from arctic.iceberg.metadata_files import leave_no_metadata
 from arctic.iceberg.pair import store_of
 from arctic.iceberg.read_only import ReadOnlySqlCatalog, check_writable, may_only_read
 from arctic.iceberg.signed_names import sign_metadata
-from arctic.iceberg.sqlite import database_of, first_use, harden, sqlite_uri
+from arctic.iceberg.sqlite import (
+    database_of,
+    file_of,
+    first_use,
+    harden,
+    location_errors,
+    sqlite_uri,
+)
 from arctic.iceberg.translate import catalog_errors
 from arctic.options import CATALOG, CATALOG_PREFIX, SEALED_PREFIX, WAREHOUSE
 from arctic.redact import Secrets, without_secrets
@@ -137,6 +145,7 @@ def open_catalog(config: CatalogConfig, *, create: bool = False) -> Catalog:
     keep_order(catalog)
     sign_metadata(catalog)
     leave_no_metadata(catalog)
+    check_metadata_of(catalog)
     return catalog
 
 
@@ -147,7 +156,8 @@ def load_table(catalog: Catalog, identifier: tuple[str, ...]) -> Table | None:
         FormatError: its metadata cannot be parsed.
         StorageError: the catalog or the metadata file cannot be reached.
     """
-    with catalog_errors(f"load table {'.'.join(identifier)!r}"):
+    name = ".".join(identifier)
+    with catalog_errors(f"load table {name!r}{file_of(catalog)}"):
         for _ in range(_LOAD_TRIES - 1):
             # Writers delete old metadata files: the one that the catalog named can be gone by now.
             with contextlib.suppress(FileNotFoundError):
@@ -221,9 +231,16 @@ def table_identifiers(catalog: Catalog, namespace: tuple[str, ...]) -> list[tupl
 
 def _load(catalog: Catalog, identifier: tuple[str, ...]) -> Table | None:
     try:
-        return catalog.load_table(identifier)
+        with location_errors(catalog):
+            table = catalog.load_table(identifier)
     except (NoSuchTableError, NoSuchNamespaceError):
         return None
+    if file_of(catalog) and tuple(table.name()) != identifier:
+        raise FormatError(
+            f"table {'.'.join(identifier)!r}{file_of(catalog)}: its entry is that of "
+            f"{'.'.join(table.name())!r}: the file is damaged; restore it from a copy"
+        )
+    return table
 
 
 def _ensure_namespace(catalog: Catalog, namespace: tuple[str, ...]) -> None:
@@ -263,7 +280,7 @@ def _open_embedded(config: CatalogConfig, *, create: bool) -> Catalog:
     folder = Path(str(config.warehouse))
     subject = f"warehouse {str(folder)!r}"
     database = folder / _CATALOG_FILE
-    with catalog_errors(f"open {subject}", Secrets.of(config.properties)):
+    with catalog_errors(f"open {subject}: {_CATALOG_FILE}", Secrets.of(config.properties)):
         _check_file(database, subject, create=create)
         properties = {
             **config.properties,
@@ -278,6 +295,7 @@ def _open_embedded(config: CatalogConfig, *, create: bool) -> Catalog:
     keep_order(catalog)
     sign_metadata(catalog)
     leave_no_metadata(catalog)
+    check_metadata_of(catalog)
     return catalog
 
 

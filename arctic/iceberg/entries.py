@@ -18,6 +18,7 @@ from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.utils.concurrent import ExecutorFactory
 
 from arctic.errors import NotFoundError
+from arctic.iceberg.manifest_files import manifest_entries, manifests_of
 from arctic.iceberg.translate import catalog_errors
 
 MAX_CACHED_ENTRIES = 20_000
@@ -70,7 +71,7 @@ def live_entries(io: FileIO, manifest: ManifestFile) -> tuple[ManifestEntry, ...
     """
     entries = _CACHE.get(manifest.manifest_path)
     if entries is None:
-        entries = tuple(manifest.fetch_manifest_entry(io, discard_deleted=True))
+        entries = manifest_entries(io, manifest)
         _CACHE.put(manifest.manifest_path, entries)
     return entries
 
@@ -81,6 +82,7 @@ def entries_of(
     """Yield each manifest with its live entries, in order; files are fetched in parallel.
 
     Raises:
+        FormatError: a manifest that cannot be decoded.
         StorageError: a manifest cannot be read.
     """
     listed = list(manifests)
@@ -95,6 +97,7 @@ def live_manifests(table: Table, snapshot: Snapshot | None) -> tuple[ManifestFil
     """Return the manifests of a snapshot that hold live files, in order; none without one.
 
     Raises:
+        FormatError: the manifest list cannot be decoded.
         StorageError: the manifest list cannot be read.
     """
     if snapshot is None:
@@ -102,7 +105,7 @@ def live_manifests(table: Table, snapshot: Snapshot | None) -> tuple[ManifestFil
     with catalog_errors(f"read snapshot {snapshot.snapshot_id} of {'.'.join(table.name())!r}"):
         return tuple(
             manifest
-            for manifest in snapshot.manifests(table.io)
+            for manifest in manifests_of(table.io, snapshot)
             if manifest.has_added_files() or manifest.has_existing_files()
         )
 

@@ -30,6 +30,16 @@ def cached_file_io(properties: tuple[tuple[str, str], ...], scheme: str) -> File
         raise UnsupportedError(f"files under '{scheme}://': {error}") from error
 
 
+def scheme_of(location: str) -> str:
+    """Return the scheme of a location; of a path without one, ``file``.
+
+    >>> scheme_of("s3://lake/x"), scheme_of("/lake/x")
+    ('s3', 'file')
+    """
+    scheme, separator, _ = location.partition(":")
+    return scheme if separator and not location.startswith("/") else "file"
+
+
 def file_system(file_io: FileIO, location: str) -> tuple[FileSystem, str]:
     """Return what lists and deletes folders, and the path of a location in it.
 

@@ -5,8 +5,7 @@ them, because they write entries again; planning reads them once and keeps a doz
 
 Rules:
     - PyIceberg resolves the schema of a manifest; only the walk over its readers is our own.
-    - A manifest that ends inside a block, or a block that holds more than it says, is refused: it
-      could lose files. One that ends between two blocks looks whole, to PyIceberg as well.
+    - A manifest that is not what its manifest list says is refused: it could lose files.
     - Only so many manifests are held at once, however many there are.
 """
 
@@ -22,6 +21,7 @@ from pyiceberg.utils.concurrent import ExecutorFactory
 
 from arctic.iceberg.entries import EntryCache
 from arctic.iceberg.manifest_decoder import ListedFile, decode_manifest
+from arctic.iceberg.manifest_files import read_manifest
 from arctic.iceberg.translate import catalog_errors
 
 MAX_CACHED_FILES = 20_000
@@ -50,7 +50,7 @@ def listed_files(
     with catalog_errors("read manifests"):
         for manifest in manifests:
             is_known = _CACHE.get(manifest.manifest_path) is not None
-            fetched = None if is_known else executor.submit(_fetch, io, manifest)
+            fetched = None if is_known else executor.submit(read_manifest, io, manifest)
             pending.append((manifest, fetched))
             if len(pending) > _READ_AHEAD:
                 yield _decoded(io, *pending.popleft())
@@ -64,12 +64,7 @@ def _decoded(
     files = _CACHE.get(manifest.manifest_path)
     if files is None:
         # What was known when its turn was planned may have left the cache by now.
-        content = fetched.result() if fetched is not None else _fetch(io, manifest)
+        content = fetched.result() if fetched is not None else read_manifest(io, manifest)
         files = decode_manifest(content, manifest)
         _CACHE.put(manifest.manifest_path, files)
     return manifest, files
-
-
-def _fetch(io: FileIO, manifest: ManifestFile) -> bytes:
-    with io.new_input(manifest.manifest_path).open() as stream:
-        return bytes(stream.read())

@@ -9,7 +9,6 @@ over without making a dict.
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -17,8 +16,7 @@ from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from pyiceberg.avro.decoder import BinaryDecoder, new_decoder
-from pyiceberg.avro.file import META_SCHEMA, SYNC_SIZE, AvroFileHeader
+from pyiceberg.avro.decoder import BinaryDecoder
 from pyiceberg.avro.reader import (
     BinaryReader,
     IntegerReader,
@@ -28,8 +26,7 @@ from pyiceberg.avro.reader import (
     StringReader,
     StructReader,
 )
-from pyiceberg.avro.resolver import construct_reader, resolve_reader
-from pyiceberg.exceptions import ResolveError
+from pyiceberg.avro.resolver import resolve_reader
 from pyiceberg.manifest import (
     DEFAULT_READ_VERSION,
     MANIFEST_ENTRY_SCHEMAS,
@@ -40,7 +37,8 @@ from pyiceberg.manifest import (
 )
 from pyiceberg.utils.schema_conversion import AvroSchemaConversion
 
-from arctic.errors import FormatError
+from arctic.iceberg.avro_blocks import AvroContent, decoding
+from arctic.iceberg.manifest_files import check_counts
 from arctic.table.files import Partition
 
 _Step = Callable[[BinaryDecoder], Callable[[], Any]]
@@ -70,7 +68,6 @@ _WANTED_IDS = (_STATUS_ID, _SEQUENCE_ID, 134, 101, 100, 102, 103, 104, 110, 125,
 """The fields of an entry and of its data file, in the order in which ``_live`` takes them."""
 
 _READ_SCHEMA = MANIFEST_ENTRY_SCHEMAS[DEFAULT_READ_VERSION]
-_HEADER = construct_reader(META_SCHEMA, {-1: AvroFileHeader})
 _SCHEMAS = 64
 
 # Names that no enumeration knows raise ValueError, as they do in PyIceberg.
@@ -97,36 +94,20 @@ def decode_manifest(content: bytes, manifest: ManifestFile) -> tuple[ListedFile,
         manifest: what the manifest list says of it.
 
     Raises:
-        FormatError: bytes that break the format, naming the manifest.
+        FormatError: bytes that break the format or are another manifest's, naming the manifest.
     """
-    try:
-        return tuple(chain.from_iterable(_blocks(content, manifest)))
-    except (EOFError, IndexError, KeyError, ValueError, ResolveError, zlib.error) as error:
-        reason = str(error) or "it ends early"
-        raise FormatError(
-            f"manifest {manifest.manifest_path!r}: it cannot be decoded: {reason}"
-        ) from error
+    with decoding(f"manifest {manifest.manifest_path!r}"):
+        files = tuple(chain.from_iterable(_blocks(content, manifest)))
+    check_counts(manifest, [file.record_count for file in files])
+    return files
 
 
 def _blocks(content: bytes, manifest: ManifestFile) -> Iterator[list[ListedFile]]:
-    decoder = new_decoder(content)
-    header: AvroFileHeader = _HEADER.read(decoder)
-    codec = header.compression_codec()
-    layout = _layout(header.meta["avro.schema"])
-    while decoder.tell() < len(content):
-        count = decoder.read_int()
-        size = decoder.read_int()
-        # The decoder trusts a length: that of a file that is cut within it may be any number.
-        if not 0 <= size <= len(content) - decoder.tell():
-            raise EOFError("a block is longer than the rest of the file")
-        block = decoder.read(size)
-        if decoder.read(SYNC_SIZE) != header.sync:
-            raise ValueError("a block does not end in the file's marker")
-        plain = block if codec is None else codec.decompress(block)
-        entries = new_decoder(plain)
-        yield _live(layout, entries, count, manifest)
-        if entries.tell() != len(plain):
-            raise ValueError(f"a block of {count} entries holds more than them")
+    avro = AvroContent(manifest.manifest_path, content)
+    layout = _layout(avro.meta["avro.schema"])
+    for block in avro.blocks():
+        yield _live(layout, block.decoder, block.entries, manifest)
+        block.check_end()
 
 
 def _live(

@@ -43,6 +43,7 @@ from arctic.iceberg.read_only import check_writable
 from arctic.iceberg.refresh import refresh
 from arctic.iceberg.schema import arrow_schema
 from arctic.iceberg.schema_sync import change_lags, complete_change
+from arctic.iceberg.sqlite import file_of
 from arctic.iceberg.table_io import TableIO
 from arctic.table.keyed_table import Column, KeyedTable
 from arctic.tree.key_type import check_key_type, type_name
@@ -178,7 +179,9 @@ def not_found(catalog: Catalog, parts: tuple[str, ...], *, suggests: bool = True
     except (StorageError, NotFoundError):
         # A catalog may let us load a table but not list any.
         hint = ""
-    return NotFoundError(f"table {'.'.join(parts)!r} not found{hint}")
+    where = file_of(catalog)
+    looked = f"; looked{where}" if where else ""
+    return NotFoundError(f"table {'.'.join(parts)!r} not found{hint}{looked}")
 
 
 def _near(catalog: Catalog, parts: tuple[str, ...]) -> str:
@@ -245,7 +248,7 @@ def _check_same_hash(base: Table, column: str, now: str, name: str) -> None:
 
 def _load_change(catalog: Catalog, base: Table, name: str) -> Table:
     identifier = change_identifier_of(base.properties, table_name=name)
-    subject = f"table {name!r}: change store {'.'.join(identifier)!r}"
+    subject = f"table {name!r}: change store {'.'.join(identifier)!r}{file_of(catalog)}"
     found = find_change(catalog, base, name=name)
     change = found[0] if found else wait_for_creator(catalog, base, identifier)
     if change is None:

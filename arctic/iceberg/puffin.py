@@ -13,6 +13,8 @@ from typing import Any
 
 from pyiceberg.table.puffin import MAGIC_BYTES
 
+from arctic.iceberg.checksum import CHECKSUM, UNKNOWN
+
 _NO_FLAGS = bytes(4)
 
 
@@ -46,6 +48,8 @@ def puffin_file(payloads: Mapping[str, bytes], *, snapshot_id: int, sequence_num
         listed.append(blob)
         blobs.append({**blob, "offset": len(content), "length": len(payload)})
         content += payload
-    footer = json.dumps({"blobs": blobs, "properties": {"created-by": "arctic"}}).encode()
+    # The last property: the checksum is looked for at the end of the footer.
+    properties = {"created-by": "arctic", CHECKSUM: UNKNOWN}
+    footer = json.dumps({"blobs": blobs, "properties": properties}).encode()
     tail = MAGIC_BYTES + footer + struct.pack("<i", len(footer)) + _NO_FLAGS + MAGIC_BYTES
     return Puffin(content=bytes(content + tail), footer_bytes=len(tail), blobs=tuple(listed))

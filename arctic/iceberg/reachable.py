@@ -20,6 +20,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from arctic.iceberg.entries import entries_of
+from arctic.iceberg.manifest_files import manifests_of
 from arctic.iceberg.sequence_file import MARKER
 from arctic.iceberg.translate import catalog_errors
 from arctic.table.expire_report import ExpiredKind
@@ -70,7 +71,9 @@ def reached_files(table: Table, snapshots: Iterable[Snapshot]) -> Iterator[Reach
             kind=ExpiredKind.MANIFEST_LIST, path=snapshot.manifest_list, size_bytes=None
         )
         with catalog_errors(f"read snapshot {snapshot.snapshot_id} of {'.'.join(table.name())!r}"):
-            manifests.update((each.manifest_path, each) for each in snapshot.manifests(table.io))
+            manifests.update(
+                (each.manifest_path, each) for each in manifests_of(table.io, snapshot)
+            )
     for manifest, entries in entries_of(table.io, manifests.values()):
         yield ReachedFile(
             kind=ExpiredKind.MANIFEST,
@@ -126,7 +129,7 @@ def _paths_after(table: Table, dropped: frozenset[str]) -> Iterator[str]:
     current = table.current_snapshot()
     if current is None or not dropped:
         return
-    for manifest, entries in entries_of(table.io, current.manifests(table.io)):
+    for manifest, entries in entries_of(table.io, manifests_of(table.io, current)):
         paths = [entry.data_file.file_path for entry in entries]
         if dropped.isdisjoint(paths):
             yield manifest.manifest_path

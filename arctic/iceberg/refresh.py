@@ -6,6 +6,7 @@ from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 
 from arctic.errors import NotFoundError, StorageError
+from arctic.iceberg.sqlite import file_of, location_errors
 from arctic.iceberg.table_io import is_file_gone
 from arctic.iceberg.translate import catalog_errors
 
@@ -33,14 +34,17 @@ def refresh(table: Table) -> Table:
 
 def _refresh(table: Table) -> Table:
     name = ".".join(table.name())
-    with catalog_errors(f"load table {name!r}"):
+    where = file_of(table.catalog)
+    with catalog_errors(f"load table {name!r}{where}"):
         try:
-            return table.refresh()
+            with location_errors(table.catalog):
+                return table.refresh()
         except NoSuchTableError as error:
-            raise NotFoundError(f"table {name!r} was dropped after it was opened") from error
+            raise NotFoundError(f"table {name!r}{where} was dropped after it was opened") from error
         except ValueError as error:
             if "UUID" not in str(error):
                 raise
             raise NotFoundError(
-                f"table {name!r} was dropped and created again after it was opened; open it again"
+                f"table {name!r}{where} was dropped and created again after it was opened; open it "
+                "again"
             ) from error

@@ -27,6 +27,7 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.puffin import PuffinFile
 from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.table.statistics import StatisticsFile
+from zstandard import ZstdError
 
 from arctic.errors import FormatError, UnsupportedError
 from arctic.iceberg.history import lineage, reaches_beginning
@@ -122,11 +123,12 @@ def read_state(
     for snapshot in ancestry:
         path = _marked_path(snapshot, metadata)
         if path is not None:
-            state = _read_puffin(io, path, keys)
+            own_id = snapshot.snapshot_id if _marks(snapshot, MARKER) else None
+            state = _read_puffin(io, path, keys, own_id)
             return replace(state, amoro_reads=_marks(snapshot, AMORO_MARKER))
     if not _has_marker(metadata) and not _is_before_properties(metadata, start):
         if MARKER in metadata.properties:
-            return _read_puffin(io, metadata.properties[MARKER], keys)
+            return _read_puffin(io, metadata.properties[MARKER], keys, None)
         return _legacy_state(metadata.properties, keys)
     # The property was written with a marked snapshot that is not in this lineage: a later one, or
     # one that was rolled back.
@@ -237,12 +239,18 @@ def _marks(snapshot: Snapshot, marker: str) -> bool:
     return snapshot.summary is not None and snapshot.summary[marker] is not None
 
 
-def _read_puffin(io: FileIO, path: str, keys: PartitionKeys) -> OptimizedState:
+def _read_puffin(
+    io: FileIO, path: str, keys: PartitionKeys, snapshot_id: int | None
+) -> OptimizedState:
+    """Read a file; a snapshot id tells it from another one of Arctic's."""
     with catalog_errors(f"read optimized sequence {path!r}"):
         with io.new_input(path).open() as stream:
             content = stream.read()
         try:
             puffin = PuffinFile(content)
+            made_for = {blob.snapshot_id for blob in puffin.footer.blobs}
+            if snapshot_id is not None and made_for != {snapshot_id}:
+                raise ValueError(f"it was made for snapshots {made_for}, not for {snapshot_id}")
             blobs = {blob.type: puffin.get_blob_payload(blob) for blob in puffin.footer.blobs}
             if _SEQUENCE_BLOB not in blobs:
                 raise ValueError(f"it holds {sorted(blobs)}, not {_SEQUENCE_BLOB!r}")
@@ -251,7 +259,7 @@ def _read_puffin(io: FileIO, path: str, keys: PartitionKeys) -> OptimizedState:
                 time_ms=_parsed(blobs.get(_TIME_BLOB, b"{}"), keys),
                 full_time_ms=_parsed(blobs.get(_FULL_TIME_BLOB, b"{}"), keys),
             )
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError, AttributeError, ZstdError, FormatError) as error:
             raise FormatError(f"optimized sequence {path!r}: {error}") from error
 
 

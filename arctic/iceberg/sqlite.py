@@ -14,17 +14,22 @@ import contextlib
 import random
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+import pyarrow as pa
+from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.sql import SqlCatalog
 from sqlalchemy import create_engine
-from sqlalchemy.engine import URL, make_url
+from sqlalchemy.engine import URL, ExceptionContext, make_url
+from sqlalchemy.event import listen
 from sqlalchemy.exc import DatabaseError, IntegrityError
 from sqlalchemy.pool import NullPool
 
-from arctic.errors import InvalidInputError
+from arctic.errors import FormatError, InvalidInputError, UnsupportedError
+from arctic.iceberg.read_only import ReadOnlySqlCatalog
 from arctic.redact import without_secrets
 
 T = TypeVar("T")
@@ -67,7 +72,37 @@ def harden(catalog: SqlCatalog) -> None:
     catalog.engine = create_engine(
         url, poolclass=NullPool, connect_args={"timeout": _BUSY_TIMEOUT_SECONDS}
     )
+    listen(catalog.engine, "handle_error", partial(_name_file, database))
     first_use(lambda: _use_write_ahead_log(database))
+
+
+def file_of(catalog: Catalog) -> str:
+    """Return `` in 'file'`` for a SQLite catalog, for messages; empty for any other."""
+    if isinstance(catalog, ReadOnlySqlCatalog):
+        return f" in {str(catalog.database)!r}"
+    if not isinstance(catalog, SqlCatalog) or catalog.engine.dialect.name != "sqlite":
+        return ""
+    return f" in {str(database_of(catalog.engine.url))!r}"
+
+
+@contextlib.contextmanager
+def location_errors(catalog: Catalog) -> Iterator[None]:
+    """Have what is wrong with a table's location name the SQLite file in which it stands.
+
+    Raises:
+        FormatError: no file can have such a path.
+        UnsupportedError: no file system is installed for its scheme.
+    """
+    where = file_of(catalog)
+    try:
+        yield
+    except UnsupportedError as error:
+        if not where:
+            raise
+        text = f"{error.message}; the table's metadata location stands{where}"
+        raise UnsupportedError(text) from error
+    except pa.ArrowInvalid as error:
+        raise FormatError(f"the table's metadata location{where}: {error}") from error
 
 
 def first_use(step: Callable[[], T]) -> T:
@@ -85,6 +120,13 @@ def first_use(step: Callable[[], T]) -> T:
             if left == 0 or not _is_race(error):
                 raise
         time.sleep(random.uniform(0.01, 0.1))
+
+
+def _name_file(database: Path, context: ExceptionContext) -> None:
+    """Have SQLite's errors say which file they mean."""
+    error = context.sqlalchemy_exception
+    if error is not None and error.args:
+        error.args = (f"{str(database)!r}: {error.args[0]}", *error.args[1:])
 
 
 def _is_race(error: Exception) -> bool:

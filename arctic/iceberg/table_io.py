@@ -22,15 +22,13 @@ from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSy
 
 from arctic.errors import ArcticError, StorageError, UnsupportedError
 from arctic.iceberg import local_files
+from arctic.iceberg.io_properties import IO_IMPL, without_checks
 
 if TYPE_CHECKING:
     from pyiceberg.io import FileIO
     from pyiceberg.table import Table
 
-_FILE_IO = "py-io-impl"
-"""The property that names another FileIO, for every scheme."""
-
-_IO_PREFIXES = ("s3.", "gcs.", "adls.", "hdfs.", "hf.", "client.", "py-io-impl")
+_IO_PREFIXES = ("s3.", "gcs.", "adls.", "hdfs.", "hf.", "client.", IO_IMPL)
 
 _MEANS_ANOTHER = re.compile(r"[A-Za-z][\w+.-]*:.*[#?\t\r\n]", re.DOTALL)
 """URIs of which PyIceberg cuts a part off before it opens a file."""
@@ -61,7 +59,7 @@ class TableIO:
         """Return the access that a store's catalog gives, without its other table properties."""
         properties = {
             name: text
-            for name, text in store.io.properties.items()
+            for name, text in without_checks(store.io.properties).items()
             if name not in store.properties or name.startswith(_IO_PREFIXES)
         }
         return cls(properties=properties, location=store.location())
@@ -186,7 +184,7 @@ class TableIO:
         return True
 
     def _local_path(self, path: str) -> str | None:
-        return None if _FILE_IO in self.properties else local_files.local_path(path)
+        return None if IO_IMPL in self.properties else local_files.local_path(path)
 
     def _file_io(self, path: str) -> FileIO:
         from arctic.iceberg.file_io import cached_file_io  # noqa: PLC0415 - late: see the rules

@@ -179,7 +179,8 @@ class Changes:
         if position.table_uuid != uuid:
             raise NotFoundError(
                 f"table {self.opened.table.name!r} is not the one that the stream began with: its "
-                f"UUID is {uuid}, the offset says {position.table_uuid}; begin a new checkpoint"
+                f"UUID is {uuid}, the stream offset says {position.table_uuid}; begin a new "
+                "checkpoint"
             )
 
 

@@ -16,7 +16,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 import pyarrow.types as pt
 
 from arctic.errors import ConflictError
@@ -24,6 +23,8 @@ from arctic.iceberg.open_table import OpenTable
 from arctic.job.locate import RowLocator, as_begun
 from arctic.mor.field_ids import known_field_id
 from arctic.mor.keys import KeyIndex
+from arctic.mor.parquet_footer import Size
+from arctic.mor.parquet_input import ParquetInput
 from arctic.table.files import FileKind
 from arctic.write.gather import take_rows
 from arctic.write.kept_columns import fill_columns
@@ -109,15 +110,11 @@ class KeptRows:
             for file in result.files:
                 if file.kind is not FileKind.INSERT:
                     continue
-                with (
-                    opened.io.open_input(file.path) as source,
-                    pq.ParquetFile(source) as opened_file,
-                ):
-                    keys = opened_file.read(columns=self._key).select(self._key).cast(of_key)
+                with ParquetInput(file.path, opened.io.open_input, Size.of(file)) as parquet:
+                    keys = parquet.read(self._key).cast(of_key)
                     if touched is not None and not (found := touched.find(keys)).num_rows:
                         continue
-                    rows = opened_file.read(columns=target.schema.names)
-                rows = rows.select(target.schema.names).cast(target.schema)
+                    rows = parquet.read(target.schema.names).cast(target.schema)
                 if touched is not None:
                     rows = _rows_of(rows, found, inside=True)
                 for keys in renewed:

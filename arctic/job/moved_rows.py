@@ -13,11 +13,12 @@ import secrets
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from arctic.iceberg.open_table import OpenTable
 from arctic.job.locate import RowLocator, as_begun
 from arctic.job.write_task import ADDED_DELETES_TASK
+from arctic.mor.parquet_footer import Size
+from arctic.mor.parquet_input import ParquetInput
 from arctic.table.files import FileKind
 from arctic.write.target import TaskId, TaskResult, WriteMode, WriteRequest, WriteTarget
 from arctic.write.writer import open_writer, plan_write
@@ -74,5 +75,5 @@ def _deleted_keys(opened: OpenTable, results: Sequence[TaskResult]) -> Iterator[
     for result in results:
         for file in result.files:
             if file.kind is FileKind.CHANGE_DELETE:
-                with opened.io.open_input(file.path) as source:
-                    yield pq.read_table(source, columns=key).select(key).cast(schema)
+                with ParquetInput(file.path, opened.io.open_input, Size.of(file)) as parquet:
+                    yield parquet.read(key).cast(schema)

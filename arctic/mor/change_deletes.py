@@ -24,6 +24,7 @@ from arctic.mor.file_columns import FileColumns
 from arctic.mor.integer_index import IntArray
 from arctic.mor.key_span import KeySpan, has_span
 from arctic.mor.keys import KeyIndex, factorise
+from arctic.mor.parquet_footer import Size
 from arctic.mor.parquet_input import ParquetInput
 from arctic.mor.prune import matching_row_groups
 from arctic.mor.request import FILE_OFFSET_FIELD, OpenFile, ReadRequest
@@ -179,7 +180,7 @@ def _every_delete(
     for file in files:
         if file.kind is not FileKind.CHANGE_DELETE:
             raise InternalError(f"file {file.path!r} of kind {file.kind} is attached as deletes")
-        with ParquetInput(file.path, open_file) as parquet:
+        with ParquetInput(file.path, open_file, Size.of(file)) as parquet:
             columns = FileColumns(file, parquet.schema, request)
             wanted = columns.project([*request.key, FILE_OFFSET_FIELD])
             test = RowTest(columns, key_filter)

@@ -23,6 +23,7 @@ from arctic.mor.change_deletes import DeleteIndex, known_offsets
 from arctic.mor.file_columns import FileColumns, Projection
 from arctic.mor.integer_index import IntArray
 from arctic.mor.keep import kept
+from arctic.mor.parquet_footer import Size
 from arctic.mor.parquet_input import ParquetInput, Run
 from arctic.mor.prune import key_bounds, matching_row_groups
 from arctic.mor.removed_rows import RemovedRows
@@ -48,7 +49,7 @@ class DataFile:
         self._file = file
         self._request = request
         self._touched = touched
-        self._parquet = ParquetInput(file.path, open_file)
+        self._parquet = ParquetInput(file.path, open_file, Size.of(file))
         try:
             self._columns = FileColumns(file, self._parquet.schema, request)
             self._row_groups = matching_row_groups(

@@ -4,6 +4,7 @@ Strategy: neighbouring row groups are read together as a *run*, up to ``RUN_BYTE
 row groups cost no more requests than a large one, and memory stays at one run.
 
 Rules:
+    - What carries a checksum is compared with it: the footer at once, pages as they are read.
     - Every failure names the path. A file that cannot be fetched is a StorageError; bytes that
       were fetched and make no sense are a FormatError.
 
@@ -21,6 +22,7 @@ import pyarrow.parquet as pq
 
 from arctic.errors import ArcticError, FormatError, StorageError
 from arctic.mor.field_ids import child_fields
+from arctic.mor.parquet_footer import Size, as_native, read_footer
 from arctic.mor.request import OpenFile
 
 RUN_BYTES = 64 * 2**20
@@ -40,19 +42,20 @@ class Run(NamedTuple):
 class ParquetInput:
     """A file that is open for reading; to be used as a context manager."""
 
-    def __init__(self, path: str, open_file: OpenFile) -> None:
+    def __init__(self, path: str, open_file: OpenFile, expected: Size | None = None) -> None:
         self.path = path
         self._open_file = open_file
         self._source: Any = None
         with self._errors():
             self._source = open_file(path)
             try:
-                self._file = pq.ParquetFile(self._source, pre_buffer=True)
+                source = as_native(self._source)
+                self.metadata: Any = read_footer(path, source, expected)
+                self._file = self._opened(source)
                 self.schema: pa.Schema = self._file.schema_arrow
             except BaseException:
                 self._source.close()
                 raise
-        self.metadata: Any = self._file.metadata
 
     def __enter__(self) -> ParquetInput:
         return self
@@ -70,9 +73,7 @@ class ParquetInput:
         if self.leaf_column(name) is None:
             return
         with self._errors():
-            self._file = pq.ParquetFile(
-                self._source, pre_buffer=True, metadata=self.metadata, read_dictionary=[name]
-            )
+            self._file = self._opened(self._source, read_dictionary=[name])
 
     @property
     def row_groups(self) -> range:
@@ -87,6 +88,12 @@ class ParquetInput:
                 return None if child_fields(field.type) else at
             at += _leaf_count(field)
         return None
+
+    def read(self, names: Sequence[str]) -> pa.Table:
+        """Return top-level columns of all rows, in the order of ``names``."""
+        schema = pa.schema([self.schema.field(name) for name in names])
+        every = self.batches(names, self.row_groups, max(self.metadata.num_rows, 1))
+        return pa.Table.from_batches((batch.select(list(names)) for _, batch in every), schema)
 
     def runs(self, row_groups: Collection[int]) -> Iterator[Run]:
         """Yield neighbouring row groups that are read together."""
@@ -131,6 +138,7 @@ class ParquetInput:
         """
         for run in self.runs(row_groups):
             row = run.first_row
+            end = row + sum(self.metadata.row_group(each).num_rows for each in run.row_groups)
             with self._errors():
                 batches = self._file.iter_batches(
                     batch_rows, row_groups=list(run.row_groups), columns=list(names)
@@ -143,6 +151,20 @@ class ParquetInput:
                 if batch.num_rows:
                     yield row, batch
                 row += batch.num_rows
+            if row != end:
+                raise FormatError(
+                    f"file {self.path!r}: row groups {run.row_groups} end at row {row}; expected "
+                    f"{end}, as the footer says"
+                )
+
+    def _opened(self, source: Any, **more: Any) -> Any:
+        return pq.ParquetFile(
+            source,
+            pre_buffer=True,
+            metadata=self.metadata,
+            page_checksum_verification=True,
+            **more,
+        )
 
     @contextmanager
     def _errors(self) -> Iterator[None]:

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from arctic.errors import FormatError, InternalError
 from arctic.mor.field_ids import field_id
 from arctic.mor.integer_index import IntArray
+from arctic.mor.parquet_footer import Size
 from arctic.mor.parquet_input import ParquetInput
 from arctic.mor.request import OpenFile
 from arctic.mor.widen import can_widen
@@ -67,7 +68,7 @@ class PositionDeletes:
                     f"file {delete.path!r} of kind {delete.kind} is attached as position deletes"
                 )
             if delete.path not in self._loaded:
-                self._load(delete.path)
+                self._load(delete)
                 self._loaded.add(delete.path)
         pieces = self._pieces.get(data_path, [])
         if len(pieces) > 1 or any((np.diff(piece) < 0).any() for piece in pieces):
@@ -75,10 +76,11 @@ class PositionDeletes:
             self._pieces[data_path] = pieces = [np.sort(np.concatenate(pieces))]
         return pieces[0] if pieces else np.empty(0, np.int64)
 
-    def _load(self, path: str) -> None:
+    def _load(self, file: KeyedFile) -> None:
+        path = file.path
         data_paths = list(dict.fromkeys(self._data_paths[path]))
         wanted = pa.array(data_paths, pa.string())
-        with ParquetInput(path, self._open_file) as parquet:
+        with ParquetInput(path, self._open_file, Size.of(file)) as parquet:
             names = _column_names(parquet)
             parquet.keep_encoded(names[0])
             for _, batch in parquet.batches(names, parquet.row_groups, self._batch_rows):

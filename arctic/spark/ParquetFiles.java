@@ -96,6 +96,7 @@ public class ParquetFiles {
     options.put("datetimeRebaseMode", "CORRECTED");
     options.put("ignoreMissingFiles", "false"); // whatever the session says: rows are never skipped
     options.put("ignoreCorruptFiles", "false");
+    options.put("parquet.page.verify-checksum.enabled", "true"); // pages only: not the footer
     StructType data = columns.asNullable();
     if (index.dead != null) {
       data = data.add(ROW_INDEX, DataTypes.LongType, true);

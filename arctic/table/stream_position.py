@@ -9,6 +9,8 @@ Must not know: Spark's offset log, catalogs.
 
 from __future__ import annotations
 
+import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +19,8 @@ from arctic.errors import InvalidInputError
 
 _VERSION = 1
 _NO_SNAPSHOT = -1
+_CHECKSUM = "checksum"
+_NAMES = {"version", "table", "sequence", "base_sequence", "pin", _CHECKSUM}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +61,7 @@ class StreamPosition:
         """Return the position as primitive values.
 
         >>> StreamPosition(table_uuid="u", sequence_number=3, base_sequence_number=1).to_json()
-        {'version': 1, 'table': 'u', 'sequence': 3, 'base_sequence': 1}
+        {'version': 1, 'table': 'u', 'sequence': 3, 'base_sequence': 1, 'checksum': '0a29d17e'}
         """
         values: dict[str, Any] = {
             "version": _VERSION,
@@ -71,7 +75,7 @@ class StreamPosition:
                 "change": _number(self.pin.change_snapshot_id),
                 "files": self.pin.files_done,
             }
-        return values
+        return {**values, _CHECKSUM: _checksum(values)}
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> StreamPosition:
@@ -83,6 +87,12 @@ class StreamPosition:
         try:
             if values["version"] != _VERSION:
                 raise ValueError(f"version {values['version']!r}")
+            unknown = values.keys() - _NAMES
+            if unknown:
+                raise ValueError(f"{sorted(unknown)} are unknown")
+            # Versions of Arctic before this one wrote none.
+            if values.get(_CHECKSUM, _checksum(values)) != _checksum(values):
+                raise ValueError("its checksum does not match, so it was damaged")
             pin = values.get("pin")
             return cls(
                 table_uuid=values["table"],
@@ -90,11 +100,16 @@ class StreamPosition:
                 base_sequence_number=int(values["base_sequence"]),
                 pin=None if pin is None else _pin(pin),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise InvalidInputError(
                 f"stream offset {dict(values)!r}: {error}; expected one of this format, version "
                 f"{_VERSION}, so begin a new checkpoint"
             ) from error
+
+
+def _checksum(values: Mapping[str, Any]) -> str:
+    covered = {name: value for name, value in values.items() if name != _CHECKSUM}
+    return f"{zlib.crc32(json.dumps(covered, sort_keys=True).encode()):08x}"
 
 
 def _pin(values: Mapping[str, Any]) -> StreamPin:

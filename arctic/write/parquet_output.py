@@ -20,7 +20,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from arctic.errors import StorageError
+from arctic.table import footer_checksum
 from arctic.write.encoding import choose_encoding
+from arctic.write.footer_sink import FooterSink
 from arctic.write.target import WriteOptions, WriteTarget
 
 
@@ -37,6 +39,7 @@ class ParquetOutput:
         self._target = target
         self._schema = schema
         self._sink: Any = None
+        self._file: Any = None
         self._writer: Any = None
         self._footers: list[Any] = []
 
@@ -56,7 +59,7 @@ class ParquetOutput:
                 self._create(row_group)
             self._writer.write_table(row_group, row_group_size=rows.num_rows)
             self.row_count += rows.num_rows
-            self.size_bytes = self._sink.tell()
+            self.size_bytes = self._file.tell()
 
     def finish(self) -> None:
         """Complete the file.
@@ -65,7 +68,12 @@ class ParquetOutput:
             StorageError: it could not be written.
         """
         with self._storage_errors():
+            self._writer.add_key_value_metadata(
+                {footer_checksum.KEY: footer_checksum.unknown(self.path)}
+            )
+            self._file.hold_footer()
             self._writer.close()
+            self._file.write_footer()
             self.size_bytes = self._sink.tell()
             self._sink.close()
         self.footer = _footer_bytes(self._footers[-1])
@@ -83,8 +91,9 @@ class ParquetOutput:
 
     def _create(self, first: pa.Table) -> None:
         self._sink = self._target.create_output(self.path)
+        self._file = FooterSink(self.path, self._sink)
         self._writer = pq.ParquetWriter(
-            self._sink,
+            pa.PythonFile(self._file, mode="w"),
             self._schema,
             metadata_collector=self._footers,
             **_parquet_options(self._target.options, first),
@@ -114,6 +123,7 @@ def _parquet_options(options: WriteOptions, first: pa.Table) -> dict[str, Any]:
         # As Iceberg asks for: decimals up to 18 digits are integers.
         "store_decimal_as_integer": True,
         "write_statistics": True,
+        "write_page_checksum": True,
         # The types of the table say it all; the copy would triple the footer of a narrow table.
         "store_schema": False,
     }

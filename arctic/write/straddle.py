@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from arctic.errors import InvalidInputError
 from arctic.mor.keys import factorise
+from arctic.mor.parquet_footer import Size
+from arctic.mor.parquet_input import ParquetInput
 from arctic.table.files import Partition, WrittenFile
 from arctic.table.keyed_table import KeyedTable
 from arctic.tree.node import TreeNode
@@ -93,7 +94,8 @@ def check_straddling(
     for place in places:
         tasks, keys = [], []
         for task, file in place.files:
-            keys.append(_read_keys(file.path, key, open_input))
+            with ParquetInput(file.path, open_input, Size.of(file)) as parquet:
+                keys.append(parquet.read(key))
             tasks.append(np.full(keys[-1].num_rows, task, dtype=np.int64))
         every = pa.concat_tables(keys)
         row = _row_of_two_tasks(every, np.concatenate(tasks))
@@ -103,11 +105,6 @@ def check_straddling(
                 "to several tasks, so their order is not known; call arctic.register(spark) to "
                 f"have the frame arranged, or repartition it by {', '.join(key)} yourself"
             )
-
-
-def _read_keys(path: str, key: Sequence[str], open_input: Callable[[str], Any]) -> pa.Table:
-    with open_input(path) as source, pq.ParquetFile(source) as file:
-        return file.read(columns=list(key)).select(list(key))
 
 
 def _row_of_two_tasks(keys: pa.Table, tasks: np.ndarray) -> int | None:

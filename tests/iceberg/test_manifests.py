@@ -25,6 +25,7 @@ from pyiceberg.types import DoubleType, LongType, NestedField, StringType
 from arctic.errors import FormatError, NotFoundError, UnsupportedError
 from arctic.iceberg import listed_files
 from arctic.iceberg.entries import EntryCache
+from arctic.iceberg.manifest_files import read_manifest
 from arctic.iceberg.manifest_merge import FILES_IN_A_MANIFEST, group_for_merge
 from arctic.iceberg.manifests import StoreFiles, list_files
 from arctic.iceberg.open_table import OpenTable
@@ -223,13 +224,13 @@ class TestPruning:
         append(opened, [row(3, "asia")])
         snapshot = pin(opened)
         opened_paths = []
-        real = listed_files._fetch
+        real = read_manifest
 
         def fetch(io: FileIO, manifest: ManifestFile) -> bytes:
             opened_paths.append(manifest.manifest_path)
             return real(io, manifest)
 
-        monkeypatch.setattr(listed_files, "_fetch", fetch)
+        monkeypatch.setattr(listed_files, "read_manifest", fetch)
         files = list_files(opened, snapshot, field_ids=(), row_filter=EU)
 
         assert len(files.change) == len(opened_paths) == 1

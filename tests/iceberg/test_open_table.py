@@ -119,7 +119,7 @@ def test_a_catalog_that_lists_nothing_still_says_what_is_missing(
 
     monkeypatch.setattr("pyiceberg.catalog.sql.SqlCatalog.list_namespaces", forbidden)
 
-    with pytest.raises(NotFoundError, match=r"table 'db\.user' not found$"):
+    with pytest.raises(NotFoundError, match=r"'db\.user' not found; looked in '.*catalog\.db'$"):
         open_table(config, "db.user")
 
 

@@ -135,11 +135,11 @@ def test_what_fails_before_an_attempt_to_commit_leaves_no_files(
         before = data_files(warehouse) - {local(file.path) for file in result.files}
         lost = next(file for file in result.files if file.kind is FileKind.CHANGE_DELETE)
         Path(local(lost.path)).write_bytes(b"PAR1")
-        given, error = [result], pa.ArrowInvalid
+        given, text = [result], "expected a whole Parquet file"
     else:
-        given, error = [result, result], arctic.ArcticError
+        given, text = [result, result], "two results"
 
-    with pytest.raises(error):
+    with pytest.raises(arctic.ArcticError, match=text):
         commit_write(job, given)
 
     assert data_files(warehouse) == before
@@ -360,6 +360,13 @@ def test_required_parts_of_what_may_be_null_do_not_stop_a_write(warehouse: str) 
     assert changes.column("numbers").null_count == 1
 
 
+def but_for_the_name(content: bytes) -> tuple[bytes, dict[str, Any]]:
+    """Return the data of a Parquet file, and what its footer says beside the name of the file."""
+    length = int.from_bytes(content[-8:-4], "little")
+    says = pq.read_metadata(pa.BufferReader(content)).to_dict()
+    return content[: -8 - length], {**says, "serialized_size": None}
+
+
 @pytest.mark.parametrize("mode", ["overwrite", "upsert", "append", "delete"])
 @pytest.mark.parametrize("partition_by", [(), ("region",)])
 def test_the_number_of_threads_changes_nothing(
@@ -378,8 +385,8 @@ def test_the_number_of_threads_changes_nothing(
 
     found = [
         [
-            (file.kind, file.node, file.partition, file.record_count, file.footer,
-             Path(unquote(urlparse(file.path).path)).read_bytes())
+            (file.kind, file.node, file.partition, file.record_count,
+             but_for_the_name(file.footer), but_for_the_name(Path(local(file.path)).read_bytes()))
             for file in result.files
         ]
         for result in results

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
+from pathlib import Path
+from urllib.parse import urlparse
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
@@ -198,3 +201,22 @@ def test_small_tables_are_broadcast(lake: Lake) -> None:
     plan = plan_of(large.join(lake.load().select("id"), "id"))
 
     assert "BroadcastHashJoin" in plan
+
+
+def test_spark_s_own_scan_compares_pages_with_their_checksums(lake: Lake) -> None:
+    """A wrong bit in values that no codec looks at: Spark's reader is told to look."""
+    plain = {"write.parquet.compression-codec": "uncompressed"}
+    lake.create(schema=SCHEMA, partition_by=(), properties=plain)
+    put(lake, rows(0, 2_000), "overwrite")
+    frame = lake.load().select("id", "amount")
+    assert "FileScan parquet" in plan_of(frame)
+    assert frame.count() == 2_000
+    path = lake.table().inspect("files").column("path")[0].as_py()
+    file = Path(urlparse(path).path)
+    content = file.read_bytes()
+    column = pq.read_metadata(file).row_group(0).column(2)
+    at = column.data_page_offset + column.total_compressed_size // 2
+    file.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+
+    with pytest.raises(Exception, match=r"could not verify page integrity|CRC checksum"):
+        lake.load().select("id", "amount").collect()

@@ -1,0 +1,92 @@
+"""Checksums inside metadata files, where each kind has room that other readers pass over.
+
+A checksum covers the name of the file and every byte of it, its own digits taken as zeros. So a
+file that was damaged is told from a whole one, and a whole one under another's name as well.
+
+Rules:
+    - A file without a checksum is as good as ever: other engines write them so.
+    - Nothing here knows what a file is for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+from arctic.errors import FormatError
+
+CHECKSUM = "arctic-checksum"
+UNKNOWN = "0" * 32
+"""Stands where a checksum goes, until the rest of the file is known."""
+
+_JSON = re.compile(rb'\A\{"arctic-checksum":"([0-9a-f]{32})"')
+"""Table metadata: the first member of the object."""
+_AVRO = re.compile(rb"\AObj\x01[\x02-\x7e]\x1earctic-checksum@([0-9a-f]{32})")
+"""Manifests and manifest lists: the first entry of the header's map, lengths before the texts."""
+_PUFFIN = re.compile(rb'"arctic-checksum": "([0-9a-f]{32})"\}\}.{8}PFA1\Z', re.DOTALL)
+"""Puffin files: the last property of the footer, before its length, its flags and the magic."""
+
+_AVRO_MAGIC = b"Obj\x01"
+_AVRO_ENTRY = b"\x1e" + CHECKSUM.encode() + b"@" + UNKNOWN.encode()
+_AVRO_COUNTS = {bytes([2 * count]) for count in range(1, 63)}
+"""Numbers of entries, as Avro writes them, to which one more can be added in the same byte."""
+
+
+def sealed(path: str, content: bytes) -> bytes:
+    """Return a file with its checksum in it; as it is, where there is no room for one.
+
+    Args:
+        path: where it is going to be.
+        content: the whole file.
+    """
+    roomy = _with_room(content)
+    found = _found(roomy)
+    if found is None:
+        return content
+    start, end = found.span(1)
+    return b"".join((roomy[:start], _digest(path, roomy, start, end), roomy[end:]))
+
+
+def check(path: str, content: bytes) -> bool:
+    """Compare a file with its checksum; return whether it has one.
+
+    Raises:
+        FormatError: it is not what was written under this name, naming the file.
+    """
+    found = _found(content)
+    if found is None:
+        return False
+    start, end = found.span(1)
+    if found.group(1) != _digest(path, content, start, end):
+        raise FormatError(
+            f"file {path!r}: its checksum does not match: it was damaged, or it is another file "
+            "under this name; restore it from a copy"
+        )
+    return True
+
+
+def _with_room(content: bytes) -> bytes:
+    """Return a file with a place for its checksum."""
+    if content.startswith(b'{"') and not _JSON.match(content):
+        return f'{{"{CHECKSUM}":"{UNKNOWN}",'.encode() + content[1:]
+    if content.startswith(_AVRO_MAGIC) and not _AVRO.match(content):
+        start = len(_AVRO_MAGIC)
+        count = content[start : start + 1]
+        if count in _AVRO_COUNTS:
+            return _AVRO_MAGIC + bytes([count[0] + 2]) + _AVRO_ENTRY + content[start + 1 :]
+    return content
+
+
+def _found(content: bytes) -> re.Match[bytes] | None:
+    if content.endswith(b"PFA1"):
+        return _PUFFIN.search(content, max(0, len(content) - 128))
+    return _JSON.match(content) or _AVRO.match(content)
+
+
+def _digest(path: str, content: bytes, start: int, end: int) -> bytes:
+    view = memoryview(content)
+    state = hashlib.blake2b(path.rpartition("/")[2].encode(), digest_size=16)
+    state.update(view[:start])
+    state.update(UNKNOWN.encode())
+    state.update(view[end:])
+    return state.hexdigest().encode()

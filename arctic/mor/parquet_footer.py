@@ -1,0 +1,74 @@
+"""The footer of a Parquet file, compared with its checksum and with what is known of the file.
+
+Rules:
+    - One request for most files: the footer is taken from the end of what is read at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from arctic.table import footer_checksum
+from arctic.table.files import KeyedFile, WrittenFile
+
+_MAGIC = b"PAR1"
+_END_BYTES = 8
+"""The length of the footer and the magic."""
+_GUESS_BYTES = 64 * 2**10
+
+
+class Size(NamedTuple):
+    """What metadata says of a file."""
+
+    size_bytes: int
+    record_count: int
+
+    @classmethod
+    def of(cls, file: KeyedFile | WrittenFile) -> Size:
+        """Return what is known of a listed or a written file."""
+        return cls(file.size_bytes, file.record_count)
+
+
+def as_native(source: Any) -> Any:
+    """Return what reads at any place; a Python file is wrapped."""
+    return source if isinstance(source, pa.NativeFile) else pa.PythonFile(source, mode="r")
+
+
+def read_footer(path: str, source: Any, expected: Size | None) -> Any:
+    """Return a file's metadata.
+
+    Args:
+        path: for messages and for the checksum.
+        source: the open file.
+        expected: what a manifest says of the file; None: nothing is known.
+
+    Raises:
+        FormatError: a wrong checksum.
+        ArrowInvalid: no Parquet file, or one of another size or number of rows than expected.
+    """
+    size = source.size()
+    if expected is not None and size != expected.size_bytes:
+        raise pa.ArrowInvalid(f"it has {size} bytes, and {expected.size_bytes} by its manifest")
+    footer = _footer(source, size)
+    footer_checksum.check(path, footer)
+    metadata = pq.read_metadata(pa.BufferReader(_MAGIC + footer))
+    rows = metadata.num_rows
+    if expected is not None and rows != expected.record_count:
+        raise pa.ArrowInvalid(f"it has {rows} rows, and {expected.record_count} by its manifest")
+    return metadata
+
+
+def _footer(source: Any, size: int) -> bytes:
+    """Return the end of a file, from its footer on."""
+    tail = bytes(source.read_at(min(size, _GUESS_BYTES), max(0, size - _GUESS_BYTES)))
+    if len(tail) < len(_MAGIC) + _END_BYTES or not tail.endswith(_MAGIC):
+        raise pa.ArrowInvalid("it does not end as a Parquet file")
+    length = int.from_bytes(tail[-_END_BYTES : -len(_MAGIC)], "little") + _END_BYTES
+    if length > size - len(_MAGIC):
+        raise pa.ArrowInvalid(f"its footer of {length} bytes is longer than the file")
+    if length > len(tail):
+        tail = bytes(source.read_at(length, size - length))
+    return tail[-length:]

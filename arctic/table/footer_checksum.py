@@ -1,0 +1,75 @@
+"""The checksum of a Parquet footer, inside that footer.
+
+Parquet has checksums of pages and none of the footer, which says where the pages are, which columns
+they hold, and by its bounds which of them need not be read.
+
+It stands in the file's key-value metadata, before the name of the file, and covers all of the
+footer but its own digits. Some engines copy key-value metadata into files that they write anew, so
+a checksum that fits neither the footer nor the name of the file says nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from arctic.errors import FormatError
+
+KEY = "arctic.footer-checksum"
+_DIGITS = 32
+_BEFORE = KEY.encode() + b"\x18"
+"""The key, then what Thrift writes before a text; its length follows, seven bits in each byte."""
+
+
+def unknown(path: str) -> str:
+    """Return what stands in the metadata of a file until its footer is known."""
+    return f"{'0' * _DIGITS} {_name(path)}"
+
+
+def sealed(path: str, footer: bytes) -> bytes:
+    """Return a footer with its checksum in place of ``unknown``.
+
+    Args:
+        path: of the file.
+        footer: from the end of the data to the end of the file.
+    """
+    start = footer.rindex(unknown(path).encode())
+    return b"".join((footer[:start], _digest(footer, start), footer[start + _DIGITS :]))
+
+
+def check(path: str, footer: bytes) -> None:
+    """Compare a footer with its checksum; one without is as good as ever.
+
+    Raises:
+        FormatError: it is not what was written under this name.
+    """
+    at = footer.rfind(_BEFORE)
+    if at < 0:
+        return
+    start, length = _text(footer, at + len(_BEFORE))
+    is_own = footer[start + _DIGITS + 1 : start + length] == _name(path).encode()
+    is_whole = footer[start : start + _DIGITS] == _digest(footer, start)
+    if is_own != is_whole:
+        what = "it was damaged" if is_own else "it is another file under this name"
+        raise FormatError(
+            f"file {path!r}: the checksum of its footer does not match: {what}; restore it from a "
+            "copy"
+        )
+
+
+def _text(footer: bytes, at: int) -> tuple[int, int]:
+    """Return where a text begins, and its length."""
+    length = shift = 0
+    while shift < 28 and footer[at] & 0x80:
+        length |= (footer[at] & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+    return at + 1, length | footer[at] << shift
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _digest(footer: bytes, start: int) -> bytes:
+    state = hashlib.blake2b(footer[:start], digest_size=_DIGITS // 2)
+    state.update(footer[start + _DIGITS :])
+    return state.hexdigest().encode()

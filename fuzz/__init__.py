@@ -1,0 +1,1 @@
+"""Damage to every kind of file of a table, and what becomes of reads: ``make fuzz``."""
