@@ -61,6 +61,7 @@ class Soak:
         self._context = multiprocessing.get_context("spawn")
         self._warehouse = str(folder / "warehouse")
         self._seed = seed
+        self._spark = spark
         self._say = say
         self._reports: Queue[Report] = self._context.Queue()
         self._heard: dict[str, list[Report]] = defaultdict(list)
@@ -100,7 +101,7 @@ class Soak:
 
     def _begun(self, works: dict[str, Work]) -> tuple[Event, list[SpawnProcess]]:
         stop = self._context.Event()
-        place = Place(warehouse=self._warehouse, seed=self._seed, stop=stop)
+        place = Place(warehouse=self._warehouse, seed=self._seed, spark=self._spark, stop=stop)
         processes = [
             self._context.Process(target=run, args=(work, name, place, self._reports), name=name)
             for name, work in works.items()

@@ -24,6 +24,8 @@ _EXPIRY = (
     {"change.data.ttl.minutes": "1", "snapshot.keep.duration": "5s"},
     {"change.data.ttl.minutes": "1", "snapshot.keep.duration": "0"},
 )
+_EXPIRY_BESIDE_SPARK = ({"change.data.ttl.minutes": "1", "snapshot.keep.duration": "60s"},)
+"""A batch of Spark takes seconds: with less it would be told each time to write again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +34,8 @@ class Place:
 
     warehouse: str
     seed: int
+    spark: bool
+    """Whether the stream is one of Spark."""
     stop: Event
 
 
@@ -120,11 +124,12 @@ def optimize(place: Place, reporter: Reporter) -> None:
 def expire(place: Place, reporter: Reporter) -> None:
     """Take away what is old, as soon as it may go."""
     draw = random.Random(place.seed)
+    choices = _EXPIRY_BESIDE_SPARK if place.spark else _EXPIRY
     _rounds(
         place,
         reporter,
         lambda table: _done(
-            arctic.expire(table, options=draw.choice(_EXPIRY), warehouse=place.warehouse)
+            arctic.expire(table, options=draw.choice(choices), warehouse=place.warehouse)
         ),
     )
 
