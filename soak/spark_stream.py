@@ -89,7 +89,7 @@ def stream_by_spark(place: Place, reporter: Reporter) -> None:
     """Feed each table by a query of its own."""
     session = local_session(master="local[2]")
     queries = {table: _Query(session, table, place, reporter) for table in TABLES}
-    while not place.stop.is_set():
+    while not place.is_over:
         for query in queries.values():
             query.look()
             reporter.operations += query.drop()

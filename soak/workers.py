@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import random
 import time
 from collections.abc import Callable
@@ -38,6 +39,12 @@ class Place:
     """Whether the stream is one of Spark."""
     stop: Event
 
+    @property
+    def is_over(self) -> bool:
+        """Whether to stop: it was said, or who would say it is gone."""
+        parent = multiprocessing.parent_process()
+        return self.stop.is_set() or (parent is not None and not parent.is_alive())
+
 
 Work = Callable[[Place, Reporter], None]
 
@@ -54,7 +61,7 @@ def run(work: Work, name: str, place: Place, reports: Queue[Report]) -> None:
 
 def _rounds(place: Place, reporter: Reporter, act: Callable[[str], None]) -> None:
     """Act on each table in turn until the end; what says to try again has its next round."""
-    while not place.stop.is_set():
+    while not place.is_over:
         for table in TABLES:
             try:
                 act(table)
@@ -92,7 +99,7 @@ def _commit_all(
     place: Place, reporter: Reporter, writer: str, put: Callable[[str, Operation], None]
 ) -> None:
     reporter.counts = dict.fromkeys(TABLES, 0)
-    while not place.stop.is_set():
+    while not place.is_over:
         for table in TABLES:
             next_one = operation(place.seed, table, writer, reporter.counts[table])
             for tries in range(_TRIES):
