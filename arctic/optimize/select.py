@@ -67,13 +67,16 @@ def select(
     if kind is not OptimizeType.FULL:
         rewrite = _without_pointless(rewrite, reached, settings)
     rewritten = {task.file.path for task in rewrite}
-    mark = [
+    kept = [task for task in files.base if task.file.path not in rewritten]
+    due = [task for task in kept if task.file.path in reached or len(task.position_deletes) > 1]
+    # A file with several is due itself, so one that shares a position delete brings no other along.
+    shared = {delete.path for task in (*rewrite, *due) for delete in task.position_deletes}
+    mark = tuple(
         task
-        for task in files.base
-        if task.file.path not in rewritten
-        and (task.file.path in reached or len(task.position_deletes) > 1)
-    ]
-    return Selection(rewrite=tuple(rewrite), mark=_closed(rewrite, mark, files.base))
+        for task in kept
+        if task.file.path in reached or any(d.path in shared for d in task.position_deletes)
+    )
+    return Selection(rewrite=tuple(rewrite), mark=mark)
 
 
 def _reached(files: PartitionFiles, ranges: FileRanges) -> frozenset[str]:
@@ -120,24 +123,3 @@ def _without_pointless(
 
 def _is_insert(task: FileTask) -> bool:
     return task.file.kind is FileKind.INSERT
-
-
-def _closed(
-    rewrite: Sequence[FileTask], mark: Sequence[FileTask], base: Sequence[FileTask]
-) -> tuple[FileTask, ...]:
-    """Add base files until no position-delete file is shared with a file that is left alone."""
-    rewritten = {task.file.path for task in rewrite}
-    marked = {task.file.path for task in mark}
-    deletes = {d.path for task in (*rewrite, *mark) for d in task.position_deletes}
-    grew = True
-    while grew:
-        grew = False
-        for task in base:
-            path = task.file.path
-            if path in rewritten or path in marked:
-                continue
-            if any(delete.path in deletes for delete in task.position_deletes):
-                marked.add(path)
-                deletes.update(delete.path for delete in task.position_deletes)
-                grew = True
-    return tuple(task for task in base if task.file.path in marked)

@@ -354,6 +354,63 @@ class TestRaces:
         with pytest.raises(CommitStateUnknownError, match="did not say"):
             append(opened, [row(1)])
 
+    def test_a_broken_catalog_is_asked_a_few_times_only(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """However many retries a table has: those are for lost races."""
+        opened = make(tmp_path, **{"commit__retry__num-retries": "100"})
+        calls: list[Any] = [fail(LOCKED)] * 100
+        break_commits(monkeypatch, calls)
+
+        with pytest.raises(CommitStateUnknownError):
+            append(opened, [row(1)])
+
+        assert len(calls) == 95
+
+    def test_an_outcome_is_known_once_another_commit_took_its_place(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """What lay on a parent that has another child can not land, so the write did not."""
+        opened = make(tmp_path, **{"commit__retry__num-retries": "1"})
+        other = reopened(opened)
+
+        def overtake(_: Callable[[], None]) -> None:
+            append(other, [row(9)])
+            raise CommitFailedException("branch main has changed")
+
+        # The other writer's commit goes through the same function.
+        break_commits(monkeypatch, [fail(LOCKED), overtake])
+        with pytest.raises(ConflictError, match="other commits won 2 attempts"):
+            append(opened, [row(1)])
+
+        assert len(files_of(opened).change) == 1
+
+    def test_an_outcome_stays_open_while_nothing_took_its_place(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A race that was lost afterwards says nothing of the attempt before it."""
+        opened = make(tmp_path, **{"commit__retry__num-retries": "1"})
+        lost = CommitFailedException("branch main has changed")
+        break_commits(monkeypatch, [fail(LOCKED), fail(lost)])
+
+        with pytest.raises(CommitStateUnknownError, match="database is locked"):
+            append(opened, [row(1)])
+
+    def test_a_lost_race_that_cannot_be_looked_up_leaves_the_outcome_open(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The answer may have been to a request that was repeated on the way."""
+        opened = make(tmp_path)
+
+        def vanish(real: Callable[[], None]) -> None:
+            real()
+            monkeypatch.setattr(Table, "refresh", fail(OSError("connection reset")))
+            raise CommitFailedException("409 after a repeated request")
+
+        break_commits(monkeypatch, [vanish])
+        with pytest.raises(CommitStateUnknownError, match="connection reset"):
+            append(opened, [row(1)])
+
     def test_a_retry_that_fails_leaves_an_earlier_outcome_open(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

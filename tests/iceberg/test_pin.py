@@ -173,6 +173,16 @@ class TestAtSnapshot:
         assert seen(first) == (history.base_a, history.change_1, 1, {("eu",): 1})
         assert seen(second) == (history.base_b, history.change_2, 2, {("eu",): 2})
 
+    def test_commits_of_one_moment_belong_together(self, history: History) -> None:
+        """Nobody knows which was first, so neither hides the other."""
+        set_times(history.opened.base, {history.base_a: 300})
+
+        under = pin(history.opened, snapshot_id=history.change_2)
+        over = pin(history.opened, snapshot_id=history.base_a)
+
+        assert seen(under) == (history.base_a, history.change_2, 2, {("eu",): 1})
+        assert seen(over) == (history.base_a, history.change_2, 2, {("eu",): 1})
+
     def test_clocks_that_differ_do_not_hide_changes(self, history: History) -> None:
         """A base snapshot that seems older than the changes it holds is not put below others."""
         set_times(history.opened.base, {history.base_b: 250})
