@@ -390,6 +390,7 @@ class TestRaces:
     ) -> None:
         """A race that was lost afterwards says nothing of the attempt before it."""
         opened = make(tmp_path, **{"commit__retry__num-retries": "1"})
+        append(opened, [row(9)])
         lost = CommitFailedException("branch main has changed")
         break_commits(monkeypatch, [fail(LOCKED), fail(lost)])
 
