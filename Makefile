@@ -15,7 +15,7 @@ OLDEST := $(VENV)/oldest-pyspark
 # Test files that run at a time; each process starts a Spark of its own when it needs one.
 WORKERS ?= 2
 
-.PHONY: help install demo test test-oldest quick lint types layers fmt docs bench bench-merge bench-optimize bench-write bench-streaming bench-peers fuzz soak ci clean
+.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs bench bench-merge bench-optimize bench-write bench-streaming bench-peers fuzz soak ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,13 @@ $(OLDEST)/.installed: pyproject.toml $(READY)
 
 quick: $(READY) ## Run the tests that need neither Spark nor patience
 	@$(PYTHON) -m pytest -q -m "not spark and not slow" $(ARGS)
+
+mutants: $(READY) $(VENV)/.mutmut ## Break planning in one place at a time; ARGS="--only 'arctic/scan/*'" narrows
+	@$(PYTHON) -m tests.mutants $(ARGS)
+
+$(VENV)/.mutmut: pyproject.toml $(READY)
+	@$(PYTHON) -m pip install --quiet --no-input --disable-pip-version-check --group mutants
+	@touch $@
 
 lint: $(READY) ## Check style and formatting
 	@$(PYTHON) -m ruff check .
@@ -90,4 +97,4 @@ ci: ## Run what CI runs: lint, types, layers, test; a test that is skipped fails
 	@.ci/run
 
 clean: ## Remove .venv and every cache
-	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .bench
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .bench .mutants

@@ -10,13 +10,23 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 
 # Every run draws the same examples, so that a red run is red for everybody; `deep` explores, by
-# hand: HYPOTHESIS_PROFILE=deep make test.
+# hand: HYPOTHESIS_PROFILE=deep make test. `make mutants` asks only whether a test fails, many
+# thousand times.
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True)
 settings.register_profile(
     "deep", max_examples=2_000, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile(
+    "mutants",
+    max_examples=50,
+    derandomize=True,
+    deadline=None,
+    database=None,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
