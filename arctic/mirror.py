@@ -12,7 +12,7 @@ from arctic.job.apply_changes import ApplyReport, ApplySettings
 from arctic.job.apply_changes import apply_changes as run_apply
 from arctic.job.mirror_postgres import MirrorReport, MirrorSettings
 from arctic.job.mirror_postgres import mirror_postgres as run_mirror
-from arctic.job.reference import Catalog, as_names, call_options
+from arctic.job.reference import Catalog, as_names, call_options, placed
 from arctic.job.write_changes import WriteRows, write_here
 from arctic.postgres.tables import parse_name
 from arctic.table.stream_batch import StreamBatch
@@ -60,7 +60,7 @@ def apply_changes(
         envelope=envelope,
         tables=dict(tables),
         quarantine=quarantine,
-        place=call_options(None, warehouse, catalog),
+        place=placed(call_options(None, warehouse, catalog)),
         batch=StreamBatch(query_id=writer, batch_id=batch_id),
         drops_columns=drops_columns,
         decodings=dict(decodings or {}),
@@ -96,7 +96,7 @@ def mirror_postgres(
         dsn=dsn,
         tables=as_names(tables),
         namespace=into,
-        place=call_options(None, warehouse, catalog),
+        place=placed(call_options(None, warehouse, catalog)),
         slot=slot,
         max_changes=max_changes,
         partition_by={

@@ -10,6 +10,7 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
     DataSourceStreamReader,
+    DataSourceStreamWriter,
     DataSourceWriter,
 )
 from pyspark.sql.types import StructType
@@ -38,6 +39,10 @@ class DefaultSource(DataSource):
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Begin a batch write."""
         return self._source().writer(schema, overwrite)
+
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
+        """Begin to write a batch of a stream, or to commit it."""
+        return self._source().streamWriter(schema, overwrite)
 
     def _source(self) -> DataSource:
         # Late, because it brings PyIceberg and Arrow along: half a second of every session that

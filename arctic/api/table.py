@@ -17,7 +17,7 @@ from arctic.iceberg.inspect import METADATA_TABLES
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.iceberg.rename_table import rename_table
 from arctic.iceberg.set_properties import PropertyChange, set_properties
-from arctic.job.reference import as_names, table_reference
+from arctic.job.reference import as_names, placed, table_reference
 from arctic.job.scan_job import begin_scan
 from arctic.job.writers import retire_writer as retire
 from arctic.job.writers import writer_watermarks
@@ -34,7 +34,7 @@ class Table:
 
     def __init__(self, opened: OpenTable, options: Mapping[str, str]) -> None:
         self._opened = opened
-        self._options = options
+        self._options = placed(options)
 
     def __repr__(self) -> str:
         kind = f"primary_key={list(self.primary_key)}" if self.is_keyed else "no primary key"

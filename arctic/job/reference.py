@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from arctic.errors import InvalidInputError
 from arctic.iceberg.catalog import CatalogConfig
 from arctic.iceberg.inspect import METADATA_TABLES
-from arctic.options import CATALOG_PREFIX, PATH
+from arctic.options import CATALOG_PREFIX, PATH, WAREHOUSE
 
 Catalog = str | Mapping[str, str]
 """A PyIceberg catalog, by name or by properties."""
@@ -70,6 +70,22 @@ def as_names(given: str | Iterable[str]) -> tuple[str, ...]:
     (('id',), ('id', 'region'))
     """
     return (given,) if isinstance(given, str) else tuple(given)
+
+
+def placed(options: Mapping[str, str]) -> dict[str, str]:
+    """Return options that mean the same catalog in every process and folder.
+
+    Where no catalog is named, the warehouse depends on a variable of the process and on its working
+    directory. Here it is written out.
+
+    Raises:
+        InvalidInputError: a warehouse that the embedded catalog cannot live in.
+    """
+    config = CatalogConfig.from_options(options)
+    if config.name is not None or WAREHOUSE.value(options) == config.warehouse:
+        return dict(options)
+    left = {name: text for name, text in options.items() if name.lower() != WAREHOUSE.name}
+    return {**left, WAREHOUSE.name: str(config.warehouse)}
 
 
 def call_options(

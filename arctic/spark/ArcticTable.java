@@ -150,6 +150,9 @@ public class ArcticTable extends PythonTable {
         return null;
       }
       Map told = read(answer);
+      if (told.get("error") != null) {
+        throw new IllegalArgumentException((String) told.get("error"));
+      }
       List pickled = (List) told.get("partitions");
       ArrayList partitions = new ArrayList();
       for (int i = 0; i < pickled.size(); i++) {
@@ -228,8 +231,8 @@ public class ArcticTable extends PythonTable {
     // Spark asks for a rule more than once in a query, and the rule remembers.
     private final OwnScans rule;
 
-    public Install(String format, Function planner) {
-      this.rule = new OwnScans(format, planner);
+    public Install(String format, Function planner, String noEntries) {
+      this.rule = new OwnScans(format, planner, noEntries);
     }
 
     public Object apply(Object session) {
@@ -241,13 +244,16 @@ public class ArcticTable extends PythonTable {
   public static class OwnScans extends Rule {
     private final String format;
     private final Function planner;
+    /** Why Spark's own catalog has no table of this format. */
+    private final String noEntries;
     private final Pins pins = new Pins();
     // The scans of a self-join are recognised as equal by sharing their table.
     private final Map tables = new WeakHashMap();
 
-    OwnScans(String format, Function planner) {
+    OwnScans(String format, Function planner, String noEntries) {
       this.format = format;
       this.planner = planner;
+      this.noEntries = noEntries;
     }
 
     public String ruleName() {
@@ -255,7 +261,7 @@ public class ArcticTable extends PythonTable {
     }
 
     public TreeNode apply(TreeNode plan) {
-      return rewritten((LogicalPlan) plan);
+      return rewritten(Commands.settled((LogicalPlan) plan, format, planner, noEntries));
     }
 
     private LogicalPlan rewritten(LogicalPlan plan) {
@@ -281,6 +287,9 @@ public class ArcticTable extends PythonTable {
       if (relation.table().getClass() != PythonTable.class
           || !relation.table().name().equalsIgnoreCase(format)) {
         return relation;
+      }
+      if (relation.identifier().isDefined()) {
+        throw Commands.refused(relation.identifier().get().toString(), noEntries);
       }
       return (LogicalPlan) relation.makeCopy(
           fieldsWith(relation, 0, own((PythonTable) relation.table())));

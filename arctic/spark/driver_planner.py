@@ -10,8 +10,8 @@ dead.
 Rules:
     - Whatever fails while planning is answered with None. Then a worker plans, and a fault of the
       call, the data or the table becomes an error of the query there, in Spark's own form.
-    - A relative warehouse means the folder that Spark's workers run in. After ``os.chdir`` that is
-      not the one of this process, which then plans nothing.
+    - Where a relation does not say its warehouse whole, a worker told its columns, by the variables
+      and the folder that Spark's workers have. Then a worker plans too.
 
 Must not know: how a read is planned.
 """
@@ -21,7 +21,6 @@ from __future__ import annotations
 import base64
 import json
 import logging
-import os
 import pickle
 from decimal import Decimal
 from typing import Any
@@ -33,6 +32,7 @@ from pyspark.sql.types import StructType
 
 from arctic.errors import ArcticError
 from arctic.job.deletion_vectors import DeletionVectors
+from arctic.job.reference import placed
 from arctic.spark.known_aggregates import known_aggregates
 from arctic.spark.question import pin_text, pinned_snapshot, texts_of, work_of
 from arctic.spark.reader import ArcticReader
@@ -45,23 +45,22 @@ _log = logging.getLogger(__name__)
 class DriverPlanner:
     """What the JVM calls: a text goes in, a text comes back."""
 
-    def __init__(self, session: SparkSession, folder: str) -> None:
+    def __init__(self, session: SparkSession) -> None:
         self._session = session
-        self._folder = folder
-        """That of Spark's workers."""
         self._vectors = DeletionVectors()
 
     def apply(self, question: str) -> str | None:
         """Plan one scan.
 
         Args:
-            question: JSON of ``options``, the ``schema`` that is asked for, and in the metadata of
-                its first column what ``arctic.spark.question`` reads; or of ``options``, the
-                ``schema`` of the relation, a ``pin`` and ``aggregates``; or of the ``work`` that a
-                plan told of.
+            question: JSON of the options of a view, as ``place``; or of ``options``, the ``schema``
+                that is asked for, and in the metadata of its first column what
+                ``arctic.spark.question`` reads; or of ``options``, the ``schema`` of the relation,
+                a ``pin`` and ``aggregates``; or of the ``work`` that a plan told of.
 
         Returns:
-            JSON of ``function`` and ``partitions``, each pickled and in base64, and of what the
+            JSON of these options with their warehouse written out; or of ``function`` and
+            ``partitions``, each pickled and in base64, and of what the
             scan is told; or of the ``values`` of the aggregates and the ``pin`` they are of; or
             of the ``bits`` of all files of the work, in base64, each file's in whole bytes. None:
             let a worker plan, or let Spark read the rows. An ``error`` in the place of bits.
@@ -69,9 +68,11 @@ class DriverPlanner:
         asked = json.loads(question)
         if "work" in asked:
             return self._dead_rows(asked["work"])
-        if os.getcwd() != self._folder:
-            return None
+        if "place" in asked:
+            return _place(asked["place"])
         try:
+            if placed(asked["options"]) != asked["options"]:
+                return None
             return _aggregated(asked) if "aggregates" in asked else _planned(asked)
         except ArcticError:
             return None
@@ -97,8 +98,14 @@ def driver_planner(session: SparkSession) -> DriverPlanner:
     context = session.sparkContext
     # Without types.
     ensure_callback_server_started(context._gateway)  # type: ignore[no-untyped-call]
-    jvm: Any = context._jvm
-    return DriverPlanner(session, jvm.java.lang.System.getProperty("user.dir"))
+    return DriverPlanner(session)
+
+
+def _place(options: dict[str, str]) -> str | None:
+    try:
+        return json.dumps(placed(options))
+    except ArcticError:
+        return None
 
 
 def _planned(question: dict[str, Any]) -> str | None:

@@ -1,6 +1,8 @@
 """What ``load()`` in our format adds to the options of a reader.
 
 Rules:
+    - The warehouse is written out: workers of Spark have the variables and the working directory of
+      the moment at which the session began.
     - Spark prints the options of a relation in plans, in its event log and on its page, without
       those whose names it takes for a secret's. So catalog properties that may hold a secret go
       to it under such a name.
@@ -18,7 +20,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from arctic.options import CATALOG_PREFIX, SEALED_PREFIX, STREAMING
+from arctic.errors import InvalidInputError
+from arctic.job.reference import placed
+from arctic.options import CATALOG_PREFIX, SEALED_PREFIX, STREAMING, WAREHOUSE
 from arctic.redact import may_hold_secret
 from arctic.spark.patched_calls import patch_call, texts_of
 from arctic.spark.source import FORMAT
@@ -103,6 +107,11 @@ def _load(
     if not isinstance(source, str) or source.lower() != FORMAT:
         return native(path, format, schema, **options)
     self.options(**options)
+    if path is None and not asked.options.get("path"):
+        raise InvalidInputError("no table named; expected load('namespace.table')")
+    warehouse = placed(asked.options).get(WAREHOUSE.name)
+    if warehouse is not None:
+        self.option(WAREHOUSE.name, warehouse)
     for name in sealed_names(asked.options):
         if value := asked.options[name]:
             # What was said to Spark's builder cannot be taken back, but said again.

@@ -25,12 +25,13 @@ from arctic.errors import InvalidInputError
 from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
 from arctic.job.first_write import taken_back_on_failure
 from arctic.job.new_only import NEW_ONLY_MODES, create_for_write
+from arctic.job.reference import placed
 from arctic.options import OPTIMIZE, Scope, check_known
 from arctic.spark.error_surface import named_errors
 from arctic.spark.patched_calls import ASKED, given_names, names_of, patch_call, texts_of
 from arctic.spark.reader_options import sealed
 from arctic.spark.run_tasks import SparkRunner
-from arctic.spark.source import FORMAT
+from arctic.spark.source import FORMAT, NO_ENTRIES
 from arctic.spark.spread import spread_rows
 from arctic.spark.types import arrow_schema
 from arctic.spark.workers import check_workers
@@ -80,6 +81,7 @@ def install_save_modes(writer_class: type) -> None:
         "save": functools.partial(_save, native),
         **{name: functools.partial(_layout, name) for name in LAYOUTS},
         **{name: functools.partial(_end, native["mode"]) for name in ENDS},
+        "saveAsTable": functools.partial(_save_as_table, native["mode"]),
     }
     for name, call in ours.items():
         patch_call(writer_class, name, native[name], call, _Asked)
@@ -142,6 +144,23 @@ def _end(
         asked.is_native = False
 
 
+def _save_as_table(
+    native_mode: Callable[..., Any],
+    native: Callable[..., Any],
+    self: Any,
+    asked: _Asked,
+    /,
+    name: str,
+    format: str | None = None,
+    *args: Any,
+    **kwargs: Any,
+) -> Any:
+    source = format or asked.format
+    if isinstance(source, str) and source.lower() == FORMAT:
+        raise InvalidInputError(f"saveAsTable({name!r}): {NO_ENTRIES}")
+    return _end(native_mode, native, self, asked, name, format, *args, **kwargs)
+
+
 def _save(
     natives: Mapping[str, Callable[..., Any]],
     native: Callable[..., Any],
@@ -164,6 +183,7 @@ def _save(
     given = _with_partitions({**asked.options, **texts_of(options)}, columns)
     if path is not None:
         given["path"] = str(path)
+    given = placed(given)
     chosen = _chosen_mode(self, mode or asked.own_mode or asked.mode, natives["mode"])
     frame = _frame(self)
     check_workers(frame.sparkSession)

@@ -18,6 +18,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StructType
 
+from arctic.errors import InvalidInputError
 from arctic.job.change_batch import change_schema
 from arctic.job.change_range import asks_for_changes
 from arctic.job.scan_job import table_schema
@@ -30,6 +31,14 @@ from arctic.spark.types import spark_schema
 from arctic.spark.writer import begin_writer
 
 FORMAT = "arctic"
+NO_ENTRIES = (
+    "an entry of Spark's own catalog is no Arctic table, and CREATE TABLE ... USING arctic and "
+    "saveAsTable() make nothing else; make and write the table with df.write.format('arctic')"
+    ".option('primaryKey', '...').mode('upsert').save('namespace.table') or with "
+    "arctic.create_table(...), name it in SQL with CREATE TEMPORARY VIEW ... USING arctic "
+    "OPTIONS (path 'namespace.table'), and DROP TABLE an entry that is there"
+)
+"""What whoever makes or uses one is told."""
 READS = (Scope.READ, Scope.CHANGES, Scope.STREAM)
 """What a relation may be asked for in this direction; which of it, its options say."""
 
@@ -53,6 +62,7 @@ class ArcticDataSource(DataSource):
     @message_first
     def reader(self, schema: StructType) -> DataSourceReader:
         """Plan a batch read."""
+        _refuse_entry(self.options)
         return plan_batch(self.options, schema)
 
     @message_first
@@ -71,7 +81,18 @@ class ArcticDataSource(DataSource):
         return begin_stream_writer(self._options_of(Scope.WRITE), schema, overwrite=overwrite)
 
     def _options_of(self, *scopes: Scope) -> dict[str, str]:
+        _refuse_entry(self.options)
         return relevant_options(self.options, *scopes)
+
+
+def _refuse_entry(options: Mapping[str, str]) -> None:
+    """Refuse an entry of Spark's own catalog, which names no table of ours.
+
+    Spark asks for the columns of one with its properties as options, and for its rows with none.
+    """
+    names = {name.lower() for name, value in options.items() if value}
+    if "owner" in names or "path" not in names:
+        raise InvalidInputError(NO_ENTRIES)
 
 
 def plan_batch(options: Mapping[str, str], requested: StructType) -> ArcticReader:

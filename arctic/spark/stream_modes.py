@@ -23,6 +23,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from arctic.errors import InvalidInputError
+from arctic.job.reference import placed
 from arctic.job.stream_job import stream_write_options
 from arctic.options import Scope, check_known
 from arctic.spark.checkpoint_file import CheckpointFile
@@ -237,4 +238,4 @@ def _write_options(asked: _Asked, path: str | None) -> dict[str, str]:
     columns = names_of(*asked.partition_by)
     if columns:
         given["partitionby"] = ", ".join(columns)
-    return stream_write_options(given, output_mode=asked.output_mode or "append")
+    return stream_write_options(placed(given), output_mode=asked.output_mode or "append")

@@ -23,7 +23,7 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from arctic.spark.driver_planner import driver_planner
-from arctic.spark.source import FORMAT
+from arctic.spark.source import FORMAT, NO_ENTRIES
 
 CONF = "spark.arctic.ownScans"
 """Set to true once a session has them; a user who sets it to false before is left alone."""
@@ -31,7 +31,7 @@ CONF = "spark.arctic.ownScans"
 SPARK_READS_CONF = "spark.arctic.readWithSpark"
 """Whether Spark's own Parquet scan reads data files; true unless a user sets false."""
 
-_SOURCES = ("ParquetFiles.java", "ArcticTable.java")
+_SOURCES = ("ParquetFiles.java", "Commands.java", "ArcticTable.java")
 """Each may use the ones before it."""
 
 _log = logging.getLogger(__name__)
@@ -79,6 +79,7 @@ def _compiled_rules(session: SparkSession) -> tuple[Any, Any]:
     arguments = jvm.java.util.ArrayList()
     arguments.add(FORMAT)
     arguments.add(driver_planner(session))
+    arguments.add(NO_ENTRIES)
     rule = install.getConstructors()[0].newInstance(arguments.toArray())
     spark_reads = classes.loadClass("arctic.spark.ArcticTable$ReadWithSpark")
     nothing = gateway.new_array(jvm.java.lang.Object, 0)

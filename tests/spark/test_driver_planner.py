@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import pickle
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -46,7 +44,7 @@ def test_the_answer_holds_all_that_executors_need(lake: Lake) -> None:
     lake.create()
     lake.put([(1, "a", 1.0), (2, "b", 2.0)])
 
-    answer = json.loads(DriverPlanner(lake.spark, os.getcwd()).apply(_asked(lake)) or "null")
+    answer = json.loads(DriverPlanner(lake.spark).apply(_asked(lake)) or "null")
 
     function, schema = pickle.loads(base64.b64decode(answer["function"]))
     rows = []
@@ -63,16 +61,20 @@ def test_what_it_cannot_plan_is_left_to_a_worker(lake: Lake, options: dict[str, 
     """Which meets the same fault, and makes it an error of the query."""
     lake.create()
 
-    assert DriverPlanner(lake.spark, os.getcwd()).apply(_asked(lake, **options)) is None
+    assert DriverPlanner(lake.spark).apply(_asked(lake, **options)) is None
 
 
-def test_another_folder_is_left_to_a_worker(lake: Lake, tmp_path: Path) -> None:
-    """Where a relative warehouse would be another one than the schema came from."""
+def test_a_warehouse_that_is_not_written_out_is_left_to_a_worker(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker told the columns then, and may have found another table by the same name."""
     lake.create()
-    question = _asked(lake)
+    monkeypatch.setenv("ARCTIC_WAREHOUSE", lake.warehouse)
+    question = json.loads(_asked(lake))
+    del question["options"]["warehouse"]
 
-    assert DriverPlanner(lake.spark, os.getcwd()).apply(question) is not None
-    assert DriverPlanner(lake.spark, str(tmp_path)).apply(question) is None
+    assert DriverPlanner(lake.spark).apply(_asked(lake)) is not None
+    assert DriverPlanner(lake.spark).apply(json.dumps(question)) is None
 
 
 def test_a_scan_is_planned_by_one_call(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -312,7 +312,6 @@ OTHERS: dict[str, Callable[[DataFrameWriter, str], None]] = {
     "short": lambda writer, path: writer.mode("upsert").parquet(path),
     "in short": lambda writer, path: writer.parquet(path, mode="delete"),
     "table": lambda writer, path: writer.mode("upsert").saveAsTable("other"),
-    "our table": lambda writer, path: writer.saveAsTable("other", format="arctic", mode="upsert"),
     "insert": lambda writer, path: writer.mode("delete").insertInto("other"),
 }
 
