@@ -43,6 +43,7 @@ from arctic.iceberg.pair import (
 )
 from arctic.iceberg.partitioning import partition_spec, partition_texts
 from arctic.iceberg.schema import arrow_schema, iceberg_schema, with_required
+from arctic.iceberg.table_io import TableIO
 from arctic.iceberg.translate import catalog_errors
 from arctic.iceberg.user_properties import user_properties
 from arctic.tree.key_type import check_key_type
@@ -186,6 +187,7 @@ def _complete_pair(
     change = load_table(catalog, identifier)
     leftover = change is not None and not belongs_to(change, base)
     if created and change is not None and leftover:
+        _check_is_nobodys(catalog, definition, base)
         drop_leftover(catalog, change)
         change = None
     elif not created and (leftover or (change is None and _difference(definition, base))):
@@ -201,6 +203,21 @@ def _complete_pair(
     if not created:
         _check_completable(definition, base)
     return _create(catalog, identifier, definition, change_properties(base)) is not None
+
+
+def _check_is_nobodys(catalog: Catalog, definition: _Definition, base: Table) -> None:
+    """Refuse the place of a change store that was moved there by a rename since it was free."""
+    try:
+        check_is_leftover(
+            catalog,
+            change_identifier_of(base.properties, table_name=definition.name),
+            of=definition.parts,
+        )
+    except AlreadyExistsError:
+        with catalog_errors(f"drop table {definition.name!r}"):
+            catalog.drop_table(definition.parts)
+        TableIO.of(base).delete_quietly([base.metadata_location])
+        raise
 
 
 def _create(

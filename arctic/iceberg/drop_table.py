@@ -19,6 +19,7 @@ from pyiceberg.table import Table
 
 from arctic.errors import (
     AlreadyExistsError,
+    ConflictError,
     InvalidInputError,
     StorageError,
     UnsupportedError,
@@ -50,6 +51,7 @@ def drop_table(config: CatalogConfig, identifier: str, *, purge: bool = False) -
         InvalidInputError: the name of a change store; with ``purge``, a place that another table
             shares, of any namespace or, as far as its metadata lies there, of another catalog.
         UnsupportedError: an Iceberg table that is not Arctic's.
+        ConflictError: with ``purge``, others renamed or registered the table meanwhile.
         StorageError: the catalog cannot be reached, or files cannot be deleted.
     """
     parts = parse_identifier(identifier)
@@ -62,6 +64,11 @@ def drop_table(config: CatalogConfig, identifier: str, *, purge: bool = False) -
         with catalog_errors(f"drop table {name!r}"), contextlib.suppress(NoSuchTableError):
             catalog.drop_table(store.name())
     if purge:
+        kept_by = shared_with(catalog, stores)
+        if kept_by is not None:
+            raise ConflictError(
+                f"purge of {'.'.join(parts)!r}: {kept_by}, by others meanwhile; the files stay"
+            )
         delete_folders(stores)
 
 

@@ -10,12 +10,15 @@ Rules:
     - After every step the table can be read and written under its old name, because base names
       every place that its change store can be in. So whoever stops in between leaves a table that
       works, and the same call finishes what is left.
+    - Base forgets a place only while nobody can be about to move the change store there: it is
+      changed as it was seen, or not at all, and a move that others began is finished first.
     - Files stay where they are: a table's folder keeps its first name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import NoSuchTableError, TableAlreadyExistsError
@@ -23,6 +26,7 @@ from pyiceberg.table import Table
 
 from arctic.errors import (
     AlreadyExistsError,
+    ConflictError,
     FormatError,
     InvalidInputError,
     NotFoundError,
@@ -34,9 +38,12 @@ from arctic.iceberg.leftover import check_is_leftover
 from arctic.iceberg.names import change_identifier, check_new_name, parse_identifier
 from arctic.iceberg.open_table import OpenTable, check_is_base, not_found, open_table
 from arctic.iceberg.pair import primary_key_of
+from arctic.iceberg.refresh import refresh
 from arctic.iceberg.set_properties import commit_properties
 from arctic.iceberg.translate import catalog_errors
 from arctic.table.property_names import CHANGE_IDENTIFIER, CHANGE_MOVES_TO
+
+_TRIES = 20
 
 
 def rename_table(config: CatalogConfig, identifier: str, new_identifier: str) -> OpenTable:
@@ -76,26 +83,50 @@ def rename_table(config: CatalogConfig, identifier: str, new_identifier: str) ->
 def _move_change(
     catalog: Catalog, base: Table, new_identifier: tuple[str, ...], *, name: str
 ) -> None:
+    place = _place(catalog, base, name=name)
+    moving = base.properties.get(CHANGE_MOVES_TO)
+    if moving not in (None, ".".join(place), ".".join(new_identifier)):
+        # Whoever moves it may still be at work, and base must name the place where it ends.
+        with suppress(AlreadyExistsError):
+            _rename(catalog, place, tuple(str(moving).split(".")))
+            _settle(catalog, base, name=name)
+            place = _place(catalog, base, name=name)
+    if place != new_identifier:
+        if check_is_leftover(catalog, new_identifier) is not None:
+            raise AlreadyExistsError(
+                f"table {'.'.join(new_identifier)!r} already exists, left behind by a table that "
+                "was dropped; drop that table again, or choose another name"
+            )
+        there, to = ".".join(place), ".".join(new_identifier)
+        _commit(catalog, base, {CHANGE_IDENTIFIER: there, CHANGE_MOVES_TO: to}, (), name=name)
+        try:
+            _rename(catalog, place, new_identifier)
+        except AlreadyExistsError:
+            _commit(catalog, base, {}, (CHANGE_MOVES_TO,), name=name)
+            raise
+    _settle(catalog, base, name=name)
+
+
+def _place(catalog: Catalog, base: Table, *, name: str) -> tuple[str, ...]:
     found = find_change(catalog, base, name=name)
     if not found:
         raise FormatError(f"table {name!r}: its change store is missing; open the table to see why")
-    place = tuple(found[0].name())
-    _settle(catalog, base, place, name=name)
-    if place == new_identifier:
-        return
-    if check_is_leftover(catalog, new_identifier) is not None:
-        raise AlreadyExistsError(
-            f"table {'.'.join(new_identifier)!r} already exists, left behind by a table that was "
-            "dropped; drop that table again, or choose another name"
-        )
-    _commit(catalog, base, {CHANGE_MOVES_TO: ".".join(new_identifier)}, (), name=name)
-    _rename(catalog, place, new_identifier)
-    _settle(catalog, base, new_identifier, name=name)
+    return tuple(found[0].name())
 
 
-def _settle(catalog: Catalog, base: Table, place: tuple[str, ...], *, name: str) -> None:
-    """Let base say where its change store is, and that it goes nowhere."""
-    _commit(catalog, base, {CHANGE_IDENTIFIER: ".".join(place)}, (CHANGE_MOVES_TO,), name=name)
+def _settle(catalog: Catalog, base: Table, *, name: str) -> None:
+    """Let base say where its change store is, and that it goes nowhere, unless others move it."""
+    for left in reversed(range(_TRIES)):
+        there = ".".join(_place(catalog, base, name=name))
+        has_arrived = base.properties.get(CHANGE_MOVES_TO) == there
+        removed = (CHANGE_MOVES_TO,) if has_arrived else ()
+        try:
+            return _commit(catalog, base, {CHANGE_IDENTIFIER: there}, removed, name=name)
+        except ConflictError:
+            if not left:
+                raise
+            refresh(base)
+    return None
 
 
 def _commit(
@@ -106,7 +137,9 @@ def _commit(
     *,
     name: str,
 ) -> None:
-    commit_properties(catalog, base, wanted, removed, subject=f"table {name!r}")
+    """Change properties, if what base says of the place of its change store is as it was seen."""
+    seen = {each: base.properties.get(each) for each in (CHANGE_IDENTIFIER, CHANGE_MOVES_TO)}
+    commit_properties(catalog, base, wanted, removed, expected=seen, subject=f"table {name!r}")
 
 
 def _rename(catalog: Catalog, old: tuple[str, ...], new: tuple[str, ...]) -> None:

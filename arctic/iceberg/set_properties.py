@@ -83,7 +83,14 @@ def set_properties(config: CatalogConfig, identifier: str, change: PropertyChang
         if name.lower() in {each.lower() for each in wanted}:
             raise InvalidInputError(f"table property {name!r} is both set and removed")
     for store in stores:
-        commit_properties(catalog, store, wanted, change.removed, subject=f"table {identifier!r}")
+        commit_properties(
+            catalog,
+            store,
+            wanted,
+            change.removed,
+            expected={},
+            subject=f"table {identifier!r}",
+        )
     return open_table(config, identifier)
 
 
@@ -93,16 +100,28 @@ def commit_properties(
     wanted: Mapping[str, str],
     removed: tuple[str, ...],
     *,
+    expected: Mapping[str, str | None],
     subject: str,
 ) -> None:
     """Set and remove properties of one store, which is refreshed; nothing to change is no commit.
 
+    Args:
+        catalog: holds the store.
+        store: as the caller saw it.
+        wanted: name -> text.
+        removed: names.
+        expected: name -> the text that others must have left alone; None: there is none.
+        subject: for messages.
+
     Raises:
         InvalidInputError: a property that names a column which is not there.
-        ConflictError: other commits won every try.
+        ConflictError: other commits won every try, or changed what was to be left alone.
         CommitStateUnknownError: the catalog did not answer.
     """
     for _ in range(_TRIES):
+        changed = _changed(expected, store.properties)
+        if changed:
+            raise ConflictError(f"{subject}: others changed {changed[0]!r} meanwhile; call again")
         if store_of(store.properties) == "base":
             # By its columns change is read too; its own may still have to follow.
             check_named(wanted, [column.name for column in store.schema().fields])
@@ -111,7 +130,8 @@ def commit_properties(
             return
         with catalog_errors(f"set properties of {subject}"):
             try:
-                catalog.commit_table(store, _requirements(catalog, store, updates), updates)
+                required = _requirements(catalog, store, updates, expected)
+                catalog.commit_table(store, required, updates)
                 is_done = True
             except CommitFailedException:
                 is_done = False
@@ -138,7 +158,10 @@ def _updates(
 
 
 def _requirements(
-    catalog: Catalog, store: Table, updates: tuple[TableUpdate, ...]
+    catalog: Catalog,
+    store: Table,
+    updates: tuple[TableUpdate, ...],
+    expected: Mapping[str, str | None],
 ) -> tuple[Any, ...]:
     required = same_schemas(catalog, store)
     if isinstance(catalog, RestCatalog):
@@ -149,23 +172,30 @@ def _requirements(
         if isinstance(update, RemovePropertiesUpdate)
         for name in update.removals
     ]
-    return (*required, _StillThere(names=removals))
+    return (*required, _StillThere(names=removals, expected=dict(expected)))
+
+
+def _changed(expected: Mapping[str, str | None], properties: Mapping[str, str]) -> list[str]:
+    return [name for name, text in expected.items() if properties.get(name) != text]
 
 
 class _StillThere(ValidatableTableRequirement):
-    """What is to be removed was not removed meanwhile: PyIceberg fails over a name that is gone.
+    """What is to be removed is there, and what is expected was left alone.
 
-    Services of REST catalogs do not ask; the other catalogs check it in this process.
+    PyIceberg fails over a name that is gone. Services of REST catalogs do not ask; the other
+    catalogs check it in this process.
     """
 
     type: str = "arctic-still-there"
     names: list[str]
+    expected: dict[str, str | None]
 
     def validate(  # type: ignore[override]  # PyIceberg's name hides one of pydantic
         self, base_metadata: TableMetadata | None
     ) -> None:
-        """Refuse metadata without one of the properties."""
+        """Refuse metadata without one of the properties, or with another text."""
         found = {} if base_metadata is None else base_metadata.properties
         gone = [name for name in self.names if name not in found]
+        gone += _changed(self.expected, found)
         if gone:
-            raise CommitFailedException(f"Requirement failed: no properties {gone}")
+            raise CommitFailedException(f"Requirement failed: properties {gone} have changed")

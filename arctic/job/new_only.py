@@ -13,7 +13,8 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from arctic import options as opt
-from arctic.errors import AlreadyExistsError
+from arctic.errors import AlreadyExistsError, NotFoundError
+from arctic.iceberg.open_table import open_table
 from arctic.job.prepare_write import needs_key
 from arctic.job.reference import parse_reference
 from arctic.job.target_table import open_or_create
@@ -37,7 +38,8 @@ def create_for_write(
         The options to write with; None: the table is there, and the write does nothing.
 
     Raises:
-        AlreadyExistsError: the table is there, and the mode is not ``ignore``.
+        AlreadyExistsError: the table is there, and the mode is not ``ignore``; or it is not, and
+            another one has a name that it needs.
         NotFoundError: no ``primaryKey`` to create it with.
         ArcticError: whatever creating refuses.
     """
@@ -48,10 +50,15 @@ def create_for_write(
             options, incoming, needs_key=needs_key(asked, options), exist_ok=False
         )
     except AlreadyExistsError as error:
+        reference = parse_reference(options)
+        try:
+            open_table(reference.config, reference.identifier, suggests=False)
+        except NotFoundError:
+            raise error from None  # something else has a name that the table needs
         if mode == "ignore":
             return None
         raise AlreadyExistsError(
-            f"table {parse_reference(options).identifier!r} already exists, and mode {mode!r} "
+            f"table {reference.identifier!r} already exists, and mode {mode!r} "
             "(that of a save() which says none) only writes a new one; expected mode 'upsert', "
             "'append', 'delete' or 'overwrite' to write to it, or 'ignore' to leave it as it is"
         ) from error

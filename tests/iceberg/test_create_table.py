@@ -404,7 +404,7 @@ def test_a_base_without_change_does_not_open_but_drops(
     only_base(config, monkeypatch)
 
     with pytest.raises(
-        FormatError, match=r"'db\.users_change_' does not exist: .* create the table"
+        FormatError, match=r"'db\.users_change_' .*does not exist: .* create the table"
     ):
         open_table(config, "db.users")
     drop_table(config, "db.users")

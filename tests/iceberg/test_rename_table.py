@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
 import arctic
-from arctic.errors import AlreadyExistsError, InvalidInputError, NotFoundError
+from arctic.errors import AlreadyExistsError, ConflictError, InvalidInputError, NotFoundError
+from arctic.iceberg import create_table, drop_table, rename_table
 from arctic.iceberg.catalog import CatalogConfig, namespaces, open_catalog, table_identifiers
+from arctic.iceberg.change_store import find_change
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("city", pa.string())])
 
@@ -154,6 +157,103 @@ def test_a_writer_under_the_old_name_commits_nothing(place: dict[str, Any]) -> N
 
     with pytest.raises(NotFoundError):
         old.write(rows((7, "Cork")), mode="upsert")
+
+    assert read(place, "db.u") == {1: "Rome", 2: "Oslo"}
+
+
+@pytest.mark.parametrize("other_name", ["db.u", "db.v"])
+def test_two_renames_at_a_time_leave_a_whole_table(
+    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch, other_name: str
+) -> None:
+    """The second found the change store where it was before the first one moved it."""
+    marked, found, moved, gave_up = (threading.Event() for _ in range(4))
+    rename_store, find_store = rename_table._rename, find_change
+
+    def rename_in_turn(catalog: Any, old: tuple[str, ...], new: tuple[str, ...]) -> None:
+        if threading.current_thread().name == "first":
+            before, after = (moved, gave_up) if marked.is_set() else (marked, found)
+            before.set()
+            assert after.wait(30)
+        rename_store(catalog, old, new)
+
+    def find_in_turn(*arguments: Any, **named: Any) -> Any:
+        store = find_store(*arguments, **named)
+        if threading.current_thread().name != "first":
+            found.set()
+            assert moved.wait(30)
+        return store
+
+    monkeypatch.setattr(rename_table, "_rename", rename_in_turn)
+    monkeypatch.setattr(rename_table, "find_change", find_in_turn)
+    first = threading.Thread(
+        name="first", target=lambda: arctic.rename("db.t", "db.u", **place), daemon=True
+    )
+    first.start()
+    assert marked.wait(30)
+    with pytest.raises((AlreadyExistsError, NotFoundError)):
+        arctic.rename("db.t", other_name, **place)
+    gave_up.set()
+    first.join()
+
+    assert names(place) == {"db.u", "db.u_change_"}
+    assert read(place, "db.u") == {1: "Rome", 2: "Oslo"}
+
+
+def test_after_a_stop_before_the_change_store_moved_another_name_may_be_chosen(
+    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the first name has been taken since."""
+    for taken in (False, True):
+        _stop_after(monkeypatch, 1)
+        with pytest.raises(KeyboardInterrupt):
+            arctic.rename("db.t", f"lake.{taken}", **place)
+        monkeypatch.undo()
+        if taken:
+            arctic.create_table(f"lake.{taken}", SCHEMA, primary_key=["id"], **place)
+
+        arctic.rename("db.t", "db.v", **place)
+        assert read(place, "db.v") == {1: "Rome", 2: "Oslo"}
+        arctic.rename("db.v", "db.t", **place)
+
+    assert names(place) == {"db.t", "db.t_change_", "lake.True", "lake.True_change_"}
+
+
+def test_a_table_made_under_the_new_name_meanwhile_takes_no_change_store(
+    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It looked for the place of its own before the rename came by."""
+    create_store = create_table._create
+
+    def create_late(catalog: Any, identifier: tuple[str, ...], *arguments: Any) -> Any:
+        monkeypatch.undo()
+        _stop_after(monkeypatch, 2)
+        with pytest.raises(KeyboardInterrupt):
+            arctic.rename("db.t", "db.u", **place)
+        monkeypatch.undo()
+        return create_store(catalog, identifier, *arguments)
+
+    monkeypatch.setattr(create_table, "_create", create_late)
+    with pytest.raises(AlreadyExistsError, match=r"change store of 'db\.t'"):
+        arctic.create_table("db.u", SCHEMA, primary_key=["id"], **place)
+
+    assert names(place) == {"db.t", "db.u_change_"}
+    arctic.rename("db.t", "db.u", **place)
+    assert read(place, "db.u") == {1: "Rome", 2: "Oslo"}
+
+
+def test_a_purge_deletes_no_file_of_a_table_that_is_renamed_meanwhile(
+    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It finds the table gone from under its name, but not from the catalog."""
+    check_alone = drop_table._check_alone
+
+    def rename_then(catalog: Any, stores: Any) -> None:
+        check_alone(catalog, stores)
+        arctic.rename("db.t", "db.u", **place)
+
+    monkeypatch.setattr(drop_table, "_check_alone", rename_then)
+    with pytest.raises(ConflictError, match=r"table 'db\.u'"):
+        arctic.drop_table("db.t", purge=True, **place)
 
     assert read(place, "db.u") == {1: "Rome", 2: "Oslo"}
 

@@ -11,6 +11,7 @@ import pytest
 
 import arctic
 from arctic.errors import AlreadyExistsError, InvalidInputError, NotFoundError
+from arctic.iceberg.catalog import CatalogConfig, open_catalog
 
 ROWS = pa.table({"id": [1, 2, 1], "city": ["Rome", "Oslo", "Bern"]})
 OTHERS = pa.table({"id": [3], "city": ["Lima"]})
@@ -63,6 +64,19 @@ def test_a_missing_table_without_a_key_says_what_creates_it(tmp_path: Path) -> N
     """As in every other mode."""
     with pytest.raises(NotFoundError, match="primaryKey"):
         save(tmp_path, "error")
+
+
+@pytest.mark.parametrize("mode", ["error", "ignore"])
+def test_a_table_that_cannot_be_made_is_not_taken_for_one_that_is_there(
+    tmp_path: Path, mode: str
+) -> None:
+    """The rows would be lost without a word: another table has the name of its change store."""
+    arctic.create_table("shop.a", ROWS.schema, primary_key=["id"], warehouse=str(tmp_path))
+    catalog = open_catalog(CatalogConfig.from_options({"warehouse": str(tmp_path)}))
+    catalog.create_table("shop.users_change_", ROWS.schema)
+
+    with pytest.raises(AlreadyExistsError, match=r"'shop\.users_change_'"):
+        save(tmp_path, mode, **KEY)
 
 
 def test_a_first_write_that_fails_leaves_no_table(tmp_path: Path) -> None:
