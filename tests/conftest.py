@@ -10,7 +10,7 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, is_hypothesis_test, settings
 
 # Every run draws the same examples, so that a red run is red for everybody; `deep` explores, by
 # hand: HYPOTHESIS_PROFILE=deep make test. `make mutants` asks only whether a test fails, many
@@ -28,7 +28,14 @@ settings.register_profile(
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+_PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci")
+settings.load_profile(_PROFILE)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests of one example where the first failure ends a run."""
+    if _PROFILE == "mutants":
+        items.sort(key=lambda item: is_hypothesis_test(getattr(item, "obj", None)))
 
 
 def skips_are_failures() -> bool:

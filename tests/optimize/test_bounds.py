@@ -149,6 +149,31 @@ DUE = [
         expected="12 fragments >= 12",
     ),
     Due(
+        id="at the time of the run",
+        health=health(inserts=12),
+        since=0,
+        expected="optimized 0 ms ago",
+    ),
+    *(
+        Due(
+            id=f"the largest unit of {age}",
+            health=health(inserts=12),
+            since=milliseconds,
+            settings=changed(min_plan_interval_ms=99 * HOUR),
+            expected=f"optimized {age} ago",
+        )
+        for milliseconds, age in (
+            (999, "999 ms"),
+            (1_000, "1 s"),
+            (59_999, "59 s"),
+            (60_000, "1 min"),
+            (HOUR - 1, "59 min"),
+            (HOUR, "1 h"),
+            (24 * HOUR - 1, "23 h"),
+            (24 * HOUR, "1 d"),
+        )
+    ),
+    Due(
         id="right after a run, but no wait is set",
         health=health(inserts=12),
         since=0,
@@ -414,7 +439,7 @@ def test_the_best_that_can_be_costs_a_file_for_each_node() -> None:
     """Of the least size, also where every row is deleted, or more than there are."""
     gone = file("p", FileKind.POS_DELETE, rows=500)
     files = partition(
-        FileTask(file=file("a", FileKind.BASE), position_deletes=(gone,)),
+        FileTask(file=file("a", FileKind.BASE, size=100_000), position_deletes=(gone,)),
         FileTask(file=file("b", FileKind.BASE, node=OTHER)),
         FileTask(file=file("c", FileKind.BASE, node=TreeNode(7, 4))),
     )
@@ -430,7 +455,7 @@ def test_the_best_that_can_be_costs_a_file_for_each_node() -> None:
         ([(200, 100)], 50),
         ([(200, 101)], 50),
         ([(200, 102)], 51),
-        ([(200, 201)], 100),
+        ([(100, 101)], 100),
         ([(0, 0)], 100),
         ([(1, 0)], 0),
         ([(100, 100), (300, 100)], 50),

@@ -381,6 +381,12 @@ MAJORS = [
         base=(base("a", 301), base("b", 99)),
     ),
     Case(
+        id="not joined: one alone, however large an undersized one may be",
+        kind=MAJOR,
+        base=(base("a", 400),),
+        settings=settings_of(min_target_size_ratio="1"),
+    ),
+    Case(
         id="a fragment is no undersized segment",
         kind=MAJOR,
         base=(base("a", FRAGMENT), base("b", 175), base("c", 175)),
