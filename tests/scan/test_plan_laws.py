@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from functools import partial
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arctic.scan.assemble import assemble
@@ -251,6 +251,8 @@ def test_random_tables_are_worth_reading() -> None:
     """The laws above would be empty if rows never died, or nodes were never split."""
     seen: Counter[str] = Counter()
 
+    # Of so many; a profile with fewer would count less.
+    @settings(max_examples=max(100, settings().max_examples))
     @given(lakes(), all_options())
     def collect(lake: Lake, options: ScanOptions) -> None:
         plan = lake.plan(options)
