@@ -163,7 +163,7 @@ def _tied(
         greatest, since = greatest_in_base[partition], 0
         for place, file in enumerate(files):
             until = bisect_left(numbers, file.sequence_number)
-            if until > since and greatest >= least_after[place]:
+            if greatest >= least_after[place]:
                 changes[since] += 1
                 changes[until] -= 1
             greatest, since = max(greatest, file.transaction_id), until
