@@ -123,7 +123,7 @@ def _prepare(files: Iterable[str]) -> None:
         "use_git_change_detection": ["false"],
         # A test of one millisecond takes a hundred on a busy machine.
         "timeout_constant": ["5.0"],
-        "timeout_multiplier": ["4.0"],
+        "timeout_multiplier": ["10.0"],
     }
     lines = [_setting(name, values) for name, values in settings.items()]
     (_FOLDER / "setup.cfg").write_text("[mutmut]\n" + "".join(lines))
