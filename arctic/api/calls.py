@@ -20,7 +20,7 @@ from arctic.job.aggregate_job import count_rows
 from arctic.job.analyze import analyze as touched_by
 from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
 from arctic.job.change_batch import begin_changes
-from arctic.job.change_range import Moment, moment_options, range_options
+from arctic.job.change_range import Moment, is_whole, moment_options, range_options
 from arctic.job.expire_job import expire_table
 from arctic.job.first_write import taken_back_on_failure
 from arctic.job.new_only import NEW_ONLY_MODES, create_for_write
@@ -115,7 +115,7 @@ def read(
     base: Mapping[str, str], *, limit: int | None = None, **arguments: Any
 ) -> pa.RecordBatchReader:
     """Begin to read rows."""
-    if isinstance(limit, bool) or (limit is not None and limit < 0):
+    if limit is not None and not (is_whole(limit) and limit >= 0):
         raise InvalidInputError(f"limit = {limit!r}: expected a whole number, 0 or more")
     return reader(scan(base, **arguments), limit=limit)
 

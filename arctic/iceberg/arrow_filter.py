@@ -25,13 +25,12 @@ from arctic.errors import InvalidInputError, UnsupportedError
 from arctic.iceberg.column_tests import EVERYTHING, NOTHING, ColumnTests
 from arctic.iceberg.literals import Typed
 from arctic.table.filter_tree import Filter, Join, Negation
-from arctic.table.predicate import Op
+from arctic.table.predicate import TURNED, Op
 
 _COMPARISONS = {
     "equal": Op.EQ, "not_equal": Op.NE, "less": Op.LT, "less_equal": Op.LE, "greater": Op.GT,
     "greater_equal": Op.GE,
 }  # fmt: skip
-_TURNED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE, Op.EQ: Op.EQ, Op.NE: Op.NE}
 _JOINS = {"and": True, "and_kleene": True, "or": False, "or_kleene": False}
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -57,7 +56,10 @@ def parse_expression(expression: pc.Expression, tests: ColumnTests) -> Filter:
         InvalidInputError: an unknown column, or a literal that its type cannot hold exactly.
         UnsupportedError: a call that has no form here.
     """
-    _, (data,) = expression.__reduce__()
+    try:
+        _, (data,) = expression.__reduce__()
+    except pa.ArrowNotImplementedError as error:
+        raise UnsupportedError(f"filter: {error}; expected columns by their names") from error
     row = pa.ipc.open_file(data).get_batch(0)
     levels: list[tuple[str, list[_Operand]]] = [("", [])]
     words = _words(row.schema)
@@ -117,7 +119,7 @@ def _call(name: str, operands: Sequence[_Operand], tests: ColumnTests) -> Filter
     if name in _COMPARISONS and len(operands) == 2:
         op, (left, right) = _COMPARISONS[name], operands
         if isinstance(right, _Name):
-            op, left, right = _TURNED[op], right, left
+            op, left, right = TURNED[op], right, left
         if isinstance(left, _Name) and isinstance(right, pa.Scalar):
             return tests.compare(left.text, op, _value(right))
         raise UnsupportedError(f"filter: {name} of two columns; expected a column and a value")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from arctic.errors import ArcticError
 from arctic.iceberg.filter_literals import TYPE_WORDS, cast_literal, number_of
@@ -66,13 +66,13 @@ class Operands:
         if token.kind == "text":
             return token.text
         if token.kind == "number":
-            return number_of(token.text)
+            return self._read(number_of, token.text)
         if token.kind == "hex":
-            return _attempt(lambda: bytes.fromhex(token.text), self._words.refuse)
+            return self._read(bytes.fromhex, token.text)
         if token.kind == "sign":
             following = self._words.ahead(1)
             if token.text in ("+", "-") and following and following[0].kind == "number":
-                return number_of(token.text + self._words.take().text)
+                return self._read(number_of, token.text + self._words.take().text)
             self._words.refuse(back=1)
         if token.kind == "word":
             return self._word(token)
@@ -146,15 +146,14 @@ class Operands:
         return ""
 
     def _cast(self, value: Any, kind: str) -> Any:
-        return _attempt(
-            lambda: cast_literal(value, kind), lambda why: self._words.refuse(why, back=1)
-        )
+        return self._read(cast_literal, value, kind)
 
-
-def _attempt(make: Callable[[], Any], refuse: Callable[[str], NoReturn]) -> Any:
-    try:
-        return make()
-    except ArcticError as error:
-        refuse(error.message)
-    except (ValueError, ArithmeticError) as error:
-        refuse(str(error))
+    def _read(self, make: Callable[..., Any], *given: Any) -> Any:
+        try:
+            return make(*given)
+        except ArcticError as error:
+            self._words.refuse(error.message, back=1)
+        except ValueError as error:
+            self._words.refuse(str(error), back=1)
+        except ArithmeticError:
+            self._words.refuse("it is no number that can be compared with", back=1)

@@ -16,13 +16,12 @@ from arctic.iceberg.column_tests import EVERYTHING, NOTHING, ColumnTests
 from arctic.iceberg.filter_operands import Name, Operands
 from arctic.iceberg.filter_words import Words
 from arctic.table.filter_tree import Filter, Join, Negation
-from arctic.table.predicate import Op
+from arctic.table.predicate import TURNED, Op
 
 _COMPARISONS = {
     "=": Op.EQ, "==": Op.EQ, "!=": Op.NE, "<>": Op.NE, "<": Op.LT, "<=": Op.LE, ">": Op.GT,
     ">=": Op.GE,
 }  # fmt: skip
-_TURNED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE, Op.EQ: Op.EQ, Op.NE: Op.NE}
 _STRENGTH = {"or": 1, "and": 2, "not": 3}
 
 
@@ -119,7 +118,7 @@ class _Parser:
         name = self._operands.operand()
         if not isinstance(name, Name):
             self._words.refuse("expected a column on one side of each comparison", back=1)
-        return self._tests.compare(name.text, _TURNED[op], value)
+        return self._tests.compare(name.text, TURNED[op], value)
 
     def _is(self, name: str) -> Filter:
         is_negated = self._words.takes("not")

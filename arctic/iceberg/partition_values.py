@@ -15,7 +15,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal
-from typing import Any, cast
+from itertools import chain
+from typing import Any
 
 from pyiceberg.transforms import Transform
 from pyiceberg.types import IcebergType
@@ -72,11 +73,10 @@ class PartitionValues:
         if test.op in (Op.IS_NULL, Op.NOT_NULL) or self.transform == "identity":
             return test
         valid = replace(test, op=Op.NOT_NULL, literal=None)
-        if test.op is Op.EQ:
-            return replace(test, literal=self._stored(cast(Value, test.literal)))
-        if test.op is Op.IN:
-            literals = cast(tuple[Value, ...], test.literal)
-            return replace(test, literal=tuple(dict.fromkeys(map(self._stored, literals))))
+        if test.op in (Op.EQ, Op.IN):
+            literals = test.literal if isinstance(test.literal, tuple) else (test.literal,)
+            stored = tuple(dict.fromkeys(chain.from_iterable(map(self._stored, literals))))
+            return replace(test, op=Op.IN, literal=stored)
         if self.transform == "bucket":
             return valid
         if test.op in _LESS or test.op in _GREATER:
@@ -122,14 +122,15 @@ class PartitionValues:
             return test
         return None
 
-    def _stored(self, literal: Value) -> Value:
-        """Return the value that files have, which may have wrapped."""
+    def _stored(self, literal: Any) -> tuple[Value, ...]:
+        """Return the values that files have, which may have wrapped."""
         value: Any = self.of_value(literal)
         if self.transform == "hour":
-            return _fit(value, 32)
+            return (_fit(value, 32),)
         if self.transform == "truncate" and self.column_type in _BITS:
-            return _fit(value, _BITS[self.column_type][-1])
-        return cast(Value, value)
+            widths = [bits for bits in _BITS[self.column_type] if _fit(literal, bits) == literal]
+            return tuple(_fit(value, bits) for bits in widths)
+        return (value,)
 
 
 def holds(predicate: Predicate, values: dict[int, Value]) -> bool:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
+from numbers import Integral
 from typing import Any
 
 from arctic import options as opt
@@ -95,12 +96,17 @@ def moment_options(
     if isinstance(moment, str) and not moment.strip().lstrip("-").isdigit():
         timestamp.value({timestamp.name: moment})
         return {timestamp.name: moment}
-    if isinstance(moment, int) and not isinstance(moment, bool):
+    if is_whole(moment):
         return {snapshot.name: str(moment)}
     raise InvalidInputError(
         f"{name} = {moment!r}: expected the id of a snapshot as a number, or a time with a zone, "
         "as a datetime or a text such as '2024-02-29T12:00:00Z'"
     )
+
+
+def is_whole(value: Any) -> bool:
+    """Say whether a value is a whole number, NumPy's too, and no truth value."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def start_position(opened: OpenTable, options: Mapping[str, str]) -> StreamPosition:

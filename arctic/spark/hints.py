@@ -21,7 +21,16 @@ from arctic.iceberg.literals import internal_literal
 from arctic.table.files import Value
 from arctic.table.filter_tree import predicate_of
 from arctic.table.keyed_table import Column, KeyedTable
-from arctic.table.predicate import OPPOSITES, And, ColumnTest, Op, Or, Predicate, conjunction
+from arctic.table.predicate import (
+    OPPOSITES,
+    TURNED,
+    And,
+    ColumnTest,
+    Op,
+    Or,
+    Predicate,
+    conjunction,
+)
 
 _COMPARISONS = {
     "=": Op.EQ,
@@ -34,7 +43,6 @@ _COMPARISONS = {
     "STARTS_WITH": Op.STARTS_WITH,
 }
 _NULL_TESTS = {"IS_NULL": Op.IS_NULL, "IS_NOT_NULL": Op.NOT_NULL}
-_TURNED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE, Op.EQ: Op.EQ, Op.NE: Op.NE}
 
 # Spark takes NaN for equal to itself and for the greatest number, the tests here for neither.
 _UNORDERED = frozenset({"float", "double"})
@@ -105,8 +113,8 @@ def _test(
     op = _COMPARISONS.get(name)
     if op is None or len(operands) != 2:
         raise _NotExact
-    if _is_column(operands, 1) and op in _TURNED:
-        op, operands = _TURNED[op], operands[::-1]
+    if _is_column(operands, 1) and op in TURNED:
+        op, operands = TURNED[op], operands[::-1]
     if not _is_column(operands, 0):
         raise _NotExact
     column = _column(operands[0], columns)

@@ -55,6 +55,8 @@ _OPPOSITES = {
 }
 OPPOSITES = _OPPOSITES | {opposite: op for op, opposite in _OPPOSITES.items()}
 """The test that is true where another is false; neither is true where a comparison meets null."""
+TURNED = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE, Op.EQ: Op.EQ, Op.NE: Op.NE}
+"""The comparison that says the same with its sides swapped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

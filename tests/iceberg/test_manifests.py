@@ -256,6 +256,19 @@ class TestPruning:
 
         assert listed(opened, Or(())).change == ()
 
+    @pytest.mark.parametrize(("op", "as_literal"), [(Op.EQ, int), (Op.IN, lambda each: (each, 7))])
+    def test_a_partition_that_wrapped_before_its_column_was_a_long_is_read(
+        self, op: Op, as_literal: Callable[[int], Any]
+    ) -> None:
+        """Below the least int begins the greatest: files are where 32 bits, or 64, put them."""
+        column, tens = NestedField(1, "x", "long"), parse_transform("truncate[10]")
+        test = ColumnTest(op=op, field_id=1, column="x", literal=as_literal(-(2**31)))
+
+        judged = partition_filter(column, tens, test)
+
+        places = (2**31 - 2, -(2**31) - 2, -(2**31) + 8)
+        assert [judged.matches((place,)) for place in places] == [True, True, False]
+
     @given(st.data())
     def test_the_partition_of_a_matching_row_is_never_pruned(self, data: st.DataObject) -> None:
         """For every transform and test: if the row matches, its partition may match."""

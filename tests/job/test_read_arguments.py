@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
@@ -33,7 +34,8 @@ def test_the_past_is_named_by_a_snapshot_or_a_time(tmp_path: Path) -> None:
     time.sleep(0.002)
     table.write(pa.table({"id": [1], "v": ["new"]}), mode="upsert")
 
-    for moment in (first.snapshot_id, between, between.isoformat(" ")):
+    by_numpy = np.int64(first.snapshot_id or 0)
+    for moment in (first.snapshot_id, by_numpy, between, between.isoformat(" ")):
         assert table.read(as_of=moment).read_all()["v"].to_pylist() == ["old"]
         assert "snapshot" in table.explain(as_of=moment)
     assert table.read().read_all()["v"].to_pylist() == ["new"]
@@ -53,14 +55,16 @@ def test_a_moment_that_may_mean_two_things_is_refused(table: arctic.Table, momen
         table.read(as_of=moment)
 
 
-@pytest.mark.parametrize(("limit", "rows"), [(0, 0), (1, 1), (10, 10), (11, 10), (None, 10)])
+@pytest.mark.parametrize(
+    ("limit", "rows"), [(0, 0), (np.int64(1), 1), (10, 10), (11, 10), (None, 10)]
+)
 def test_a_limit_ends_a_read(table: arctic.Table, limit: int | None, rows: int) -> None:
     """With as many rows as there are, at most."""
     assert table.read(limit=limit).read_all().num_rows == rows
     assert table.read(limit=limit, filter="id >= 9").read_all().num_rows == min(rows, 1)
 
 
-@pytest.mark.parametrize("limit", [-1, True])
+@pytest.mark.parametrize("limit", [-1, True, "1", 1.0])
 def test_a_limit_that_is_no_count_is_refused(table: arctic.Table, limit: Any) -> None:
     """Before anything is read."""
     with pytest.raises(InvalidInputError, match="limit"):
