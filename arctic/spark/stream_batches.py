@@ -51,6 +51,11 @@ class BatchSink:
         """Of partitions that can be hot; None: there are none."""
         self._shares = PartitionShares()
 
+    @property
+    def table(self) -> str:
+        """The name of the table, as the user gave it."""
+        return self._options[opt.PATH.name]
+
     def check(self, frame: DataFrame) -> None:
         """Refuse what no batch of this frame could be written with; creates a missing table.
 

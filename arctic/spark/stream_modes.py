@@ -28,6 +28,7 @@ from arctic.job.stream_job import stream_write_options
 from arctic.options import Scope, check_known
 from arctic.spark.checkpoint_file import CheckpointFile
 from arctic.spark.error_surface import named_errors
+from arctic.spark.named_sink import start_named
 from arctic.spark.patched_calls import given_names, names_of, patch_call, texts_of
 from arctic.spark.reader_options import sealed_names
 from arctic.spark.source import FORMAT
@@ -184,7 +185,9 @@ def _start(
         # Spark prints them with the plan of the query, and the sink has them already.
         natives["option"](self, name, "")
     natives["foreachBatch"](self, sink)
-    query = _natively(asked, natives["start"], self)
+    query = start_named(self._spark, self._jwrite, f"{FORMAT} {sink.table}") or _natively(
+        asked, natives["start"], self
+    )
     sink.begin(str(query.id))
     return query
 

@@ -208,13 +208,15 @@ def test_an_empty_batch_commits_nothing(lake: Lake, source: Source) -> None:
 
 
 def test_a_stream_creates_its_table(lake: Lake, source: Source) -> None:
-    """As a batch write does, when it starts."""
+    """As a batch write does, when it starts; its progress names the table."""
     source.put((1, "eu", 1.0))
     writer = source.frame().writeStream.format("arctic").partitionBy("region")
     writer = writer.options(**source.options(lake, primaryKey="id, region"))
-    writer.trigger(availableNow=True).toTable(NAME).awaitTermination()
+    query = writer.trigger(availableNow=True).toTable(NAME)
+    query.awaitTermination()
     table = lake.table()
 
+    assert [each["sink"]["description"] for each in query.recentProgress] == [f"arctic {NAME}"]
     assert (table.primary_key, table.partition_by) == (("id", "region"), ("region",))
     assert lake.arrow_rows() == [(1, "eu", 1.0)]
 
