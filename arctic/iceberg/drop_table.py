@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 
 from pyiceberg.catalog import Catalog
@@ -69,19 +69,10 @@ def drop_table(config: CatalogConfig, identifier: str, *, purge: bool = False) -
             raise ConflictError(
                 f"purge of {'.'.join(parts)!r}: {kept_by}, by others meanwhile; the files stay"
             )
-        delete_folders(stores)
-
-
-def delete_folders(stores: Sequence[Table]) -> None:
-    """Delete the folders of stores that no catalog has any more; files of no table stay.
-
-    Raises:
-        StorageError: a folder cannot be deleted.
-    """
-    for store in stores:
-        for folder in FOLDERS:
-            _delete_what_tables_make(store, f"{store.location()}/{folder}")
-        TableIO.of(store).delete_if_empty(store.location())
+        for store in stores:
+            for folder in FOLDERS:
+                _delete_what_tables_make(store, f"{store.location()}/{folder}")
+            TableIO.of(store).delete_if_empty(store.location())
 
 
 def _stores(catalog: Catalog, parts: tuple[str, ...]) -> list[Table]:

@@ -4,6 +4,8 @@ Rules:
     - Only a table that nobody has committed to is taken back: the pointers of both stores are
       compared and removed in one transaction of the catalog. Whoever commits before keeps the
       table; whoever commits later is told that it was dropped.
+    - Of its files, only those go that were there while the catalog had it: whoever makes a table
+      of the same name meanwhile may have chosen the same folder.
     - A catalog without such a transaction keeps the table: a commit that lands between a look and
       a drop would be lost.
 """
@@ -22,9 +24,10 @@ from sqlalchemy.orm import Session
 
 from arctic.errors import ArcticError
 from arctic.iceberg.catalog import CatalogConfig, load_table, open_catalog
-from arctic.iceberg.drop_table import delete_folders
-from arctic.iceberg.folders import shared_with
+from arctic.iceberg.folders import own_files
+from arctic.iceberg.metadata_document import METADATA_FILE
 from arctic.iceberg.open_table import OpenTable
+from arctic.iceberg.table_io import TableIO
 from arctic.iceberg.translate import catalog_errors
 
 _made: ContextVar[list[NewTable] | None] = ContextVar("made", default=None)
@@ -77,8 +80,10 @@ def take_back(new: NewTable) -> str | None:
         if not isinstance(catalog, SqlCatalog):
             return f"{subject}: drop it, or write again"
         stores = _untouched(catalog, new)
-        if stores and _forget(catalog, stores) and shared_with(catalog, stores) is None:
-            delete_folders(stores)
+        files = [(store, _files(store)) for store in stores]
+        if stores and _forget(catalog, stores):
+            for store, paths in files:
+                _delete(store, paths)
     except ArcticError as error:
         return f"{subject}: {error.message}"
     return None
@@ -93,6 +98,18 @@ def _untouched(catalog: SqlCatalog, new: NewTable) -> Sequence[Table]:
             return ()
         stores.append(store)
     return stores
+
+
+def _files(store: Table) -> list[str]:
+    """Return its files; metadata that it does not know begins another table in the same folder."""
+    paths = [file.path for file in own_files(store) if not file.path.endswith(METADATA_FILE)]
+    return [*paths, store.metadata_location]
+
+
+def _delete(store: Table, paths: Sequence[str]) -> None:
+    io = TableIO.of(store)
+    io.delete_quietly(paths)
+    io.delete_if_empty(store.location(), with_empty_folders=True)
 
 
 def _forget(catalog: SqlCatalog, stores: Sequence[Table]) -> bool:

@@ -161,16 +161,23 @@ class TableIO:
         except OSError as error:
             raise _failed("list", location, error) from error
 
-    def delete_if_empty(self, location: str) -> None:
+    def delete_if_empty(self, location: str, *, with_empty_folders: bool = False) -> None:
         """Delete a local folder with nothing in it; object stores have no folders.
+
+        Args:
+            location: the folder.
+            with_empty_folders: also delete those in it, at any depth, with nothing in them.
 
         Raises:
             UnsupportedError: no file system is installed for the location's scheme.
         """
         file_system, folder = self._file_system(location)
-        if isinstance(file_system, LocalFileSystem):
+        if not isinstance(file_system, LocalFileSystem):
+            return
+        walked = os.walk(folder, topdown=False) if with_empty_folders else ()
+        for each in (*(found for found, _, _ in walked), folder):
             with contextlib.suppress(OSError):
-                os.rmdir(folder)
+                os.rmdir(each)
 
     def _deleted(self, path: str) -> bool:
         if _MEANS_ANOTHER.match(path):

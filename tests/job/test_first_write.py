@@ -11,7 +11,7 @@ import pytest
 
 import arctic
 from arctic.errors import CommitStateUnknownError, InvalidInputError
-from arctic.iceberg import new_table
+from arctic.iceberg import create_table, new_table
 from arctic.job.first_write import taken_back_on_failure
 from arctic.job.target_table import open_or_create
 
@@ -123,6 +123,28 @@ def test_a_writer_that_comes_too_late_is_told(tmp_path: Path) -> None:
         open_or_create(options, SCHEMA, needs_key=False)
     with pytest.raises(arctic.ArcticError, match=r"'m\.t'"):
         first_write(tmp_path, fails_meanwhile)
+
+
+def test_a_table_that_another_makes_in_the_same_folder_keeps_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It chose the folder before this one was there; the catalog need not know it yet."""
+    folders = [f"file://{tmp_path}/m/{store}" for store in ("t", "t_change_")]
+    catalog = {"type": "sql", "uri": f"sqlite:///{tmp_path}/b.db", "warehouse": str(tmp_path)}
+    forget = new_table._forget
+
+    def forget_late(*arguments: Any) -> bool:
+        with monkeypatch.context() as patched:
+            patched.setattr(create_table, "new_location", lambda *_: folders.pop(0))
+            arctic.create_table("m.t", SCHEMA, primary_key=["id"], catalog=catalog)
+        return forget(*arguments)
+
+    monkeypatch.setattr(new_table, "_forget", forget_late)
+    with pytest.raises(RuntimeError):
+        first_write(tmp_path, rows_then_failure)
+
+    assert not folders
+    assert arctic.read("m.t", catalog=catalog).read_all().num_rows == 0
 
 
 def test_a_catalog_that_cannot_compare_keeps_it_and_says_so(
