@@ -7,7 +7,6 @@ statistics in Parquet, and rows one by one: whatever is left out wrongly is miss
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
@@ -68,17 +67,14 @@ VALUES: dict[str, tuple[pa.DataType, list[Any]]] = {
 }
 SPECS = [
     [],
-    ["truncate(10, n)", "truncate(3, l)"],
-    ["truncate(2, s)", "truncate(50, p)"],
-    ["bucket(4, n)", "bucket(3, s)", "bucket(2, day)"],
-    ["year(day)", "hour(moment)"],
-    ["month(moment)", "ok"],
-    ["day(moment)", "month(day)"],
-    ["s", "n"],
+    ["truncate(10, n)", "truncate(3, l)", "truncate(2, s)", "truncate(50, p)"],
+    ["bucket(4, n)", "bucket(3, s)", "year(day)", "hour(moment)"],
+    ["s", "n", "month(moment)", "ok"],
+    ["day(moment)", "month(day)", "bucket(2, l)"],
 ]
-KEYED_SPECS = [["truncate(10, n)"], ["month(day)"]]
+KEYED_SPECS = [["truncate(10, n)"]]
 ALL_SPECS = [*SPECS, *KEYED_SPECS]
-ROWS = 48
+ROWS = 30
 
 
 @dataclass(frozen=True)
@@ -90,11 +86,11 @@ class Lake:
 
 
 def rows() -> pa.Table:
-    """Return rows in which the values of each column come at another pace, nulls among them."""
+    """Return rows in which every value of each column comes, nulls among them, then moved on."""
     columns: dict[str, Any] = {"id": pa.array(range(ROWS), pa.int64())}
     for pace, (name, (kind, values)) in enumerate(VALUES.items(), start=1):
         known = [None, *values]
-        numbers = [known[(row * pace + row // len(known)) % len(known)] for row in range(ROWS)]
+        numbers = [known[(row + row // len(known) * pace) % len(known)] for row in range(ROWS)]
         storage = {pa.date32(): pa.int32(), pa.timestamp("us"): pa.int64()}.get(kind, kind)
         columns[name] = pa.array(numbers, storage).view(kind)
     return pa.table(columns)
@@ -114,7 +110,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
             schema,
             primary_key=key,
             partition_by=spec,
-            properties={"write.parquet.row-group-limit": "8"} if not spec else {},
+            properties={"write.parquet.row-group-limit": "4"} if not spec else {},
             warehouse=str(warehouse),
         )
         part = ROWS if spec and not key else ROWS // 3
@@ -231,20 +227,15 @@ def test_a_filter_finds_what_duckdb_finds_in_all_rows(
     assert sorted(found["id"].to_pylist()) == sorted(key for (key,) in expected)
 
 
-@pytest.mark.parametrize("number", range(len(ALL_SPECS)))
-def test_every_value_is_found_by_itself_and_by_both_sides(lake: Lake, number: int) -> None:
+@pytest.mark.parametrize("name", VALUES)
+def test_every_value_is_found_by_itself_and_by_both_sides(lake: Lake, name: str) -> None:
     """Each extreme once, without chance: equal, less, greater."""
-    for name, (_, values) in VALUES.items():
-        if number and not any(re.search(rf"\b{name}\b", field) for field in ALL_SPECS[number]):
-            continue
-        for value in [*values[:2], *values[-2:]]:
-            if value != value:
-                continue
-            for op in ("=", "<", ">="):
-                said = literal(name, value)
-                expected = lake.duck.execute(
-                    f"select id from rows where {operand(name)} {op} {said.theirs}"
-                ).fetchall()
-                found = lake.tables[number].read(columns=["id"], filter=f"{name} {op} {said.ours}")
-                ids = sorted(found.read_all()["id"].to_pylist())
-                assert ids == sorted(key for (key,) in expected), (name, op, value)
+    values = [value for value in VALUES[name][1] if value == value]
+    for op, some in (("=", [*values[:2], *values[-2:]]), ("<", values[:2]), (">=", values[-2:])):
+        for value in some:
+            said = literal(name, value)
+            theirs = f"select id from rows where {operand(name)} {op} {said.theirs}"
+            expected = lake.duck.execute(theirs).fetchall()
+            found = lake.tables[0].read(columns=["id"], filter=f"{name} {op} {said.ours}")
+            ids = sorted(found.read_all()["id"].to_pylist())
+            assert ids == sorted(key for (key,) in expected), (op, value)
