@@ -6,6 +6,7 @@ database through those of a writer that is at work; where there is none, from a 
 Rules:
     - Nothing is made beside the database: a file of ours there would lock its owner out.
     - The copy is taken anew for each question, and only if nothing was written meanwhile.
+    - What SQLite makes lies beside the file itself, not beside a link to it.
     - Whatever would change the catalog is refused before a file is written.
 """
 
@@ -29,13 +30,16 @@ from arctic.errors import StorageError
 _TRIES = 50
 _WAIT_SECONDS = 0.05
 _BUSY_TIMEOUT_SECONDS = 60
+_TICK_NS = 20_000_000
+"""In less than that, two writes may leave the same time behind."""
 
 
 def may_only_read(database: Path) -> bool:
     """Say whether a database is there that this process cannot write."""
-    if not database.exists():
+    file = _file(database)
+    if not file.exists():
         return False
-    return not (os.access(database, os.W_OK) and os.access(database.parent, os.W_OK))
+    return not (os.access(file, os.W_OK) and os.access(file.parent, os.W_OK))
 
 
 def check_writable(catalog: Catalog) -> None:
@@ -54,7 +58,7 @@ class ReadOnlySqlCatalog(SqlCatalog):
     database: Path
 
     def __init__(self, name: str, *, database: Path, **properties: str) -> None:
-        self.database = database
+        self.database = _file(database)
         super().__init__(name, **{**properties, "init_catalog_tables": "false"})
 
     def _init_catalog(self) -> None:
@@ -93,6 +97,10 @@ class ReadOnlySqlCatalog(SqlCatalog):
     create_namespace = refuse
     drop_namespace = refuse
     update_namespace_properties = refuse
+
+
+def _file(database: Path) -> Path:
+    return Path(os.path.realpath(database))
 
 
 def _shared(database: Path) -> sqlite3.Connection | None:
@@ -142,10 +150,12 @@ def _opened(database: Path, how: str) -> sqlite3.Connection:
 
 
 def _state(database: Path) -> tuple[int, ...] | None:
-    """Return what changes with every write; None where changes lie beside the database."""
+    """Return what changes with every write; None where one lies beside it, or was just now."""
     for suffix in ("-wal", "-journal"):
         beside = Path(f"{database}{suffix}")
         if beside.exists() and beside.stat().st_size:
             return None
     found = database.stat()
+    if 0 <= time.time_ns() - found.st_ctime_ns < _TICK_NS:
+        return None
     return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns

@@ -74,13 +74,14 @@ def strangers(store: Table, listed: Iterable[FoundFile]) -> tuple[Stranger, ...]
         name: document
         for name in sorted(metadata - times.keys())
         if (document := metadata_document(io, names[name])) is not None
+        and not _lost_its_snapshot(document, names, beside)
     }
     uuid = str(store.metadata.table_uuid)
     older = {path for document in found.values() for path, _ in _log(document)}
     return tuple(
         Stranger(path=names[name], is_same=is_same)
         for name, document in found.items()
-        if name not in older and not _lost_its_snapshot(document, names, beside)
+        if name not in older
         for is_same in (str(document.get("table-uuid")) == uuid,)
         if not (is_same and is_signed(names[name], store.catalog))
     )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from pyiceberg.table import Table
 
 from arctic.iceberg import orphans
 from arctic.iceberg.catalog import open_catalog
+from arctic.iceberg.checksum import CHECKSUM
 from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.orphans import Orphans, find_orphans
 from arctic.iceberg.reachable import normalised, referenced_paths
@@ -220,6 +223,29 @@ def test_a_commit_that_died_goes(tmp_path: Path) -> None:
     assert len(found.items) == 4
 
 
+def test_a_commit_of_another_catalog_that_lost_its_snapshot_hides_none(tmp_path: Path) -> None:
+    """What its log names is still the table there, and keeps its files."""
+    made = make(tmp_path / "here", key=(), partition_by=())
+    append(made, [row(1)])
+    elsewhere = open_catalog(config_of(tmp_path / "there"), create=True)
+    elsewhere.create_namespace("db")
+    copy = elsewhere.register_table("db.t", refresh(made.base).metadata_location)
+    copy.append(copy.scan().to_arrow())
+    newest = Path(copy.metadata_location.removeprefix("file://"))
+    document = json.loads(newest.read_text())
+    document["metadata-log"].append(
+        {"metadata-file": copy.metadata_location, "timestamp-ms": document["last-updated-ms"]}
+    )
+    document["snapshots"][-1]["manifest-list"] += ".gone"
+    (newest.parent / f"00009-{uuid4()}.metadata.json").write_text(json.dumps(document))
+
+    found = search(made)
+
+    assert "snap-" not in str(found.items)
+    assert found.notes[0].startswith(repr(copy.metadata_location))
+    assert elsewhere.load_table("db.t").scan().to_arrow().num_rows == 2
+
+
 def test_snapshots_of_another_catalog_that_are_gone_hold_nobody_up(tmp_path: Path) -> None:
     """Nobody can read them."""
     made = make(tmp_path / "here", key=(), partition_by=())
@@ -230,7 +256,8 @@ def test_snapshots_of_another_catalog_that_are_gone_hold_nobody_up(tmp_path: Pat
     copy.append(copy.scan().to_arrow())
     first = made.base.metadata.snapshots[0].manifest_list
     document = Path(copy.metadata_location.removeprefix("file://"))
-    document.write_text(document.read_text().replace(first, f"{first}.gone"))
+    rewritten = document.read_text().replace(first, f"{first}.gone")
+    document.write_text(rewritten.replace(CHECKSUM, "none", 1))
     path = plant(tmp_path, "here/db/t/data/x.parquet")
 
     found = search(made)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -144,6 +146,33 @@ def test_a_reader_beside_a_writer_sees_its_commits(lake: Path) -> None:
 
     assert as_reader(lake, read) == ["2"]
     assert {path.name for path in lake.iterdir()} == before
+
+
+def test_a_link_to_the_database_shows_the_same(lake: Path) -> None:
+    """The writer's files lie beside what the link leads to."""
+    apart = lake.parent / "apart"
+    apart.mkdir()
+    (lake / "catalog.db").rename(apart / "real.db")
+    (lake / "catalog.db").symlink_to(apart / "real.db")
+    with closing(sqlite3.connect(lake / "catalog.db")) as writer:
+        writer.execute("select * from iceberg_tables").fetchall()
+        arctic.write(
+            "m.t", pa.table({"id": [2], "by": ["owner"]}), mode="upsert", warehouse=str(lake)
+        )
+        assert (apart / "real.db-wal").stat().st_size > 0
+
+        read = "print(arctic.read('m.t', warehouse=lake).read_all().num_rows)"
+        assert as_reader(lake, read) == ["2"]
+
+
+def test_a_state_within_a_tick_of_a_write_is_none(tmp_path: Path) -> None:
+    """Another write could leave the same time behind."""
+    database = tmp_path / "x.db"
+    database.write_bytes(b"1")
+    os.utime(database)
+    assert read_only._state(database) is None
+    time.sleep(0.03)
+    assert read_only._state(database) is not None
 
 
 def test_what_may_not_be_read_is_said(lake: Path) -> None:
