@@ -6,8 +6,9 @@ log of a table lets go, it deletes what was in the log when the table was loaded
 deleted that already, or nobody does.
 
 Rules:
-    - The file of a lost race goes only after the catalog said that the commit failed. After any
-      other failure nobody knows, and it stays.
+    - The file of a lost race goes only after the catalog said that the commit failed, and shows
+      the table without it: a client that asks a catalog twice, as some do, may hear that the second
+      time of a commit that landed the first. After any other failure nobody knows, and it stays.
     - What leaves the log goes by the metadata that the commit lies on.
 """
 
@@ -55,9 +56,15 @@ def _commit(
     try:
         response = attempt.commit_table(table, requirements, updates)
     except CommitFailedException:
-        for io, path in written:
-            with contextlib.suppress(OSError):
-                io.delete(path)
+        with contextlib.suppress(Exception):  # a leftover costs space, never rows
+            now = catalog.load_table(table.name())
+            used = {
+                now.metadata_location,
+                *(log.metadata_file for log in now.metadata.metadata_log),
+            }
+            for io, path in written:
+                if path not in used:
+                    io.delete(path)
         raise
     Catalog._delete_old_metadata(table.io, before.metadata, response.metadata)
     return response

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlparse
 
 import pytest
+from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.manifest import ManifestWriterV2
 from pyiceberg.table import Table, Transaction
@@ -637,6 +638,27 @@ class TestOverwrite:
             for entry in manifest.fetch_manifest_entry(opened.base.io, discard_deleted=False)
         ]
         assert sorted(entries) == [("ADDED", 2), ("DELETED", 1), ("EXISTING", 1)]
+
+
+def test_metadata_that_landed_outlives_an_answer_that_it_did_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that asks its catalog a second time hears that a commit was faster: its own."""
+    opened = make(tmp_path)
+    real = SqlCatalog.commit_table
+
+    def told_twice(*arguments: Any) -> Any:
+        real(*arguments)
+        monkeypatch.setattr(SqlCatalog, "commit_table", real)
+        raise CommitFailedException("Table has been updated by another process")
+
+    monkeypatch.setattr(SqlCatalog, "commit_table", told_twice)
+    append(opened, [row(1)])
+
+    change = reopened(opened).change
+    assert change is not None
+    assert len(change.snapshots()) == 1
+    assert len(files_of(opened).change) == 1
 
 
 def test_pyiceberg_still_has_what_the_producer_is_built_on() -> None:
