@@ -3,7 +3,8 @@
 Rules:
     - A batch that landed in an earlier run is computed again, for Spark keeps the state of a query
       with its tasks; they write nothing then.
-    - What fails stops the query, and the batch is written again when it is restarted.
+    - What fails stops the query, and the batch is written again when it is restarted. Where another
+      writer won, it is written again at once: it lands once, as its number says which it is.
     - Each batch is spread by what the ones before it taught of the sizes of partitions.
 
 Must not know: how a frame becomes files.
@@ -19,7 +20,7 @@ from threading import Event
 from pyspark.sql import DataFrame
 
 from arctic import options as opt
-from arctic.errors import InternalError, InvalidInputError
+from arctic.errors import ConflictError, InternalError, InvalidInputError
 from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
 from arctic.job.first_write import taken_back_on_failure
 from arctic.job.write_job import shuffle_plan
@@ -32,6 +33,8 @@ from arctic.table.files import Partition, WrittenFile
 from arctic.table.hot_partitions import PartitionShares
 
 _START_SECONDS = 60.0
+_TRIES = 4
+"""Of one batch; each computes it anew."""
 
 
 class BatchSink:
@@ -87,8 +90,7 @@ class BatchSink:
         }
         options = {**self._options, **named}
         hints = {opt.SHARES.name: self._shares.text()} if self._shares.shares else {}
-        spread, told = spread_rows(frame, {**options, **hints}, overwrite=False)
-        files = write_frame(spread, {**options, **hints, **told}, overwrite=False)
+        files = _written(frame, {**options, **hints})
         if files and self._path_of is not None:
             self._learn(self._path_of, files)
         self._since_optimized += 1
@@ -104,3 +106,16 @@ class BatchSink:
         self._shares = before.after(rows)
         if self._memory is not None and self._shares.differs_from(before):
             self._memory.write(self._shares.text())
+
+
+def _written(frame: DataFrame, options: Mapping[str, str]) -> tuple[WrittenFile, ...]:
+    """Write one batch, again from its beginning where that is what a conflict asks for."""
+    for _ in range(_TRIES - 1):
+        with suppress(ConflictError):
+            return _written_once(frame, options)
+    return _written_once(frame, options)
+
+
+def _written_once(frame: DataFrame, options: Mapping[str, str]) -> tuple[WrittenFile, ...]:
+    spread, told = spread_rows(frame, options, overwrite=False)
+    return write_frame(spread, {**options, **told}, overwrite=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -477,6 +477,34 @@ def test_a_batch_that_landed_writes_nothing(lake: Lake) -> None:
 
     assert lake.arrow_rows() == rows
     assert files[0] == files[1] != []
+
+
+def test_a_batch_that_loses_to_others_is_written_again(
+    lake: Lake, source: Source, tmp_path: Path
+) -> None:
+    """Another process replaced and expired what its upsert looks up; the query does not stop."""
+    lake.create(partition_by=["region"])
+    lake.put([(1, "eu", 1.0), (2, "eu", 2.0)], "overwrite")
+    lake.put([(2, "eu", 3.0)])
+    warehouse, attempts, open_table = lake.warehouse, tmp_path / "attempts", arctic.open_table
+
+    def outrun(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = list(batches)
+        if rows:
+            attempts.open("a").write("x")
+            if attempts.stat().st_size == 1:
+                table = open_table(NAME, warehouse=warehouse)
+                table.optimize(type="full")
+                table.expire(
+                    options={"change.data.ttl.minutes": "0", "snapshot.keep.duration": "0"}
+                )
+        yield from rows
+
+    source.put((2, "us", 4.0), (3, "us", 5.0))
+    source.drain(lake, source.frame().mapInArrow(outrun, FIELDS), **{"write-mode": "upsert"})
+
+    assert attempts.read_text() == "xx"
+    assert lake.arrow_rows() == [(1, "eu", 1.0), (2, "us", 4.0), (3, "us", 5.0)]
 
 
 def test_a_query_with_state_goes_on_where_its_table_is_ahead(lake: Lake, source: Source) -> None:
