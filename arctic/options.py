@@ -381,6 +381,13 @@ VECTOR_MIN_ROWS = Option(
     scopes=_READ_TABLE,
     doc="From so many rows in files with deletes on, Spark reads them by row numbers.",
 )
+VERIFY_CHECKSUMS = Option(
+    name="read.verify-checksums",
+    parse=_bool,
+    default=False,
+    scopes=_READ_TABLE,
+    doc="Compare pages of data files with their checksums; what rewrites rows always does.",
+)
 MAX_DELETE_BYTES = Option(
     name="merge.max-delete-bytes",
     parse=_bytes,

@@ -2,8 +2,9 @@
 
 Tables of 12-column orders are loaded, changed by five upserts of 2 % and one delete of 0.5 %, and
 read without Spark: once with all of that unmerged, once after a full optimize. Beside every read
-pyarrow decodes the same columns of the same data files, merging nothing. One thread each, processor
-time, the median of several rounds in which the two take turns.
+pyarrow decodes the same columns of the same data files, merging nothing, and the same read compares
+pages with their checksums. One thread each, processor time, the median of several rounds in which
+they take turns.
 
 The keys are a number whose updates are random, a number whose updates fall into 2 % of the keys, a
 text, and two columns.
@@ -26,6 +27,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import arctic
+from arctic import options as opt
 from arctic.iceberg.filters import parse_filter
 from arctic.iceberg.open_table import open_table
 from arctic.job.read_task import MergeReader
@@ -92,7 +94,8 @@ def measure_merge(
     pa.set_cpu_count(1)
     pa.set_io_thread_count(1)
     print(f"{rows:,} orders x 12 columns; CPU ms, one thread, median of {rounds}; x of pyarrow")
-    print(f"{'key':<8} {'read':<10} {'unmerged':>14} {'compacted':>14} {'between':>8}  row groups")
+    head = f"{'key':<8} {'read':<10} {'unmerged':>14} {'compacted':>14} {'between':>8}"
+    print(f"{head}  {'to verify':<15} row groups")
     for name in keys:
         shape = SHAPES[name]
         table = _load(shape, rows, str(folder), row_group)
@@ -103,7 +106,10 @@ def measure_merge(
         for question, before, after in zip(questions, unmerged, compacted, strict=True):
             between = f"{before.seconds / after.seconds:.2f}x"
             ratios = f"{before!s:>14} {after!s:>14} {between:>8}"
-            print(f"{name:<8} {question.name:<10} {ratios}  {before.groups}", flush=True)
+            verify = f"{before.to_verify:+.1%} {after.to_verify:+.1%}"
+            print(
+                f"{name:<8} {question.name:<10} {ratios}  {verify:<15} {before.groups}", flush=True
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +119,14 @@ class Measured:
     seconds: float
     raw_seconds: float
     """Of pyarrow, on the same files; where a filter leaves row groups out, it reads more."""
+    verified_seconds: float
+    """The same read, comparing pages with their checksums."""
     groups: str
+
+    @property
+    def to_verify(self) -> float:
+        """The share by which that takes longer."""
+        return self.verified_seconds / self.seconds - 1
 
     def __str__(self) -> str:
         """Return milliseconds, and the ratio to pyarrow."""
@@ -122,17 +135,20 @@ class Measured:
 
 def _measure(table: arctic.Table, question: Question, rounds: int) -> Measured:
     job = _job(table, question)
-    ours, raw = [], []
+    verifying = _job(table, question, verify=True)
     touched = Touched()
-    for number in range(rounds + 1):
-        touched = Touched()
-        taken = (_cpu(lambda: _merge(job, touched)), _cpu(lambda: _decode(job)))  # noqa: B023
-        if number:  # the first one warms up
-            ours.append(taken[0])
-            raw.append(taken[1])
+    _merge(job, touched)
+    turns: list[Callable[[], None]] = [
+        lambda: _merge(job, Touched()),
+        lambda: _merge(verifying, Touched()),
+        lambda: _decode(job),
+    ]
+    taken = [[_cpu(turn) for turn in turns] for _ in range(rounds + 1)]
+    ours, verified, raw = map(statistics.median, zip(*taken[1:], strict=True))  # warm by then
     return Measured(
-        seconds=statistics.median(ours),
-        raw_seconds=statistics.median(raw),
+        seconds=ours,
+        raw_seconds=raw,
+        verified_seconds=verified,
         groups=f"{touched.read}/{touched.row_groups} read, {touched.merged} merged",
     )
 
@@ -158,8 +174,8 @@ def _decode(job: ScanJob) -> None:
                 pass
 
 
-def _job(table: arctic.Table, question: Question) -> ScanJob:
-    options = dict(table._options)
+def _job(table: arctic.Table, question: Question, *, verify: bool = False) -> ScanJob:
+    options = {**table._options, opt.VERIFY_CHECKSUMS.name: str(verify).lower()}
     reference = parse_reference(options)
     opened = open_table(reference.config, reference.identifier)
     row_filter = None if question.filter is None else parse_filter(question.filter, opened)

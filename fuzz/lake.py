@@ -65,7 +65,10 @@ def make_lake(folder: Path, *, foreign: bool) -> None:
     if foreign:
         _write_no_checksums()
     for name in TABLES:
-        properties = {"write.parquet.row-group-size-bytes": "20000"}
+        properties = {
+            "write.parquet.row-group-size-bytes": "20000",
+            "read.verify-checksums": "true",
+        }
         table = arctic.create_table(
             name,
             SCHEMA,

@@ -23,7 +23,7 @@ from arctic.iceberg.open_table import OpenTable
 from arctic.iceberg.table_io import TableIO, is_file_gone
 from arctic.job.newest_state import on_newest_state
 from arctic.job.read_task import MergeReader
-from arctic.job.scan_job import scan_opened
+from arctic.job.scan_job import FOR_REWRITING, scan_opened
 from arctic.mor.field_ids import known_field_id
 from arctic.mor.keys import KeyIndex
 from arctic.mor.read import read_group
@@ -145,7 +145,7 @@ def locate_rows(opened: OpenTable, *, wanted: Iterable[pa.Field] = ()) -> RowLoc
     ids = {known_field_id(field) for field in wanted}
     more = (field.name for field in opened.arrow_schema if known_field_id(field) in ids)
     names = tuple(dict.fromkeys((*table.primary_key, *sources, *more)))
-    job = scan_opened(opened, {}, columns=names)
+    job = scan_opened(opened, FOR_REWRITING, columns=names)
     if not isinstance(job.reader, MergeReader) or job.plan is None:
         raise InternalError(f"table {table.name!r}: a search for rows needs a read of rows")
     buckets = opt.CHANGE_BUCKETS.value({}, table.properties)

@@ -31,7 +31,7 @@ from arctic.job.merged_watermark import merged_watermark
 from arctic.job.optimize_attempt import OptimizeAttempt, all_done
 from arctic.job.prepare_write import write_target
 from arctic.job.run_tasks import Progress, Task, TaskRunner
-from arctic.job.scan_job import merge_request
+from arctic.job.scan_job import FOR_REWRITING, merge_request
 from arctic.job.survey import Survey, partition_status, survey_table
 from arctic.optimize.execute import OptimizeJob
 from arctic.optimize.ordered_rows import RowOrder
@@ -162,7 +162,9 @@ def _given_up(survey: Survey, error: ArcticError) -> ConflictError:
 def _job(survey: Survey, options: Mapping[str, str]) -> OptimizeJob:
     opened = survey.opened
     return OptimizeJob(
-        request=merge_request(opened, options, schema=opened.arrow_schema, row_filter=None),
+        request=merge_request(
+            opened, {**options, **FOR_REWRITING}, schema=opened.arrow_schema, row_filter=None
+        ),
         target=write_target(opened, options),
         order=RowOrder(
             fields=_order_fields(survey),

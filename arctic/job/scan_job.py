@@ -38,6 +38,8 @@ MAX_THREADS = 4
 """Groups that one process reads at a time: each holds deletes and row groups of its own."""
 BATCH_ROWS = 65_536
 """Rows a batch: measured as the fastest hand-over from Python to the JVM."""
+FOR_REWRITING = {opt.VERIFY_CHECKSUMS.name: "true"}
+"""Options of a read whose rows are written again: damage must not get a checksum that fits it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,6 +200,7 @@ def merge_request(
         row_filter=row_filter,
         max_delete_bytes=opt.MAX_DELETE_BYTES.value(options, opened.table.properties),
         batch_rows=BATCH_ROWS,
+        verifies_pages=opt.VERIFY_CHECKSUMS.value(options, opened.table.properties),
         name_mapping=_name_mapping(opened.table.properties),
         identity_partitions={
             field.source_id: place

@@ -180,7 +180,9 @@ def _every_delete(
     for file in files:
         if file.kind is not FileKind.CHANGE_DELETE:
             raise InternalError(f"file {file.path!r} of kind {file.kind} is attached as deletes")
-        with ParquetInput(file.path, open_file, Size.of(file)) as parquet:
+        with ParquetInput(
+            file.path, open_file, Size.of(file), verifies_pages=request.verifies_pages
+        ) as parquet:
             columns = FileColumns(file, parquet.schema, request)
             wanted = columns.project([*request.key, FILE_OFFSET_FIELD])
             test = RowTest(columns, key_filter)

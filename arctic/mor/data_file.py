@@ -49,7 +49,9 @@ class DataFile:
         self._file = file
         self._request = request
         self._touched = touched
-        self._parquet = ParquetInput(file.path, open_file, Size.of(file))
+        self._parquet = ParquetInput(
+            file.path, open_file, Size.of(file), verifies_pages=request.verifies_pages
+        )
         try:
             self._columns = FileColumns(file, self._parquet.schema, request)
             self._row_groups = matching_row_groups(

@@ -4,7 +4,8 @@ Strategy: neighbouring row groups are read together as a *run*, up to ``RUN_BYTE
 row groups cost no more requests than a large one, and memory stays at one run.
 
 Rules:
-    - What carries a checksum is compared with it: the footer at once, pages as they are read.
+    - What carries a checksum is compared with it: the footer at once, pages as they are read, the
+      latter unless the caller says otherwise.
     - Every failure names the path. A file that cannot be fetched is a StorageError; bytes that
       were fetched and make no sense are a FormatError.
 
@@ -42,9 +43,17 @@ class Run(NamedTuple):
 class ParquetInput:
     """A file that is open for reading; to be used as a context manager."""
 
-    def __init__(self, path: str, open_file: OpenFile, expected: Size | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        open_file: OpenFile,
+        expected: Size | None = None,
+        *,
+        verifies_pages: bool = True,
+    ) -> None:
         self.path = path
         self._open_file = open_file
+        self._verifies_pages = verifies_pages
         self._source: Any = None
         with self._errors():
             self._source = open_file(path)
@@ -162,7 +171,7 @@ class ParquetInput:
             source,
             pre_buffer=True,
             metadata=self.metadata,
-            page_checksum_verification=True,
+            page_checksum_verification=self._verifies_pages,
             **more,
         )
 

@@ -21,7 +21,7 @@ from arctic.mor.field_ids import field_id
 from arctic.mor.integer_index import IntArray
 from arctic.mor.parquet_footer import Size
 from arctic.mor.parquet_input import ParquetInput
-from arctic.mor.request import OpenFile
+from arctic.mor.request import OpenFile, ReadRequest
 from arctic.mor.widen import can_widen
 from arctic.scan.task import NodeTask
 from arctic.table.files import FileKind, KeyedFile
@@ -41,9 +41,11 @@ _COLUMNS = (
 class PositionDeletes:
     """The position deletes of a group of tasks, read when they are first needed."""
 
-    def __init__(self, tasks: Iterable[NodeTask], *, open_file: OpenFile, batch_rows: int) -> None:
+    def __init__(
+        self, tasks: Iterable[NodeTask], request: ReadRequest, open_file: OpenFile
+    ) -> None:
         self._open_file = open_file
-        self._batch_rows = batch_rows
+        self._request = request
         self._data_paths: dict[str, list[str]] = {}
         for task in tasks:
             for file_task in task.data:
@@ -80,10 +82,13 @@ class PositionDeletes:
         path = file.path
         data_paths = list(dict.fromkeys(self._data_paths[path]))
         wanted = pa.array(data_paths, pa.string())
-        with ParquetInput(path, self._open_file, Size.of(file)) as parquet:
+        request = self._request
+        with ParquetInput(
+            path, self._open_file, Size.of(file), verifies_pages=request.verifies_pages
+        ) as parquet:
             names = _column_names(parquet)
             parquet.keep_encoded(names[0])
-            for _, batch in parquet.batches(names, parquet.row_groups, self._batch_rows):
+            for _, batch in parquet.batches(names, parquet.row_groups, request.batch_rows):
                 paths, positions = (batch.column(name) for name in names)
                 _check(paths, positions, path)
                 self._keep(data_paths, _which(paths, wanted), positions.cast(pa.int64()))

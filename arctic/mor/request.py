@@ -50,6 +50,8 @@ class ReadRequest:
     """Memory for change deletes at any time; above it they are applied piece by piece."""
     batch_rows: int
     """Upper bound for the rows of a batch, inclusive."""
+    verifies_pages: bool
+    """Whether pages are compared with their checksums, where they have some."""
     name_mapping: Mapping[str, int] | None
     """Top-level column name to field id, for files that carry no ids."""
     identity_partitions: Mapping[int, int] = field(default_factory=dict)

@@ -46,7 +46,7 @@ class TaskReader:
         self._request = request
         self._open_file = open_file
         self._touched = touched
-        self._positions = PositionDeletes(tasks, open_file=open_file, batch_rows=request.batch_rows)
+        self._positions = PositionDeletes(tasks, request, open_file)
         self._cached: tuple[tuple[str, ...], DeleteIndex] | None = None
 
     def load(self, task: NodeTask) -> LoadedTask:

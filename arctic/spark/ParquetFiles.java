@@ -64,11 +64,13 @@ public class ParquetFiles {
   public final int merged;
   private final StructType columns;
   private final Index index;
+  private final boolean verifies;
 
-  private ParquetFiles(int merged, StructType columns, Index index) {
+  private ParquetFiles(int merged, StructType columns, Index index, boolean verifies) {
     this.merged = merged;
     this.columns = columns;
     this.index = index;
+    this.verifies = verifies;
   }
 
   public static boolean areWanted() {
@@ -87,7 +89,8 @@ public class ParquetFiles {
     // Spark takes the share of the numbers of rows off again where they are left out.
     double width = 8 + columns.defaultSize();
     double share = dead == null ? 1 : (width + 2 * DataTypes.LongType.defaultSize()) / width;
-    return new ParquetFiles(merged, columns, new Index(paths, (long) (bytes * share), dead));
+    return new ParquetFiles(merged, columns, new Index(paths, (long) (bytes * share), dead),
+        Boolean.TRUE.equals(told.get("verifies")));
   }
 
   /** Returns a plan that yields the live rows, with the attributes of the scan it stands for. */
@@ -96,7 +99,9 @@ public class ParquetFiles {
     options.put("datetimeRebaseMode", "CORRECTED");
     options.put("ignoreMissingFiles", "false"); // whatever the session says: rows are never skipped
     options.put("ignoreCorruptFiles", "false");
-    options.put("parquet.page.verify-checksum.enabled", "true"); // pages only: not the footer
+    if (verifies) {
+      options.put("parquet.page.verify-checksum.enabled", "true"); // pages only: not the footer
+    }
     StructType data = columns.asNullable();
     if (index.dead != null) {
       data = data.add(ROW_INDEX, DataTypes.LongType, true);

@@ -78,6 +78,8 @@ class Answer:
     """These other files; those with deletes come first."""
     work: VectorWork | None = None
     """Tells which rows of the first files are dead; None: all are clean."""
+    verifies_pages: bool = False
+    """Whether Spark compares pages of these files with their checksums, whatever it does else."""
 
     def text(self) -> str:
         """Return the value of the partition that answers, where a worker plans."""
@@ -92,6 +94,7 @@ class Answer:
             "merged": self.merged,
             "paths": [file.path for file in self.files],
             "work": None if self.work is None else work_texts(self.work),
+            "verifies": self.verifies_pages,
             "dirty": [] if self.work is None else [file.record_count for file in self.work.files],
         }
 

@@ -153,6 +153,7 @@ def _answer(opened: OpenTable, options: Mapping[str, str], plan: ScanPlan | None
         merged=len(plan.groups),
         files=(*dirty, *clean),
         work=_vector_work(opened, options, plan) if dirty else None,
+        verifies_pages=opt.VERIFY_CHECKSUMS.value(options, opened.table.properties),
     )
 
 

@@ -154,5 +154,6 @@ def request(
         row_filter=row_filter,
         max_delete_bytes=max_delete_bytes,
         batch_rows=batch_rows,
+        verifies_pages=True,
         name_mapping=name_mapping,
     )

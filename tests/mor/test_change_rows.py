@@ -60,6 +60,7 @@ def events_of(
         row_filter=None,
         max_delete_bytes=2**20,
         batch_rows=batch_rows,
+        verifies_pages=True,
         name_mapping=None,
     )
     batches = list(read_changes(ChangeGroup(tasks=(task,)), request, files.open))
@@ -177,6 +178,7 @@ def test_meta_columns_tell_when(files: LocalFiles) -> None:
         row_filter=None,
         max_delete_bytes=1,
         batch_rows=1,
+        verifies_pages=True,
         name_mapping=None,
     )
     group = ChangeGroup(tasks=(ChangeTask(beginning=(), units=(unit,), cost_bytes=1),))

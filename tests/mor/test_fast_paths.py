@@ -137,6 +137,7 @@ def test_fast_reads_return_what_slow_ones_do(data: st.DataObject, key_name: str)
             row_filter=data.draw(st.sampled_from(filters(key_name)), label="filter"),
             max_delete_bytes=data.draw(st.sampled_from([1, 2**20])),
             batch_rows=data.draw(st.integers(1, 12)),
+            verifies_pages=True,
             name_mapping=None,
         )
         tasks = group(

@@ -333,7 +333,7 @@ def test_a_request_that_cannot_be_met_is_refused_at_once(change: dict[str, Any])
     """A bug of the caller, before any file is opened."""
     good: dict[str, Any] = {
         "schema": TABLE, "key": KEY, "key_types": ("long",), "row_filter": None,
-        "max_delete_bytes": 1, "batch_rows": 1, "name_mapping": None,
+        "max_delete_bytes": 1, "batch_rows": 1, "verifies_pages": True, "name_mapping": None,
     }  # fmt: skip
     with pytest.raises(InternalError, match="read request"):
         ReadRequest(**(good | change))

@@ -148,6 +148,7 @@ def test_a_read_equals_the_model(
             else ColumnTest(op=Op.GE, field_id=5, column="number", literal=limit),
             max_delete_bytes=max_delete_bytes,
             batch_rows=batch_rows,
+            verifies_pages=True,
             name_mapping=None,
         )
         found = files.read(group(task(*data, *inserts, deletes=deletes)), wanted)
