@@ -79,6 +79,15 @@ def test_a_lineage_goes_up_to_the_root(node: TreeNode) -> None:
     assert [child.parent() for child in lineage[:-1]] == lineage[1:]
 
 
+@given(nodes(), st.integers(0, MAX_DEPTH))
+def test_a_capped_node_is_its_ancestor_of_that_depth(node: TreeNode, depth: int) -> None:
+    """Or the node itself, where it is no deeper."""
+    capped = node.capped(2**depth - 1)
+
+    assert capped.depth == min(node.depth, depth)
+    assert node.is_within(capped)
+
+
 @given(nodes(max_depth=5), nodes(max_depth=5))
 def test_nodes_overlap_iff_a_hash_falls_into_both(one: TreeNode, other: TreeNode) -> None:
     """Overlap and containment are about sets of hashes; 5 bits show all of them."""
@@ -106,7 +115,7 @@ def test_an_id_out_of_range_is_refused(node_id: int) -> None:
 
 def test_the_root_has_no_parent() -> None:
     """Going up ends at the root."""
-    with pytest.raises(InvalidInputError, match="no parent"):
+    with pytest.raises(InvalidInputError, match="^the root node has no parent$"):
         ROOT.parent()
 
 
