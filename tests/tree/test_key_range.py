@@ -65,13 +65,19 @@ def test_files_that_share_a_key_overlap(
     assert overlap == ranges_overlap(other[1], one[1], KEY_IDS)
 
 
-@given(st.lists(bounded_files(), min_size=3, max_size=8), bounded_files())
+@given(
+    st.lists(bounded_files(), min_size=3, max_size=8),
+    bounded_files(),
+    st.sampled_from([(1,), KEY_IDS]),
+)
 def test_an_index_finds_what_overlaps(
-    files: list[tuple[list[Key], dict[int, Known]]], probe: tuple[list[Key], dict[int, Known]]
+    files: list[tuple[list[Key], dict[int, Known]]],
+    probe: tuple[list[Key], dict[int, Known]],
+    key_ids: tuple[int, ...],
 ) -> None:
     """The index skips ranges, but only such as do not overlap."""
-    ranges = [KeyRange.of(bounds, KEY_IDS) for _, bounds in files]
-    wanted = KeyRange.of(probe[1], KEY_IDS)
+    ranges = [KeyRange.of(bounds, key_ids) for _, bounds in files]
+    wanted = KeyRange.of(probe[1], key_ids)
 
     index = KeyRangeIndex(ranges)
     found = list(index.overlapping(wanted))
@@ -128,6 +134,19 @@ def test_floating_point_bounds_tell_nothing() -> None:
     low, high = Known(lower=1.0, upper=2.0, null_count=0), Known(lower=3.0, upper=4.0, null_count=0)
 
     assert ranges_overlap({1: low}, {1: high}, (1,))
+
+
+def test_what_ends_before_is_skipped_behind_what_does_not() -> None:
+    """A wide range that begins first lets the index look at narrow ones, which it must judge."""
+    wide, narrow, touching, later = (
+        KeyRange((ColumnRange(lower, upper, False),))
+        for lower, upper in ((1, 9), (2, 4), (3, 5), (8, 9))
+    )
+    index = KeyRangeIndex([wide, narrow, touching, later])
+    probe = KeyRange((ColumnRange(5, 7, False),))
+
+    assert sorted(index.overlapping(probe)) == [0, 2]
+    assert sorted(index.all_overlapping(probe)) == [0, 2]
 
 
 def test_without_key_columns_everything_overlaps() -> None:

@@ -115,7 +115,7 @@ def test_an_id_out_of_range_is_refused(node_id: int) -> None:
 
 def test_the_root_has_no_parent() -> None:
     """Going up ends at the root."""
-    with pytest.raises(InvalidInputError, match="^the root node has no parent$"):
+    with pytest.raises(InvalidInputError, match=r"^the root node has no parent$"):
         ROOT.parent()
 
 
