@@ -16,6 +16,7 @@ from arctic.errors import (
     ConflictError,
     InternalError,
 )
+from arctic.iceberg.catalog import CatalogConfig
 from arctic.iceberg.commit import CommitResult, commit_append
 from arctic.iceberg.commit_notes import BatchLandedError
 from arctic.iceberg.open_table import OpenTable, open_table
@@ -100,6 +101,20 @@ def commit_looked_up(
     )
 
 
+def open_again(config: CatalogConfig, identifier: str, *, table_uuid: str) -> OpenTable:
+    """Open the table that a write began with, as it is now.
+
+    Raises:
+        ConflictError: another one has its name.
+    """
+    opened = open_table(config, identifier, for_writing=True)
+    if str(opened.base.metadata.table_uuid) != table_uuid:
+        raise ConflictError(
+            f"table {identifier!r} was dropped and created again during the write; write again"
+        )
+    return opened
+
+
 def _look(
     before: OpenTable,
     results: Sequence[TaskResult],
@@ -108,7 +123,9 @@ def _look(
     since: RowLocator,
 ) -> tuple[OpenTable, RowLocator]:
     """Return the table as it is now and what searches it, once all have looked at it."""
-    opened = open_table(before.config, before.table.name, for_writing=True)
+    opened = open_again(
+        before.config, before.table.name, table_uuid=str(before.base.metadata.table_uuid)
+    )
     fresh = locate_rows(opened, wanted=since.request.schema)
     if fresh.snapshot != since.snapshot:
         for part in parts:

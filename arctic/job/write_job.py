@@ -19,7 +19,6 @@ from arctic import options as opt
 from arctic.errors import (
     ArcticError,
     CommitStateUnknownError,
-    ConflictError,
     InternalError,
 )
 from arctic.iceberg.catalog import CatalogConfig
@@ -29,7 +28,7 @@ from arctic.iceberg.manifests import list_files
 from arctic.iceberg.open_table import OpenTable, open_table
 from arctic.iceberg.pin import pin
 from arctic.job.locate import LastingLocator, RowLocator, locate_rows
-from arctic.job.looked_up import commit_looked_up
+from arctic.job.looked_up import commit_looked_up, open_again
 from arctic.job.newest_state import on_newest_state
 from arctic.job.plan_shuffle import plan_shuffle
 from arctic.job.prepare_write import assumes_stable, is_dynamic, may_stay, prepare_write
@@ -209,11 +208,7 @@ def _change_partitions(opened: OpenTable, request: WriteRequest) -> frozenset[Pa
 
 def _opened(job: WriteJob, results: Sequence[TaskResult]) -> OpenTable:
     """Return the table as it is now, once it is known to take the files."""
-    opened = open_table(job.config, job.identifier, for_writing=True)
-    if str(opened.base.metadata.table_uuid) != job.table_uuid:
-        raise ConflictError(
-            f"table {job.identifier!r} was dropped and created again during the write; write again"
-        )
+    opened = open_again(job.config, job.identifier, table_uuid=job.table_uuid)
     check_key_owners(
         results,
         table=opened.table,

@@ -368,3 +368,27 @@ def test_writers_of_different_columns_lose_none(warehouse: str) -> None:
     rows = arctic.read("m.t", warehouse=warehouse).read_all().to_pylist()
     found = {row["id"]: {row[name] for name in names} for row in rows}
     assert found == {0: {3}, 1: {3}, 2: {2}}
+
+
+def test_rows_go_to_no_other_table_of_the_name(
+    warehouse: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it was dropped and made anew between the first look of a commit and the next."""
+    create(warehouse, (1, "eu", 1, "a"))
+    options = {"path": "m.t", "warehouse": warehouse, "write-mode": "upsert", **KEEP}
+    rows = frame(id=[1], n=[2])
+    job = begin_write(options, rows.schema)
+    results = [write_task(job.work, rows.to_batches(), partition_id=0, task_id=0)]
+    look = looked_up._look
+
+    def made_anew(*arguments: Any, **named: Any) -> Any:
+        monkeypatch.undo()
+        arctic.drop_table("m.t", warehouse=warehouse)
+        create(warehouse)
+        return look(*arguments, **named)
+
+    monkeypatch.setattr(looked_up, "_look", made_anew)
+    with pytest.raises(ConflictError, match="dropped and created again"):
+        commit_write(job, results)
+
+    assert read(warehouse) == []
