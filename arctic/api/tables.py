@@ -84,6 +84,7 @@ def drop_table(
     Raises:
         NotFoundError: no such table.
         InvalidInputError: with ``purge``, another table may have files in the same folders.
+        ConflictError: with ``purge``, others renamed or registered it meanwhile; the files stay.
     """
     reference = table_reference(call_options(identifier, warehouse, catalog))
     tables.drop_table(reference.config, reference.identifier, purge=purge)
