@@ -141,7 +141,8 @@ def _month_text(months: int) -> str:
 
 
 def _month(text: str) -> int:
-    match = re.fullmatch(r"(-?\d{4,})-(\d\d)", text)
+    # A sign takes the place of a digit: Java's "%04d" writes the year -1 as -001.
+    match = re.fullmatch(r"(-\d{3,}|\d{4,})-(\d\d)", text)
     if match is None:
         raise ValueError(f"{text!r} is not a month")
     return (int(match.group(1)) - 1970) * 12 + int(match.group(2)) - 1

@@ -10,7 +10,7 @@ import pytest
 import arctic
 from arctic.errors import InvalidInputError
 
-DAYS = [2_932_897, -719_163, 2**31 - 1, -(2**31), 0, None]
+DAYS = [2_932_897, -719_929, 2**31 - 1, -(2**31), 0, None]
 MICROS = [253_402_300_800_000_000, -62_135_596_800_000_001, 2**63 - 1, -(2**63), 0, None]
 
 
