@@ -4,7 +4,8 @@ An expression does not say what it consists of, but what it pickles to does: an 
 row of literals, and beside its schema a list of calls, each with its operands and an end.
 
 Rules:
-    - What a call means here is what pyarrow would do, but for NaN, which matches no comparison.
+    - What a call means here is what pyarrow would do, but as in every filter here NaN matches no
+      comparison, 0.0 and -0.0 are one member of a set, and a number for a float column is rounded.
     - A call that is not in the list below is refused.
 
 Source: Arrow's ``compute::Serialize``, which writes the list.
