@@ -78,14 +78,14 @@ def make_lake(folder: Path, *, foreign: bool) -> None:
             warehouse=str(folder),
         )
         table.write(_rows(name, range(1_200), 0), mode="overwrite")
-        for step in range(1, 4):
+        for step in range(1, 3):
             table.write(_rows(name, range(step, 1_400, 7), step), mode="upsert")
             table.write(_rows(name, range(step * 5, 900, 97), 0).select(["id", "region"]),
                         mode="delete")  # fmt: skip
         table.optimize(type="minor")
         changes = Changes({"path": name, "warehouse": str(folder)})
         offset = changes.beginning()
-        for step in range(4, 7):
+        for step in range(4, 6):
             table.write(_rows(name, range(step, 1_500, 11), step), mode="upsert")
         table.write(_rows(name, range(3, 1_000, 61), 0).select(["id", "region"]), mode="delete")
         (folder / f"{name}.offset").write_text(json.dumps(offset.to_json()))

@@ -5,18 +5,21 @@ from collections import Counter
 from fuzz.__main__ import print_results, run
 from fuzz.worker import APART, EXACT, KINDS, NAMED, UNNAMED
 
+TRIALS = 5
+"""Of each kind of file; making the lake takes as long as all of them."""
+
 
 def test_damage_is_named_or_changes_nothing() -> None:
     """Some trials of ``make fuzz`` on each kind of file; no process dies of one."""
-    results = run(range(12 * len(KINDS)), seed="ci", workers=1)
+    results = run(range(TRIALS * len(KINDS)), seed="ci", workers=1)
 
     assert print_results(results, seed="ci").keys() <= {EXACT, NAMED, APART}
-    assert set(Counter(each["kind"] for each in results.values()).values()) == {12}
+    assert set(Counter(each["kind"] for each in results.values()).values()) == {TRIALS}
 
 
 def test_files_without_checksums_end_no_process() -> None:
     """As other engines write them: rows may be wrong then, but every failure is one of ours."""
-    results = run(range(1, 4 * len(KINDS)), seed="ci", workers=1, foreign=True)
+    results = run(range(len(KINDS)), seed="ci", workers=1, foreign=True)
 
     failed = [each for each in results.values() if each["outcome"] == UNNAMED]
     assert not [each for each in failed if "Error: " not in each["why"]]

@@ -10,7 +10,7 @@ from soak.model import Replay, by_writer, operation
 from soak.run import Soak
 
 SEED, TABLE, WRITER = 5, "soak.moving", "writer-1"
-SECONDS = 8.0
+SECONDS = 2.0
 
 
 @pytest.mark.slow
