@@ -74,6 +74,7 @@ def create_table(
     primary_key: Sequence[str],
     partition_by: Sequence[str],
     properties: Mapping[str, str],
+    own_properties: Mapping[str, str] | None = None,
     exist_ok: bool = False,
 ) -> OpenTable:
     """Create a table, or complete one whose creation was interrupted.
@@ -84,7 +85,8 @@ def create_table(
         schema: the columns; key columns become required.
         primary_key: column names in key order; empty makes a table without upserts.
         partition_by: ``region``, ``bucket(16, id)``, ``truncate(4, name)``, ``day(ts)``, ...
-        properties: table properties for both stores.
+        properties: table properties of a user, for both stores.
+        own_properties: what Arctic notes in the base store.
         exist_ok: return a table that exists, if it has the same columns, key and partitions.
 
     Raises:
@@ -93,7 +95,9 @@ def create_table(
         UnsupportedError: a partition field that a keyed table cannot carry.
         FormatError: a base store with rows but without its own change store.
     """
-    definition = _define(identifier, schema, primary_key, partition_by, properties)
+    definition = _define(
+        identifier, schema, primary_key, partition_by, properties, own_properties or {}
+    )
     catalog = open_catalog(config, create=True)
     create_namespace(catalog, definition.parts[:-1])
     base, created = _find_or_create_base(catalog, definition)
@@ -117,6 +121,7 @@ def _define(
     primary_key: Sequence[str],
     partition_by: Sequence[str],
     properties: Mapping[str, str],
+    own_properties: Mapping[str, str],
 ) -> _Definition:
     parts = parse_identifier(identifier)
     check_new_name(parts)
@@ -133,7 +138,7 @@ def _define(
         schema=columns,
         spec=partition_spec(columns, partition_by, keyed=bool(key)),
         primary_key=key,
-        properties=kept,
+        properties={**kept, **own_properties},
     )
 
 

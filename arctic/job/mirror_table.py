@@ -235,7 +235,8 @@ def create_mirror(
         pa.schema([pa.field(c.name, c.type, nullable=c.name not in source.key) for c in columns]),
         primary_key=source.key,
         partition_by=tuple(partition_by),
-        properties=state.property(),
+        properties={},
+        own_properties=state.property(),
         exist_ok=False,
     )
     return MirrorTable(options=options, opened=opened, state=state)
