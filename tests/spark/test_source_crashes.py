@@ -29,14 +29,15 @@ PATIENCE_SECONDS = 240
 @contextmanager
 def following(lake: Lake, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Follow the table in a process group of its own, which is killed at the end."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.spark.follow_stream", lake.warehouse, str(folder)],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    with said_by(folder).open("ab") as said:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tests.spark.follow_stream", lake.warehouse, str(folder)],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable},
+            stdout=subprocess.DEVNULL,
+            stderr=said,
+            start_new_session=True,
+        )
     try:
         yield process
     finally:
@@ -44,6 +45,11 @@ def following(lake: Lake, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def said_by(folder: Path) -> Path:
+    """Return the file of what followers say when they fail."""
+    return folder.with_suffix(".log")
 
 
 def batches(folder: Path) -> list[Path]:
@@ -77,7 +83,7 @@ def test_a_killed_driver_loses_and_repeats_nothing(lake: Lake, tmp_path: Path) -
         deadline = time.monotonic() + PATIENCE_SECONDS
         with following(lake, folder) as process:
             while len(batches(folder)) < told + draw.randint(1, 2):
-                assert process.poll() is None
+                assert process.poll() is None, said_by(folder).read_text()[-4000:]
                 assert time.monotonic() < deadline
                 if commits < MAX_COMMITS:
                     change(lake, draw, model)
@@ -86,7 +92,8 @@ def test_a_killed_driver_loses_and_repeats_nothing(lake: Lake, tmp_path: Path) -
             time.sleep(draw.random())
     (folder / "end").touch()
     with following(lake, folder) as process:
-        assert process.wait(timeout=PATIENCE_SECONDS) == 0
+        code = process.wait(timeout=PATIENCE_SECONDS)
+        assert code == 0, said_by(folder).read_text()[-4000:]
 
     rows: dict[int, tuple[object, ...]] = {}
     for batch in batches(folder):
