@@ -95,7 +95,7 @@ class ArcticStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             limit: Spark's wish; None before Spark 4.2.
         """
         begun = start or self._seen or self.initialOffset()
-        position = StreamPosition.from_json(begun)
+        position = _position(begun)
         no_limit = is_unlimited(limit)
         end = self._changes.advance(
             position, limit=ChangeLimit() if no_limit else self._limit, up_to=self._up_to
@@ -130,8 +130,8 @@ class ArcticStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             start = end if end.get(_IS_INITIAL) else end.get(_ORIGIN, start)
         schema = arrow_schema(self._requested)
         job = self._changes.plan(
-            StreamPosition.from_json(start),
-            StreamPosition.from_json(end),
+            _position(start),
+            _position(end),
             columns=self._requested.names,
         )
         check_types(job.schema, schema)
@@ -154,3 +154,9 @@ def plan_change_reader(options: Mapping[str, str], requested: StructType) -> Arc
     asked = question_of(requested) is not None
     answer = Answer(merged=len(job.groups)) if asked else None
     return ArcticReader(job.reader, schema, job.groups, answer)
+
+
+def _position(offset: Offset) -> StreamPosition:
+    """Return the position in an offset, which may say more than the position."""
+    own = {name: value for name, value in offset.items() if name not in (_IS_INITIAL, _ORIGIN)}
+    return StreamPosition.from_json(own)
