@@ -119,29 +119,9 @@ def open_catalog(config: CatalogConfig, *, create: bool = False) -> Catalog:
     """
     accept_any_blob_type()
     if config.name is None:
-        return _open_embedded(config, create=create)
-    properties = dict(config.properties)
-    if config.warehouse is not None:
-        properties.setdefault("warehouse", config.warehouse)
-    if properties.get("type", "").lower() == "in-memory":
-        raise InvalidInputError(
-            "catalog.type = 'in-memory': it is forgotten after the call; set warehouse to a folder"
-        )
-    secrets = Secrets.of(properties)
-    with catalog_errors(f"open catalog {config.name!r}", secrets):
-        if properties.get("uri", "").startswith("sqlite"):
-            _check_file(database_of(properties["uri"]), f"catalog {config.name!r}", create=create)
-        try:
-            catalog = _load_catalog(config.name, properties, create=create)
-        except (ValueError, AttributeError, NoSuchPropertyException) as error:
-            raise InvalidInputError(
-                f"catalog {config.name!r}: {secrets.hide(str(error))}; set catalog.uri and "
-                "catalog.type, or configure it in .pyiceberg.yaml"
-            ) from secrets.cause(error)
-        if isinstance(catalog, SqlCatalog):
-            _use_file_uri(catalog)
-            if not isinstance(catalog, ReadOnlySqlCatalog):
-                harden(catalog)
+        catalog = _open_embedded(config, create=create)
+    else:
+        catalog = _open_named(config.name, config, create=create)
     keep_order(catalog)
     sign_metadata(catalog)
     leave_no_metadata(catalog)
@@ -276,6 +256,32 @@ def _load_catalog(name: str, properties: Mapping[str, str], *, create: bool) -> 
     return first_use(partial(load_catalog, name, **properties))
 
 
+def _open_named(name: str, config: CatalogConfig, *, create: bool) -> Catalog:
+    properties = dict(config.properties)
+    if config.warehouse is not None:
+        properties.setdefault("warehouse", config.warehouse)
+    if properties.get("type", "").lower() == "in-memory":
+        raise InvalidInputError(
+            "catalog.type = 'in-memory': it is forgotten after the call; set warehouse to a folder"
+        )
+    secrets = Secrets.of(properties)
+    with catalog_errors(f"open catalog {name!r}", secrets):
+        if properties.get("uri", "").startswith("sqlite"):
+            _check_file(database_of(properties["uri"]), f"catalog {name!r}", create=create)
+        try:
+            catalog = _load_catalog(name, properties, create=create)
+        except (ValueError, AttributeError, NoSuchPropertyException) as error:
+            raise InvalidInputError(
+                f"catalog {name!r}: {secrets.hide(str(error))}; set catalog.uri and "
+                "catalog.type, or configure it in .pyiceberg.yaml"
+            ) from secrets.cause(error)
+        if isinstance(catalog, SqlCatalog):
+            _use_file_uri(catalog)
+            if not isinstance(catalog, ReadOnlySqlCatalog):
+                harden(catalog)
+    return catalog
+
+
 def _open_embedded(config: CatalogConfig, *, create: bool) -> Catalog:
     folder = Path(str(config.warehouse))
     subject = f"warehouse {str(folder)!r}"
@@ -292,10 +298,6 @@ def _open_embedded(config: CatalogConfig, *, create: bool) -> Catalog:
         else:
             catalog = first_use(partial(SqlCatalog, CATALOG_NAME, **properties))
             harden(catalog)
-    keep_order(catalog)
-    sign_metadata(catalog)
-    leave_no_metadata(catalog)
-    check_metadata_of(catalog)
     return catalog
 
 
