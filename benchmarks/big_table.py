@@ -15,12 +15,12 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
 from pyiceberg.typedef import Record
 
-from arctic.iceberg.bounds import FILE_OFFSET_ID
-from arctic.iceberg.catalog import CatalogConfig
-from arctic.iceberg.create_table import create_table
-from arctic.iceberg.open_table import OpenTable
-from arctic.iceberg.refresh import refresh
-from arctic.iceberg.snapshot_producer import SnapshotPlan, stage_snapshot
+from arctic.iceberg.catalogs.catalog import CatalogConfig
+from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.commits.snapshot_producer import SnapshotPlan, stage_snapshot
+from arctic.iceberg.metadata.bounds import FILE_OFFSET_ID
+from arctic.iceberg.tables.create_table import create_table
+from arctic.iceberg.tables.open_table import OpenTable
 from arctic.table.filename import format_name
 from arctic.table.files import FileKind
 from arctic.tree.node import TreeNode

@@ -28,11 +28,11 @@ import pyarrow.parquet as pq
 
 import arctic
 from arctic import options as opt
-from arctic.iceberg.filters import parse_filter
-from arctic.iceberg.open_table import open_table
-from arctic.job.read_task import MergeReader
+from arctic.iceberg.filters.parse_filter import parse_filter
+from arctic.iceberg.tables.open_table import open_table
+from arctic.job.read.read_task import MergeReader
+from arctic.job.read.scan_job import BATCH_ROWS, ScanJob, begin_scan
 from arctic.job.reference import parse_reference
-from arctic.job.scan_job import BATCH_ROWS, ScanJob, begin_scan
 from arctic.mor.touched import Touched
 from benchmarks.orders import base_rows, change_rows
 from benchmarks.peers.inputs import BATCH_SHARE, BATCHES, DELETE_SHARE, widened

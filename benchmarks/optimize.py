@@ -24,7 +24,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import arctic
-from arctic.spark.session import local_session
 from benchmarks.measure import Report, seconds
 from benchmarks.memory import PeakMemory
 from benchmarks.orders import COLUMNS, SCHEMA, base_rows, change_rows
@@ -67,7 +66,7 @@ class OptimizeRun:
         self.given = given
         self.cores = os.cpu_count() or 1
         self.warehouse = str(folder / "warehouse")
-        self.spark = local_session(
+        self.spark = arctic.local_session(
             app_name="arctic benchmark",
             conf={"spark.driver.memory": "4g", "spark.local.dir": str(folder / "spark")},
         )

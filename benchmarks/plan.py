@@ -10,13 +10,14 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from arctic.iceberg.catalog import CatalogConfig
-from arctic.iceberg.manifests import list_files
-from arctic.iceberg.open_table import open_table
-from arctic.iceberg.pin import pin
-from arctic.scan.plan import plan_scan
+from arctic.iceberg.catalogs.catalog import CatalogConfig
+from arctic.iceberg.snapshots.list_files import list_files
+from arctic.iceberg.snapshots.pin import pin
+from arctic.iceberg.tables.open_table import open_table
+from arctic.job.read.scan_job import planned_without_pauses
+from arctic.scan.scan_input import ScanInput, SetApart
 from arctic.scan.task import ScanOptions
-from arctic.table.predicate import ColumnTest, Op, tests_of
+from arctic.table.filters.predicate import ColumnTest, Op, tests_of
 from benchmarks.big_table import NAME, hot_files, make_big_table, spread_files
 
 OPTIONS = ScanOptions(
@@ -25,6 +26,7 @@ OPTIONS = ScanOptions(
     parallelism=64,
     target_bytes=128 * 2**20,
     open_file_cost_bytes=4 * 2**20,
+    vector_min_rows=500_000,
 )
 KEY_ID = 1
 ONE_PARTITION = ColumnTest(op=Op.EQ, field_id=2, column="part", literal=500)
@@ -77,17 +79,17 @@ def _measure(config: CatalogConfig, row_filter: ColumnTest | None) -> PlanFigure
     started = time.process_time()
     files = list_files(opened, snapshot, field_ids=field_ids, row_filter=row_filter)
     listed = time.process_time()
-    plan_scan(
-        table_name=NAME,
-        base=files.base,
-        position_deletes=files.position_deletes,
-        change=files.change,
-        snapshot=snapshot,
-        key_ids=(KEY_ID,),
-        key_types=("long",),
-        row_filter=row_filter,
-        options=OPTIONS,
-        already_pruned=files.pruned,
+    planned_without_pauses(
+        ScanInput(
+            table_name=NAME,
+            is_merged_view=True,
+            files=files,
+            snapshot=snapshot,
+            key=opened.table.key_columns,
+            row_filter=row_filter,
+            options=OPTIONS,
+            set_apart=SetApart.NOTHING,
+        )
     )
     return PlanFigure(
         files=len(files.base) + len(files.change),

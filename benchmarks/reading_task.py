@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from arctic.job.scan_job import begin_scan
+from arctic.job.read.scan_job import begin_scan
 
 
 def main(warehouse: str, table: str) -> None:

@@ -21,7 +21,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import arctic
-from arctic.spark.session import local_session
 from benchmarks.measure import Report, seconds
 
 if TYPE_CHECKING:
@@ -104,7 +103,7 @@ class StreamingRun:
         self.batch_rows = rows // batches
         self.warehouse = str(folder / "warehouse")
         self.report = Report(f"streams of {rows:,} events, {self.batch_rows:,} a batch, local[2]")
-        self.spark = local_session(
+        self.spark = arctic.local_session(
             master="local[2]",
             app_name="arctic streaming benchmark",
             conf={"spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"},

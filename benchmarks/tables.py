@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import arctic
-from arctic.spark.session import local_session
 from benchmarks.measure import Report, seconds
 from benchmarks.orders import COLUMNS, SCHEMA, base_rows, change_rows
 
@@ -55,7 +54,7 @@ class TableRun:
         self.batches = batches
         self.batch_rows = int(rows * BATCH_SHARE)
         self.warehouse = str(folder / "warehouse")
-        self.spark = local_session(app_name="arctic benchmark")
+        self.spark = arctic.local_session(app_name="arctic benchmark")
         self.report = Report(
             f"{rows:,} base rows x {COLUMNS} columns, {batches} upserts of {self.batch_rows:,} rows"
         )

@@ -30,9 +30,11 @@ import pyarrow.parquet as pq
 
 import arctic
 from arctic import options as opt
-from arctic.job.shuffle import ARRIVAL_COLUMN, TASK_COLUMN
-from arctic.job.write_job import abort_write, begin_write
-from arctic.job.write_task import write_task
+from arctic.job.write.commit_write import abort_write
+from arctic.job.write.plan_shuffle import spread_job
+from arctic.job.write.shuffle import ARRIVAL_COLUMN, TASK_COLUMN
+from arctic.job.write.write_job import begin_write
+from arctic.job.write.write_task import write_task
 from arctic.tree.hash_arrays import hash_arrays
 from benchmarks.measure import Report
 from benchmarks.orders import base_rows, change_rows
@@ -112,10 +114,8 @@ class WriteRun:
         helped = routed.append_column(TASK_COLUMN, pa.array(np.zeros(len(numbers), np.int32)))
         arrival = numbers if mode == "overwrite" else np.arange(len(numbers))
         helped = helped.append_column(ARRIVAL_COLUMN, pa.array(arrival))
-        options = {
-            "path": TABLE, "warehouse": str(self.folder), "write-mode": mode, opt.SPREAD.name: "0",
-        }  # fmt: skip
-        job = begin_write(options, helped.schema)
+        options = {"path": TABLE, "warehouse": str(self.folder), "write-mode": mode}
+        job = spread_job(begin_write(options, routed.schema), helped.schema, deep_nodes={})
         sizes: list[int] = []
 
         def write() -> None:

@@ -16,16 +16,16 @@ import pyarrow as pa
 from pyiceberg.table import Table as Store
 
 import arctic
-from arctic.iceberg import checked_io, puffin
-from arctic.iceberg.catalog import CatalogConfig
-from arctic.iceberg.entries import live_entries, live_manifests
-from arctic.iceberg.open_table import open_table
-from arctic.iceberg.sequence_file import MARKER
-from arctic.job.change_job import Changes
-from arctic.scan.change_limit import ChangeLimit
+from arctic.iceberg.catalogs.catalog import CatalogConfig
+from arctic.iceberg.metadata.entries import live_entries, live_manifests
+from arctic.iceberg.storage import checked_io, puffin
+from arctic.iceberg.tables.open_table import open_table
+from arctic.job.changes.change_job import Changes
+from arctic.scan.changes.change_limit import ChangeLimit
 from arctic.table import footer_checksum
-from arctic.table.stream_position import StreamPosition
-from arctic.write import footer_sink
+from arctic.table.property_names import OPTIMIZED_SEQUENCE
+from arctic.table.streams.stream_position import StreamPosition
+from arctic.writing.files import footer_sink
 
 SCHEMA = pa.schema(
     [
@@ -160,8 +160,8 @@ def _files(store: Store) -> Iterator[tuple[str, Path]]:
     assert snapshot.summary is not None
     yield "metadata", _local(store.metadata_location)
     yield "list", _local(snapshot.manifest_list)
-    if snapshot.summary[MARKER]:
-        yield "puffin", _local(str(snapshot.summary[MARKER]))
+    if snapshot.summary[OPTIMIZED_SEQUENCE]:
+        yield "puffin", _local(str(snapshot.summary[OPTIMIZED_SEQUENCE]))
     for manifest in live_manifests(store, snapshot):
         yield "manifest", _local(manifest.manifest_path)
         for entry in live_entries(store.io, manifest):

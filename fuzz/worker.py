@@ -17,8 +17,8 @@ from pathlib import Path
 import pyarrow as pa
 
 import arctic
-from arctic.iceberg import entries, listed_files
-from arctic.iceberg.entries import EntryCache
+from arctic.iceberg.metadata import manifest_cache
+from arctic.iceberg.metadata.manifest_cache import ManifestCache
 from fuzz.damage import DAMAGES, SWAP
 from fuzz.lake import OLD_CATALOG, SCHEMA, Target, changes_of, make_lake, rows_of, targets
 
@@ -116,8 +116,7 @@ class Worker:
     """Carries out trials on one lake."""
 
     def __init__(self, folder: Path, *, seed: str, foreign: bool) -> None:
-        entries._CACHE = EntryCache(0)
-        listed_files._CACHE = EntryCache(0)
+        manifest_cache.CACHE = ManifestCache(0)
         self._seed = seed
         self._lake = Lake(folder, foreign=foreign)
         self._truth: dict[tuple[str, str], list[str]] = {}

@@ -10,7 +10,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from arctic.spark.session import local_session
+import arctic
 from soak.model import TABLES, operation
 from soak.report import Reporter
 from soak.workers import Place
@@ -87,7 +87,7 @@ class _Query:
 
 def stream_by_spark(place: Place, reporter: Reporter) -> None:
     """Feed each table by a query of its own."""
-    session = local_session(master="local[2]")
+    session = arctic.local_session(master="local[2]")
     queries = {table: _Query(session, table, place, reporter) for table in TABLES}
     while not place.is_over:
         for query in queries.values():

@@ -12,9 +12,9 @@ from multiprocessing.synchronize import Event
 
 import arctic
 from arctic.errors import ConflictError, NotFoundError
-from arctic.job.change_job import Changes
-from arctic.scan.change_limit import ChangeLimit
-from arctic.table.stream_position import StreamPosition
+from arctic.job.changes.change_job import Changes
+from arctic.scan.changes.change_limit import ChangeLimit
+from arctic.table.streams.stream_position import StreamPosition
 from soak.model import TABLES, WRITERS, Operation, Replay, Row, by_writer, operation, rows_of
 from soak.report import Report, Reporter
 

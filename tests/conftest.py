@@ -33,9 +33,15 @@ settings.load_profile(_PROFILE)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the tests of one example where the first failure ends a run."""
+    """Begin with slow files, or with the tests of one example where a failure ends the run.
+
+    A file is one process's work: a long one that begins last leaves the others idle.
+    """
     if _PROFILE == "mutants":
         items.sort(key=lambda item: is_hypothesis_test(getattr(item, "obj", None)))
+        return
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 def skips_are_failures() -> bool:

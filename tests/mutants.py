@@ -1,8 +1,8 @@
 """Breaks what decides about rows, one place at a time, and names what no test notices.
 
-``make mutants``; ``ARGS="--only arctic/optimize/select.py"`` narrows. Each mutant runs against the
-tests that reach its function and no others, without Spark. A survivor is a line whose bound or
-rule no test holds, or one that says the same in other words: which of both, somebody must read.
+``make mutants``; ``ARGS="--only 'arctic/scan/*'"`` narrows. Each mutant runs against the tests that
+reach its function and no others, without Spark. A survivor is a line whose bound or rule no test
+holds, or one that says the same in other words: which of both, somebody must read.
 """
 
 from __future__ import annotations
@@ -29,36 +29,38 @@ _FILES = {
     "arctic/tree": ["key_hash", "key_range", "node"],
     "arctic/scan": [
         "assemble",
-        "change_limit",
-        "change_tasks",
-        "clean_files",
-        "dirty_files",
-        "key_filter",
-        "order",
-        "pack",
-        "plan_files",
-        "position_deletes",
+        "changes/change_limit",
+        "changes/change_tasks",
+        "choose/deletes_of_files",
+        "choose/key_filter",
+        "choose/plan_files",
+        "divide/pack",
+        "divide/split",
+        "file_order",
         "reach",
-        "split",
+        "set_apart/clean_files",
+        "set_apart/dirty_files",
     ],
-    "arctic/optimize": [
+    "arctic/optimizing/planning": [
         "balance",
         "divide",
         "evaluate",
         "health",
         "partition_files",
-        "plan",
+        "plan_run",
         "select",
         "subtrees",
     ],
-    "arctic/iceberg": ["commit", "commit_loop", "commit_rewrite", "pin"],
+    "arctic/iceberg/commits": ["commit", "commit_loop", "commit_rewrite"],
+    "arctic/iceberg/snapshots": ["pin"],
 }
 MUTATED = [f"{folder}/{name}.py" for folder, names in _FILES.items() for name in names]
 TESTS_OF = {
     "arctic/tree": ["tests/tree"],
     "arctic/scan": ["tests/scan"],
-    "arctic/optimize": ["tests/optimize"],
-    "arctic/iceberg": ["tests/iceberg/test_commit.py", "tests/iceberg/test_pin.py"],
+    "arctic/optimizing/planning": ["tests/optimizing"],
+    "arctic/iceberg/commits": ["tests/iceberg/commits/test_commit.py"],
+    "arctic/iceberg/snapshots": ["tests/iceberg/snapshots/test_pin.py"],
 }
 _PYTEST = (
     "-p",
@@ -114,7 +116,7 @@ def _prepare(files: Iterable[str]) -> None:
     for name in ("arctic", "tests", "pyproject.toml"):
         (_FOLDER / name).symlink_to(ROOT / name)
     chosen = list(files)
-    folders = dict.fromkeys(name.rpartition("/")[0] for name in chosen)
+    folders = [each for each in TESTS_OF if any(name.startswith(f"{each}/") for name in chosen)]
     settings = {
         "source_paths": ["arctic"],
         "only_mutate": chosen,

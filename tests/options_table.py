@@ -10,7 +10,7 @@ from arctic.options import OPTIONS, Option, Scope
 _INTRO = """\
 # Options
 
-Every option and table property, generated from `arctic/options.py` by `make docs`; a test fails
+Every option and table property, generated from `arctic/options` by `make docs`; a test fails
 when this page and the code differ.
 
 Names are compared without case. What a call gives wins over the table property of the same name,

@@ -17,7 +17,7 @@ from pyiceberg.typedef import Record
 from pyiceberg.types import LongType
 
 import arctic
-from arctic.iceberg.catalog import CatalogConfig, open_catalog
+from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 
 SCHEMA = pa.schema(
     [

@@ -5,6 +5,7 @@ the name of a PyIceberg catalog or a mapping of its properties.
 """
 
 from arctic.api.calls import WriteReport
+from arctic.api.maintenance import expire, optimize, retire_writer, status, watermarks
 from arctic.api.rows import explain, read, read_changes, write
 from arctic.api.table import Table
 from arctic.api.tables import (
@@ -17,7 +18,6 @@ from arctic.api.tables import (
     set_properties,
     unset_properties,
 )
-from arctic.api.upkeep import expire, optimize, retire_writer, status, watermarks
 
 __all__ = [
     "Table",

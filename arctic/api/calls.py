@@ -14,25 +14,27 @@ import pyarrow as pa
 
 from arctic import options as opt
 from arctic.errors import InvalidInputError
-from arctic.iceberg.filters import parse_filter
-from arctic.iceberg.open_table import open_table
-from arctic.job.aggregate_job import count_rows
-from arctic.job.analyze import analyze as touched_by
-from arctic.job.auto_optimize import optimize_after_write, optimizes_after_write
-from arctic.job.change_batch import begin_changes
-from arctic.job.change_range import Moment, is_whole, moment_options, range_options
-from arctic.job.expire_job import expire_table
-from arctic.job.first_write import taken_back_on_failure
-from arctic.job.new_only import NEW_ONLY_MODES, create_for_write
-from arctic.job.optimize_job import optimize_table
-from arctic.job.progress import default_progress
+from arctic.iceberg.filters.parse_filter import parse_filter
+from arctic.iceberg.tables.open_table import open_table
+from arctic.job.changes.change_batch import begin_changes
+from arctic.job.changes.change_range import Moment, is_whole, moment_options, range_options
+from arctic.job.read.aggregate_job import count_rows
+from arctic.job.read.analyze import analyze as touched_by
+from arctic.job.read.scan_job import ScanJob, scan_opened
 from arctic.job.reference import as_names, parse_reference, table_reference
-from arctic.job.run_tasks import LocalRunner, TaskRunner
-from arctic.job.scan_job import ScanJob, scan_opened
-from arctic.job.survey import table_status
-from arctic.job.write_job import begin_write, commit_write, work_here
-from arctic.job.write_task import write_task
-from arctic.optimize.report import OptimizeReport, TableStatus
+from arctic.job.tasks.progress import default_progress
+from arctic.job.tasks.run_tasks import LocalRunner, TaskRunner
+from arctic.job.upkeep.auto_optimize import optimize_after_write, optimizes_after_write
+from arctic.job.upkeep.expire_job import expire_table
+from arctic.job.upkeep.optimize_job import optimize_table
+from arctic.job.upkeep.survey import table_status
+from arctic.job.write.commit_write import commit_write
+from arctic.job.write.first_write import taken_back_on_failure
+from arctic.job.write.new_only import NEW_ONLY_MODES, create_for_write
+from arctic.job.write.write_job import begin_write, work_here
+from arctic.job.write.write_task import write_task
+from arctic.optimizing.report import OptimizeReport, TableStatus
+from arctic.scan.explain import explain_plan
 from arctic.table.expire_report import ExpireReport
 
 
@@ -108,6 +110,7 @@ def scan(
         metadata_name=reference.metadata_table,
         columns=None if columns is None else as_names(columns),
         row_filter=row_filter,
+        is_fresh=True,
     )
 
 
@@ -188,7 +191,7 @@ def explain(
         raise InvalidInputError(
             f"metadata table {base['path']!r} has no plan; name the table itself"
         )
-    plan = job.plan.explain(verbose=verbose)
+    plan = explain_plan(job.plan, verbose=verbose)
     return f"{plan}\n\n{touched_by(job)}" if analyze else plan
 
 

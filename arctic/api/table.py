@@ -11,17 +11,17 @@ from arctic.api import calls
 from arctic.api.calls import WriteReport
 from arctic.api.html import description
 from arctic.errors import NotFoundError, UnsupportedError
-from arctic.iceberg.commit_notes import watermark_properties
-from arctic.iceberg.evolve_schema import SchemaChange, evolve_schema
-from arctic.iceberg.inspect import METADATA_TABLES
-from arctic.iceberg.open_table import OpenTable, open_table
-from arctic.iceberg.rename_table import rename_table
-from arctic.iceberg.set_properties import PropertyChange, set_properties
+from arctic.iceberg.commits.commit_notes import watermark_properties
+from arctic.iceberg.snapshots.inspect import METADATA_TABLES
+from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
+from arctic.iceberg.tables.open_table import OpenTable, open_table
+from arctic.iceberg.tables.rename_table import rename_table
+from arctic.iceberg.tables.set_properties import PropertyChange, set_properties
+from arctic.job.read.scan_job import begin_scan
 from arctic.job.reference import as_names, placed, table_reference
-from arctic.job.scan_job import begin_scan
-from arctic.job.writers import retire_writer as retire
-from arctic.job.writers import writer_watermarks
-from arctic.optimize.report import OptimizeReport, TableStatus
+from arctic.job.upkeep.writers import retire_writer as retire
+from arctic.job.upkeep.writers import writer_watermarks
+from arctic.optimizing.report import OptimizeReport, TableStatus
 from arctic.table.expire_report import ExpireReport
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import pyarrow as pa
 
 from arctic.api.table import Table, evolve, renamed, with_properties
-from arctic.iceberg import catalog as catalogs
-from arctic.iceberg import create_table as tables
-from arctic.iceberg.open_table import open_table as open_stores
-from arctic.iceberg.set_properties import PropertyChange
+from arctic.iceberg.catalogs import catalog as catalogs
+from arctic.iceberg.tables import create_table as tables
+from arctic.iceberg.tables.open_table import open_table as open_stores
+from arctic.iceberg.tables.set_properties import PropertyChange
 from arctic.job.reference import Catalog, as_names, call_options, table_reference
 
 

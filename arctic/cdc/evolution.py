@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from arctic.cdc.events import SourceColumn
+from arctic.columns.promotions import promotes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +57,7 @@ def change_by_number(
             continue
         there = table.field(mirror).type
         if not holds(there, column.type):
-            if not grows(there, column.type):
+            if not promotes(there, column.type):
                 drop.append(mirror)
                 add[column.name] = column.type
                 continue
@@ -88,7 +89,7 @@ def change_by_name(
                 add[column.name] = column.type
             continue
         known = widen.get(column.name, there[column.name])
-        if not holds(known, column.type) and grows(known, column.type):
+        if not holds(known, column.type) and promotes(known, column.type):
             widen[column.name] = column.type
     names = {column.name for column in source}
     drop = tuple(n for n in there if drops and n not in names and n not in key)
@@ -104,15 +105,4 @@ def holds(table: pa.DataType, source: pa.DataType) -> bool:
     (True, False)
     """
     is_text = pt.is_string(table) and not pt.is_binary(source)
-    return table == source or is_text or grows(source, table)
-
-
-def grows(narrow: pa.DataType, wide: pa.DataType) -> bool:
-    """Say whether Iceberg lets a column of one type become one of another.
-
-    >>> grows(pa.decimal128(6, 2), pa.decimal128(8, 2)), grows(pa.int64(), pa.int32())
-    (True, False)
-    """
-    if pt.is_decimal(narrow) and pt.is_decimal(wide):
-        return bool(narrow.scale == wide.scale and narrow.precision < wide.precision)
-    return (narrow, wide) in ((pa.int32(), pa.int64()), (pa.float32(), pa.float64()))
+    return table == source or is_text or promotes(source, table)

@@ -9,7 +9,7 @@ import click
 
 from arctic.cli.place import catalog_options, place_of
 from arctic.cli.render import print_json
-from arctic.job.mirror_postgres import MirrorReport
+from arctic.job.mirror.mirror_postgres import MirrorReport
 from arctic.mirror import mirror_postgres
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from arctic import api
-from arctic.cli.history import commit_lines
+from arctic.cli.commit_lines import commit_lines
 from arctic.cli.place import catalog_options, place_of
 from arctic.cli.render import print_json, print_rows
 from arctic.cli.show import describe

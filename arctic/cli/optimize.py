@@ -9,9 +9,7 @@ import click
 import pyarrow as pa
 
 from arctic.cli.render import print_facts, print_json, print_rows
-from arctic.optimize.report import SHOWN_PARTITIONS, OptimizeReport, TableStatus
-
-_SHOWN_PARTITIONS = SHOWN_PARTITIONS
+from arctic.optimizing.report import SHOWN_PARTITIONS, OptimizeReport, TableStatus
 
 
 def print_status(status: TableStatus) -> None:
@@ -25,10 +23,10 @@ def print_status(status: TableStatus) -> None:
     )
     worst = status.worst_first
     if worst:
-        rows = [_line(each) for each in worst[:_SHOWN_PARTITIONS]]
+        rows = [_line(each) for each in worst[:SHOWN_PARTITIONS]]
         print_rows(pa.Table.from_pylist(rows), title="partitions")
-    if len(worst) > _SHOWN_PARTITIONS:
-        click.echo(f"... and {len(worst) - _SHOWN_PARTITIONS:,} more; --output json lists all")
+    if len(worst) > SHOWN_PARTITIONS:
+        click.echo(f"... and {len(worst) - SHOWN_PARTITIONS:,} more; --output json lists all")
 
 
 def print_status_json(status: TableStatus) -> None:

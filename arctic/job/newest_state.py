@@ -16,9 +16,9 @@ from copy import copy
 from typing import TypeVar
 
 from arctic.errors import ConflictError, StorageError
-from arctic.iceberg.open_table import OpenTable
-from arctic.iceberg.refresh import refresh
-from arctic.iceberg.table_io import is_file_gone
+from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.storage.table_io import is_file_gone
+from arctic.iceberg.tables.open_table import OpenTable
 from arctic.table.snapshot import TableSnapshot
 
 T = TypeVar("T")
@@ -26,21 +26,22 @@ T = TypeVar("T")
 _TRIES = 5
 
 
-def on_newest_state(opened: OpenTable, plan: Callable[[], T]) -> T:
+def on_newest_state(opened: OpenTable, plan: Callable[[bool], T], *, is_fresh: bool = False) -> T:
     """Carry out a plan that pins the newest state, again where that state expires meanwhile.
 
     Args:
         opened: the table; its stores are refreshed after a failure.
-        plan: may be called several times.
+        plan: may be called several times, with what ``pin`` calls ``is_fresh``.
+        is_fresh: the table was opened just now.
 
     Raises:
         ConflictError: every state expired before it was planned on.
         StorageError: a file is gone, and not because the table has moved on.
     """
-    for _ in range(_TRIES):
+    for attempt in range(_TRIES):
         began = _heads(opened)
         try:
-            return plan()
+            return plan(is_fresh and attempt == 0)
         except StorageError as error:
             if not is_file_gone(error):
                 raise

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from arctic.errors import InvalidInputError
-from arctic.iceberg.catalog import CatalogConfig
-from arctic.iceberg.inspect import METADATA_TABLES
+from arctic.iceberg.catalogs.catalog import CatalogConfig
+from arctic.iceberg.snapshots.inspect import METADATA_TABLES
 from arctic.options import CATALOG_PREFIX, PATH, WAREHOUSE
 
 Catalog = str | Mapping[str, str]

@@ -18,18 +18,18 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from arctic.columns.integer_index import IntArray
+from arctic.columns.row_set import RowSet
 from arctic.mor.batch import beside, make_batch
-from arctic.mor.change_deletes import DeleteIndex, known_offsets
-from arctic.mor.file_columns import FileColumns, Projection
-from arctic.mor.integer_index import IntArray
-from arctic.mor.keep import kept
-from arctic.mor.parquet_footer import Size
-from arctic.mor.parquet_input import ParquetInput, Run
-from arctic.mor.prune import key_bounds, matching_row_groups
-from arctic.mor.removed_rows import RemovedRows
+from arctic.mor.deletes.change_deletes import DeleteIndex, known_offsets
+from arctic.mor.deletes.removed_rows import RemovedRows
+from arctic.mor.files.file_columns import FileColumns, Projection
+from arctic.mor.files.keep import kept
+from arctic.mor.files.parquet_footer import Size
+from arctic.mor.files.parquet_input import ParquetInput, Run
+from arctic.mor.filters.prune import key_bounds, matching_row_groups
+from arctic.mor.filters.row_filter import RowTest
 from arctic.mor.request import FILE_OFFSET_FIELD, OpenFile, ReadRequest
-from arctic.mor.row_filter import RowTest
-from arctic.mor.row_set import RowSet
 from arctic.mor.touched import Touched
 from arctic.table.files import FileKind, KeyedFile
 

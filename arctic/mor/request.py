@@ -11,9 +11,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from arctic.columns.field_ids import field_id, field_with_id
 from arctic.errors import InternalError
-from arctic.mor.field_ids import field_id, field_with_id
-from arctic.table.predicate import Predicate
+from arctic.table.filters.predicate import Predicate
 
 OpenFile = Callable[[str], Any]
 """Opens a path for reading at any position: a pyarrow file or a Python one."""

@@ -16,13 +16,13 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
+from arctic.columns.integer_index import IntArray
+from arctic.columns.row_set import RowSet
 from arctic.errors import InternalError
-from arctic.mor.change_deletes import DeleteIndex, DeletePiece, delete_pieces
 from arctic.mor.data_file import DataFile
-from arctic.mor.integer_index import IntArray
-from arctic.mor.position_deletes import PositionDeletes
+from arctic.mor.deletes.change_deletes import DeleteIndex, DeletePiece, delete_pieces
+from arctic.mor.deletes.position_deletes import PositionDeletes
 from arctic.mor.request import OpenFile, ReadRequest
-from arctic.mor.row_set import RowSet
 from arctic.mor.touched import Touched
 from arctic.scan.task import FileTask, NodeTask
 from arctic.table.files import FileKind

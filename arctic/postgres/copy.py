@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from arctic.cdc.engine import engine, name
 from arctic.postgres.connect import fetch, postgres_errors
-from arctic.postgres.tables import SourceTable, TableColumn
+from arctic.postgres.source_tables import SourceTable, TableColumn
 
 _SPECIALS = "'NaN', 'Infinity', '-Infinity'"
 BLOCKS = 1024

@@ -18,9 +18,11 @@ import pyarrow.compute as pc
 
 from arctic.errors import ConflictError, InvalidInputError, StorageError
 from arctic.postgres.connect import connect, fetch
+from arctic.retry import RetryPolicy
 
 PLUGIN = "wal2json"
 _MESSAGES_PER_ROW = 10_000
+_PATIENCE = RetryPolicy(retries=1_000, min_wait_ms=100, max_wait_ms=100, total_ms=3_000)
 _PEEK = """
 SELECT string_agg(data, E'\\n' ORDER BY place) FROM (
   SELECT data, place, (place - 1) / %s AS part
@@ -86,11 +88,17 @@ def created_slot(dsn: str, name: str) -> Iterator[str]:
 def sole_use(connection: Any, name: str) -> Iterator[None]:
     """Keep other mirrors away from a slot for as long as this session lasts.
 
+    The server notices a mirror's death a moment later than whoever starts the next one, so the
+    slot is asked for again for some seconds.
+
     Raises:
         ConflictError: another one is at work.
     """
     query = "SELECT pg_try_advisory_lock(hashtext('arctic'), hashtext(%s))"
-    if not fetch(connection, f"lock slot {name}", query, name)[0][0]:
+    for _ in _PATIENCE.tries():
+        if fetch(connection, f"lock slot {name}", query, name)[0][0]:
+            break
+    else:
         raise ConflictError(f"slot {name!r} is being mirrored by another process; stop one of them")
     yield
 

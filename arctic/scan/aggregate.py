@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from arctic.scan.plan import ScanPlan
+from arctic.scan.plan_scan import ScanPlan
 from arctic.table.filename import has_format_name
 from arctic.table.files import ColumnBounds, KeyedFile, Value
 from arctic.table.keyed_table import Column

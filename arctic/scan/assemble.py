@@ -15,8 +15,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from arctic.scan.order import age_order
-from arctic.scan.plan_files import FilesToRead
+from arctic.scan.choose.plan_files import FilesToRead
+from arctic.scan.file_order import age_order
 from arctic.scan.reach import FileRanges, Reach, ReachIndex
 from arctic.scan.task import FileTask, NodeTask, PruneCounts
 from arctic.scan.weight import packing_weight_bytes

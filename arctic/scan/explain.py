@@ -7,13 +7,10 @@ every file is asked for.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
+from arctic.scan.plan_scan import ScanPlan
 from arctic.scan.task import FileTask, NodeTask, NodeTaskGroup, PruneCounts
 from arctic.table.files import FileKind, KeyedFile, Partition
-
-if TYPE_CHECKING:
-    from arctic.scan.plan import ScanPlan
 
 MAX_DETAILED_TASKS = 40
 """A plan with more tasks is summarised by group."""
@@ -39,7 +36,7 @@ _REASONS = (
 )
 
 
-def explain_plan(plan: ScanPlan, *, verbose: bool) -> str:
+def explain_plan(plan: ScanPlan, *, verbose: bool = False) -> str:
     """Return the text of a plan, without a line break at its end.
 
     Args:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from arctic.scan.order import age_order
+from arctic.scan.file_order import age_order
 from arctic.table.files import FileKind, KeyedFile
 from arctic.tree.key_range import KeyRange, KeyRangeIndex
 

@@ -66,7 +66,7 @@ class ScanOptions:
     """Upper bound for the cost of one task, unless a single file is larger."""
     open_file_cost_bytes: int
     """The least that a file weighs, however small it is."""
-    vector_min_rows: int = 1
+    vector_min_rows: int
     """Fewer rows in files with deletes are merged, even where deletion vectors could be made."""
 
     def __post_init__(self) -> None:

@@ -1,7 +1,7 @@
 """A Spark session that knows Arctic.
 
->>> local_session.__name__, register.__name__
-('local_session', 'register')
+>>> start_local.__name__, register.__name__
+('start_local', 'register')
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from arctic.spark.java import ensure_java
-from arctic.spark.reader_options import install_reader_options
-from arctic.spark.save_modes import install_save_modes
+from arctic.spark.base.private_names import is_classic, jvm_session
+from arctic.spark.edge.reader_options import install_reader_options
+from arctic.spark.edge.save_modes import install_save_modes
+from arctic.spark.edge.stream_modes import install_stream_modes
+from arctic.spark.jvm.java import ensure_java
+from arctic.spark.jvm.table_v2 import install_own_scans
 from arctic.spark.source import FORMAT, ArcticDataSource
-from arctic.spark.stream_modes import install_stream_modes
-from arctic.spark.table_v2 import install_own_scans
-from arctic.spark.workers import use_this_python
+from arctic.spark.tasks.workers import use_this_python
 
 
 def register(session: SparkSession) -> None:
@@ -42,32 +43,21 @@ def _is_found(session: SparkSession) -> bool:
 
     Registered again it would be the same, and Spark would warn of a data source that is replaced.
     """
-    if not hasattr(session, "_jsparkSession"):
+    if not is_classic(session):
         try:
             session.read.format(FORMAT).load("arctic.is_found").schema  # noqa: B018
         except PySparkException as error:
             return error.getCondition() != "DATA_SOURCE_NOT_FOUND"
         return True
-    manager: Any = session._jsparkSession.sessionState().dataSourceManager()
+    manager: Any = jvm_session(session).sessionState().dataSourceManager()
     if not manager.dataSourceExists(FORMAT):
         return False
     python = manager.lookupDataSource(FORMAT).dataSourceCls().pythonExec()
     return bool(python == session.sparkContext.pythonExec)
 
 
-def local_session(
-    *, master: str = "local[*]", app_name: str = "arctic", conf: Mapping[str, str] | None = None
-) -> SparkSession:
-    """Start Spark on this machine, or return the session that runs, and register Arctic.
-
-    Args:
-        master: where tasks run.
-        app_name: how the session calls itself.
-        conf: further settings; the web interface is off unless they turn it on.
-
-    Raises:
-        StorageError: there is no Java that Spark can run on.
-    """
+def start_local(*, master: str, app_name: str, conf: Mapping[str, str] | None) -> SparkSession:
+    """Start Spark, or return the session that runs, and register it: ``arctic.local_session``."""
     ensure_java()
     builder = SparkSession.builder.master(master).appName(app_name)
     settings = {"spark.ui.enabled": "false", **(conf or {})}

@@ -19,16 +19,17 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from arctic.errors import InvalidInputError
-from arctic.job.change_batch import change_schema
-from arctic.job.change_range import asks_for_changes
-from arctic.job.scan_job import table_schema
+from arctic.job.changes.change_batch import change_schema
+from arctic.job.changes.change_range import asks_for_changes
+from arctic.job.read.scan_job import table_schema
 from arctic.options import OPTIONS, STREAMING, Scope
-from arctic.spark.error_surface import message_first
-from arctic.spark.reader import ArcticReader, plan_reader
-from arctic.spark.stream_source import ArcticStreamReader, plan_change_reader
-from arctic.spark.stream_writer import begin_stream_writer
-from arctic.spark.types import spark_schema
-from arctic.spark.writer import begin_writer
+from arctic.spark.base.error_surface import message_first
+from arctic.spark.base.protocol import ScanQuestion, asked_of_worker
+from arctic.spark.base.spark_types import spark_schema
+from arctic.spark.read.reader import ArcticReader, plan_reader
+from arctic.spark.stream.stream_source import ArcticStreamReader, plan_change_reader
+from arctic.spark.stream.unregistered_sink import begin_stream_writer
+from arctic.spark.write.spark_writer import begin_writer
 
 FORMAT = "arctic"
 NO_ENTRIES = (
@@ -63,7 +64,7 @@ class ArcticDataSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:
         """Plan a batch read."""
         _refuse_entry(self.options)
-        return plan_batch(self.options, schema)
+        return plan_batch(self.options, schema, asked_of_worker(schema))
 
     @message_first
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
@@ -95,12 +96,14 @@ def _refuse_entry(options: Mapping[str, str]) -> None:
         raise InvalidInputError(NO_ENTRIES)
 
 
-def plan_batch(options: Mapping[str, str], requested: StructType) -> ArcticReader:
+def plan_batch(
+    options: Mapping[str, str], requested: StructType, question: ScanQuestion | None
+) -> ArcticReader:
     """Plan what a relation with these options means in a batch: rows, or changes of them."""
     given = relevant_options(options, *READS)
     if asks_for_changes(given):
-        return plan_change_reader(given, requested)
-    return plan_reader(given, requested)
+        return plan_change_reader(given, requested, question)
+    return plan_reader(given, requested, question)
 
 
 def relevant_options(options: Mapping[str, str], *scopes: Scope) -> dict[str, str]:

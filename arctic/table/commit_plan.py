@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from arctic.table.files import Partition, WrittenFile
 from arctic.table.snapshot import TableSnapshot
-from arctic.table.stream_batch import StreamBatch
-from arctic.table.watermark import Watermark
+from arctic.table.streams.stream_batch import StreamBatch
+from arctic.table.streams.watermark import Watermark
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

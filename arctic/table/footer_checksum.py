@@ -13,8 +13,9 @@ from __future__ import annotations
 import hashlib
 
 from arctic.errors import FormatError
+from arctic.table.property_names import FOOTER_CHECKSUM
 
-KEY = "arctic.footer-checksum"
+KEY = FOOTER_CHECKSUM
 _DIGITS = 32
 _BEFORE = KEY.encode() + b"\x18"
 """The key, then what Thrift writes before a text; its length follows, seven bits in each byte."""

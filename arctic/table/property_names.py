@@ -1,10 +1,13 @@
-"""Every table property that Arctic sets itself: its name, once.
+"""Every name in the metadata of tables and files that is Arctic's own, once.
 
 Rules:
+    - A name of ours begins with ``arctic.``. Those without the prefix are older than Arctic: other
+      readers of the format look for them.
     - Users neither set nor remove these; what a store holds of them is left out where the
       properties of one store are copied to another.
     - Each prefix is reserved as a whole, so that a name of tomorrow is free in every table of
       today.
+    - A property that a user may set is an option, see ``arctic.options``.
 
 Must not know: what the values mean.
 """
@@ -30,18 +33,43 @@ NAMES_BASE = "arctic.change-names-base"
 CHANGE_MOVES_TO = "arctic.change-moves-to"
 """On a base store, while its table is renamed: where its change store is, once it has left."""
 OPTIMIZED_SEQUENCE = "arctic.optimized-sequence"
+"""In the summary of a base snapshot: the path of the Puffin file that says what is merged. Also a
+property, where the legacy one would be longer than the catalog takes."""
 SEQUENCE_WRITTEN_AT = "arctic.optimized-sequence-written-at"
+"""The sequence number of the snapshot with which the other properties were written: they outlive a
+rollback."""
 PARTITION_TIMES = "arctic.optimized-times"
-"""Without a primary key: when each partition was optimized last."""
+"""Without a primary key: when each partition was optimized last; see ``partition_times``."""
 OPTIMIZED_TIME = "arctic.optimized-time"
 """The last run in whatever partition it was; earlier versions set this and the next."""
 FULL_OPTIMIZED_TIME = "arctic.full-optimized-time"
+"""Also the type of the blob with the times of full runs: Amoro keeps them in a database."""
 MIRROR_SOURCE = "arctic.cdc.source"
 """What a mirrored table remembers of its source."""
 STREAM_PREFIX = "arctic.stream."
 """Followed by the id of a writer of batches; the value is its last batch."""
 WRITER_PREFIX = "arctic.watermark."
 """Followed by the name of a writer; the value is its own watermark."""
+
+OPTIMIZE_TYPE = "arctic.optimize-type"
+"""In the summary of a run of optimizing: the types that it was of."""
+STREAM_QUERY = "arctic.stream-query-id"
+"""In the summary of a batch: the id of its writer."""
+STREAM_BATCH = "arctic.stream-batch-id"
+"""In the summary of a batch: its number."""
+WATERMARK_WRITER = "arctic.writer"
+"""In a summary: the writer whose watermark the snapshot noted."""
+FOOTER_CHECKSUM = "arctic.footer-checksum"
+"""In the footer of a Parquet file."""
+CHOSEN_IO = "arctic.py-io-impl"
+"""Never stored: in the properties of a FileIO, the one that the user has chosen."""
+
+OPTION_PREFIXES = (
+    *("base.", "change.", "clean-orphan-file.", "merge.", "read.deletion-vector."),
+    *("self-optimizing.", "snapshot.keep.", "table.", "write.upsert."),
+)
+"""How options begin that a table keeps as properties; what is unknown behind one of them is an
+option mistyped."""
 
 _PREFIXES = ("arctic.", "mixed-format.", "watermark.")
 _NAMES = frozenset({TABLE_FORMAT, CREATED, LEGACY_OPTIMIZED_SEQUENCE})

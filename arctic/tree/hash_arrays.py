@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from arctic.columns.buffers import fixed_values
 from arctic.errors import InvalidInputError
 from arctic.tree.key_type import check_key_type, decimal_scale, type_name
 from arctic.tree.ragged_hash import Words, hash_bytes, hash_strings
@@ -118,46 +119,31 @@ def _decimal_type(type_text: str) -> Any:
     return pa.decimal128(38, decimal_scale(type_text))
 
 
-def _view(array: Any, dtype: type[np.generic], width: int = 1) -> npt.NDArray[Any]:
-    """Return the values of a fixed-width array without a copy, whatever stands under nulls.
-
-    Args:
-        array: ``width`` items of ``dtype`` for each row.
-        dtype: what the buffer is seen as.
-        width: if above 1, the result has a second axis of this length.
-    """
-    row_bytes = width * np.dtype(dtype).itemsize
-    values = np.frombuffer(
-        array.buffers()[1], dtype, count=len(array) * width, offset=array.offset * row_bytes
-    )
-    return values if width == 1 else values.reshape(-1, width)
-
-
 def _word_hashes(array: Any) -> Words:
-    words: Words = _view(array, np.uint32)
+    words: Words = fixed_values(array, np.uint32)
     return words
 
 
 def _folded_hashes(array: Any) -> Words:
-    words: Words = _view(array, np.uint32, 2)
+    words: Words = fixed_values(array, np.uint32, 2)
     folded: Words = words[:, 0] ^ words[:, 1]
     return folded
 
 
 def _boolean_hashes(array: Any) -> Words:
-    truths: npt.NDArray[np.uint8] = _view(array.cast(pa.uint8()), np.uint8)
+    truths: npt.NDArray[np.uint8] = fixed_values(array.cast(pa.uint8()), np.uint8)
     hashes: Words = np.where(truths, np.uint32(1231), np.uint32(1237))
     return hashes
 
 
 def _float_hashes(array: Any) -> Words:
-    values: npt.NDArray[np.float32] = _view(array, np.float32)
+    values: npt.NDArray[np.float32] = fixed_values(array, np.float32)
     bits: Words = np.where(np.isnan(values), _FLOAT_NAN_BITS, values.view(np.uint32))
     return bits
 
 
 def _double_hashes(array: Any) -> Words:
-    values: npt.NDArray[np.float64] = _view(array, np.float64)
+    values: npt.NDArray[np.float64] = fixed_values(array, np.float64)
     bits = np.where(np.isnan(values), _DOUBLE_NAN_BITS, values.view(np.uint64))
     folded: Words = (bits ^ (bits >> np.uint64(32))).astype(np.uint32)
     return folded
@@ -186,10 +172,10 @@ def _decimal_hashes(array: Any, scale: int) -> Words:
 def _unscaled(array: Any) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
     """Return the lower and upper 64 bits of the unscaled numbers, in two's complement."""
     if array.type.bit_width == 128:
-        halves: npt.NDArray[np.uint64] = _view(array, np.uint64, 2)
+        halves: npt.NDArray[np.uint64] = fixed_values(array, np.uint64, 2)
         return halves[:, 0], halves[:, 1]
     narrow = np.int32 if array.type.bit_width == 32 else np.int64
-    numbers = _view(array, narrow).astype(np.int64)
+    numbers = fixed_values(array, narrow).astype(np.int64)
     return numbers.view(np.uint64), (numbers >> np.int64(63)).view(np.uint64)
 
 

@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 import pyarrow.compute as pc
 
+from arctic.columns.buffers import value_bytes, value_offsets
 from arctic.errors import InvalidInputError
 
 Words = npt.NDArray[np.uint32]
@@ -55,7 +55,7 @@ def hash_strings(array: Any) -> Words:
 
 
 def _polynomials(array: Any) -> Words:
-    offsets, data = _ragged(array)
+    offsets, data = value_offsets(array), value_bytes(array)
     hashes = np.empty(len(array), np.uint32)
     for start, stop in _blocks(offsets):
         ends = offsets[start : stop + 1] - offsets[start]
@@ -83,7 +83,7 @@ def hash_bytes(array: Any) -> Words:
     Args:
         array: ``binary``, ``large_binary`` or ``fixed_size_binary``, of at least one row.
     """
-    offsets, data = _ragged(array)
+    offsets, data = value_offsets(array), value_bytes(array)
     hashes = np.empty(len(array), np.uint32)
     for start, stop in _blocks(offsets):
         ends = offsets[start : stop + 1] - offsets[start]
@@ -93,21 +93,6 @@ def hash_bytes(array: Any) -> Words:
         hashes[start:stop] = (sums[1:] - sums[:-1]) * inverses[ends[:-1]]
         hashes[start:stop] += powers[np.diff(ends)]
     return hashes
-
-
-def _ragged(array: Any) -> tuple[Numbers, npt.NDArray[np.uint8]]:
-    """Return where each value begins and the last one ends, and the bytes that this counts."""
-    buffers = array.buffers()
-    if pa.types.is_fixed_size_binary(array.type):
-        width = array.type.byte_width
-        offsets = np.arange(array.offset, array.offset + len(array) + 1, dtype=np.int64) * width
-        return offsets, np.frombuffer(buffers[1], np.uint8)
-    wide = pa.types.is_large_string(array.type) or pa.types.is_large_binary(array.type)
-    dtype = np.dtype(np.int64 if wide else np.int32)
-    offsets = np.frombuffer(
-        buffers[1], dtype, count=len(array) + 1, offset=array.offset * dtype.itemsize
-    )
-    return offsets, np.frombuffer(buffers[2] or b"", np.uint8)
 
 
 def _blocks(offsets: Numbers) -> Iterator[tuple[int, int]]:

@@ -18,7 +18,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyspark
 
-from arctic.spark.session import local_session
+import arctic
 from examples.demo.check import Comparison, Oracle
 from examples.demo.promotions import (
     KEY,
@@ -86,7 +86,7 @@ def _run(report: Report, folder: Path, extent: Extent) -> list[Comparison]:
     source = source_path()
     report.section("A year of grocery promotions, upserted through PySpark")
     with report.doing("Spark started"):
-        spark = local_session(app_name="arctic-demo", conf=_settings(folder))
+        spark = arctic.local_session(app_name="arctic-demo", conf=_settings(folder))
     with report.doing(f"weeks 1-{extent.weeks} cut out of the year, a file each"):
         delivered = deliver(source, folder, weeks=extent.weeks)
     _introduce(report, delivered)

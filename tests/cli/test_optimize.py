@@ -80,7 +80,7 @@ def test_status_lists_the_worst_partitions_first_and_says_how_many_more(
     run: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Here one of two."""
-    monkeypatch.setattr(rendering, "_SHOWN_PARTITIONS", 1)
+    monkeypatch.setattr(rendering, "SHOWN_PARTITIONS", 1)
     run("optimize", "shop.users", "--where", "city = 'Oslo'")
     _, out, _ = run("status", "shop.users")
 

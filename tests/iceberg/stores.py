@@ -23,13 +23,13 @@ from pyiceberg.table.snapshots import Operation
 from pyiceberg.typedef import Record
 from pyiceberg.types import LongType, NestedField, StringType
 
-from arctic.iceberg.catalog import CatalogConfig
-from arctic.iceberg.commit import CommitResult, commit_append, commit_overwrite
-from arctic.iceberg.create_table import create_table
-from arctic.iceberg.data_files import data_files
-from arctic.iceberg.open_table import OpenTable, open_table
-from arctic.iceberg.refresh import refresh
-from arctic.iceberg.snapshot_producer import SnapshotPlan, stage_snapshot
+from arctic.iceberg.catalogs.catalog import CatalogConfig
+from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.commits.commit import CommitResult, commit_append, commit_overwrite
+from arctic.iceberg.commits.snapshot_producer import SnapshotPlan, stage_snapshot
+from arctic.iceberg.metadata.data_files import data_files
+from arctic.iceberg.tables.create_table import create_table
+from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.table.commit_plan import AppendFiles, OverwriteBase
 from arctic.table.filename import format_name
 from arctic.table.files import FileKind, KeyedFile, Partition, WrittenFile

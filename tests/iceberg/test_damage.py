@@ -20,25 +20,25 @@ from pyiceberg.table import Table
 
 import arctic
 from arctic.errors import ArcticError, FormatError, NotFoundError, StorageError
-from arctic.iceberg import checked_io, listed_files, manifest_files
-from arctic.iceberg import entries as entries_module
-from arctic.iceberg.avro_blocks import CheckedDecoder
-from arctic.iceberg.checksum import check, sealed
-from arctic.iceberg.entries import EntryCache, live_entries, live_manifests
-from arctic.iceberg.manifest_decoder import decode_manifest
-from arctic.iceberg.manifest_files import manifests_of
-from arctic.iceberg.open_table import OpenTable
-from arctic.iceberg.pin import pin
-from arctic.iceberg.refresh import refresh
-from arctic.iceberg.sequence_file import MARKER
+from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.metadata import listed_files, manifest_cache, manifest_files
+from arctic.iceberg.metadata.entries import live_entries, live_manifests
+from arctic.iceberg.metadata.manifest_cache import ManifestCache
+from arctic.iceberg.metadata.manifest_decoder import decode_manifest
+from arctic.iceberg.metadata.manifest_files import manifests_of
+from arctic.iceberg.snapshots.pin import pin
+from arctic.iceberg.storage import checked_io
+from arctic.iceberg.storage.avro_blocks import CheckedDecoder
+from arctic.iceberg.storage.checksum import check, sealed
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.table.property_names import OPTIMIZED_SEQUENCE
 from tests.iceberg.stores import append, make, overwrite, reopened, row
 
 
 @pytest.fixture(autouse=True)
 def no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read every file anew."""
-    monkeypatch.setattr(listed_files, "_CACHE", EntryCache[object](0))
-    monkeypatch.setattr(entries_module, "_CACHE", EntryCache[object](0))
+    monkeypatch.setattr(manifest_cache, "CACHE", ManifestCache(0))
 
 
 def local(location: str) -> Path:
@@ -111,7 +111,7 @@ def looks(opened: OpenTable) -> dict[str, tuple[Path, Callable[[], object]]]:
             local(snapshot.manifest_list),
             lambda: [each.manifest_path for each in manifests_of(base.io, snapshot)],
         ),
-        "puffin": (local(str(snapshot.summary[MARKER])), lambda: pin(opened)),
+        "puffin": (local(str(snapshot.summary[OPTIMIZED_SEQUENCE])), lambda: pin(opened)),
         "metadata": (local(base.metadata_location), lambda: reopened(opened).base.metadata),
     }
 
@@ -150,7 +150,7 @@ def test_files_without_a_checksum_are_read_and_never_end_the_process(
 ) -> None:
     """Other engines write them so: damage is an error of ours, or a value that looks right."""
     monkeypatch.setattr(checked_io, "sealed", lambda _, content: content)
-    monkeypatch.setattr("arctic.iceberg.puffin.CHECKSUM", "none")
+    monkeypatch.setattr("arctic.iceberg.storage.puffin.CHECKSUM", "none")
     opened = small(tmp_path)
     path, look = looks(opened)[kind]
     content = path.read_bytes()

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
-from arctic.iceberg.manifests import list_files
-from arctic.iceberg.open_table import OpenTable
-from arctic.iceberg.pin import pin
-from arctic.iceberg.refresh import refresh
+from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.snapshots.list_files import list_files
+from arctic.iceberg.snapshots.pin import pin
+from arctic.iceberg.tables.open_table import OpenTable
 from arctic.table.files import FileKind
 from tests.iceberg.stores import (
     append,

@@ -8,15 +8,17 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 import pytest
+from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 
 import arctic
 from arctic.errors import ConflictError, StorageError
-from arctic.iceberg.commit_loop import RetryPolicy
-from arctic.iceberg.pin import pin
-from arctic.job.run_tasks import LocalRunner, Progress, Task
-from arctic.job.write_job import begin_write, commit_write, work_here
-from arctic.job.write_task import write_task
+from arctic.iceberg.snapshots.pin import pin
+from arctic.job.tasks.run_tasks import LocalRunner, Progress, Task
+from arctic.job.write.commit_write import commit_write
+from arctic.job.write.write_job import begin_write, work_here
+from arctic.job.write.write_task import write_task
+from arctic.retry import RetryPolicy
 from arctic.table.expire_report import ExpiredKind
 
 T = TypeVar("T")
@@ -151,14 +153,14 @@ class TestRead:
 
         def late(*arguments: Any, **named: Any) -> Any:
             pinned = pin(*arguments, **named)
-            monkeypatch.setattr("arctic.job.scan_job.pin", pin)
+            monkeypatch.setattr("arctic.job.read.scan_job.pin", pin)
             # Other files than those that this process remembers.
             table.write(rows("eu", "newer"), mode="overwrite")
             outrun(table)
             return pinned
 
         table.write(rows("eu", "third"), mode="upsert")
-        monkeypatch.setattr("arctic.job.scan_job.pin", late)
+        monkeypatch.setattr("arctic.job.read.scan_job.pin", late)
 
         assert seen(table) == {("eu", "newer")}
 
@@ -197,6 +199,27 @@ def test_an_attempt_at_optimizing_that_was_outrun_leaves_nothing(
 
     assert report.attempts == 2
     assert orphans(table) == []
+
+
+@pytest.mark.parametrize("after", [1, 2])
+def test_what_is_merged_and_expired_while_a_table_is_opened_is_read(
+    table: arctic.Table, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    """Between the loads of its two stores: neither the changes are missed, nor what they became."""
+    load, loads = SqlCatalog.load_table, []
+
+    def then_outrun(catalog: SqlCatalog, identifier: Any) -> Table:
+        loaded = load(catalog, identifier)
+        loads.append(identifier)
+        if len(loads) == after:
+            monkeypatch.setattr(SqlCatalog, "load_table", load)
+            outrun(table)
+        return loaded
+
+    monkeypatch.setattr(SqlCatalog, "load_table", then_outrun)
+
+    assert seen(table) == {("eu", "second")}
+    assert len(loads) == after
 
 
 def test_a_commit_that_lost_its_race_leaves_nothing(

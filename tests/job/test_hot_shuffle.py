@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections import Counter
 from pathlib import Path
@@ -11,8 +10,10 @@ import pyarrow as pa
 import pytest
 
 import arctic
-from arctic.job.shuffle import ROW_HASH_COLUMN, ShufflePlan
-from arctic.job.write_job import shuffle_plan
+from arctic.job.write.plan_shuffle import plan_shuffle
+from arctic.job.write.shuffle import ROW_HASH_COLUMN, ShufflePlan
+from arctic.job.write.write_job import begin_write
+from arctic.table.hot_partitions import PartitionShares
 
 SCHEMA = pa.schema([("id", pa.int64()), ("region", pa.string())])
 ROWS = pa.table(
@@ -34,9 +35,10 @@ def plan_of(warehouse: Path, key: list[str], shares: dict[str, float]) -> Shuffl
         properties={"change.file-index.hash-bucket": "1"},
         warehouse=str(warehouse),
     )
-    options = {"path": "h.t", "warehouse": str(warehouse), "_arctic_shares": json.dumps(shares)}
+    options = {"path": "h.t", "warehouse": str(warehouse)}
     options["write-mode"] = "upsert" if key else "append"
-    plan = shuffle_plan(options, SCHEMA)
+    job = begin_write(options, SCHEMA)
+    plan = plan_shuffle(job, SCHEMA.names, shares=PartitionShares(shares=shares))
     assert plan is not None
     return plan
 
@@ -79,7 +81,7 @@ def test_a_hot_partition_has_deeper_nodes_where_the_key_decides_it(tmp_path: Pat
     plan = plan_of(tmp_path, ["id", "region"], {"region=hot": 0.8, "region=r0": 0.2})
     plan = plan.for_tasks(6)
 
-    assert json.loads(plan.options["_arctic_deep_nodes"]) == {"region=hot": 8, "region=r0": 2}
+    assert plan.deep_nodes == {"region=hot": 8, "region=r0": 2}
 
 
 def test_where_keys_move_nodes_stay_as_they_are(tmp_path: Path) -> None:

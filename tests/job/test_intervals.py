@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.iceberg import stores
-from tests.job.test_optimize_job import full, optimize, write
+from tests.job.upkeep.test_optimize_job import full, optimize, write
 
 MINUTE = 60_000
 

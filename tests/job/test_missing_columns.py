@@ -13,11 +13,12 @@ import pytest
 
 import arctic
 from arctic.errors import ConflictError, InvalidInputError
-from arctic.job import looked_up
-from arctic.job.locate import locate_rows
-from arctic.job.write_job import WriteJob, begin_write, commit_write
-from arctic.job.write_task import write_task
-from arctic.write.target import TaskResult
+from arctic.job.read.locate import locate_rows
+from arctic.job.write.commit_write import commit_write
+from arctic.job.write.stored_rows import looked_up
+from arctic.job.write.write_job import WriteJob, begin_write
+from arctic.job.write.write_task import write_task
+from arctic.writing.target import TaskResult
 
 SCHEMA = pa.schema(
     [

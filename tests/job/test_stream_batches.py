@@ -10,10 +10,11 @@ import pyarrow as pa
 import pytest
 
 import arctic
-from arctic.iceberg.commit_notes import BatchLandedError
-from arctic.job.write_job import WriteJob, begin_write, commit_write
-from arctic.job.write_task import write_task
-from arctic.table.stream_batch import StreamBatch
+from arctic.iceberg.commits.commit_notes import BatchLandedError
+from arctic.job.write.commit_write import commit_write
+from arctic.job.write.write_job import WriteJob, begin_write
+from arctic.job.write.write_task import write_task
+from arctic.table.streams.stream_batch import StreamBatch
 
 SCHEMA = pa.schema(
     [pa.field("id", pa.int64(), nullable=False), ("region", pa.string()), ("by", pa.string())]

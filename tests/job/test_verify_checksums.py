@@ -11,7 +11,7 @@ import pytest
 
 import arctic
 from arctic.errors import FormatError
-from arctic.job.run_tasks import LocalRunner
+from arctic.job.tasks.run_tasks import LocalRunner
 
 SCHEMA = pa.schema(
     [

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 
 import arctic
-from arctic.iceberg.catalog import CatalogConfig, open_catalog
-from arctic.job.write_job import begin_write, commit_write
-from arctic.job.write_task import write_task
+from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
+from arctic.job.write.commit_write import commit_write
+from arctic.job.write.write_job import begin_write
+from arctic.job.write.write_task import write_task
 
 HOUR_MS = 3_600_000
 _MOMENT = pa.timestamp("us")
@@ -366,7 +367,7 @@ def test_more_writers_than_can_be_remembered_are_refused(
     warehouse: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every open reads them; somebody who takes a new name each time would add without end."""
-    monkeypatch.setattr("arctic.table.watermark.MAX_WRITERS", 2)
+    monkeypatch.setattr("arctic.table.streams.watermark.MAX_WRITERS", 2)
     create(warehouse)
     feed(warehouse, "a", 10)
     feed(warehouse, "b", 11)

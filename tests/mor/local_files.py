@@ -14,7 +14,7 @@ from arctic.mor.read import read_group
 from arctic.mor.request import FILE_OFFSET_FIELD, ReadRequest
 from arctic.scan.task import FileTask, NodeTask, NodeTaskGroup
 from arctic.table.files import FileKind, KeyedFile
-from arctic.table.predicate import Predicate
+from arctic.table.filters.predicate import Predicate
 from arctic.tree.node import ROOT, TreeNode
 
 Row = dict[str, Any]

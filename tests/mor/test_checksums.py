@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from arctic.errors import FormatError
-from arctic.mor.parquet_footer import Size
-from arctic.mor.parquet_input import ParquetInput
+from arctic.mor.files.parquet_footer import Size
+from arctic.mor.files.parquet_input import ParquetInput
 from arctic.table import footer_checksum
-from arctic.write.footer_sink import FooterSink
-from arctic.write.parquet_output import ParquetOutput
-from tests.write.local_table import make_target
+from arctic.writing.files.footer_sink import FooterSink
+from arctic.writing.files.parquet_output import ParquetOutput
+from tests.writing.local_table import make_target
 
 ROWS = 300
 

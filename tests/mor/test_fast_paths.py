@@ -16,16 +16,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arctic.mor import data_file, integer_index
+from arctic.columns import integer_index
+from arctic.mor import data_file
 from arctic.mor.data_file import DataFile
-from arctic.mor.keep import kept
-from arctic.mor.key_span import KeySpan, has_span
+from arctic.mor.files.keep import kept
+from arctic.mor.filters.key_span import KeySpan, has_span
 from arctic.mor.read import read_group
 from arctic.mor.request import FILE_OFFSET_FIELD, ReadRequest
 from arctic.mor.touched import Touched
 from arctic.scan.task import FileTask, NodeTaskGroup
 from arctic.table.files import ColumnBounds, FileKind
-from arctic.table.predicate import ColumnTest, Op, Predicate
+from arctic.table.filters.predicate import ColumnTest, Op, Predicate
 from tests.mor.local_files import ID, TABLE, LocalFiles, field, group, request, task
 
 UTC = timezone.utc
@@ -308,7 +309,7 @@ def test_kept_rows_are_those_of_a_filter(
     size = len(pairs) - start
     mask = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)), bool)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("arctic.mor.keep.FEW_DROPPED", few_dropped)
+        patch.setattr("arctic.mor.files.keep.FEW_DROPPED", few_dropped)
         assert kept(batch, mask).equals(batch.filter(pa.array(mask, pa.bool_())))
         assert kept(batch.select([]), mask).num_rows == mask.sum()
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from arctic.mor.request import META_FIELDS
-from arctic.table.lsn import BASE_FILE_OFFSET
+from arctic.table.streams.lsn import BASE_FILE_OFFSET
 from arctic.tree.node import TreeNode
 from tests.mor.local_files import KEY, TABLE, LocalFiles, Row, group, request, task
 

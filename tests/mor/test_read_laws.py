@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from arctic.mor.request import FILE_OFFSET_FIELD, ReadRequest
 from arctic.scan.task import FileTask
 from arctic.table.files import FileKind
-from arctic.table.lsn import BASE_FILE_OFFSET, Lsn
-from arctic.table.predicate import ColumnTest, Op
+from arctic.table.filters.predicate import ColumnTest, Op
+from arctic.table.streams.lsn import BASE_FILE_OFFSET, Lsn
 from tests.mor.local_files import LocalFiles, field, group, task
 
 TABLE = pa.schema(

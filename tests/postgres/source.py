@@ -13,8 +13,8 @@ import pyarrow as pa
 
 import arctic
 from arctic.errors import NotFoundError
-from arctic.job.mirror_postgres import MirrorReport, MirrorSettings, mirror_postgres
-from arctic.job.write_changes import write_here
+from arctic.job.mirror.mirror_postgres import MirrorReport, MirrorSettings, mirror_postgres
+from arctic.job.mirror.write_changes import write_here
 from arctic.postgres.connect import connect
 
 

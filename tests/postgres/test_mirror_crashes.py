@@ -10,14 +10,15 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import arctic
-from arctic.job import mirror_session as mirror_module
-from arctic.job.write_changes import write_here
+from arctic.job.mirror import mirror_log, mirror_session
+from arctic.job.mirror.write_changes import write_here
 from tests.postgres.source import Source
 from tests.postgres.tpcc import Shop
 
@@ -87,14 +88,22 @@ def test_dying_around_every_commit_loses_and_doubles_nothing(source: Source, bef
     assert "infinity" in broken["reason"]
 
 
-@pytest.mark.parametrize("step", ["advance", "write_quarantine", "wal2json_events", "log_end"])
+@pytest.mark.parametrize(
+    ("module", "step"),
+    [
+        (mirror_log, "advance"),
+        (mirror_session, "write_quarantine"),
+        (mirror_log, "wal2json_events"),
+        (mirror_log, "log_end"),
+    ],
+)
 def test_dying_beside_the_commits_loses_and_doubles_nothing(
-    source: Source, step: str, monkeypatch: pytest.MonkeyPatch
+    source: Source, module: ModuleType, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Right after each of the steps between them, the first five times."""
     source.mirror()
     work(source)
-    real = getattr(mirror_module, step)
+    real = getattr(module, step)
     for call in range(1, 6):
         done = 0
 
@@ -106,10 +115,10 @@ def test_dying_beside_the_commits_loses_and_doubles_nothing(
                 raise DiedError
             return result
 
-        monkeypatch.setattr(mirror_module, step, dying)
+        monkeypatch.setattr(module, step, dying)
         with suppress(DiedError):
             source.mirror()
-        monkeypatch.setattr(mirror_module, step, real)
+        monkeypatch.setattr(module, step, real)
         source.run(f"INSERT INTO a VALUES ({call + 1000}, 0)")
     source.mirror()
     source.check()

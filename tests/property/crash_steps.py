@@ -22,7 +22,7 @@ from pyiceberg.io.pyarrow import PyArrowFile, PyArrowFileIO
 from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
-from arctic.iceberg import local_files
+from arctic.iceberg.storage import local_files
 
 T = TypeVar("T")
 

@@ -13,8 +13,8 @@ import pyarrow as pa
 from pyiceberg.table import StaticTable, Table
 
 import arctic
-from arctic.iceberg.catalog import CatalogConfig, open_catalog
-from arctic.job.run_tasks import LocalRunner
+from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
+from arctic.job.tasks.run_tasks import LocalRunner
 
 SCHEMA = pa.schema(
     [pa.field("id", pa.int64(), nullable=False), ("region", pa.string()), ("by", pa.string())]

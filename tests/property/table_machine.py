@@ -18,7 +18,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, multiple, precond
 from pyiceberg.table import StaticTable
 
 import arctic
-from arctic.iceberg.catalog import CatalogConfig, open_catalog
+from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 
 REGIONS = ["eu", "us", "asia"]
 SCHEMA = pa.schema(

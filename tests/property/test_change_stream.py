@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import arctic
-from arctic.job.change_job import Changes
-from arctic.scan.change_limit import ChangeLimit
-from arctic.table.stream_position import StreamPosition
+from arctic.job.changes.change_job import Changes
+from arctic.scan.changes.change_limit import ChangeLimit
+from arctic.table.streams.stream_position import StreamPosition
 
 SCHEMA = pa.schema(
     [

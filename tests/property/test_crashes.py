@@ -112,6 +112,8 @@ def crash_everywhere(folder: str, number: int, stride: int) -> Findings:
     The folder stays the same too, because metadata names absolute paths.
     """
     operation = OPERATIONS[number]
+    for name in arctic.__all__:
+        getattr(arctic, name)  # Loaded by its first use: here, and not in each forked child anew.
     lake, saved = f"{folder}/lake", f"{folder}/saved"
     in_child(lambda: prepare(lake))
     shutil.copytree(lake, saved)

@@ -19,10 +19,10 @@ import pyarrow as pa
 import pytest
 
 import arctic
-from arctic.iceberg.catalog import CatalogConfig
-from arctic.iceberg.open_table import open_table
-from arctic.iceberg.partition_key import partition_keys
-from arctic.iceberg.sequence_file import read_state
+from arctic.iceberg.catalogs.catalog import CatalogConfig
+from arctic.iceberg.metadata.sequence_file import read_state
+from arctic.iceberg.tables.open_table import open_table
+from arctic.iceberg.values.partition_key import partition_keys
 
 KEYS = 16
 REGIONS = ["eu", "us", "asia"]

@@ -9,9 +9,10 @@ from arctic.table.filename import (
     parse_position_delete_name,
 )
 from arctic.table.files import ColumnBounds, FileKind, KeyedFile, Partition
+from arctic.table.keyed_table import Column
 
 KEY_ID = 1
-KEY_TYPES = ("long",)
+KEY = (Column(field_id=KEY_ID, name="id", type="long", required=True),)
 
 _PARSERS = {
     FileKind.BASE: parse_base_name,

@@ -14,12 +14,15 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
-from arctic.scan.plan import ScanPlan, plan_scan
+from arctic.scan.plan_scan import ScanPlan, plan_scan
+from arctic.scan.scan_input import ScanInput, SetApart
+from arctic.scan.store_files import StoreFiles
 from arctic.scan.task import NodeTask, PruneCounts, ScanOptions
 from arctic.table.files import ColumnBounds, FileKind, KeyedFile, Partition, Value
-from arctic.table.lsn import BASE_FILE_OFFSET, Lsn
-from arctic.table.predicate import And, ColumnTest, Op, Predicate
+from arctic.table.filters.predicate import And, ColumnTest, Op, Predicate
+from arctic.table.keyed_table import Column
 from arctic.table.snapshot import TableSnapshot
+from arctic.table.streams.lsn import BASE_FILE_OFFSET, Lsn
 from arctic.tree.key_hash import hash_key
 from arctic.tree.node import TreeNode
 
@@ -28,6 +31,10 @@ T = TypeVar("T")
 ID, NAME = 1, 2
 KEY_IDS = (ID, NAME)
 KEY_TYPES = ("int", "string")
+KEY = tuple(
+    Column(field_id=number, name=name, type=type_text, required=False)
+    for number, name, type_text in zip(KEY_IDS, ("id", "name"), KEY_TYPES, strict=True)
+)
 KEYS: tuple[tuple[Value, ...], ...] = (
     *((number, "a") for number in range(5)),
     (2, "b"),
@@ -131,23 +138,30 @@ class Lake:
         self,
         options: ScanOptions,
         row_filter: Predicate | None = None,
-        sets_apart: Callable[[KeyedFile], bool] | None = None,
-        sets_dirty_apart: bool = False,
+        set_apart: SetApart = SetApart.NOTHING,
     ) -> ScanPlan:
         """Plan a read of the merged view."""
         return plan_scan(
-            table_name="db.t",
+            ScanInput(
+                table_name="db.t",
+                is_merged_view=True,
+                files=self.files,
+                snapshot=self.snapshot,
+                key=KEY,
+                row_filter=row_filter,
+                options=options,
+                set_apart=set_apart,
+            )
+        )
+
+    @property
+    def files(self) -> StoreFiles:
+        """The files of both stores, as listed."""
+        return StoreFiles(
             base=self.base,
             position_deletes=self.position_deletes,
             change=self.change,
-            snapshot=self.snapshot,
-            key_ids=KEY_IDS,
-            key_types=KEY_TYPES,
-            row_filter=row_filter,
-            options=options,
-            already_pruned=PruneCounts(),
-            sets_apart=sets_apart,
-            sets_dirty_apart=sets_dirty_apart,
+            pruned=PruneCounts(),
         )
 
 
@@ -177,6 +191,7 @@ def scan_options(
         target_bytes=target_bytes,
         open_file_cost_bytes=open_file_cost_bytes,
         weight_ratio=weight_ratio,
+        vector_min_rows=1,
     )
 
 
@@ -248,6 +263,8 @@ class _Data:
     size: int
     offset: int
     bounds: Callable[[Sequence[tuple[Value, ...]]], dict[int, ColumnBounds]]
+    is_imported: bool
+    """Its name is a stranger's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,6 +311,7 @@ def _data_files() -> st.SearchStrategy[_Data]:
         size=st.integers(0, 2),
         offset=st.integers(0, 3),
         bounds=st.sampled_from((_exact, _exact, _exact, _uncounted, _silent)),
+        is_imported=st.sampled_from((False, False, True)),
     )
 
 
@@ -343,7 +361,8 @@ def _file(chosen: _Data, number: int, rows: dict[str, tuple[Row, ...]]) -> Keyed
     # Spark's Java writer takes the transaction id before the data is committed.
     is_base = kind is FileKind.BASE
     age = min(chosen.age, chosen.sequence_number if is_base else 2)
-    path = f"w/{kind.value}-{number}.parquet"
+    prefix = "part-" if chosen.is_imported else f"{node.node_id}-"
+    path = f"w/{prefix}{kind.value}-0-00000-0-0-{number:05d}.parquet"
     rows[path] = tuple(Row(key=key, offset=chosen.offset + place) for place, key in enumerate(keys))
     sizes = (1, 5, 5) if kind is FileKind.CHANGE_DELETE else (20, 100, 500)
     return KeyedFile(

@@ -14,12 +14,23 @@ from pathlib import Path
 
 import pytest
 
-from arctic.options import OPEN_FILE_COST, PARALLEL_MULTIPLE, PARALLELISM, TARGET_SIZE, WEIGHT_RATIO
-from arctic.scan.plan import PruneCounts, ScanOptions, ScanPlan, plan_scan, plan_store
+from arctic.options import (
+    OPEN_FILE_COST,
+    PARALLEL_MULTIPLE,
+    PARALLELISM,
+    TARGET_SIZE,
+    VECTOR_MIN_ROWS,
+    WEIGHT_RATIO,
+)
+from arctic.scan.explain import explain_plan
+from arctic.scan.plan_scan import ScanPlan, plan_scan
+from arctic.scan.scan_input import ScanInput, SetApart
+from arctic.scan.store_files import StoreFiles
+from arctic.scan.task import PruneCounts, ScanOptions
 from arctic.table.files import FileKind, KeyedFile, Partition
-from arctic.table.predicate import ColumnTest, Op, Predicate, conjunction
+from arctic.table.filters.predicate import ColumnTest, Op, Predicate, conjunction
 from arctic.table.snapshot import TableSnapshot
-from tests.scan.files import KEY_ID, KEY_TYPES, keyed_file
+from tests.scan.files import KEY, KEY_ID, keyed_file
 
 FOLDER = Path(__file__).parent.parent / "golden"
 CASES = sorted(FOLDER.glob("*.txt"))
@@ -62,28 +73,27 @@ class Case:
             parallelism=PARALLELISM.value(self.options) or 2,
             target_bytes=TARGET_SIZE.value(self.options),
             open_file_cost_bytes=OPEN_FILE_COST.value(self.options),
+            vector_min_rows=VECTOR_MIN_ROWS.value(self.options),
         )
-        if self.store != "merged":
-            return plan_store(
+        files = StoreFiles(
+            base=tuple(base),
+            position_deletes=tuple(deletes),
+            change=tuple(change),
+            pruned=self.already_pruned,
+        )
+        is_merged = self.store == "merged"
+        alone = files.of_base() if self.store == "base" else files.of_change()
+        return plan_scan(
+            ScanInput(
                 table_name="db.t",
-                files=base if self.store == "base" else change,
-                position_deletes=deletes if self.store == "base" else (),
+                is_merged_view=is_merged,
+                files=files if is_merged else alone,
                 snapshot=snapshot,
+                key=KEY if is_merged else (),
                 row_filter=self.row_filter,
                 options=options,
-                already_pruned=self.already_pruned,
+                set_apart=SetApart.NOTHING,
             )
-        return plan_scan(
-            table_name="db.t",
-            base=base,
-            position_deletes=deletes,
-            change=change,
-            snapshot=snapshot,
-            key_ids=(KEY_ID,),
-            key_types=KEY_TYPES,
-            row_filter=self.row_filter,
-            options=options,
-            already_pruned=self.already_pruned,
         )
 
 
@@ -92,7 +102,7 @@ def test_a_plan_reads_as_expected(path: Path) -> None:
     """The whole text, line by line."""
     described, _, expected = path.read_text().partition("\nplan:\n")
     case = _case(described)
-    text = case.plan().explain(verbose=case.verbose) + "\n"
+    text = explain_plan(case.plan(), verbose=case.verbose) + "\n"
     if os.environ.get("UPDATE_GOLDEN"):
         path.write_text(f"{described}\nplan:\n{text}")
     else:

@@ -10,14 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arctic.scan.assemble import assemble
-from arctic.scan.key_filter import ANY_KEY
-from arctic.scan.plan import plan_store
-from arctic.scan.plan_files import plan_files
+from arctic.scan.choose.key_filter import ANY_KEY
+from arctic.scan.choose.plan_files import plan_files
+from arctic.scan.divide.split import split_tasks
+from arctic.scan.explain import explain_plan
+from arctic.scan.plan_scan import plan_scan
 from arctic.scan.reach import FileRanges
-from arctic.scan.split import split_tasks
-from arctic.scan.task import PruneCounts, ScanOptions
+from arctic.scan.scan_input import ScanInput, SetApart
+from arctic.scan.task import ScanOptions
+from arctic.table.filename import has_format_name
 from arctic.table.files import FileKind, KeyedFile
-from arctic.table.predicate import Predicate, may_match
+from arctic.table.filters.predicate import Predicate, may_match
 from tests.scan.lake import KEY_IDS, Lake, all_options, filters, lakes, matches, tasks_of
 
 
@@ -72,39 +75,31 @@ def test_a_filter_takes_away_rows_that_do_not_match_only(
     assert wanted(lake.truth()) == wanted(read)
 
 
-@given(lakes(), all_options(), st.booleans())
-def test_clean_files_need_no_merge(lake: Lake, options: ScanOptions, even_only: bool) -> None:
+@given(lakes(), all_options())
+def test_clean_files_need_no_merge(lake: Lake, options: ScanOptions) -> None:
     """What is set apart has no delete that could touch it, and nothing is read twice."""
-
-    def sets_apart(file: KeyedFile) -> bool:
-        return not even_only or int(file.path.rpartition("-")[2].partition(".")[0]) % 2 == 0
-
-    plan = lake.plan(options, sets_apart=sets_apart)
+    plan = lake.plan(options, set_apart=SetApart.CLEAN)
     clean = [task for group in plan.clean_groups for task in group.tasks]
 
     assert lake.read([*tasks_of(plan), *clean]) == lake.truth()
     for part in (part for task in clean for part in task.data):
-        assert sets_apart(part.file)
+        assert has_format_name(part.file.path)
         assert not part.position_deletes
         assert not any(lake.killers(part.file, row) for row in lake.rows[part.file.path])
 
 
-@given(lakes(), all_options(), st.booleans())
+@given(lakes(), all_options())
 def test_dirty_files_come_with_the_deletes_that_touch_them(
-    lake: Lake, options: ScanOptions, even_only: bool
+    lake: Lake, options: ScanOptions
 ) -> None:
     """Every file is in one part; of a dirty one, each row that dies has its killers at hand."""
-
-    def sets_apart(file: KeyedFile) -> bool:
-        return not even_only or int(file.path.rpartition("-")[2].partition(".")[0]) % 2 == 0
-
-    plan = lake.plan(options, sets_apart=sets_apart, sets_dirty_apart=True)
+    plan = lake.plan(options, set_apart=SetApart.CLEAN_AND_DIRTY)
     clean = [task for group in plan.clean_groups for task in group.tasks]
     merged_again = [task for group in plan.dirty_groups for task in group.tasks]
 
     assert lake.read([*tasks_of(plan), *clean, *plan.dirty_tasks]) == lake.truth()
     assert lake.read([*tasks_of(plan), *clean, *merged_again]) == lake.truth()
-    assert all(sets_apart(part.file) for task in plan.dirty_tasks for part in task.data)
+    assert all(has_format_name(part.file.path) for task in plan.dirty_tasks for part in task.data)
     for task in plan.dirty_tasks:
         assert task.change_deletes or all(part.position_deletes for part in task.data)
 
@@ -112,17 +107,18 @@ def test_dirty_files_come_with_the_deletes_that_touch_them(
 @given(lakes(), all_options())
 def test_few_dirty_rows_are_merged(lake: Lake, options: ScanOptions) -> None:
     """The threshold counts the rows of files with deletes, and no others."""
-    plan = lake.plan(options, sets_apart=lambda _: True, sets_dirty_apart=True)
-    rows = sum(part.file.record_count for task in plan.dirty_tasks for part in task.data)
+    plan = lake.plan(options, set_apart=SetApart.CLEAN_AND_DIRTY)
+    dirty = [part.file for task in plan.dirty_tasks for part in task.data]
+    rows = sum(file.record_count for file in dirty)
 
     for least, is_apart in ((max(rows, 1), rows > 0), (rows + 1, False)):
         other = lake.plan(
-            replace(options, vector_min_rows=least),
-            sets_apart=lambda _: True,
-            sets_dirty_apart=True,
+            replace(options, vector_min_rows=least), set_apart=SetApart.CLEAN_AND_DIRTY
         )
+        merged = {part.file for task in tasks_of(other) for part in task.data}
         assert bool(other.dirty_tasks) == is_apart
-        assert bool(tasks_of(other)) == (rows > 0 and not is_apart)
+        assert bool(merged.intersection(dirty)) == (rows > 0 and not is_apart)
+        assert not any(has_format_name(file.path) for file in merged.difference(dirty))
 
 
 @given(lakes(), all_options())
@@ -163,7 +159,7 @@ def test_the_order_of_files_does_not_matter(
     plan = lake.plan(options)
 
     assert plan == other.plan(options)
-    assert plan.explain(verbose=True) == other.plan(options).explain(verbose=True)
+    assert explain_plan(plan, verbose=True) == explain_plan(other.plan(options), verbose=True)
     assert plan.groups == twice.plan(options).groups
 
 
@@ -226,16 +222,20 @@ def test_a_look_at_one_store_reads_its_rows_as_they_are(
     lake: Lake, options: ScanOptions, row_filter: Predicate | None
 ) -> None:
     """Base with its position deletes; change with deletes as rows, merged or not."""
-    for files, deletes in ((lake.base, lake.position_deletes), (lake.change, ())):
-        plan = plan_store(
-            table_name="db.t",
-            files=files,
-            position_deletes=deletes,
-            snapshot=lake.snapshot,
-            row_filter=row_filter,
-            options=options,
-            already_pruned=PruneCounts(),
+    for alone in (lake.files.of_base(), lake.files.of_change()):
+        plan = plan_scan(
+            ScanInput(
+                table_name="db.t",
+                is_merged_view=False,
+                files=alone,
+                snapshot=lake.snapshot,
+                key=(),
+                row_filter=row_filter,
+                options=options,
+                set_apart=SetApart.NOTHING,
+            )
         )
+        files = alone.base
 
         assert lake.read(tasks_of(plan)) == sorted(
             (file.path, position)

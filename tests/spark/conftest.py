@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from arctic.spark.session import local_session
+import arctic
 from tests.spark.lake import Lake
 
 SETTINGS = {
@@ -33,7 +33,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A session that knows Arctic."""
-    session = local_session(master="local[2]", app_name="arctic-tests", conf=SETTINGS)
+    session = arctic.local_session(master="local[2]", app_name="arctic-tests", conf=SETTINGS)
     yield session
     session.stop()
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame
 
-from arctic.spark.session import local_session
+import arctic
 from tests.spark.lake import NAME
 
 
@@ -31,7 +31,7 @@ def main(warehouse: str, folder: Path) -> None:
         draft.write_text(json.dumps(events))
         draft.rename(path)
 
-    spark = local_session(master="local[1]", conf={"spark.log.level": "OFF"})
+    spark = arctic.local_session(master="local[1]", conf={"spark.log.level": "OFF"})
     stream = (
         spark.readStream.format("arctic")
         .option("warehouse", warehouse)

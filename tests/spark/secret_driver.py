@@ -11,8 +11,8 @@ from urllib.request import urlopen
 
 from pyspark.errors import PySparkException
 
+import arctic
 from arctic.errors import ArcticError
-from arctic.spark.session import local_session
 
 
 def _fails(call: Callable[[], object]) -> None:
@@ -26,7 +26,7 @@ def _fails(call: Callable[[], object]) -> None:
 
 def main(folder: str, mark: str) -> None:
     """Write, read, view, stream and fail."""
-    spark = local_session(
+    spark = arctic.local_session(
         master="local[1]",
         conf={
             "spark.ui.enabled": "true",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from arctic.spark.session import local_session
+import arctic
 from tests.spark.lake import NAME
 
 FIELDS = "id long, region string, amount double"
@@ -18,7 +18,7 @@ FIELDS = "id long, region string, amount double"
 def main(folder: Path, mode: str) -> None:
     """Write what is not written yet."""
     conf = {"spark.sql.shuffle.partitions": "2", "spark.log.level": "OFF"}
-    session = local_session(master="local[2]", app_name="arctic-stream-driver", conf=conf)
+    session = arctic.local_session(master="local[2]", app_name="arctic-stream-driver", conf=conf)
     events = session.readStream.schema(FIELDS).option("maxFilesPerTrigger", "1")
     writer = events.parquet(str(folder / "source")).writeStream.format("arctic")
     writer = writer.options(

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 from arctic.errors import ConflictError, InvalidInputError
-from arctic.job import auto_optimize
-from arctic.job.run_tasks import LocalRunner
-from arctic.spark.run_tasks import SparkRunner
-from arctic.spark.types import spark_schema
-from arctic.spark.writer import begin_writer
+from arctic.job.tasks.run_tasks import LocalRunner
+from arctic.job.upkeep import auto_optimize
+from arctic.spark.base.spark_types import spark_schema
+from arctic.spark.tasks.spark_tasks import SparkRunner
+from arctic.spark.write.spark_writer import begin_writer
 from tests.spark.lake import NAME, SCHEMA, Lake
 
 pytestmark = pytest.mark.spark

@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 import arctic
-from arctic.spark.table_v2 import SPARK_READS_CONF
+from arctic.spark.jvm.table_v2 import SPARK_READS_CONF
 from tests.spark.lake import NAME, Lake
 
 pytestmark = pytest.mark.spark

@@ -15,8 +15,8 @@ from pyspark.errors import IllegalArgumentException, PySparkException
 from pyspark.sql import DataFrame
 
 import arctic
-from arctic.job import deletion_vectors
-from arctic.job.vector_work import VectorWork, look_up
+from arctic.job.vectors import deletion_vectors
+from arctic.job.vectors.vector_work import VectorWork, look_up
 from tests.spark.lake import NAME, Lake
 from tests.spark.test_clean_files import PLAIN, SCHEMA, SHAPES, plan_of, put, result, rows
 

@@ -7,7 +7,7 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
-from arctic.spark.types import arrow_schema
+from arctic.spark.base.spark_types import arrow_schema
 from tests.spark.lake import NAME, Lake
 
 pytestmark = pytest.mark.spark

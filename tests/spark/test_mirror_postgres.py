@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from arctic.spark.write_changes import spark_writer
+import arctic
 from tests.postgres.cluster import running_cluster
 from tests.postgres.source import Source
 
@@ -25,7 +25,7 @@ def test_a_session_writes_the_copy_and_the_changes(spark: SparkSession, tmp_path
 
 
 def _follow(source: Source, spark: SparkSession) -> None:
-    write = spark_writer(spark)
+    write = arctic.spark_writer(spark)
     source.run(
         "CREATE TABLE t (id int PRIMARY KEY, n numeric(9,2), at timestamp, seen timestamptz, "
         "b bytea)",

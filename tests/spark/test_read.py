@@ -10,9 +10,9 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import types as st
 
-from arctic.spark.types import arrow_schema
+from arctic.spark.base.spark_types import arrow_schema
+from tests.spark.base.test_spark_types import KNOWN
 from tests.spark.lake import NAME, Lake
-from tests.spark.test_types import KNOWN
 
 pytestmark = pytest.mark.spark
 

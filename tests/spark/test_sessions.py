@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrameWriter
 
-from arctic.spark.save_modes import ENDS, LAYOUTS
+from arctic.spark.edge.save_modes import ENDS, LAYOUTS
 
 IMPORTED = """
 import sys, pyspark.sql.datasource
@@ -19,10 +19,10 @@ print(*sorted({name.split(".")[0] for name in set(sys.modules) - before}))
 """
 RESTARTED = """
 import sys
-from arctic.spark.session import local_session
+import arctic
 
-local_session(master="local[1]").stop()
-session = local_session(master="local[1]")
+arctic.local_session(master="local[1]").stop()
+session = arctic.local_session(master="local[1]")
 frame = session.createDataFrame([(1, "a")], "id long, name string")
 options = {"path": "db.t", "warehouse": sys.argv[1]}
 frame.write.format("arctic").mode("upsert").option("primaryKey", "id").options(**options).save()

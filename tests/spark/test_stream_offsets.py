@@ -17,9 +17,9 @@ from pyspark.sql.datasource import DataSourceStreamReader
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 import arctic
-from arctic.spark.read_limits import HAS_LIMITS, spark_limit
-from arctic.spark.stream_partition import StreamPartitionReader
-from arctic.spark.stream_source import ArcticStreamReader
+from arctic.spark.read.read_limits import HAS_LIMITS, spark_limit
+from arctic.spark.stream.stream_partition import StreamPartitionReader
+from arctic.spark.stream.stream_source import ArcticStreamReader
 
 COLUMNS = StructType([StructField("id", LongType()), StructField("_change_action", StringType())])
 Offset = dict[str, Any]

@@ -17,9 +17,12 @@ from pyspark.sql import functions as F
 
 import arctic
 from arctic.errors import InvalidInputError
+from arctic.job.write.write_job import begin_write
+from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.source import ArcticDataSource
-from arctic.spark.spread import spread_rows
-from arctic.spark.stream_batches import BatchSink
+from arctic.spark.stream.stream_sink import BatchSink
+from arctic.spark.write.spread import spread_rows
+from arctic.table.hot_partitions import PartitionShares
 from tests.spark.lake import NAME, SCHEMA, Lake
 
 pytestmark = pytest.mark.spark
@@ -273,12 +276,14 @@ def test_rows_without_a_key_go_to_the_same_tasks_in_any_order(lake: Lake) -> Non
     lake.create(schema=schema, primary_key=(), partition_by=["region"])
     rows = [(number, "hot", number / 2, {"a": "b"}) for number in range(100)]
     options = {"path": NAME, "warehouse": lake.warehouse, "write-mode": "append"}
-    options |= {"_arctic_shares": '{"region=hot": 1.0}', "max-write-tasks": "4"}
+    options["max-write-tasks"] = "4"
+    shares = PartitionShares(shares={"region=hot": 1.0})
     task_of = []
     for given in (rows, rows[::-1]):
         frame = lake.frame(given, f"{FIELDS}, tags map<string, string>").coalesce(1)
-        spread, _ = spread_rows(frame, options, overwrite=False)
-        task_of.append({row["id"]: row["_arctic_task"] for row in spread.collect()})
+        job = begin_write(options, arrow_schema(frame.schema))
+        spread = spread_rows(frame, job, shares=shares)
+        task_of.append({row["id"]: row["_arctic_task"] for row in spread.frame.collect()})
 
     assert task_of[0] == task_of[1]
     assert len(set(task_of[0].values())) == 4

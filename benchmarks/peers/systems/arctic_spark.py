@@ -10,7 +10,6 @@ import pyarrow.dataset as ds
 from pyspark.sql import DataFrame
 
 import arctic
-from arctic.spark.session import local_session
 from benchmarks.peers.systems.harness import serve
 from benchmarks.peers.systems.spark_reads import MASTER, SETTINGS, SparkSystem
 
@@ -20,7 +19,7 @@ class ArcticSpark(SparkSystem):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.spark = local_session(master=MASTER, app_name="peers", conf=SETTINGS)
+        self.spark = arctic.local_session(master=MASTER, app_name="peers", conf=SETTINGS)
 
     def versions(self) -> dict[str, str]:
         return {

@@ -1,0 +1,115 @@
+"""Which event comes before which: rows beside their neighbours, where no value is null.
+
+Rules:
+    - The order is that of ``row_order``, which compares rows with one that may lie anywhere, and
+      places nulls too; looking at neighbours is a tenth of the price of sorting.
+    - Events that compare equal stay in the order they came.
+    - A null has no place among the events.
+
+Must not know: keys, actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from arctic.columns.row_order import ascending
+from arctic.errors import InvalidInputError
+
+
+def check_order(
+    rows: pa.RecordBatch, columns: Sequence[str], *, describe_row: Callable[[int], str]
+) -> None:
+    """Refuse rows that have no place in the order of events.
+
+    Args:
+        rows: a batch with the columns.
+        columns: those that order events.
+        describe_row: how a message names a row by its number.
+
+    Raises:
+        InvalidInputError: a null, with the first row that has it.
+    """
+    for name in columns:
+        column = rows.column(name)
+        if column.null_count:
+            nulls = pc.is_null(column).to_numpy(zero_copy_only=False)
+            row = int(np.flatnonzero(nulls)[0])
+            raise InvalidInputError(
+                f"ordering column {name!r} is null in {describe_row(row)}; expected a value, "
+                "because a null has no place among the events"
+            )
+
+
+def event_order(rows: pa.Table, columns: Sequence[str]) -> np.ndarray | None:
+    """Return the row numbers in event order; None: the rows are in order as they stand.
+
+    The order is stable. NaN is greater than every number, as in Spark.
+
+    Args:
+        rows: a chunk with the columns, without nulls in them.
+        columns: most significant first.
+    """
+    events = rows.select(list(columns))
+    # Mostly the rows were sorted before they came, and seeing it costs a tenth of sorting.
+    if not (compare_neighbours(events) > 0).any():
+        return None
+    return np.asarray(ascending(events, columns).to_numpy(), dtype=np.int64)
+
+
+def rises(rows: pa.Table) -> bool:
+    """Say whether each row is above the one before it.
+
+    Args:
+        rows: columns without nulls, the most significant first, chunked in any way.
+    """
+    before: pa.Table | None = None
+    # Chunk by chunk: most rows that do not rise show it early, and a chunk stays in the cache.
+    for batch in rows.to_batches():
+        some = pa.Table.from_batches([batch])
+        edge = [] if before is None else [pa.concat_tables([before, some.slice(0, 1)])]
+        if not all(_rises(part) for part in (*edge, some)):
+            return False
+        before = some.slice(some.num_rows - 1) if some.num_rows else before
+    return True
+
+
+def _rises(rows: pa.Table) -> bool:
+    if rows.num_columns > 1 or pt.is_floating(rows.schema.types[0]):
+        return bool((compare_neighbours(rows) < 0).all())
+    values = rows.combine_chunks().column(0)
+    below = pc.less(values.slice(0, max(len(values) - 1, 0)), values.slice(1))
+    return bool(pc.all(below, min_count=0).as_py())
+
+
+def compare_neighbours(rows: pa.Table) -> np.ndarray:
+    """Compare each row with the next one, column by column: -1 below, 0 equal, 1 above.
+
+    Args:
+        rows: columns without nulls, the most significant first.
+
+    Returns:
+        int8, one less than the rows.
+    """
+    result = np.zeros(max(rows.num_rows - 1, 0), dtype=np.int8)
+    for column in rows.combine_chunks().columns:
+        if not column.num_chunks or not result.size:
+            break
+        values = column.chunk(0)
+        left, right = values.slice(0, len(values) - 1), values.slice(1)
+        order = _is_less(right, left).astype(np.int8) - _is_less(left, right).astype(np.int8)
+        result = np.where(result == 0, order, result)
+    return result
+
+
+def _is_less(left: pa.Array, right: pa.Array) -> np.ndarray:
+    if pt.is_floating(left.type):
+        # NaN is greater than every number, as in Spark and in Arrow's sort.
+        some, other = left.to_numpy(), right.to_numpy()
+        return np.asarray((some < other) | (np.isnan(other) & ~np.isnan(some)))
+    return np.asarray(pc.less(left, right).to_numpy(zero_copy_only=False))

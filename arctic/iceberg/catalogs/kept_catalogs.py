@@ -1,0 +1,86 @@
+"""Embedded catalogs that are open in this process: to open one takes longer than to ask it.
+
+Rules:
+    - An object is used again only for the same file, in the same process, with the same right to
+      write. A warehouse that was deleted and made again is opened again, and so is one whose file
+      lost its write-ahead log.
+    - Other catalogs are opened each time: their connections do not survive a fork, tokens expire,
+      and what configures them lies in files and variables that may change.
+    - Threads share an object. It has no connection of its own: every question opens one.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+
+from pyiceberg.catalog import Catalog
+
+from arctic.iceberg.catalogs.read_only import may_only_read
+
+_MOST = 8
+_JOURNAL = slice(18, 20)
+"""Where a SQLite file says how it is written to."""
+_WRITE_AHEAD = b"\x02\x02"
+
+_Identity = tuple[object, ...]
+
+
+class KeptCatalogs:
+    """The catalogs that were used last."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._forget()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget)
+
+    def of(
+        self, database: Path, settings: tuple[tuple[str, str], ...], make: Callable[[], Catalog]
+    ) -> Catalog:
+        """Return the catalog of a SQLite file, which ``make`` opens where it is not open.
+
+        Args:
+            database: the file.
+            settings: what else the catalog is opened with.
+            make: may create the file; its errors come through.
+        """
+        key = (str(database), settings)
+        with self._lock:
+            found = self._kept.get(key)
+        if found is not None and found[0] == _identity(database):
+            return found[1]
+        catalog = make()
+        identity = _identity(database)
+        if identity is not None:
+            with self._lock:
+                self._kept[key] = (identity, catalog)
+                self._kept.move_to_end(key)
+                while len(self._kept) > self._most:
+                    self._kept.popitem(last=False)
+        return catalog
+
+    def _forget(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[object, ...], tuple[_Identity, Catalog]] = OrderedDict()
+
+
+KEPT_CATALOGS = KeptCatalogs(_MOST)
+"""Of this process."""
+
+
+def _identity(database: Path) -> _Identity | None:
+    """Return what tells a file from another one under its name; None: it is not to be kept."""
+    try:
+        found = os.stat(database)
+        with open(database, "rb") as file:
+            journal = file.read(_JOURNAL.stop)[_JOURNAL]
+    except OSError:
+        return None
+    only_read = may_only_read(database)
+    if not only_read and journal != _WRITE_AHEAD:
+        return None
+    return found.st_dev, found.st_ino, only_read, os.path.realpath(database)

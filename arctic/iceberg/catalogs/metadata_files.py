@@ -1,0 +1,77 @@
+"""Metadata files that nobody refers to any more, deleted by the commit that let them go.
+
+A catalog that is a database writes the new metadata file first and asks the database then. Where
+another commit was faster PyIceberg leaves that file behind, one for each attempt. And of what the
+log of a table lets go, it deletes what was in the log when the table was loaded: others have
+deleted that already, or nobody does.
+
+Rules:
+    - The file of a lost race goes only after the catalog said that the commit failed, and shows
+      the table without it: a client that asks a catalog twice, as some do, may hear that the second
+      time of a commit that landed the first. After any other failure nobody knows, and it stays.
+    - What leaves the log goes by the metadata that the commit lies on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from copy import copy
+from functools import partial
+from typing import Any
+
+from pyiceberg.catalog import Catalog, MetastoreCatalog
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.io import FileIO
+from pyiceberg.table import CommitTableResponse, Table
+from pyiceberg.table.metadata import TableMetadata
+
+from arctic.iceberg.storage.checked_io import keep_written
+
+
+def leave_no_metadata(catalog: Catalog) -> None:
+    """Let commits by this object delete the metadata files that they leave without a reader."""
+    if isinstance(catalog, MetastoreCatalog):
+        catalog.commit_table = partial(_commit, catalog)  # type: ignore[method-assign]
+        catalog._delete_old_metadata = _delete_nothing  # type: ignore[method-assign]
+
+
+def _commit(
+    catalog: MetastoreCatalog, table: Table, requirements: Any, updates: Any
+) -> CommitTableResponse:
+    # A copy for each commit, because other threads may commit through the same object.
+    attempt = copy(catalog)
+    del attempt.__dict__["commit_table"]
+    written: list[tuple[FileIO, str]] = []
+    before = table
+
+    def write(metadata: TableMetadata, io: FileIO, metadata_path: str) -> None:
+        written.append((io, metadata_path))
+        catalog._write_metadata(metadata, io, metadata_path)
+
+    def load(identifier: Any) -> Table:
+        nonlocal before
+        before = catalog.load_table(identifier)
+        return before
+
+    attempt._write_metadata = write  # type: ignore[method-assign]
+    attempt.load_table = load  # type: ignore[method-assign]
+    try:
+        response = attempt.commit_table(table, requirements, updates)
+    except CommitFailedException:
+        with contextlib.suppress(Exception):  # a leftover costs space, never rows
+            now = catalog.load_table(table.name())
+            used = {
+                now.metadata_location,
+                *(log.metadata_file for log in now.metadata.metadata_log),
+            }
+            for io, path in written:
+                if path not in used:
+                    io.delete(path)
+        raise
+    keep_written(response, catalog)
+    Catalog._delete_old_metadata(table.io, before.metadata, response.metadata)
+    return response
+
+
+def _delete_nothing(io: FileIO, base: TableMetadata, metadata: TableMetadata) -> None:
+    """Take the place of what would delete by metadata that others have committed on."""

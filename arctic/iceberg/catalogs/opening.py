@@ -1,0 +1,156 @@
+"""How a catalog of each kind is opened: the embedded one of a folder, and those that have a name.
+
+Rules:
+    - Locations are ``file://`` URIs: Java and position deletes compare them as text.
+    - A reader never creates a folder or a file, and needs no permission to.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import NoSuchPropertyException
+from pyiceberg.utils.config import Config
+
+from arctic.errors import InvalidInputError, NotFoundError
+from arctic.iceberg.catalogs.read_only import ReadOnlySqlCatalog, check_writable, may_only_read
+from arctic.iceberg.catalogs.sqlite import database_of, first_use, harden, sqlite_uri
+from arctic.iceberg.translate import catalog_errors
+from arctic.redact import Secrets, without_secrets
+
+CATALOG_NAME = "arctic"
+"""The catalog's name inside SQL catalogs, where the options give none."""
+
+
+def local_folder(warehouse: str) -> str:
+    """Return the absolute folder of an embedded catalog.
+
+    Raises:
+        InvalidInputError: one that it cannot live in.
+    """
+    path = re.sub(r"^file:(//(localhost)?(?=/))?", "", warehouse)
+    if path != warehouse and "%" in path:
+        raise InvalidInputError(
+            f"warehouse {warehouse!r}: percent-encoding is not decoded; give the plain path"
+        )
+    if re.match(r"[A-Za-z][\w+.-]*://", path):
+        raise InvalidInputError(
+            f"warehouse {without_secrets(warehouse)!r}: the embedded SQLite catalog needs a local "
+            "folder; for remote storage set catalog.uri"
+        )
+    path = os.path.abspath(os.path.expanduser(path))
+    if re.search(r"[#?\x00-\x1f]", path):
+        raise InvalidInputError(
+            f"warehouse {path!r}: '#', '?' and control characters cannot stand in a location URI"
+        )
+    return path
+
+
+def _load_catalog(name: str, properties: Mapping[str, str], *, create: bool) -> Catalog:
+    known = {**(Config().get_catalog_config(name) or {}), **properties}
+    uri = str(known.get("uri", ""))
+    if uri.startswith("sqlite") and may_only_read(database_of(uri)):
+        return _read_only(name, {key: str(text) for key, text in known.items()}, create=create)
+    return first_use(partial(load_catalog, name, **properties))
+
+
+def open_named(
+    name: str, warehouse: str | None, settings: Mapping[str, str], *, create: bool
+) -> Catalog:
+    """Open a catalog that PyIceberg knows by its name or its settings.
+
+    Args:
+        name: of the catalog.
+        warehouse: where it puts new tables; None: it knows.
+        settings: PyIceberg's catalog properties.
+        create: make a missing SQLite file.
+
+    Raises:
+        NotFoundError, InvalidInputError, UnsupportedError, StorageError: as ``open_catalog``.
+    """
+    properties = dict(settings)
+    if warehouse is not None:
+        properties.setdefault("warehouse", warehouse)
+    if properties.get("type", "").lower() == "in-memory":
+        raise InvalidInputError(
+            "catalog.type = 'in-memory': it is forgotten after the call; set warehouse to a folder"
+        )
+    secrets = Secrets.of(properties)
+    with catalog_errors(f"open catalog {name!r}", secrets):
+        if properties.get("uri", "").startswith("sqlite"):
+            _check_file(database_of(properties["uri"]), f"catalog {name!r}", create=create)
+        try:
+            catalog = _load_catalog(name, properties, create=create)
+        except (ValueError, AttributeError, NoSuchPropertyException) as error:
+            raise InvalidInputError(
+                f"catalog {name!r}: {secrets.hide(str(error))}; set catalog.uri and "
+                "catalog.type, or configure it in .pyiceberg.yaml"
+            ) from secrets.cause(error)
+        if isinstance(catalog, SqlCatalog):
+            _use_file_uri(catalog)
+            if not isinstance(catalog, ReadOnlySqlCatalog):
+                harden(catalog)
+    return catalog
+
+
+def open_embedded(database: Path, settings: Mapping[str, str], *, create: bool) -> Catalog:
+    """Open the SQLite catalog of a warehouse folder.
+
+    Args:
+        database: its file.
+        settings: PyIceberg's catalog properties.
+        create: make a missing folder and file.
+
+    Raises:
+        NotFoundError, StorageError: as ``open_catalog``.
+    """
+    subject = f"warehouse {str(database.parent)!r}"
+    action = f"open {subject}: {database.name}"
+    with catalog_errors(action, Secrets.of(settings)):
+        _check_file(database, subject, create=create)
+        properties = {
+            **settings,
+            "uri": sqlite_uri(database),
+            "warehouse": f"file://{database.parent}",
+        }
+        if may_only_read(database):
+            catalog: SqlCatalog = _read_only(CATALOG_NAME, properties, create=create)
+        else:
+            catalog = first_use(partial(SqlCatalog, CATALOG_NAME, **properties))
+            harden(catalog)
+    return catalog
+
+
+def _read_only(
+    name: str, properties: Mapping[str, str], *, create: bool = False
+) -> ReadOnlySqlCatalog:
+    database = database_of(properties["uri"])
+    catalog = ReadOnlySqlCatalog(name, database=database, **properties)
+    if create:
+        check_writable(catalog)
+    return catalog
+
+
+def _check_file(database: Path, subject: str, *, create: bool) -> None:
+    if create:
+        database.parent.mkdir(parents=True, exist_ok=True)
+    elif not database.is_file():
+        raise NotFoundError(
+            f"{subject}: there is no {str(database)!r}; name an existing warehouse, or create a "
+            "table in this one first"
+        )
+
+
+def _use_file_uri(catalog: SqlCatalog) -> None:
+    """Spell a local warehouse as the embedded catalog does; a URI of another scheme stays."""
+    warehouse = catalog.properties.get("warehouse", "")
+    if re.match(r"file:/(?!/)", warehouse):
+        catalog.properties["warehouse"] = f"file://{warehouse[len('file:') :]}"
+    elif warehouse and not re.match(r"[A-Za-z][\w+.-]*:", warehouse):
+        catalog.properties["warehouse"] = f"file://{local_folder(warehouse)}"

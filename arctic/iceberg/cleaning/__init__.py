@@ -1,0 +1,1 @@
+"""Snapshots and files that nobody needs any more, taken away."""

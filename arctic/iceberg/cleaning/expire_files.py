@@ -1,0 +1,207 @@
+"""Taking files out of the newest snapshot: merged changes, and deletes that delete nothing.
+
+Rules:
+    - Each is planned anew on every attempt, on a fresh head; what is merged is read from the base
+      store as it is committed then.
+    - The files themselves stay: older snapshots still hold them.
+
+Source: amoro MixedTableMaintainer, IcebergTableMaintainer.cleanDanglingDeleteFiles @96a4d781a.
+Differs: change files go by sequence number, and in one commit; dangling deletes are removed from
+keyed tables too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from copy import copy
+from dataclasses import replace
+
+from pyiceberg.manifest import DataFileContent, ManifestEntry
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Operation
+
+from arctic.errors import UnsupportedError
+from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.cleaning.expire_snapshots import base_snapshots_to_read
+from arctic.iceberg.commits.commit_loop import commit_snapshot
+from arctic.iceberg.commits.commit_notes import with_notes
+from arctic.iceberg.commits.snapshot_producer import SnapshotPlan, StagedSnapshot
+from arctic.iceberg.commits.staging import staged_on
+from arctic.iceberg.metadata.entries import entries_of, is_delete_manifest, live_manifests
+from arctic.iceberg.metadata.history import lineage
+from arctic.iceberg.metadata.sequence_file import read_state
+from arctic.iceberg.snapshots.list_files import check_specs, list_files, partition_of
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.iceberg.values.partition_key import partition_keys
+from arctic.scan.choose.deletes_of_files import PositionDeleteIndex
+from arctic.table.expire_report import ExpiredItem, ExpiredKind
+from arctic.table.expiry import ChangeFile, duration_text, expired_changes
+from arctic.table.files import Partition
+from arctic.table.snapshot import NOTHING_MERGED, TableSnapshot
+
+_PRODUCER = "snapshot.producer"
+Items = tuple[ExpiredItem, ...]
+
+
+def expire_changes(
+    opened: OpenTable, *, ttl_ms: int, keep_ms: int, now_ms: int, dry_run: bool
+) -> Items:
+    """Remove merged change files from the newest snapshot of the change store.
+
+    Args:
+        opened: the table; one without a key has nothing to remove.
+        ttl_ms: how long a change file stays after its commit.
+        keep_ms: how long base snapshots stay. What one of them has not merged stays as well: the
+            base store may be rolled back to it.
+        now_ms: milliseconds since 1970-01-01 UTC.
+        dry_run: only say which.
+
+    Raises:
+        ConflictError: other writers won every retry; nothing was removed.
+        CommitStateUnknownError: the files may have been removed, which loses nothing.
+        FormatError: what is merged is not readable.
+        StorageError: the catalog or a file cannot be reached; nothing was removed.
+    """
+    if opened.change is None:
+        return ()
+
+    def plan(head: Table) -> Items:
+        merged = _merged_everywhere(opened, keep_ms=keep_ms, now_ms=now_ms)
+        expired = expired_changes(_change_files(head), merged=merged, ttl_ms=ttl_ms, now_ms=now_ms)
+        return tuple(
+            ExpiredItem(
+                store="change",
+                kind=ExpiredKind.CHANGE_FILE,
+                name=file.path,
+                size_bytes=file.size_bytes,
+                reason=f"merged (sequence {file.sequence_number} <= "
+                f"{merged.get(file.partition, NOTHING_MERGED)}) and older than "
+                f"{duration_text(ttl_ms)}",
+            )
+            for file in expired
+        )
+
+    return _remove(
+        opened.change, plan, Operation.DELETE, producer="DATA_EXPIRATION", dry_run=dry_run
+    )
+
+
+def expire_dangling_deletes(opened: OpenTable, *, dry_run: bool) -> Items:
+    """Remove position deletes that apply to no data file from the newest base snapshot.
+
+    Args:
+        opened: the table.
+        dry_run: only say which.
+
+    Raises:
+        UnsupportedError: content that this version would read wrongly.
+        ConflictError: other writers won every retry; nothing was removed.
+        CommitStateUnknownError: the files may have been removed, which loses nothing.
+        StorageError: the catalog or a file cannot be reached; nothing was removed.
+    """
+
+    def plan(head: Table) -> Items:
+        if not any(map(is_delete_manifest, live_manifests(head, head.current_snapshot()))):
+            return ()  # so most runs read no manifest for it
+        listed = list_files(
+            replace(opened, base=head, change=None),
+            TableSnapshot(
+                base_snapshot_id=head.metadata.current_snapshot_id,
+                change_snapshot_id=None,
+                change_sequence_number=0,
+            ),
+            field_ids=(),
+            row_filter=None,
+        )
+        index = PositionDeleteIndex(listed.position_deletes)
+        used = {delete.path for file in listed.base for delete in index.applying_to(file)}
+        return tuple(
+            ExpiredItem(
+                store="base",
+                kind=ExpiredKind.POSITION_DELETES,
+                name=delete.path,
+                size_bytes=delete.size_bytes,
+                reason="no data file is left that they apply to",
+            )
+            for delete in sorted(listed.position_deletes, key=lambda delete: delete.path)
+            if delete.path not in used
+        )
+
+    return _remove(
+        opened.base, plan, Operation.REPLACE, producer="CLEAN_DANGLING_DELETE", dry_run=dry_run
+    )
+
+
+def _remove(
+    store: Table,
+    plan: Callable[[Table], Items],
+    operation: Operation,
+    *,
+    producer: str,
+    dry_run: bool,
+) -> Items:
+    """Remove what a plan says of the head, in one snapshot; return it as it was committed."""
+    if dry_run:
+        return plan(refresh(copy(store)))
+    removed: Items = ()
+
+    def stage(head: Table, snapshot_id: int) -> StagedSnapshot | None:
+        nonlocal removed
+        removed = plan(head)
+        if not removed:
+            return None
+        what = SnapshotPlan(
+            operation=operation,
+            removed_paths=frozenset(item.name for item in removed),
+            summary={_PRODUCER: producer},
+        )
+        return staged_on(head, with_notes(head, what), snapshot_id)
+
+    commit_snapshot(store, stage)
+    return removed
+
+
+def _merged_everywhere(opened: OpenTable, *, keep_ms: int, now_ms: int) -> Mapping[Partition, int]:
+    """Return what is merged in the current base snapshot and in every other one that stays."""
+    base = refresh(opened.base)
+    keys = partition_keys(opened.table)
+    current_id = base.metadata.current_snapshot_id
+    merged = read_state(base.metadata, base.io, current_id, keys).sequence
+    others = base_snapshots_to_read(base, keep_ms=keep_ms, now_ms=now_ms) - {current_id}
+    # What is merged only grows along a lineage, so the oldest of it tells for all of them.
+    ancestors = lineage(base.metadata, base.current_snapshot())
+    own = [each.snapshot_id for each in ancestors if each.snapshot_id in others]
+    for snapshot_id in {*own[-1:], *others.difference(own)}:
+        with suppress(UnsupportedError):  # nobody can read that snapshot any more
+            then = read_state(base.metadata, base.io, snapshot_id, keys).sequence
+            merged = {
+                partition: min(sequence, then.get(partition, NOTHING_MERGED))
+                for partition, sequence in merged.items()
+            }
+    return merged
+
+
+def _change_files(head: Table) -> Iterable[ChangeFile]:
+    manifests = live_manifests(head, head.current_snapshot())
+    check_specs(head, manifests)
+    width = len(head.spec().fields)
+    for _, entries in entries_of(head.io, manifests):
+        for entry in entries:
+            file = _change_file(head, entry, partition_of(entry.data_file.partition, width))
+            if file is not None:
+                yield file
+
+
+def _change_file(head: Table, entry: ManifestEntry, partition: Partition) -> ChangeFile | None:
+    is_data = entry.data_file.content == DataFileContent.DATA
+    if not is_data or entry.sequence_number is None or entry.snapshot_id is None:
+        return None  # not understood: it stays
+    added = head.metadata.snapshot_by_id(entry.snapshot_id)
+    return ChangeFile(
+        path=entry.data_file.file_path,
+        partition=partition,
+        sequence_number=entry.sequence_number,
+        size_bytes=entry.data_file.file_size_in_bytes,
+        added_ms=None if added is None else added.timestamp_ms,
+    )

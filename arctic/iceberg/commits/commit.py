@@ -1,0 +1,215 @@
+"""Applying a commit plan: one snapshot of one store, or nothing.
+
+Rules:
+    - An overwrite is planned anew on every attempt: what it replaces is what lies in its
+      partitions then. So it wins over everything that was committed before it.
+    - Data, optimized sequence, statistics entry, marker and legacy property are one metadata
+      commit: base never says that changes are merged that it does not hold.
+    - A plan that changes nothing makes no snapshot.
+
+Source: amoro OverwriteBaseFiles, KeyedPartitionRewrite @96a4d781a. Differs: the optimized sequence
+also advances where only changes are replaced and base has no file.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pyiceberg.manifest import DataFile
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Operation
+
+from arctic.errors import ConflictError
+from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.commits.commit_loop import CommitResult, commit_snapshot
+from arctic.iceberg.commits.commit_notes import with_notes
+from arctic.iceberg.commits.snapshot_producer import SnapshotPlan, StagedSnapshot
+from arctic.iceberg.commits.staging import live_files, operation, staged_on, staged_with_state
+from arctic.iceberg.metadata.data_files import data_files
+from arctic.iceberg.metadata.optimized_state import OptimizedState
+from arctic.iceberg.metadata.sequence_file import read_state
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.iceberg.values.partition_key import PartitionKeys, partition_keys
+from arctic.table.commit_plan import AppendFiles, OverwriteBase
+from arctic.table.files import FileKind, Partition
+
+__all__ = ["CommitResult", "commit_append", "commit_overwrite"]
+
+_CHANGE_KINDS = (FileKind.INSERT, FileKind.CHANGE_DELETE)
+_BASE_KINDS = (FileKind.BASE,)
+
+
+def commit_append(
+    opened: OpenTable, plan: AppendFiles, *, is_fresh: bool = False
+) -> CommitResult | None:
+    """Add files: to the change store of a keyed table, to the base store of another one.
+
+    Args:
+        opened: the table.
+        plan: what is added.
+        is_fresh: the table was opened just now.
+
+    Returns:
+        The snapshot; None when the plan has no files.
+
+    Raises:
+        BatchLandedError: the plan's batch is in the table already; the files were not committed.
+        ConflictError: other writers won every retry, or the store is not at the sequence number
+            that the plan expects; the files were not committed.
+        CommitStateUnknownError: the files may have been committed.
+        StorageError: the catalog or a file cannot be reached; the files were not committed.
+    """
+    if not plan.files:
+        return None
+    store = opened.base if opened.change is None else opened.change
+    other = None if opened.change is None else opened.base
+    added = data_files(
+        plan.files,
+        opened.table,
+        spec_id=store.spec().spec_id,
+        kinds=_BASE_KINDS if opened.change is None else _CHANGE_KINDS,
+    )
+    what = SnapshotPlan(operation=Operation.APPEND, added=added, summary=plan.summary)
+
+    def stage(head: Table, snapshot_id: int) -> StagedSnapshot:
+        noted = with_notes(head, what, batch=plan.batch, watermark=plan.watermark, other=other)
+        staged = staged_on(head, noted, snapshot_id)
+        if plan.on_top_of is not None:
+            with _discarding(staged):
+                _check_sequence(head, plan.on_top_of.change_sequence_number)
+                _check_snapshot(refresh(opened.base), plan.on_top_of.base_snapshot_id)
+        return staged
+
+    return commit_snapshot(store, stage, is_fresh=is_fresh)
+
+
+def commit_overwrite(
+    opened: OpenTable, plan: OverwriteBase, *, is_fresh: bool = False
+) -> CommitResult | None:
+    """Replace the base files of whole partitions, and the changes that lie on them.
+
+    Args:
+        opened: the table.
+        plan: what replaces them.
+        is_fresh: the table was opened just now.
+
+    Returns:
+        The snapshot; None when nothing is added, removed or marked as merged.
+
+    Raises:
+        BatchLandedError: the plan's batch is in the table already; the files were not committed.
+        ConflictError: other writers won every retry; the files were not committed.
+        CommitStateUnknownError: the files may have been committed.
+        UnsupportedError: base holds files of another partition spec.
+        FormatError: the present optimized sequence is not readable.
+        StorageError: the catalog or a file cannot be reached; the files were not committed.
+    """
+    added = data_files(
+        plan.files, opened.table, spec_id=opened.base.spec().spec_id, kinds=_BASE_KINDS
+    )
+    keys = partition_keys(opened.table) if opened.table.is_keyed else None
+    overwrite = _Overwrite(plan=plan, added=added, keys=keys, change=opened.change)
+
+    def stage(head: Table, snapshot_id: int) -> StagedSnapshot | None:
+        staged = overwrite.stage(head, snapshot_id)
+        if staged is not None and opened.change is not None and plan.must_be_newest_change:
+            with _discarding(staged):
+                _check_newest(refresh(opened.change), plan.change_sequence_number or 0)
+        return staged
+
+    return commit_snapshot(opened.base, stage, is_fresh=is_fresh)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Overwrite:
+    plan: OverwriteBase
+    added: tuple[DataFile, ...]
+    keys: PartitionKeys | None
+    """None: the table has no change store, hence no optimized sequence."""
+    change: Table | None
+
+    def stage(self, head: Table, snapshot_id: int) -> StagedSnapshot | None:
+        """Build one attempt on a fresh head; None when it would change nothing."""
+        new = frozenset(file.partition for file in self.plan.files)
+        live = live_files(head)
+        removed = frozenset(
+            path for path, partition in live.items() if not self.plan.dynamic or partition in new
+        )
+        what = SnapshotPlan(
+            operation=operation(bool(self.added), bool(removed)),
+            added=self.added,
+            removed_paths=removed,
+            summary=self.plan.summary,
+        )
+        what = with_notes(
+            head, what, batch=self.plan.batch, watermark=self.plan.watermark, other=self.change
+        )
+        if self.keys is None:
+            return staged_on(head, what, snapshot_id) if self.added or removed else None
+        before = read_state(head.metadata, head.io, head.metadata.current_snapshot_id, self.keys)
+        state = self._advanced(before, new, live)
+        if not self.added and not removed and state.sequence == before.sequence:
+            return None
+        if not state.sequence:
+            return staged_on(head, what, snapshot_id)
+        return staged_with_state(head, what, snapshot_id, state=state, keys=self.keys)
+
+    def _advanced(
+        self, before: OptimizedState, new: frozenset[Partition], live: Mapping[str, Partition]
+    ) -> OptimizedState:
+        replaced_up_to = self.plan.change_sequence_number or 0
+        covered = new
+        if not self.plan.dynamic:
+            covered = new.union(live.values(), before.sequence, self.plan.change_partitions)
+        ahead = [each for each in covered if before.sequence.get(each, 0) > replaced_up_to]
+        if ahead:
+            raise ConflictError(
+                f"changes up to sequence number {before.sequence[ahead[0]]} were merged while rows "
+                f"to replace those up to {replaced_up_to} were written; run the overwrite again"
+            )
+        if not replaced_up_to:
+            return before
+        return before.advanced(covered, replaced_up_to, time.time_ns() // 1_000_000)
+
+
+@contextmanager
+def _discarding(staged: StagedSnapshot) -> Iterator[None]:
+    """Remove what was written for an attempt when it is refused after all."""
+    try:
+        yield
+    except BaseException:
+        staged.discard()
+        raise
+
+
+def _check_sequence(head: Table, expected: int) -> None:
+    snapshot = head.current_snapshot()
+    actual = 0 if snapshot is None else snapshot.sequence_number
+    if actual != expected:
+        raise ConflictError(
+            f"table {'.'.join(head.name())!r} is at sequence number {actual}, but this commit was "
+            f"prepared for {expected}; look at the table again and prepare it anew"
+        )
+
+
+def _check_newest(change: Table, replaced_up_to: int) -> None:
+    try:
+        _check_sequence(change, replaced_up_to)
+    except ConflictError as error:
+        raise ConflictError(
+            "changes were committed during the overwrite of a table whose keys can move between "
+            "partitions, so a key could end up twice; run the overwrite again"
+        ) from error
+
+
+def _check_snapshot(head: Table, expected: int | None) -> None:
+    snapshot = head.current_snapshot()
+    actual = None if snapshot is None else snapshot.snapshot_id
+    if actual != expected:
+        raise ConflictError(
+            f"table {'.'.join(head.name())!r} is at snapshot {actual}, but this commit was "
+            f"prepared for {expected}; look at the table again and prepare it anew"
+        )

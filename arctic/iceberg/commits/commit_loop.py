@@ -1,0 +1,226 @@
+"""Trying a commit until it lands, is refused, or nobody can say.
+
+Rules:
+    - Every attempt starts from a fresh head and is built anew. Where nobody knows it to be fresh,
+      it is loaded; one that is not fresh after all loses its race and is loaded then.
+    - All attempts have the same snapshot id. Before another attempt, and before giving up, the
+      table is searched for it: an answer that was lost is not a commit that was lost.
+    - The files of an attempt are deleted only after the catalog said that it lost the race and
+      its snapshot was not found. After any other failure they stay.
+    - A connection pool is emptied before looking: a connection that failed at COMMIT may still
+      show its own process a snapshot that was never committed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from copy import copy
+from dataclasses import dataclass
+
+from pyiceberg.catalog import Catalog
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.table import Table, TableProperties
+from pyiceberg.utils.properties import property_as_int
+
+from arctic.errors import (
+    ArcticError,
+    CommitStateUnknownError,
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    StorageError,
+)
+from arctic.iceberg.catalogs.read_only import check_writable
+from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.commits.snapshot_producer import StagedSnapshot
+from arctic.iceberg.storage.table_io import is_file_gone
+from arctic.retry import RetryPolicy
+
+Stage = Callable[[Table, int], StagedSnapshot | None]
+"""Builds one attempt on a fresh head with this snapshot id; None: there is nothing to commit."""
+
+_MAX_UNKNOWN = 5
+"""Attempts with an unknown outcome after which the catalog is taken to be broken."""
+
+_MAX_OUTRUN = 5
+"""Attempts with a file that is gone after which the table is taken to be damaged."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitResult:
+    """A snapshot that is committed."""
+
+    snapshot_id: int
+    sequence_number: int
+
+
+def commit_policy(properties: Mapping[str, str]) -> RetryPolicy:
+    """Read ``commit.retry.*``, with Iceberg's defaults.
+
+    Raises:
+        InvalidInputError: a property that is not a number.
+    """
+    names = TableProperties
+    return RetryPolicy(
+        retries=_number(properties, names.COMMIT_NUM_RETRIES, names.COMMIT_NUM_RETRIES_DEFAULT),
+        min_wait_ms=_number(
+            properties, names.COMMIT_MIN_RETRY_WAIT_MS, names.COMMIT_MIN_RETRY_WAIT_MS_DEFAULT
+        ),
+        max_wait_ms=_number(
+            properties, names.COMMIT_MAX_RETRY_WAIT_MS, names.COMMIT_MAX_RETRY_WAIT_MS_DEFAULT
+        ),
+        total_ms=_number(
+            properties, names.COMMIT_TOTAL_RETRY_TIME_MS, names.COMMIT_TOTAL_RETRY_TIME_MS_DEFAULT
+        ),
+    )
+
+
+def commit_snapshot(table: Table, stage: Stage, *, is_fresh: bool = False) -> CommitResult | None:
+    """Commit one snapshot to a store, over lost races.
+
+    Args:
+        table: names the store; it is not changed.
+        stage: builds an attempt. It may refuse by raising; nothing of it is left then.
+        is_fresh: the store was loaded just now, and the first attempt takes it as it is.
+
+    Returns:
+        The snapshot, or None when ``stage`` found nothing to commit.
+
+    Raises:
+        ConflictError: other writers won every retry; the commit did not land.
+        CommitStateUnknownError: the commit may have landed.
+        StorageError: the catalog or a file cannot be reached; the commit did not land.
+    """
+    check_writable(table.catalog)
+    return _Commit(table, stage).run(is_fresh=is_fresh)
+
+
+class _Commit:
+    def __init__(self, table: Table, stage: Stage) -> None:
+        self._head = copy(table)
+        self._stage = stage
+        self._name = ".".join(table.name())
+        self._snapshot_id = table.metadata.new_snapshot_id()
+        self._lost: StagedSnapshot | None = None
+        self._unknown: Exception | None = None
+        self._unknown_parent_id: int | None = None
+        self._unknown_count = 0
+        self._outrun_count = 0
+
+    def run(self, *, is_fresh: bool) -> CommitResult | None:
+        started = time.monotonic()
+        policy = commit_policy(self._head.properties)
+        attempt = 0
+        looks = not is_fresh
+        while True:
+            landed = self._look() if looks else None
+            if landed is not None:
+                return landed
+            elapsed_ms = (time.monotonic() - started) * 1000
+            is_over = policy.total_ms is not None and elapsed_ms > policy.total_ms
+            if attempt > policy.retries or (attempt > 0 and is_over):
+                raise self._given_up(attempt)
+            try:
+                staged = self._staged()
+            except StorageError as error:
+                self._check_outrun(error)
+            else:
+                if staged is None:
+                    return None
+                if self._try(staged):
+                    return CommitResult(
+                        snapshot_id=staged.snapshot_id, sequence_number=staged.sequence_number
+                    )
+            if not looks and self._lost is not None:
+                looks = True  # a look would have seen who was faster: it costs no retry
+                continue
+            looks = True
+            if self._unknown_count >= _MAX_UNKNOWN:
+                attempt = policy.retries
+            time.sleep(policy.wait_seconds(attempt))
+            attempt += 1
+
+    def _look(self) -> CommitResult | None:
+        """Refresh the head, and find out whether an earlier attempt is in it."""
+        try:
+            refresh(self._head)
+        except StorageError as error:
+            if self._lost is None and self._unknown is None:
+                raise
+            raise self._state_unknown(self._unknown or error) from error
+        except NotFoundError:
+            if self._lost is not None:
+                self._lost.discard()
+            raise
+        snapshot = self._head.metadata.snapshot_by_id(self._snapshot_id)
+        if snapshot is not None:
+            return CommitResult(
+                snapshot_id=snapshot.snapshot_id, sequence_number=snapshot.sequence_number or 0
+            )
+        if self._head.metadata.current_snapshot_id != self._unknown_parent_id:
+            self._unknown = None  # what lies on another parent can not land any more
+        if self._lost is not None:
+            self._lost.discard()
+            self._lost = None
+        return None
+
+    def _staged(self) -> StagedSnapshot | None:
+        try:
+            return self._stage(self._head, self._snapshot_id)
+        except ArcticError as error:
+            if self._unknown is None:
+                raise
+            raise self._state_unknown(self._unknown) from error
+
+    def _check_outrun(self, error: StorageError) -> None:
+        """Return where an attempt failed because what it lay on was replaced and expired."""
+        self._outrun_count += 1
+        if not is_file_gone(error) or self._outrun_count > _MAX_OUTRUN:
+            raise error
+
+    def _try(self, staged: StagedSnapshot) -> bool:
+        try:
+            staged.commit()
+        except CommitFailedException:
+            self._lost = staged
+            return False
+        except Exception as error:  # noqa: BLE001 - whatever it is, the commit may have landed
+            self._unknown, self._unknown_parent_id = error, staged.parent_id
+            self._unknown_count += 1
+            _empty_pool(self._head.catalog)
+            return False
+        return True
+
+    def _given_up(self, attempts: int) -> ConflictError | CommitStateUnknownError:
+        if self._unknown is not None:
+            return self._state_unknown(self._unknown)
+        return ConflictError(
+            f"table {self._name!r}: other commits won {attempts} attempts; retry, or raise "
+            f"{TableProperties.COMMIT_NUM_RETRIES}"
+        )
+
+    def _state_unknown(self, cause: Exception) -> CommitStateUnknownError:
+        error = CommitStateUnknownError(
+            f"table {self._name!r}: the catalog did not say whether snapshot {self._snapshot_id} "
+            f"was committed ({type(cause).__name__}: {cause}); look for it in the snapshots before "
+            "writing again"
+        )
+        error.__cause__ = cause
+        return error
+
+
+def _empty_pool(catalog: Catalog) -> None:
+    if isinstance(catalog, SqlCatalog):
+        catalog.engine.dispose()
+
+
+def _number(properties: Mapping[str, str], name: str, default: int) -> int:
+    try:
+        value = property_as_int(dict(properties), name, default)
+    except ValueError as error:
+        raise InvalidInputError(
+            f"table property {name} = {properties[name]!r}: expected a whole number"
+        ) from error
+    return max(0, default if value is None else value)

@@ -1,0 +1,258 @@
+"""One snapshot that adds and removes files: built on PyIceberg's private producer.
+
+PyIceberg's own producers cannot remove delete files, copy the whole metadata a dozen times for
+each commit, and retry without building anew what was planned. This one stages exactly one attempt
+on one head; who calls it retries.
+
+Rules:
+    - A file that is to be removed must be live in the head, else nothing is staged.
+    - Entries keep their sequence numbers when their manifest is rewritten or merged.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pyiceberg.manifest import (
+    DataFile,
+    DataFileContent,
+    ManifestContent,
+    ManifestEntry,
+    ManifestFile,
+    ManifestWriter,
+)
+from pyiceberg.table import Table, Transaction
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.snapshots import Operation, Summary
+from pyiceberg.table.statistics import StatisticsFile
+from pyiceberg.table.update import (
+    AssertTableUUID,
+    RemovePropertiesUpdate,
+    SetPropertiesUpdate,
+    SetStatisticsUpdate,
+    TableRequirement,
+    TableUpdate,
+)
+from pyiceberg.table.update.snapshot import _SnapshotProducer
+from pyiceberg.typedef import EMPTY_DICT
+
+from arctic.errors import ConflictError
+from arctic.iceberg.catalogs.clock import not_before
+from arctic.iceberg.commits.manifest_writer import DenseManifestWriter
+from arctic.iceberg.metadata.entries import entries_of, live_manifests
+from arctic.iceberg.metadata.manifest_merge import FILES_IN_A_MANIFEST, group_for_merge
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotPlan:
+    """What one snapshot does to a store."""
+
+    operation: Operation
+    added: tuple[DataFile, ...] = ()
+    removed_paths: frozenset[str] = frozenset()
+    """Data and delete files, as their manifest entries spell them."""
+    summary: Mapping[str, str] = field(default_factory=dict)
+    statistics: StatisticsFile | None = None
+    properties: Mapping[str, str | None] = field(default_factory=dict)
+    """Table properties that change in the same commit; None removes one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StagedSnapshot:
+    """One attempt: its manifests are written, and nobody refers to them yet."""
+
+    table: Table
+    snapshot_id: int
+    sequence_number: int
+    parent_id: int | None
+    updates: tuple[TableUpdate, ...]
+    requirements: tuple[TableRequirement, ...]
+    discard: Callable[[], None]
+    """Deletes what was written; only for an attempt that is known not to have landed."""
+
+    def commit(self) -> None:
+        """Ask the catalog once; PyIceberg's exceptions come through."""
+        self.table._do_commit(updates=self.updates, requirements=self.requirements)
+
+
+def commit_metadata(
+    head: Table, *, updates: Iterable[TableUpdate], requirements: Iterable[TableRequirement]
+) -> None:
+    """Commit changes that make no snapshot; the head then has the new metadata.
+
+    Exceptions of PyIceberg come through.
+    """
+    head._do_commit(updates=tuple(updates), requirements=tuple(requirements))
+
+
+def stage_snapshot(head: Table, plan: SnapshotPlan, snapshot_id: int) -> StagedSnapshot:
+    """Write the manifests of a snapshot on top of a head.
+
+    Args:
+        head: the store, just refreshed.
+        plan: what the snapshot does.
+        snapshot_id: the same for all attempts, so that one that landed unseen is recognised.
+
+    Raises:
+        ConflictError: a file that is to be removed is gone.
+        StorageError: the parent's manifests cannot be read.
+        OSError: a manifest cannot be written.
+    """
+    producer = _Producer(head, plan, snapshot_id)
+
+    def discard() -> None:
+        producer._clean_all_uncommitted()
+        if plan.statistics is not None:
+            with contextlib.suppress(OSError):
+                head.io.delete(plan.statistics.statistics_path)
+
+    try:
+        updates, requirements = producer._commit()
+    except BaseException:
+        discard()
+        raise
+    return StagedSnapshot(
+        table=head,
+        snapshot_id=snapshot_id,
+        sequence_number=head.metadata.next_sequence_number(),
+        parent_id=head.metadata.current_snapshot_id,
+        updates=(
+            *not_before(head.metadata, updates),
+            *_further_updates(plan, head.properties),
+        ),
+        requirements=(*requirements, AssertTableUUID(uuid=head.metadata.table_uuid)),
+        discard=discard,
+    )
+
+
+def _further_updates(plan: SnapshotPlan, present: Mapping[str, str]) -> Iterable[TableUpdate]:
+    if plan.statistics is not None:
+        yield SetStatisticsUpdate.model_validate({"statistics": plan.statistics})
+    changed = {
+        name: text
+        for name, text in plan.properties.items()
+        if text is not None and text != present.get(name)
+    }
+    if changed:
+        yield SetPropertiesUpdate(updates=changed)
+    removed = [name for name, text in plan.properties.items() if text is None and name in present]
+    if removed:
+        yield RemovePropertiesUpdate(removals=removed)
+
+
+class _AtHead(Transaction):
+    """Stages nothing, so its metadata is the head's; PyIceberg's copies it at every access."""
+
+    @property
+    def table_metadata(self) -> TableMetadata:
+        return self._table.metadata
+
+
+class _Producer(_SnapshotProducer["_Producer"]):
+    def __init__(self, head: Table, plan: SnapshotPlan, snapshot_id: int) -> None:
+        super().__init__(
+            operation=plan.operation,
+            transaction=_AtHead(head),
+            io=head.io,
+            snapshot_properties=dict(plan.summary),
+        )
+        self._snapshot_id = snapshot_id
+        self._head = head
+        self._added_data_files = list(plan.added)
+        self._removed_paths = plan.removed_paths
+
+    def _summary(self, snapshot_properties: dict[str, str] = EMPTY_DICT) -> Summary:
+        """PyIceberg adds totals up for every operation but a replace: ask it for an overwrite."""
+        wanted = self._operation
+        if wanted is not Operation.REPLACE:
+            return super()._summary(snapshot_properties)
+        self._operation = Operation.OVERWRITE
+        try:
+            counted = super()._summary(snapshot_properties)
+        finally:
+            self._operation = wanted
+        return Summary(wanted, **counted.additional_properties)
+
+    def _manifests(self) -> list[ManifestFile]:
+        kept = self._kept_manifests()
+        return [*self._added_manifests(), *self._merged(kept)]
+
+    def _added_manifests(self) -> list[ManifestFile]:
+        by_content: dict[ManifestContent, list[DataFile]] = defaultdict(list)
+        for file in self._added_data_files:
+            is_data = file.content == DataFileContent.DATA
+            by_content[ManifestContent.DATA if is_data else ManifestContent.DELETES].append(file)
+        return [
+            self._write(content, files[start : start + FILES_IN_A_MANIFEST])
+            for content, files in by_content.items()
+            for start in range(0, len(files), FILES_IN_A_MANIFEST)
+        ]
+
+    def _write(self, content: ManifestContent, files: Sequence[DataFile]) -> ManifestFile:
+        with self._writer(content, self._head.spec().spec_id) as writer:
+            for file in files:
+                writer.add(ManifestEntry.from_args(data_file=file))
+        return writer.to_manifest_file()
+
+    def _kept_manifests(self) -> list[ManifestFile]:
+        parent = self._head.current_snapshot()
+        manifests = live_manifests(self._head, parent)
+        if not self._removed_paths:
+            return list(manifests)
+        kept: list[ManifestFile] = []
+        found: set[str] = set()
+        for manifest, entries in entries_of(self._io, manifests):
+            gone = [file for entry in entries if self._is_removed(file := entry.data_file)]
+            found.update(file.file_path for file in gone)
+            self._deleted_data_files.update(gone)
+            kept.append(self._without(manifest, entries) if gone else manifest)
+        missing = sorted(self._removed_paths - found)
+        if missing:
+            raise ConflictError(
+                f"table {'.'.join(self._head.name())!r}: {len(missing)} files that this commit "
+                f"replaces are gone, such as {missing[0]!r}; another commit won, so plan again"
+            )
+        return kept
+
+    def _is_removed(self, file: DataFile) -> bool:
+        return file.file_path in self._removed_paths
+
+    def _without(self, manifest: ManifestFile, entries: Sequence[ManifestEntry]) -> ManifestFile:
+        with self._writer(manifest.content, manifest.partition_spec_id) as writer:
+            for entry in entries:
+                if self._is_removed(entry.data_file):
+                    writer.delete(entry)
+                else:
+                    writer.existing(entry)
+        return writer.to_manifest_file()
+
+    def _merged(self, manifests: Sequence[ManifestFile]) -> list[ManifestFile]:
+        groups = group_for_merge(manifests, self._head.properties, written_by=self._snapshot_id)
+        return [group[0] if len(group) == 1 else self._merge(group) for group in groups]
+
+    def _merge(self, manifests: Sequence[ManifestFile]) -> ManifestFile:
+        first = manifests[0]
+        with self._writer(first.content, first.partition_spec_id) as writer:
+            for _, entries in entries_of(self._io, manifests):
+                for entry in entries:
+                    writer.existing(entry)
+        return writer.to_manifest_file()
+
+    def _writer(self, content: ManifestContent, spec_id: int) -> ManifestWriter:
+        return DenseManifestWriter(
+            self.spec(spec_id),
+            self.schema(),
+            self.new_manifest_output(),
+            self._snapshot_id,
+            self._compression,
+            content=content,
+        )
+
+    def _deleted_entries(self) -> list[ManifestEntry]:
+        return []  # _manifests does it all
+
+    def _existing_manifests(self) -> list[ManifestFile]:
+        return []

@@ -1,0 +1,97 @@
+"""Parts of an attempt to commit to a store, the same for every kind of commit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pyiceberg.catalog import Catalog
+from pyiceberg.catalog.rest import RestCatalog
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Operation
+
+from arctic.iceberg.commits.snapshot_producer import SnapshotPlan, StagedSnapshot, stage_snapshot
+from arctic.iceberg.metadata.collector import collector_paused
+from arctic.iceberg.metadata.entries import entries_of, live_manifests
+from arctic.iceberg.metadata.optimized_state import OptimizedState
+from arctic.iceberg.metadata.sequence_file import stage_state
+from arctic.iceberg.snapshots.list_files import check_specs, partition_of
+from arctic.iceberg.translate import catalog_errors
+from arctic.iceberg.values.partition_key import PartitionKeys
+from arctic.table.files import Partition
+
+_COPIED_PROPERTY_BYTES = 250_000
+"""Hive, Glue and DynamoDB keep a copy of every table property: Glue takes 512,000 bytes of one,
+DynamoDB 400 KiB of a table."""
+
+
+def live_files(head: Table) -> dict[str, Partition]:
+    """Return the partition of every live data and delete file by path.
+
+    Raises:
+        UnsupportedError: files of another partition spec.
+        StorageError: a manifest cannot be read.
+    """
+    manifests = live_manifests(head, head.current_snapshot())
+    check_specs(head, manifests)
+    width = len(head.spec().fields)
+    with collector_paused():
+        return {
+            entry.data_file.file_path: partition_of(entry.data_file.partition, width)
+            for _, entries in entries_of(head.io, manifests)
+            for entry in entries
+        }
+
+
+def operation(adds: bool, removes: bool) -> Operation:
+    """Return what Iceberg calls a commit that adds or removes rows."""
+    if adds and not removes:
+        return Operation.APPEND
+    if removes and not adds:
+        return Operation.DELETE
+    return Operation.OVERWRITE
+
+
+def staged_on(head: Table, what: SnapshotPlan, snapshot_id: int) -> StagedSnapshot:
+    """Write the manifests of an attempt; raises as ``stage_snapshot`` does."""
+    with catalog_errors(f"write the manifests of a commit to {'.'.join(head.name())!r}"):
+        return stage_snapshot(head, what, snapshot_id)
+
+
+def staged_with_state(
+    head: Table,
+    what: SnapshotPlan,
+    snapshot_id: int,
+    *,
+    state: OptimizedState,
+    keys: PartitionKeys,
+) -> StagedSnapshot:
+    """Write the manifests of an attempt, and the optimized sequence that is committed with them.
+
+    Args:
+        head: the base store.
+        what: what the snapshot does beside that.
+        snapshot_id: of the snapshot.
+        state: complete, and not empty.
+        keys: how partitions of the table are written.
+    """
+    marks = stage_state(
+        state,
+        io=head.io,
+        location=head.location(),
+        snapshot_id=snapshot_id,
+        sequence_number=head.metadata.next_sequence_number(),
+        keys=keys,
+        property_bytes=_longest_property(head.catalog),
+    )
+    marked = replace(
+        what,
+        summary={**what.summary, **marks.summary},
+        statistics=marks.statistics,
+        properties={**what.properties, **marks.properties},
+    )
+    return staged_on(head, marked, snapshot_id)
+
+
+def _longest_property(catalog: Catalog) -> int | None:
+    return None if isinstance(catalog, SqlCatalog | RestCatalog) else _COPIED_PROPERTY_BYTES

@@ -1,0 +1,1 @@
+"""What the files of metadata hold, decoded: manifests, their bounds, sequences, ancestry."""

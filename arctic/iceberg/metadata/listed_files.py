@@ -1,0 +1,68 @@
+"""The live files of manifests as planning sees them, a few at a time.
+
+Planning reads entries once and keeps a dozen values of each; ``manifest_cache`` says why commits
+have others.
+
+Rules:
+    - PyIceberg resolves the schema of a manifest; only the walk over its readers is our own.
+    - A manifest that is not what its manifest list says is refused: it could lose files.
+    - Only so many manifests are held at once, however many there are.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
+
+from pyiceberg.io import FileIO
+from pyiceberg.manifest import ManifestFile
+from pyiceberg.utils.concurrent import ExecutorFactory
+
+from arctic.iceberg.metadata import manifest_cache
+from arctic.iceberg.metadata.manifest_decoder import ListedFile, decode_manifest
+from arctic.iceberg.metadata.manifest_files import read_manifest
+from arctic.iceberg.translate import catalog_errors
+
+_FILE_BYTES = 2_000
+"""About, of one with metrics of 8 columns."""
+
+_READ_AHEAD = 32
+"""Manifests that are fetched before they are decoded."""
+
+
+def listed_files(
+    io: FileIO, manifests: Iterable[ManifestFile]
+) -> Iterator[tuple[ManifestFile, tuple[ListedFile, ...]]]:
+    """Yield each manifest with its live files, in order; manifests are fetched in parallel.
+
+    Each manifest is decoded once per process, as long as the cache holds it. The files are
+    shared: nobody may change what they refer to.
+
+    Raises:
+        FormatError: a manifest that cannot be decoded.
+        StorageError: a manifest cannot be read.
+    """
+    executor = ExecutorFactory.get_or_create()
+    pending: deque[tuple[ManifestFile, Future[bytes] | None]] = deque()
+    with catalog_errors("read manifests"):
+        for manifest in manifests:
+            is_known = manifest_cache.CACHE.get(ListedFile, manifest.manifest_path) is not None
+            fetched = None if is_known else executor.submit(read_manifest, io, manifest)
+            pending.append((manifest, fetched))
+            if len(pending) > _READ_AHEAD:
+                yield _decoded(io, *pending.popleft())
+        while pending:
+            yield _decoded(io, *pending.popleft())
+
+
+def _decoded(
+    io: FileIO, manifest: ManifestFile, fetched: Future[bytes] | None
+) -> tuple[ManifestFile, tuple[ListedFile, ...]]:
+    files = manifest_cache.CACHE.get(ListedFile, manifest.manifest_path)
+    if files is None:
+        # What was known when its turn was planned may have left the cache by now.
+        content = fetched.result() if fetched is not None else read_manifest(io, manifest)
+        files = decode_manifest(content, manifest)
+        manifest_cache.CACHE.put(ListedFile, manifest.manifest_path, files, entry_bytes=_FILE_BYTES)
+    return manifest, files

@@ -1,0 +1,147 @@
+"""Manifests and manifest lists of a snapshot, whole and the very ones that are meant.
+
+PyIceberg reads them too, but trusts every byte.
+
+Rules:
+    - A manifest list belongs to the snapshot that names it, and a manifest is as long and holds as
+      many files and rows as its list says: that tells another valid file under the same name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pyiceberg.avro.resolver import resolve_reader
+from pyiceberg.io import FileIO
+from pyiceberg.manifest import (
+    DEFAULT_READ_VERSION,
+    MANIFEST_ENTRY_SCHEMAS,
+    MANIFEST_LIST_FILE_SCHEMAS,
+    DataFile,
+    DataFileContent,
+    FileFormat,
+    ManifestContent,
+    ManifestEntry,
+    ManifestEntryStatus,
+    ManifestFile,
+    PartitionFieldSummary,
+)
+from pyiceberg.schema import Schema
+from pyiceberg.table.snapshots import Snapshot
+from pyiceberg.utils.schema_conversion import AvroSchemaConversion
+
+from arctic.errors import FormatError
+from arctic.iceberg.storage.avro_blocks import AvroContent, decoding
+
+_SNAPSHOT_ID = "snapshot-id"
+"""What a manifest list's header calls its snapshot; not every engine writes it."""
+
+
+def manifests_of(io: FileIO, snapshot: Snapshot) -> tuple[ManifestFile, ...]:
+    """Return the manifests of a snapshot, in order.
+
+    Raises:
+        FormatError: a manifest list that is damaged or another snapshot's, naming it.
+        OSError: it cannot be read.
+    """
+    path = snapshot.manifest_list
+    with io.new_input(path).open() as stream:
+        content = bytes(stream.read())
+    with decoding(f"manifest list {path!r}"):
+        avro = AvroContent(path, content)
+        belongs_to = avro.meta.get(_SNAPSHOT_ID)
+        if belongs_to is not None and belongs_to != str(snapshot.snapshot_id):
+            raise ValueError(f"it is that of snapshot {belongs_to}, not {snapshot.snapshot_id}")
+        return tuple(
+            _records(
+                avro,
+                MANIFEST_LIST_FILE_SCHEMAS[DEFAULT_READ_VERSION],
+                {-1: ManifestFile, 508: PartitionFieldSummary},
+                {517: ManifestContent},
+            )
+        )
+
+
+def read_manifest(io: FileIO, manifest: ManifestFile) -> bytes:
+    """Return the whole content of a manifest.
+
+    Raises:
+        FormatError: it is not as long as its manifest list says.
+        OSError: it cannot be read.
+    """
+    with io.new_input(manifest.manifest_path).open() as stream:
+        content = bytes(stream.read())
+    if len(content) != manifest.manifest_length:
+        raise FormatError(
+            f"manifest {manifest.manifest_path!r}: it has {len(content)} bytes; expected "
+            f"{manifest.manifest_length}, as its manifest list says"
+        )
+    return content
+
+
+def manifest_entries(io: FileIO, manifest: ManifestFile) -> tuple[ManifestEntry, ...]:
+    """Return the entries of a manifest that are not deleted, sequence numbers inherited.
+
+    Raises:
+        FormatError: a manifest that is damaged or another one, naming it.
+        OSError: it cannot be read.
+    """
+    content = read_manifest(io, manifest)
+    with decoding(f"manifest {manifest.manifest_path!r}"):
+        entries = tuple(
+            _inherited(entry, manifest)
+            for entry in _records(
+                AvroContent(manifest.manifest_path, content),
+                MANIFEST_ENTRY_SCHEMAS[DEFAULT_READ_VERSION],
+                {-1: ManifestEntry, 2: DataFile},
+                {0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent},
+            )
+            if entry.status != ManifestEntryStatus.DELETED
+        )
+    check_counts(manifest, [entry.data_file.record_count for entry in entries])
+    return entries
+
+
+def check_counts(manifest: ManifestFile, record_counts: Sequence[int]) -> None:
+    """Compare the live files of a manifest with what the manifest list says of it.
+
+    Args:
+        manifest: as the list has it; format version 1 may leave counts out.
+        record_counts: of each live file.
+
+    Raises:
+        FormatError: naming the manifest.
+    """
+    for what, found, added, existing in (
+        ("files", len(record_counts), manifest.added_files_count, manifest.existing_files_count),
+        ("rows", sum(record_counts), manifest.added_rows_count, manifest.existing_rows_count),
+    ):
+        if added is not None and existing is not None and found != added + existing:
+            raise FormatError(
+                f"manifest {manifest.manifest_path!r}: it holds {found} {what}; expected "
+                f"{added + existing}, as its manifest list says"
+            )
+
+
+def _records(avro: AvroContent, expected: Schema, types: Any, enums: Any) -> Iterator[Any]:
+    schema = AvroSchemaConversion().avro_to_iceberg(json.loads(avro.meta["avro.schema"]))
+    reader = resolve_reader(schema, expected, types, enums)
+    for block in avro.blocks():
+        for _ in range(block.entries):
+            yield reader.read(block.decoder)
+        block.check_end()
+
+
+def _inherited(entry: ManifestEntry, manifest: ManifestFile) -> ManifestEntry:
+    if entry.snapshot_id is None and manifest.added_snapshot_id is not None:
+        entry.snapshot_id = manifest.added_snapshot_id
+    # Format version 1 has no sequence numbers, in manifests neither.
+    if manifest.sequence_number == 0 or entry.status == ManifestEntryStatus.ADDED:
+        if entry.sequence_number is None:
+            entry.sequence_number = manifest.sequence_number
+        if entry.file_sequence_number is None:
+            entry.file_sequence_number = manifest.sequence_number
+    entry.data_file.spec_id = manifest.partition_spec_id
+    return entry

@@ -1,0 +1,225 @@
+"""The commits of the store where changes arrive, between two sequence numbers.
+
+Rules:
+    - Every commit of a range must be known, by its number. A number that is missing has expired,
+      was rolled back or lies on a branch: in each case rows could be lost, so the range is refused.
+    - Only what appends added is a change. Expiry takes files away: those before it are looked up
+      in the snapshot right before it. Any other commit is refused.
+    - The base store of a keyed table is watched for commits that replace rows: no change says so.
+
+Must not know: offsets, rate limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Operation, Snapshot
+
+from arctic.errors import FormatError, NotFoundError, UnsupportedError
+from arctic.iceberg.metadata.history import current_at, lineage
+from arctic.iceberg.snapshots.list_files import list_added
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.options import CHANGE_TTL_MINUTES, SKIP_OVERWRITES, SNAPSHOT_KEEP_MS, STREAM_FROM
+from arctic.table.files import KeyedFile
+
+_PRODUCER = "snapshot.producer"
+_KEEPS_ROWS = ("OPTIMIZE", "CLEAN_DANGLING_DELETE")
+
+
+def stream_store(opened: OpenTable) -> Table:
+    """Return the store whose commits are the stream: change, or base without a primary key."""
+    return opened.base if opened.change is None else opened.change
+
+
+def head_sequence(store: Table) -> int:
+    """Return the sequence number of a store's newest snapshot; 0 without one."""
+    head = store.current_snapshot()
+    return 0 if head is None else head.sequence_number or 0
+
+
+def sequence_at(opened: OpenTable, store: Table, timestamp_ms: int) -> int:
+    """Return how far a store was at a time, inclusive.
+
+    Raises:
+        NotFoundError: the snapshot of that time has expired.
+    """
+    snapshot, is_certain = current_at(store.metadata, timestamp_ms)
+    if not is_certain:
+        raise expired_history(opened, store, f"the snapshot of time {timestamp_ms} has expired")
+    return 0 if snapshot is None else snapshot.sequence_number or 0
+
+
+def change_snapshot(opened: OpenTable, snapshot_id: int) -> Snapshot:
+    """Return a snapshot of the stream's store, in the history of its newest one.
+
+    Raises:
+        NotFoundError: there is none, or it is that of the other store.
+    """
+    store = stream_store(opened)
+    for snapshot in lineage(store.metadata, store.current_snapshot()):
+        if snapshot.snapshot_id == snapshot_id:
+            return snapshot
+    if opened.change is not None and opened.base.metadata.snapshot_by_id(snapshot_id) is not None:
+        raise NotFoundError(
+            f"snapshot {snapshot_id} is one of the base store of table {opened.table.name!r}; "
+            f"changes lie between snapshots of {'.'.join(store.name())!r}, as "
+            f"'{opened.table.name}.snapshots' lists them"
+        )
+    raise expired_history(opened, store, f"snapshot {snapshot_id} is not in its history")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Stretch:
+    """Appends without a removal in between, so the last one still has the files of all."""
+
+    last_id: int
+    added_by: frozenset[int]
+
+
+def added_between(
+    opened: OpenTable, after: int, up_to: int, *, skips_overwrites: bool
+) -> tuple[KeyedFile, ...]:
+    """List the files that were committed in a range of sequence numbers.
+
+    Args:
+        opened: the table, its stores refreshed.
+        after: exclusive.
+        up_to: inclusive.
+        skips_overwrites: goes on where an unkeyed table's rows were replaced or removed.
+
+    Raises:
+        NotFoundError: a commit of the range has expired.
+        UnsupportedError: a commit that is neither an append nor known to keep rows.
+        StorageError: a manifest cannot be read.
+    """
+    commits = check_commits(opened, after, up_to, skips_overwrites=skips_overwrites)
+    return tuple(
+        file
+        for stretch in _stretches(commits)
+        for file in list_added(
+            opened,
+            snapshot_id=stretch.last_id,
+            added_by=stretch.added_by,
+            after_sequence=after,
+        )
+    )
+
+
+def check_commits(
+    opened: OpenTable, after: int, up_to: int, *, skips_overwrites: bool
+) -> tuple[Snapshot, ...]:
+    """Return the commits of a range, oldest first, or refuse it; raises as ``added_between``."""
+    commits = _commits(opened, stream_store(opened), after, up_to)
+    for snapshot in commits:
+        if opened.change is None:
+            if not skips_overwrites and _replaces_rows(snapshot, also=(Operation.APPEND,)):
+                raise _overwritten(opened, snapshot)
+        elif _operation(snapshot) not in (Operation.APPEND, Operation.DELETE):
+            raise UnsupportedError(
+                f"table {opened.table.name!r}: snapshot {snapshot.snapshot_id} of its change store "
+                f"is a {_name(snapshot)}; expected appends and expiry only, so what it did to the "
+                f"changes is not understood; begin a new stream with {STREAM_FROM.name} = earliest"
+            )
+    return commits
+
+
+def check_base(opened: OpenTable, after: int, up_to: int | None = None) -> None:
+    """Refuse base commits of a keyed table that replace or remove rows: no change says so.
+
+    Args:
+        opened: a keyed table, its stores refreshed.
+        after: sequence number of the base store, exclusive.
+        up_to: inclusive; None: the newest.
+
+    Raises:
+        UnsupportedError: there is such a commit.
+        NotFoundError: a base commit of the range has expired, so nobody can tell.
+    """
+    last = head_sequence(opened.base) if up_to is None else up_to
+    for snapshot in _commits(opened, opened.base, after, last):
+        if _replaces_rows(snapshot, also=()):
+            raise _overwritten(opened, snapshot)
+
+
+def _commits(opened: OpenTable, store: Table, after: int, up_to: int) -> tuple[Snapshot, ...]:
+    """Return every commit of a range, oldest first; none may be missing."""
+    ancestry = lineage(store.metadata, store.current_snapshot())
+    if head_sequence(store) < after:
+        raise expired_history(opened, store, f"commit {after} was rolled back")
+    _check_is_ancestor(opened, store, ancestry, after)
+    found = {each.sequence_number or 0: each for each in ancestry}
+    missing = next((each for each in range(after + 1, up_to + 1) if each not in found), None)
+    if missing is not None:
+        raise expired_history(opened, store, f"commit {missing} of {after + 1} to {up_to} is gone")
+    return tuple(found[each] for each in range(after + 1, up_to + 1))
+
+
+def _check_is_ancestor(
+    opened: OpenTable, store: Table, ancestry: Sequence[Snapshot], sequence_number: int
+) -> None:
+    """Refuse to go on from a commit that was rolled back after it had been read."""
+    known = {each.snapshot_id for each in ancestry}
+    for snapshot in store.metadata.snapshots:
+        if snapshot.sequence_number == sequence_number and snapshot.snapshot_id not in known:
+            raise expired_history(opened, store, f"commit {sequence_number} was rolled back")
+
+
+def _stretches(commits: Iterable[Snapshot]) -> Iterator[_Stretch]:
+    appends: list[int] = []
+    for snapshot in commits:
+        if _operation(snapshot) is Operation.APPEND and not _is_maintenance(snapshot):
+            appends.append(snapshot.snapshot_id)
+        elif appends:
+            yield _Stretch(last_id=appends[-1], added_by=frozenset(appends))
+            appends = []
+    if appends:
+        yield _Stretch(last_id=appends[-1], added_by=frozenset(appends))
+
+
+def _replaces_rows(snapshot: Snapshot, *, also: tuple[Operation, ...]) -> bool:
+    """Say whether a base commit changes what rows there are, other than by ``also``."""
+    operation = _operation(snapshot)
+    if _is_maintenance(snapshot) or operation is Operation.REPLACE:
+        return False
+    return operation not in also
+
+
+def _is_maintenance(snapshot: Snapshot) -> bool:
+    return snapshot.summary is not None and snapshot.summary[_PRODUCER] in _KEEPS_ROWS
+
+
+def _operation(snapshot: Snapshot) -> Operation:
+    if snapshot.summary is None:
+        raise FormatError(
+            f"snapshot {snapshot.snapshot_id} has no summary; expected one that names its operation"
+        )
+    return snapshot.summary.operation
+
+
+def _name(snapshot: Snapshot) -> str:
+    return f"{_operation(snapshot).value!r} at {snapshot.timestamp_ms}"
+
+
+def _overwritten(opened: OpenTable, snapshot: Snapshot) -> UnsupportedError:
+    return UnsupportedError(
+        f"table {opened.table.name!r}: snapshot {snapshot.snapshot_id} ({_name(snapshot)}) "
+        "replaced or removed rows in the base store, and no change says so; read the table anew "
+        f"with {STREAM_FROM.name} = earliest and a new checkpoint, or go on without these rows "
+        f"with {SKIP_OVERWRITES.name} = true"
+    )
+
+
+def expired_history(opened: OpenTable, store: Table, what: str) -> NotFoundError:
+    """Return the error for a history that is not there any more, with what keeps it longer."""
+    kept = CHANGE_TTL_MINUTES if store is opened.change else SNAPSHOT_KEEP_MS
+    skip = ""
+    if store is opened.base and opened.change is not None:
+        skip = f"; or go on without looking at base commits with {SKIP_OVERWRITES.name} = true"
+    return NotFoundError(
+        f"table {opened.table.name!r}: {what} in store {'.'.join(store.name())!r}, so rows could "
+        f"be missed; begin a new checkpoint with {STREAM_FROM.name} = earliest, and keep history "
+        f"longer than readers fall behind with table property {kept.name}{skip}"
+    )

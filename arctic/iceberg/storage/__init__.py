@@ -1,0 +1,1 @@
+"""Bytes of files, by path: opened in any process, written and read with their checksums."""

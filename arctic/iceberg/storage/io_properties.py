@@ -1,0 +1,36 @@
+"""The properties by which PyIceberg finds the FileIO that checks metadata, and those beneath it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from arctic.table.property_names import CHOSEN_IO
+
+IO_IMPL = "py-io-impl"
+"""Names another FileIO, for every scheme."""
+CHECKED = "arctic.iceberg.storage.checked_io.CheckedFileIO"
+
+
+def with_checks(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return FileIO properties with which metadata is checked.
+
+    >>> with_checks({"py-io-impl": "their.IO"})["arctic.py-io-impl"]
+    'their.IO'
+    """
+    plain = without_checks(properties)
+    kept = {CHOSEN_IO: plain[IO_IMPL]} if IO_IMPL in plain else {}
+    return {**plain, **kept, IO_IMPL: CHECKED}
+
+
+def without_checks(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return FileIO properties as the user gave them.
+
+    >>> without_checks(with_checks({"py-io-impl": "their.IO", "s3.region": "x"}))
+    {'py-io-impl': 'their.IO', 's3.region': 'x'}
+    """
+    plain = {name: text for name, text in properties.items() if name != CHOSEN_IO}
+    if plain.get(IO_IMPL) == CHECKED:
+        del plain[IO_IMPL]
+        if CHOSEN_IO in properties:
+            plain = {IO_IMPL: properties[CHOSEN_IO], **plain}
+    return plain

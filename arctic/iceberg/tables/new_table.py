@@ -1,0 +1,132 @@
+"""Tables that were just made, and how one is taken back whose first write failed.
+
+Rules:
+    - Only a table that nobody has committed to is taken back: the pointers of both stores are
+      compared and removed in one transaction of the catalog. Whoever commits before keeps the
+      table; whoever commits later is told that it was dropped.
+    - Of its files, only those go that were there while the catalog had it: whoever makes a table
+      of the same name meanwhile may have chosen the same folder.
+    - A catalog without such a transaction keeps the table: a commit that lands between a look and
+      a drop would be lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
+from pyiceberg.table import Table
+from sqlalchemy import delete
+from sqlalchemy.orm import Session
+
+from arctic.errors import ArcticError
+from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
+from arctic.iceberg.ownership.folders import own_files
+from arctic.iceberg.storage.metadata_document import METADATA_FILE
+from arctic.iceberg.storage.table_io import TableIO
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.iceberg.translate import catalog_errors
+
+_made: ContextVar[list[NewTable] | None] = ContextVar("made", default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTable:
+    """A table as it was made; a value that can go to another process."""
+
+    config: CatalogConfig
+    name: str
+    stores: tuple[tuple[tuple[str, ...], str], ...]
+    """Identifier and first metadata file of each store, base first."""
+
+
+@contextmanager
+def new_tables() -> Iterator[list[NewTable]]:
+    """Collect the tables that are made inside the block, by this thread."""
+    made: list[NewTable] = []
+    token = _made.set(made)
+    try:
+        yield made
+    finally:
+        _made.reset(token)
+
+
+def note_new(opened: OpenTable) -> None:
+    """Tell whoever collects them that this table was just made."""
+    made = _made.get()
+    if made is not None:
+        stores = [store for store in (opened.base, opened.change) if store is not None]
+        made.append(
+            NewTable(
+                config=opened.config,
+                name=opened.table.name,
+                stores=tuple((store.name(), store.metadata_location) for store in stores),
+            )
+        )
+
+
+def take_back(new: NewTable) -> str | None:
+    """Drop a table that is still as it was made, with its files.
+
+    Returns:
+        Why the table stays although it is empty; None: it is gone, or it is somebody's by now.
+    """
+    subject = f"table {new.name!r} was made for this write and stays, empty"
+    try:
+        catalog = open_catalog(new.config)
+        if not isinstance(catalog, SqlCatalog):
+            return f"{subject}: drop it, or write again"
+        stores = _untouched(catalog, new)
+        files = [(store, _files(store)) for store in stores]
+        if stores and _forget(catalog, stores):
+            for store, paths in files:
+                _delete(store, paths)
+    except ArcticError as error:
+        return f"{subject}: {error.message}"
+    return None
+
+
+def _untouched(catalog: SqlCatalog, new: NewTable) -> Sequence[Table]:
+    """Return its stores; none if one of them is not as it was made."""
+    stores = []
+    for identifier, metadata_location in new.stores:
+        store = load_table(catalog, identifier)
+        if store is None or store.metadata_location != metadata_location:
+            return ()
+        stores.append(store)
+    return stores
+
+
+def _files(store: Table) -> list[str]:
+    """Return its files; metadata that it does not know begins another table in the same folder."""
+    paths = [file.path for file in own_files(store) if not file.path.endswith(METADATA_FILE)]
+    return [*paths, store.metadata_location]
+
+
+def _delete(store: Table, paths: Sequence[str]) -> None:
+    io = TableIO.of(store)
+    io.delete_quietly(paths)
+    io.delete_if_empty(store.location(), with_empty_folders=True)
+
+
+def _forget(catalog: SqlCatalog, stores: Sequence[Table]) -> bool:
+    """Remove the stores from the catalog; False: one was committed to, and all stay."""
+    subject = f"drop table {'.'.join(stores[0].name())!r}"
+    with catalog_errors(subject), Session(catalog.engine) as session:
+        for store in stores:
+            removed = session.execute(
+                delete(IcebergTables).where(
+                    IcebergTables.catalog_name == catalog.name,
+                    IcebergTables.table_namespace == ".".join(store.name()[:-1]),
+                    IcebergTables.table_name == store.name()[-1],
+                    IcebergTables.metadata_location == store.metadata_location,
+                )
+            )
+            if removed.rowcount != 1:  # type: ignore[attr-defined]  # of a cursor's result
+                session.rollback()
+                return False
+        session.commit()
+    return True

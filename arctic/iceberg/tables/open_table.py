@@ -1,0 +1,282 @@
+"""Opening a table: recognise the pair, check that its halves fit, describe it.
+
+Rules:
+    - Only what a table's properties say counts, never its name.
+    - What would be read or written wrongly is refused here, before any planning.
+    - The change store is loaded before base, as for a pin: so a table that was just opened can be
+      pinned as it is. Which store that is only base can tell, so the usual one is tried; where
+      another has its place, as after a rename, base is loaded once more.
+
+Source: amoro BasicMixedIcebergCatalog.loadTable, KeyedSchemaUpdate @96a4d781a.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyiceberg.catalog import Catalog
+from pyiceberg.table import Table
+
+from arctic.errors import (
+    ArcticError,
+    FormatError,
+    InternalError,
+    InvalidInputError,
+)
+from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
+from arctic.iceberg.catalogs.change_store import find_change
+from arctic.iceberg.catalogs.pair import (
+    belongs_to,
+    change_identifier_of,
+    check_buckets,
+)
+from arctic.iceberg.catalogs.read_only import check_writable
+from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.catalogs.sqlite import file_of
+from arctic.iceberg.storage.table_io import TableIO
+from arctic.iceberg.tables.check_stores import (
+    check_change,
+    check_is_base,
+    check_store,
+    checked_key,
+)
+from arctic.iceberg.tables.missing_table import not_found
+from arctic.iceberg.tables.schema_sync import change_lags, complete_change
+from arctic.iceberg.values.names import change_identifier, parse_identifier
+from arctic.iceberg.values.partitioning import Partitioner, check_partition_fields, partition_fields
+from arctic.iceberg.values.schema import arrow_schema
+from arctic.retry import RetryPolicy
+from arctic.table.keyed_table import Column, KeyedTable
+
+_CREATOR_PATIENCE = RetryPolicy(retries=1_000, min_wait_ms=100, max_wait_ms=100, total_ms=3_000)
+_ONE_LOOK = RetryPolicy(retries=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenTable:
+    """A table with its two Iceberg tables; stays where the catalog can be reached."""
+
+    table: KeyedTable
+    arrow_schema: pa.Schema
+    """Table column order, field ids, small types."""
+    base: Table
+    change: Table | None
+    """None: the table has no primary key."""
+    schema_id: int
+    """Of the base store's schema that ``table`` and ``arrow_schema`` describe."""
+    config: CatalogConfig
+
+    def __reduce__(self) -> Any:
+        """Refuse to travel: a catalog connection cannot."""
+        raise InternalError(
+            f"open table {self.table.name!r} cannot be pickled; send its table, io or partitioner"
+        )
+
+    @property
+    def io(self) -> TableIO:
+        """Access to the files of both stores; pickles."""
+        return TableIO.of(self.base)
+
+    @property
+    def is_described(self) -> bool:
+        """Whether the base store, which may have been refreshed, still has that schema."""
+        return bool(self.base.metadata.current_schema_id == self.schema_id)
+
+    @property
+    def partitioner(self) -> Partitioner:
+        """Partition values and paths; pickles."""
+        return Partitioner.of(self.table)
+
+
+def open_table(
+    config: CatalogConfig, identifier: str, *, for_writing: bool = False, suggests: bool = True
+) -> OpenTable:
+    """Open a table by name.
+
+    Args:
+        config: the catalog.
+        identifier: ``namespace.table``.
+        for_writing: complete a schema change that reached only the base store.
+        suggests: name other tables where there is none of this name.
+
+    Raises:
+        InvalidInputError: a name without a namespace, or that of a change store.
+        NotFoundError: no such table or warehouse; near names are listed.
+        UnsupportedError: an Iceberg table that is not Arctic's, or with contents that this
+            version would read or write wrongly.
+        FormatError: half of a pair, or halves that do not fit.
+        StorageError: the catalog cannot be reached.
+    """
+    parts = parse_identifier(identifier)
+    catalog = open_catalog(config)
+    if for_writing:
+        check_writable(catalog)
+    place = change_identifier(parts)
+    return _open(config, catalog, parts, place, for_writing=for_writing, suggests=suggests)
+
+
+def reopen(opened: OpenTable, *, for_writing: bool = False) -> OpenTable:
+    """Return an open table as it is now, through the same catalog; raises as ``open_table`` does.
+
+    Another table of its name is opened as well: the caller compares.
+    """
+    catalog, parts = opened.base.catalog, opened.table.identifier
+    place = None if opened.change is None else opened.change.name()
+    return _open(opened.config, catalog, parts, place, for_writing=for_writing, suggests=True)
+
+
+def _open(
+    config: CatalogConfig,
+    catalog: Catalog,
+    parts: tuple[str, ...],
+    change_place: tuple[str, ...] | None,
+    *,
+    for_writing: bool,
+    suggests: bool,
+) -> OpenTable:
+    """Load both stores, change first: where it is likely to be, if anywhere."""
+    change = None if change_place is None else _usual_change(catalog, change_place)
+    base = load_table(catalog, parts)
+    if base is None:
+        raise not_found(catalog, parts, suggests=suggests)
+    return open_base(config, catalog, parts, base, change=change, for_writing=for_writing)
+
+
+def open_base(
+    config: CatalogConfig,
+    catalog: Catalog,
+    parts: tuple[str, ...],
+    base: Table,
+    *,
+    change: Table | None = None,
+    for_writing: bool = False,
+) -> OpenTable:
+    """Open the table whose base store was loaded already; raises as ``open_table`` does.
+
+    Args:
+        config: the catalog.
+        catalog: the same, open.
+        parts: the table's name.
+        base: its base store; loaded again where its change store is not the one that was given.
+        change: what may be its change store, loaded before base.
+        for_writing: complete a schema change that reached only the base store.
+    """
+    name = ".".join(parts)
+    check_is_base(base, parts)
+    check_store(base, subject=f"table {name!r}")
+    key = checked_key(base, name)
+    try:
+        check_buckets(base.properties)
+    except InvalidInputError as error:
+        raise FormatError(f"table {name!r}: {error.message}") from error
+    if not key:
+        change = None
+    elif change is None or not _is_change_of(change, base, name):
+        change = _load_change(catalog, base, name)
+        refresh(base)
+    if change is not None:
+        check_change(catalog, base, change, name)
+        change = _in_step(catalog, base, change, name=name, for_writing=for_writing)
+    check_partition_fields(
+        base.spec(), base.schema(), subject=f"table {name!r}: partition field", keyed=bool(key)
+    )
+    return OpenTable(
+        table=_describe(parts, base, change, key),
+        arrow_schema=arrow_schema(base.schema()),
+        base=base,
+        change=change,
+        schema_id=base.metadata.current_schema_id,
+        config=config,
+    )
+
+
+def _usual_change(catalog: Catalog, identifier: tuple[str, ...]) -> Table | None:
+    """Load what is most likely the change store of a table, before its base store is loaded.
+
+    Whatever is wrong with it is told where base says that it is the one.
+    """
+    with contextlib.suppress(ArcticError):
+        return load_table(catalog, identifier)
+    return None
+
+
+def _is_change_of(change: Table, base: Table, name: str) -> bool:
+    return tuple(change.name()) == change_identifier_of(
+        base.properties, table_name=name
+    ) and belongs_to(change, base)
+
+
+def _load_change(catalog: Catalog, base: Table, name: str) -> Table:
+    identifier = change_identifier_of(base.properties, table_name=name)
+    subject = f"table {name!r}: change store {'.'.join(identifier)!r}{file_of(catalog)}"
+    found = find_change(catalog, base, name=name)
+    change = found[0] if found else wait_for_creator(catalog, base, identifier)
+    if change is None:
+        remedy = (
+            "its change files are lost to the catalog; register the change store again"
+            if base.metadata.snapshots
+            else "its creation was interrupted; create the table again to complete it"
+        )
+        raise FormatError(f"{subject} does not exist: {remedy}")
+    if not belongs_to(change, base):
+        raise FormatError(
+            f"{subject} is that of an earlier table; drop the table and create it again"
+        )
+    return change
+
+
+def wait_for_creator(catalog: Catalog, base: Table, identifier: tuple[str, ...]) -> Table | None:
+    """Load a change store, and give whoever is creating it the time to finish.
+
+    Returns:
+        What stands at ``identifier`` then: the change store, that of an earlier table, or None. A
+        base store with snapshots is not being created, so nothing is waited for.
+    """
+    change = None
+    for _ in (_ONE_LOOK if base.metadata.snapshots else _CREATOR_PATIENCE).tries():
+        change = load_table(catalog, identifier)
+        if change is not None and belongs_to(change, base):
+            break
+    return change
+
+
+def _in_step(
+    catalog: Catalog, base: Table, change: Table, *, name: str, for_writing: bool
+) -> Table:
+    try:
+        lags = change_lags(base, change, name=name)
+    except FormatError:
+        # The stores were loaded one after the other: schema changes may lie in between.
+        refresh(change)
+        refresh(base)
+        lags = change_lags(base, change, name=name)
+    if lags and for_writing:
+        return complete_change(catalog, base, change, name=name)
+    return change
+
+
+def _describe(
+    parts: tuple[str, ...], base: Table, change: Table | None, key: tuple[str, ...]
+) -> KeyedTable:
+    return KeyedTable(
+        identifier=parts,
+        columns=tuple(
+            Column(
+                field_id=column.field_id,
+                name=column.name,
+                type=str(column.field_type),
+                required=column.required,
+                doc=column.doc,
+            )
+            for column in base.schema().columns
+        ),
+        primary_key=key,
+        partition_fields=partition_fields(base.spec()),
+        properties=dict(base.properties),
+        base_location=base.location(),
+        change_location=None if change is None else change.location(),
+        change_identifier=None if change is None else tuple(change.name()),
+    )

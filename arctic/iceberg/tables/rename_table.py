@@ -1,0 +1,164 @@
+"""Renaming a table: its change store goes first, its own name last.
+
+Strategy, for a table with a key:
+    1. Base says where its change store is about to go.
+    2. The change store gets its new name.
+    3. Base says that this is its place now.
+    4. Base gets its new name.
+
+Rules:
+    - After every step the table can be read and written under its old name, because base names
+      every place that its change store can be in. So whoever stops in between leaves a table that
+      works, and the same call finishes what is left.
+    - Base forgets a place only while nobody can be about to move the change store there: it is
+      changed as it was seen, or not at all, and a move that others began is finished first.
+    - Files stay where they are: a table's folder keeps its first name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+from pyiceberg.catalog import Catalog
+from pyiceberg.exceptions import NoSuchTableError, TableAlreadyExistsError
+from pyiceberg.table import Table
+
+from arctic.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    FormatError,
+    InvalidInputError,
+    NotFoundError,
+    UnsupportedError,
+)
+from arctic.iceberg.catalogs.catalog import (
+    CatalogConfig,
+    create_namespace,
+    load_table,
+    open_catalog,
+)
+from arctic.iceberg.catalogs.change_store import find_change
+from arctic.iceberg.catalogs.leftover import check_is_leftover
+from arctic.iceberg.catalogs.pair import primary_key_of
+from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.tables.check_stores import check_is_base
+from arctic.iceberg.tables.missing_table import not_found
+from arctic.iceberg.tables.open_table import OpenTable, open_table
+from arctic.iceberg.tables.set_properties import commit_properties
+from arctic.iceberg.translate import catalog_errors
+from arctic.iceberg.values.names import change_identifier, check_new_name, parse_identifier
+from arctic.table.property_names import CHANGE_IDENTIFIER, CHANGE_MOVES_TO
+
+_TRIES = 20
+
+
+def rename_table(config: CatalogConfig, identifier: str, new_identifier: str) -> OpenTable:
+    """Give a table another name, also in another namespace, and return it.
+
+    Args:
+        config: the catalog.
+        identifier: ``namespace.table``.
+        new_identifier: as it shall be called; the namespace is created if need be.
+
+    Raises:
+        NotFoundError: no such table.
+        AlreadyExistsError: the new name, or that of its change store, is taken.
+        InvalidInputError: a name that a new table cannot have.
+        UnsupportedError: a catalog that cannot rename.
+        ConflictError: other commits won every try; call again.
+        StorageError: the catalog cannot be reached; call again.
+    """
+    parts, new_parts = parse_identifier(identifier), parse_identifier(new_identifier)
+    check_new_name(new_parts)
+    if parts == new_parts:
+        raise InvalidInputError(f"table {identifier!r}: that is its name already")
+    catalog = open_catalog(config)
+    base = load_table(catalog, parts)
+    if base is None:
+        raise not_found(catalog, parts)
+    check_is_base(base, parts)
+    if load_table(catalog, new_parts) is not None:
+        raise AlreadyExistsError(f"table {new_identifier!r} already exists; choose another name")
+    create_namespace(catalog, new_parts[:-1])
+    if primary_key_of(base.properties):
+        _move_change(catalog, base, change_identifier(new_parts), name=identifier)
+    _rename(catalog, parts, new_parts)
+    return open_table(config, new_identifier)
+
+
+def _move_change(
+    catalog: Catalog, base: Table, new_identifier: tuple[str, ...], *, name: str
+) -> None:
+    place = _place(catalog, base, name=name)
+    moving = base.properties.get(CHANGE_MOVES_TO)
+    if moving not in (None, ".".join(place), ".".join(new_identifier)):
+        # Whoever moves it may still be at work, and base must name the place where it ends.
+        with suppress(AlreadyExistsError):
+            _rename(catalog, place, tuple(str(moving).split(".")))
+            _settle(catalog, base, name=name)
+            place = _place(catalog, base, name=name)
+    if place != new_identifier:
+        if check_is_leftover(catalog, new_identifier) is not None:
+            raise AlreadyExistsError(
+                f"table {'.'.join(new_identifier)!r} already exists, left behind by a table that "
+                "was dropped; drop that table again, or choose another name"
+            )
+        there, to = ".".join(place), ".".join(new_identifier)
+        _commit(catalog, base, {CHANGE_IDENTIFIER: there, CHANGE_MOVES_TO: to}, (), name=name)
+        try:
+            _rename(catalog, place, new_identifier)
+        except AlreadyExistsError:
+            _commit(catalog, base, {}, (CHANGE_MOVES_TO,), name=name)
+            raise
+    _settle(catalog, base, name=name)
+
+
+def _place(catalog: Catalog, base: Table, *, name: str) -> tuple[str, ...]:
+    found = find_change(catalog, base, name=name)
+    if not found:
+        raise FormatError(f"table {name!r}: its change store is missing; open the table to see why")
+    return tuple(found[0].name())
+
+
+def _settle(catalog: Catalog, base: Table, *, name: str) -> None:
+    """Let base say where its change store is, and that it goes nowhere, unless others move it."""
+    for left in reversed(range(_TRIES)):
+        there = ".".join(_place(catalog, base, name=name))
+        has_arrived = base.properties.get(CHANGE_MOVES_TO) == there
+        removed = (CHANGE_MOVES_TO,) if has_arrived else ()
+        try:
+            return _commit(catalog, base, {CHANGE_IDENTIFIER: there}, removed, name=name)
+        except ConflictError:
+            if not left:
+                raise
+            refresh(base)
+    return None
+
+
+def _commit(
+    catalog: Catalog,
+    base: Table,
+    wanted: Mapping[str, str],
+    removed: tuple[str, ...],
+    *,
+    name: str,
+) -> None:
+    """Change properties, if what base says of the place of its change store is as it was seen."""
+    seen = {each: base.properties.get(each) for each in (CHANGE_IDENTIFIER, CHANGE_MOVES_TO)}
+    commit_properties(catalog, base, wanted, removed, expected=seen, subject=f"table {name!r}")
+
+
+def _rename(catalog: Catalog, old: tuple[str, ...], new: tuple[str, ...]) -> None:
+    subject = f"table {'.'.join(old)!r}"
+    with catalog_errors(f"rename {subject} to {'.'.join(new)!r}"):
+        try:
+            catalog.rename_table(old, new)
+        except TableAlreadyExistsError as error:
+            raise AlreadyExistsError(
+                f"table {'.'.join(new)!r} already exists; choose another name"
+            ) from error
+        except NoSuchTableError as error:
+            raise NotFoundError(f"{subject} was dropped or renamed meanwhile") from error
+        except NotImplementedError as error:
+            raise UnsupportedError(f"{subject}: its catalog cannot rename tables") from error

@@ -1,0 +1,140 @@
+"""Schema versions of the two stores: base goes first, change follows at most one behind.
+
+Rules:
+    - Both stores have the same number of schema versions and the same columns by id, or base is
+      exactly one version ahead: the writer that evolved it stopped in between.
+    - A table in that state is readable, because both stores are read by the base schema.
+    - The next writer completes it by giving change base's very schema, ids included.
+
+Source: amoro KeyedSchemaUpdate.syncSchema @96a4d781a. Differs: a change store that is ahead is
+refused, and the schema is copied instead of being derived anew, so ids cannot drift.
+"""
+
+from __future__ import annotations
+
+from pyiceberg.catalog import Catalog
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.schema import Schema, index_by_id
+from pyiceberg.table import Table
+from pyiceberg.table.update import (
+    AddSchemaUpdate,
+    SetCurrentSchemaUpdate,
+    SetPropertiesUpdate,
+    TableUpdate,
+)
+
+from arctic.errors import ConflictError, FormatError
+from arctic.iceberg.catalogs.catalog import load_table
+from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.translate import catalog_errors
+from arctic.iceberg.values.named_columns import followed
+from arctic.iceberg.values.same_schemas import same_schemas
+from arctic.retry import SMALL_RACES
+
+
+def change_lags(base: Table, change: Table, *, name: str) -> bool:
+    """Say whether the change store still has to follow base's last schema change.
+
+    Raises:
+        FormatError: any other difference between the two.
+    """
+    base_count, change_count = len(base.metadata.schemas), len(change.metadata.schemas)
+    if base_count == change_count + 1:
+        return True
+    if base_count != change_count:
+        raise FormatError(
+            f"table {name!r}: base has {base_count} schema versions, change has {change_count}; "
+            "expected the same number, or one more in base"
+        )
+    if _columns(base.schema()) == _columns(change.schema()):
+        return False
+    # Going back to an earlier schema adds no version, so the counts agree although base is ahead.
+    if _same_schema(change, base.schema()) is not None:
+        return True
+    raise FormatError(f"table {name!r}: {_difference(base.schema(), change.schema())}")
+
+
+def complete_change(catalog: Catalog, base: Table, change: Table, *, name: str) -> Table:
+    """Give the change store base's current schema; return the change store as it is then.
+
+    Several processes may do so at once: one of them commits, the others find it done. Refreshes
+    ``base`` in place.
+
+    Raises:
+        ConflictError: other commits to the change store won every try.
+        FormatError: the stores differ in another way by now.
+        StorageError: the catalog cannot be reached.
+    """
+    for retry in SMALL_RACES.tries():
+        if retry:  # after the wait: what is committed lies on what is there now
+            change = _latest(catalog, base, change, name)
+            if not change_lags(base, change, name=name):
+                return change
+        updates = _updates(base, change)
+        if properties := followed(base.properties, change.properties):
+            updates = (*updates, SetPropertiesUpdate(updates=properties))
+        with catalog_errors(f"complete the schema of change store of {name!r}"):
+            try:
+                catalog.commit_table(change, same_schemas(catalog, change), updates)
+            except CommitFailedException:
+                continue
+        change = _latest(catalog, base, change, name)
+        if not change_lags(base, change, name=name):
+            return change
+    raise ConflictError(f"table {name!r}: other commits kept the change store's schema behind")
+
+
+def _latest(catalog: Catalog, base: Table, change: Table, name: str) -> Table:
+    """Return the change store as it is now, and refresh base."""
+    latest = load_table(catalog, change.name())
+    if latest is None:
+        raise FormatError(f"table {name!r}: its change store was dropped meanwhile")
+    refresh(base)
+    return latest
+
+
+def _updates(base: Table, change: Table) -> tuple[TableUpdate, ...]:
+    known = _same_schema(change, base.schema())
+    if known is not None and len(base.metadata.schemas) == len(change.metadata.schemas):
+        return (SetCurrentSchemaUpdate.model_validate({"schema-id": known}),)
+    next_id = max(schema.schema_id for schema in change.metadata.schemas) + 1
+    schema = Schema(
+        *base.schema().fields,
+        schema_id=next_id,
+        identifier_field_ids=base.schema().identifier_field_ids,
+    )
+    return (
+        AddSchemaUpdate(schema=schema),
+        SetCurrentSchemaUpdate.model_validate({"schema-id": -1}),
+    )
+
+
+def _same_schema(change: Table, schema: Schema) -> int | None:
+    wanted = _columns(schema)
+    for version in change.metadata.schemas:
+        if _columns(version) == wanted:
+            return version.schema_id
+    return None
+
+
+def _columns(schema: Schema) -> dict[int, tuple[str, str]]:
+    return {
+        field_id: (
+            column.name,
+            str(column.field_type)
+            if column.field_type.is_primitive
+            else type(column.field_type).__name__,
+        )
+        for field_id, column in index_by_id(schema).items()
+    }
+
+
+def _difference(base: Schema, change: Schema) -> str:
+    ours, theirs = _columns(base), _columns(change)
+    for field_id in sorted(ours.keys() | theirs.keys()):
+        if ours.get(field_id) != theirs.get(field_id):
+            return (
+                f"column {field_id} is {ours.get(field_id)} in base but {theirs.get(field_id)} in "
+                "change; expected the same columns by id"
+            )
+    return "its stores have different schemas"

@@ -1,0 +1,82 @@
+"""The files between two positions of a reader of changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from arctic.iceberg.snapshots.change_log import added_between
+from arctic.iceberg.snapshots.list_files import list_files
+from arctic.iceberg.snapshots.pinned_state import pinned_state
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.scan.choose.key_filter import ANY_KEY
+from arctic.scan.choose.plan_files import FilesToRead, plan_files
+from arctic.scan.file_order import in_file_order
+from arctic.scan.task import FileTask
+from arctic.table.files import KeyedFile
+from arctic.table.streams.stream_position import StreamPin, StreamPosition
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesBetween:
+    """What lies between two positions."""
+
+    beginning: FilesToRead
+    """Of the pinned state: data files that are not done, in a lasting order."""
+    added: tuple[KeyedFile, ...]
+    """Files of commits: change files, or base files of an unkeyed table."""
+
+    def all_at_once(self) -> FilesBetween:
+        """Return the same with added files as part of the beginning: no key orders their rows."""
+        added = tuple(FileTask(file=file) for file in in_file_order(self.added))
+        beginning = replace(self.beginning, data=(*self.beginning.data, *added))
+        return FilesBetween(beginning=beginning, added=())
+
+
+def files_between(
+    opened: OpenTable, start: StreamPosition, end: StreamPosition, *, skips_overwrites: bool
+) -> FilesBetween:
+    """List the files between two positions.
+
+    Args:
+        opened: the table, its stores refreshed.
+        start: exclusive.
+        end: inclusive, not before ``start``.
+        skips_overwrites: goes on where an unkeyed table's rows were replaced or removed.
+
+    Raises:
+        NotFoundError: history of the range has expired.
+        UnsupportedError: content that would be read wrongly.
+        StorageError: a manifest cannot be read.
+    """
+    added: dict[str, KeyedFile] = {}
+    if end.sequence_number > start.sequence_number:
+        listed = added_between(
+            opened,
+            start.sequence_number,
+            end.sequence_number,
+            skips_overwrites=skips_overwrites,
+        )
+        added = {file.path: file for file in listed}
+    beginning = FilesToRead(data=(), change_deletes=())
+    if start.pin is not None:
+        whole = _merged_view(opened, start.pin)
+        last = None if end.pin is None else end.pin.files_done
+        beginning = replace(whole, data=whole.data[start.pin.files_done : last])
+    return FilesBetween(beginning=beginning, added=tuple(added.values()))
+
+
+def _merged_view(opened: OpenTable, pinned: StreamPin) -> FilesToRead:
+    state = pinned_state(opened, pinned.base_snapshot_id, pinned.change_snapshot_id)
+    key_ids = tuple(column.field_id for column in opened.table.key_columns)
+    listed = list_files(opened, state, field_ids=key_ids, row_filter=None)
+    files, _ = plan_files(
+        base=listed.base,
+        position_deletes=listed.position_deletes,
+        change=listed.change,
+        snapshot=state,
+        row_filter=None,
+        key_filter=ANY_KEY,
+    )
+    tasks = {task.file.path: task for task in files.data}
+    ordered = in_file_order(task.file for task in tasks.values())
+    return replace(files, data=tuple(tasks[file.path] for file in ordered))

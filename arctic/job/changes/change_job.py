@@ -1,0 +1,221 @@
+"""Reading changes: how far to go from a position, which files lie between two, and their events.
+
+Rules:
+    - ``plan`` is a function of two positions: the same pair gives the same rows, whatever was
+      optimized in between; or it is refused, where history has expired.
+    - The columns are those of the table as it was opened first: a stream that runs keeps them.
+      Where one was widened since, files are read with its type of now, and values cast back.
+    - A reader and its groups pickle: they go to executors, which never see a catalog.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+
+import pyarrow as pa
+
+from arctic import options as opt
+from arctic.columns.field_ids import child_fields, field_id
+from arctic.errors import InvalidInputError, NotFoundError
+from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.snapshots.change_log import (
+    check_base,
+    check_commits,
+    head_sequence,
+    stream_store,
+)
+from arctic.iceberg.tables.open_table import OpenTable, open_table
+from arctic.iceberg.values.schema import arrow_schema
+from arctic.job.changes.change_files import files_between
+from arctic.job.changes.change_range import start_position
+from arctic.job.changes.change_reader import ChangeReader
+from arctic.job.newest_state import expired_under, on_newest_state
+from arctic.job.read.read_columns import change_columns, project
+from arctic.job.read.read_settings import ReadSettings
+from arctic.job.read.scan_job import ScanJob, merge_request
+from arctic.job.reference import table_reference
+from arctic.scan.changes.change_limit import ChangeLimit, cut_changes
+from arctic.scan.changes.change_tasks import ChangeGroup, plan_changes
+from arctic.table.streams.stream_position import StreamPosition
+
+
+class Changes:
+    """The changes of one table, to be read from one position to another."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        if opt.STORE.value(options) == "base":
+            raise InvalidInputError("option store = 'base' for changes; expected 'change' or none")
+        self._options = options
+        self.skips_overwrites = opt.SKIP_OVERWRITES.value(options)
+        self._looked_at = (0, 0)
+        """Base commits that are known to keep all rows: after the first one, up to the last."""
+
+    @cached_property
+    def opened(self) -> OpenTable:
+        """The table; its columns stay what they were when it was asked for first."""
+        reference = table_reference(self._options)
+        return open_table(reference.config, reference.identifier)
+
+    @property
+    def head(self) -> int:
+        """The last commit that was seen, by its sequence number."""
+        return head_sequence(stream_store(self.opened))
+
+    def newest(self) -> int:
+        """Look again; return the last commit that can be read now, inclusive."""
+        self._refresh()
+        return self.head
+
+    def beginning(self) -> StreamPosition:
+        """Return where the options say that a new stream begins."""
+        return start_position(self.opened, self._options)
+
+    def advance(
+        self, start: StreamPosition, *, limit: ChangeLimit, up_to: int | None = None
+    ) -> StreamPosition:
+        """Return how far one micro-batch goes; ``start`` itself when there is nothing new.
+
+        Args:
+            start: what is done.
+            limit: upper bounds of the micro-batch.
+            up_to: no commit after this one, inclusive.
+
+        Raises:
+            NotFoundError: history after ``start`` has expired.
+            UnsupportedError: rows were replaced since without a change that says so.
+        """
+        self._check_table(start)
+        last = self.newest() if up_to is None else min(self.newest(), up_to)
+        opened = self.opened
+        last = max(last, start.sequence_number)
+        check_commits(opened, start.sequence_number, last, skips_overwrites=self.skips_overwrites)
+        base_sequence = head_sequence(opened.base)
+        if opened.change is not None and not self.skips_overwrites:
+            self._check_base(start.base_sequence_number, base_sequence)
+        if start.pin is None and last == start.sequence_number:
+            return start
+        end = replace(start, sequence_number=last, base_sequence_number=base_sequence, pin=None)
+        if not limit.is_set:
+            return end
+        return on_newest_state(opened, lambda _: self._cut(start, end, limit))
+
+    def plan(
+        self, start: StreamPosition, end: StreamPosition, *, columns: Sequence[str] | None
+    ) -> ScanJob:
+        """Plan the events between two positions.
+
+        Args:
+            start: exclusive.
+            end: inclusive.
+            columns: columns to read, in this order; all if None.
+
+        Raises:
+            InvalidInputError: positions of another table, or the wrong way round.
+            NotFoundError: an unknown column, or history that has expired.
+            UnsupportedError: content that would be read wrongly.
+        """
+        self._check_table(start)
+        self._check_table(end)
+        if end.sequence_number < start.sequence_number:
+            raise InvalidInputError(
+                f"stream offset at commit {end.sequence_number} after one at commit "
+                f"{start.sequence_number}; expected a later one"
+            )
+        opened = self.opened
+        settings = ReadSettings.of(self._options, opened.table.properties)
+        schema = chosen_columns(opened, columns)
+
+        def planned(_: bool) -> tuple[ChangeGroup, ...]:
+            self._refresh()
+            between = files_between(opened, start, end, skips_overwrites=self.skips_overwrites)
+            between = between if opened.table.is_keyed else between.all_at_once()
+            return plan_changes(
+                between.beginning,
+                between.added,
+                key_ids=tuple(column.field_id for column in opened.table.key_columns),
+                keys_move=not opened.table.partition_follows_key,
+                options=settings.division,
+            )
+
+        groups = on_newest_state(opened, planned) if start != end else ()
+        now = _with_types_of_now(opened, schema)
+        request = merge_request(opened, settings, schema=now, row_filter=None)
+        reader = ChangeReader(request=request, schema=schema, io=opened.io)
+        return ScanJob(
+            schema=schema,
+            groups=groups,
+            reader=reader,
+            plan=None,
+            why_gone=partial(expired_under, opened, None),
+        )
+
+    def _cut(
+        self, start: StreamPosition, end: StreamPosition, limit: ChangeLimit
+    ) -> StreamPosition:
+        between = files_between(self.opened, start, end, skips_overwrites=self.skips_overwrites)
+        first = [task.file for task in between.beginning.data]
+        cut = cut_changes(first, between.added, limit=limit)
+        if cut.last_sequence is None:
+            return end
+        if start.pin is not None and cut.first_files < len(first):
+            done = start.pin.files_done + cut.first_files
+            return replace(start, pin=replace(start.pin, files_done=done))
+        return replace(end, sequence_number=max(start.sequence_number, cut.last_sequence))
+
+    def _check_base(self, after: int, up_to: int) -> None:
+        # A stream may wait for a change longer than base commits stay: each is looked at once.
+        first, last = self._looked_at
+        known = first <= after <= last
+        check_base(self.opened, last if known else after, up_to)
+        self._looked_at = (first if known else after, up_to)
+
+    def _refresh(self) -> None:
+        for store in (self.opened.change, self.opened.base):
+            if store is not None:
+                refresh(store)
+
+    def _check_table(self, position: StreamPosition) -> None:
+        uuid = str(self.opened.base.metadata.table_uuid)
+        if position.table_uuid != uuid:
+            raise NotFoundError(
+                f"table {self.opened.table.name!r} is not the one that the stream began with: its "
+                f"UUID is {uuid}, the stream offset says {position.table_uuid}; begin a new "
+                "checkpoint"
+            )
+
+
+def chosen_columns(opened: OpenTable, columns: Sequence[str] | None) -> pa.Schema:
+    """Return the schema of changes: the table's columns, and what tells when and how they changed.
+
+    Args:
+        opened: the table.
+        columns: some of them, in this order; all if None.
+
+    Raises:
+        InvalidInputError: a column is named twice.
+        NotFoundError: an unknown column.
+    """
+    return project(
+        change_columns(opened), columns, table_name=opened.table.name, there="changes have"
+    )
+
+
+def _with_types_of_now(opened: OpenTable, schema: pa.Schema) -> pa.Schema:
+    """Return columns of the table with the types they have since it was refreshed.
+
+    Those of the key decide where rows are, and nested ones have no cast back: they stay.
+    """
+    if opened.is_described:
+        return schema
+    now = {field_id(field): field.type for field in arrow_schema(opened.base.schema())}
+    key = opened.table.primary_key
+    return pa.schema(
+        [
+            field
+            if field.name in key or child_fields(field.type)
+            else field.with_type(now.get(field_id(field), field.type))
+            for field in schema
+        ]
+    )

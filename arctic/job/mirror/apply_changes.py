@@ -1,0 +1,188 @@
+"""Messages of one batch, whatever tables they are of, applied to their tables once.
+
+Rules:
+    - Columns follow all descriptions in the batch, since messages of one batch may be older than
+      those of the one before: added, widened, and dropped where none has them, if the caller says
+      so. What the messages do not describe stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from arctic.cdc import debezium, wal2json
+from arctic.cdc.debezium import debezium_events
+from arctic.cdc.decode import PLAIN, Decoding
+from arctic.cdc.event_rows import ReadColumn, TypedRows, typed_rows
+from arctic.cdc.events import SourceColumn, after_truncate, split_by_shape
+from arctic.cdc.evolution import change_by_name
+from arctic.cdc.wal2json import wal2json_events
+from arctic.errors import InvalidInputError
+from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
+from arctic.iceberg.tables.open_table import OpenTable, open_table
+from arctic.job.mirror.apply_events import Share, apply_events
+from arctic.job.mirror.write_changes import WriteRows, write_quarantine
+from arctic.job.reference import table_reference
+from arctic.table.streams.stream_batch import StreamBatch
+
+ENVELOPES = ("debezium", "wal2json")
+_COLUMNS_OF: Mapping[str, Callable[[str], tuple[SourceColumn, ...]]] = {
+    "debezium": debezium.columns_of,
+    "wal2json": wal2json.columns_of,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplyReport:
+    """What became of the messages of a batch."""
+
+    events: int
+    """Changes of rows, broken ones included."""
+    quarantined: int
+    ignored: int
+    """Messages that say nothing about rows: tombstones, transaction marks, heartbeats."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApplySettings:
+    """Where the events of which source go."""
+
+    envelope: str
+    tables: Mapping[str, str]
+    """Source, as ``schema.table``, -> ``namespace.table``."""
+    quarantine: str
+    place: Mapping[str, str]
+    """Catalog options."""
+    batch: StreamBatch
+    drops_columns: bool
+    decodings: Mapping[str, Mapping[str, Decoding]] = field(default_factory=dict)
+    """Source -> column -> how its values are written, where the messages do not say."""
+
+    def __post_init__(self) -> None:
+        """Refuse an unknown envelope, and a table that would take two commits of a batch.
+
+        The second would pass for one that is there already, so its rows would be lost.
+        """
+        if self.envelope not in ENVELOPES:
+            raise InvalidInputError(
+                f"envelope {self.envelope!r}; expected one of {', '.join(ENVELOPES)}"
+            )
+        users: dict[str, str] = {}
+        named = [(f"source {source!r}", table) for source, table in self.tables.items()]
+        for user, table in [*named, ("the quarantine", self.quarantine)]:
+            # Some catalogs tell names apart by case, some do not.
+            name = table_reference(self.options(table)).identifier.casefold()
+            if name in users:
+                raise InvalidInputError(
+                    f"table {table!r} is that of {users[name]} and of {user}; expected a table "
+                    "for each: a table takes one commit of a batch"
+                )
+            users[name] = user
+
+    def options(self, table: str) -> dict[str, str]:
+        """Return the options that name a table."""
+        return {**self.place, "path": table}
+
+
+def apply_changes(
+    settings: ApplySettings,
+    values: pa.Array | pa.ChunkedArray,
+    keys: pa.Array | pa.ChunkedArray | None,
+    *,
+    write: WriteRows,
+) -> ApplyReport:
+    """Apply a batch of messages.
+
+    Args:
+        settings: where the events go.
+        values: texts of the messages, in order.
+        keys: texts of their keys; None: not known.
+        write: carries writes out.
+
+    Memory: the messages, a few times.
+
+    Raises:
+        NotFoundError: a table that events go to.
+        InvalidInputError: columns that cannot follow.
+    """
+    found = debezium_events(values, keys) if settings.envelope == "debezium" else None
+    found = found or wal2json_events(values)
+    count = apply_events(
+        found,
+        sources=settings.tables,
+        share_of=partial(_share, settings),
+        stranger="no table is named for this source",
+        quarantine=partial(
+            write_quarantine, settings.options(settings.quarantine), batch=settings.batch
+        ),
+        write=write,
+    )
+    return ApplyReport(
+        events=found.events.num_rows + found.broken.num_rows,
+        quarantined=count,
+        ignored=found.ignored,
+    )
+
+
+def _share(settings: ApplySettings, source: str, events: pa.Table) -> Share:
+    truncated, counting = after_truncate(events)
+    opened = _followed(settings, source, counting)
+    typed = _typed(settings, source, opened, counting)
+    return Share(
+        options=settings.options(opened.table.name),
+        key=opened.table.primary_key,
+        batch=settings.batch,
+        truncated=truncated,
+        rows=typed.rows,
+        broken=typed.broken,
+    )
+
+
+def _followed(settings: ApplySettings, source: str, events: pa.Table) -> OpenTable:
+    """Open the table of a source, with the columns that its events describe."""
+    reference = table_reference(settings.options(settings.tables[source]))
+    opened = open_table(reference.config, reference.identifier, for_writing=True)
+    shapes = events["shape"].drop_null()
+    if not opened.table.is_keyed:
+        raise InvalidInputError(f"table {opened.table.name!r} has no primary key: changes need one")
+    if not len(shapes) or settings.envelope == "wal2json":
+        # A message of wal2json leaves out values, so it does not tell which columns there are.
+        return opened
+    describe = _COLUMNS_OF[settings.envelope]
+    columns = [column for shape in pc.unique(shapes).to_pylist() for column in describe(shape)]
+    change = change_by_name(
+        opened.arrow_schema, opened.table.primary_key, columns, drops=settings.drops_columns
+    )
+    if change.is_nothing:
+        return opened
+    whole = SchemaChange(add=change.add, widen=change.widen, drop=change.drop)
+    return evolve_schema(reference.config, reference.identifier, whole)
+
+
+def _typed(settings: ApplySettings, source: str, opened: OpenTable, events: pa.Table) -> TypedRows:
+    told = settings.decodings.get(source, {})
+    parts = split_by_shape(events) or {None: events}
+    typed = []
+    for shape, part in parts.items():
+        described = () if shape is None else _COLUMNS_OF[settings.envelope](shape)
+        decodings = {**told, **{column.name: column.decoding for column in described}}
+        columns = [
+            ReadColumn(
+                field=each.remove_metadata(),
+                source=each.name,
+                decoding=decodings.get(each.name, PLAIN),
+                # It leaves out what an update did not touch, Debezium says so.
+                absent_is_broken=settings.envelope == "wal2json",
+            )
+            for each in opened.arrow_schema
+        ]
+        typed.append(typed_rows(part, columns, opened.table.primary_key))
+    return TypedRows(
+        rows=pa.concat_tables([each.rows for each in typed]),
+        broken=pa.concat_tables([each.broken for each in typed]),
+    )

@@ -1,0 +1,86 @@
+"""The events of one batch, each table's share committed once: the loop of all that brings changes.
+
+Rules:
+    - What cannot be applied goes to the quarantine first: it is found again as long as its table
+      has not committed.
+    - Each table gets its share in one commit that names the batch; a batch that comes again is
+      skipped by the tables that hold it.
+
+Must not know: where events come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from arctic.cdc.events import Events, refused
+from arctic.job.mirror.write_changes import WriteRows, write_changes
+from arctic.table.streams.stream_batch import StreamBatch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """What one table takes of a batch."""
+
+    options: Mapping[str, str]
+    """``path`` and catalog options."""
+    key: tuple[str, ...]
+    batch: StreamBatch
+    truncated: bool
+    """The table is emptied before the rows."""
+    rows: pa.Table
+    """The table's columns, ``ACTION`` and ``ORDER``."""
+    broken: pa.Table
+    """``BROKEN``: events that do not fit into the table."""
+
+    def commit(self, write: WriteRows) -> None:
+        """Write it, unless the table holds the batch already."""
+        write_changes(
+            self.options,
+            self.rows,
+            key=self.key,
+            batch=self.batch,
+            truncated=self.truncated,
+            write=write,
+        )
+
+
+def apply_events(
+    found: Events,
+    *,
+    sources: Collection[str],
+    share_of: Callable[[str, pa.Table], Share | None],
+    stranger: str,
+    quarantine: Callable[[Sequence[pa.Table]], int],
+    write: WriteRows,
+) -> int:
+    """Apply the events of a batch; return how many were put into the quarantine.
+
+    Args:
+        found: the batch.
+        sources: those that a table follows.
+        share_of: returns what the table of a source takes of its events; None: it holds them.
+        stranger: why events of any other source are refused.
+        quarantine: commits ``BROKEN`` events, and returns how many were new.
+        write: carries writes out.
+    """
+    shares: list[Share] = []
+    broken = [found.broken]
+    named = pc.fill_null(found.events["source"], "")
+    for source in pc.unique(named).to_pylist():
+        events = found.events.filter(pc.equal(named, source))
+        if source not in sources:
+            broken.append(refused(events, stranger))
+            continue
+        share = share_of(source, events)
+        if share is not None:
+            shares.append(share)
+            broken.append(share.broken)
+    quarantined = quarantine(broken)
+    for share in shares:
+        share.commit(write)
+    return quarantined

@@ -1,0 +1,69 @@
+"""What a mirror is told, and what it reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from arctic.errors import InvalidInputError
+from arctic.postgres.source_tables import parse_name
+
+QUARANTINE_NAME = "cdc_quarantine"
+"""The table of broken events, in the namespace of the mirrors."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MirrorReport:
+    """What one run of a mirror did."""
+
+    batches: int
+    events: int
+    """Changes of rows, those that a table held already included."""
+    quarantined: int
+    place: int
+    """Where of the source's log everything is mirrored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MirrorSettings:
+    """What is mirrored to where."""
+
+    dsn: str
+    tables: Sequence[str]
+    """``schema.table``, or ``schema.table:name`` where the mirror is to have another name."""
+    namespace: str
+    place: Mapping[str, str]
+    """Catalog options."""
+    slot: str
+    max_changes: int
+    """Messages of one batch, about; a transaction is never cut."""
+    partition_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """``schema.table`` -> partition fields of its mirror, when that is created."""
+
+    def options(self, table: str) -> dict[str, str]:
+        """Return the options that name a table of the mirror."""
+        return {**self.place, "path": f"{self.namespace}.{table}"}
+
+
+def target_of(text: str) -> tuple[str, str]:
+    """Return the table that is named, and the name of its mirror."""
+    table, colon, name = text.partition(":")
+    return table, name if colon else parse_name(table)[1]
+
+
+def check_names(names: Mapping[str, str]) -> None:
+    """Refuse two mirrors of one name.
+
+    Args:
+        names: source -> name of its mirror.
+
+    Raises:
+        InvalidInputError: naming the source.
+    """
+    taken = [name.lower() for name in names.values()]
+    for source, name in names.items():
+        if taken.count(name.lower()) > 1 or name == QUARANTINE_NAME:
+            raise InvalidInputError(
+                f"table {source} and another one would both be mirrored as {name!r}; give one of "
+                f"them another name: '{source}:name'"
+            )

@@ -1,0 +1,220 @@
+"""One mirrored table: how it is made, follows the columns of its source, and takes rows.
+
+Rules:
+    - Columns are compared with the source's catalog after the log was read, so the catalog is
+      never older than the events at hand, though it may be younger.
+    - What the log does not say (defaults of new columns, rewrites) is copied again: all rows, once
+      the log is followed beyond the moment of the comparison. Events after that moment know the
+      new columns, and repeat what the copy already saw; a key's last event is right in any case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from arctic import options as opt
+from arctic.cdc.event_rows import ReadColumn, TypedRows, typed_rows, typed_values
+from arctic.cdc.events import SourceColumn, split_by_shape
+from arctic.cdc.evolution import holds
+from arctic.cdc.postgres_types import source_column
+from arctic.cdc.wal2json import columns_of
+from arctic.errors import InvalidInputError, NotFoundError
+from arctic.iceberg.tables.create_table import create_table
+from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
+from arctic.iceberg.tables.open_table import OpenTable, open_table
+from arctic.job.mirror.mirror_columns import column_step, mirror_columns
+from arctic.job.mirror.mirror_state import MirrorColumn, MirrorState
+from arctic.job.mirror.write_changes import WriteRows, last_batch
+from arctic.job.reference import table_reference
+from arctic.postgres.source_tables import SourceTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MirrorTable:
+    """A table and its source; stays where the catalog can be reached."""
+
+    options: Mapping[str, str]
+    """``path`` and catalog options."""
+    opened: OpenTable
+    state: MirrorState
+
+    @property
+    def last_batch(self) -> int:
+        """The last batch that the table holds; -1 if none."""
+        return last_batch(self.opened, self.state.writer)
+
+    def is_like(self, source: SourceTable) -> bool:
+        """Say whether the source is as it was when the table was last brought in step."""
+        ours = [(column.position, column.name, column.type) for column in self.state.columns]
+        theirs = [(column.position, column.name, column.type) for column in source.columns]
+        is_same_key = source.key == tuple(self.opened.table.primary_key)
+        is_same = (self.state.oid, self.state.filenode) == (source.oid, source.filenode)
+        return ours == theirs and is_same_key and is_same
+
+    def with_state(self, state: MirrorState) -> MirrorTable:
+        """Remember another state."""
+        return self._evolved(SchemaChange(properties=state.property()), state)
+
+    def brought_in_step(self, source: SourceTable, log_end: int) -> MirrorTable:
+        """Follow the columns of the source.
+
+        Args:
+            source: as it is now.
+            log_end: a place of the log that was reached after ``source`` was looked at.
+
+        Raises:
+            InvalidInputError: the key of the source is another one.
+        """
+        key = tuple(self.opened.table.primary_key)
+        if source.key != key:
+            raise InvalidInputError(
+                f"table {source.full_name} of PostgreSQL now has the primary key "
+                f"{', '.join(source.key)}, its mirror {self.opened.table.name!r} {', '.join(key)}; "
+                "drop the mirror, and it is copied anew"
+            )
+        step = column_step(self.opened.arrow_schema, self.state, source, log_end=log_end)
+        change = SchemaChange(
+            add=step.change.add,
+            rename=step.change.rename,
+            widen=step.change.widen,
+            drop=step.change.drop,
+            properties=step.state.property(),
+        )
+        return self._evolved(change, step.state)
+
+    def read_events(self, events: pa.Table) -> TypedRows:
+        """Read the events of this table, without truncates, into its columns."""
+        parts = [
+            typed_rows(part, self._read_columns(shape), self.opened.table.primary_key)
+            for shape, part in split_by_shape(events).items()
+        ]
+        if not parts:
+            parts = [typed_rows(events, self._read_columns(None), self.opened.table.primary_key)]
+        return TypedRows(
+            rows=pa.concat_tables([part.rows for part in parts]),
+            broken=pa.concat_tables([part.broken for part in parts]),
+            lacking=frozenset().union(*(part.lacking for part in parts)),
+            nulls=frozenset().union(*(part.nulls for part in parts)),
+        )
+
+    def read_copy(self, pieces: Iterable[pa.Table], broken: list[pa.Table]) -> Iterator[pa.Table]:
+        """Read rows that come as texts; what cannot be read is added to ``broken``."""
+        columns = self._read_columns(None)
+        for piece in pieces:
+            typed = typed_values(piece, columns)
+            source = pa.array([self.state.table] * typed.broken.num_rows, pa.string())
+            broken.append(typed.broken.set_column(2, "source", source))
+            yield typed.rows
+
+    def write_copy(self, rows: Iterator[pa.Table], mode: str, write: WriteRows) -> None:
+        """Write whole rows in one commit; ``mode`` is that of a write."""
+        schema = pa.schema([field.remove_metadata() for field in self.opened.arrow_schema])
+        schema = pa.schema([field.with_nullable(True) for field in schema])
+        batches = (batch for table in rows for batch in table.cast(schema).to_batches())
+        reader = pa.RecordBatchReader.from_batches(schema, batches)
+        write(reader, {**self.options, opt.WRITE_MODE.name: mode})
+
+    def _read_columns(self, shape: str | None) -> list[ReadColumn]:
+        theirs = {} if shape is None else {c.position: c for c in columns_of(shape)}
+        names = {column.name for column in theirs.values()}
+        return [
+            self._read_column(column, theirs.get(column.position), names)
+            for column in self._columns_in_order()
+        ]
+
+    def _read_column(
+        self, column: MirrorColumn, theirs: SourceColumn | None, names: set[str]
+    ) -> ReadColumn:
+        field = self.opened.arrow_schema.field(column.name).remove_metadata()
+        ours = _source_column(column)
+        source: str | None = column.name
+        if theirs is not None:
+            # Of an earlier type that does not fit; all rows are copied after such a change.
+            is_earlier = theirs.type != ours.type
+            source = None if is_earlier and not holds(field.type, theirs.type) else theirs.name
+        elif column.name in names:
+            source = None
+        return ReadColumn(
+            field=field,
+            source=source,
+            decoding=ours.decoding,
+            absent_is_null=column.absent_is_null or (theirs is not None and source is None),
+        )
+
+    def _columns_in_order(self) -> list[MirrorColumn]:
+        by_name = {column.name: column for column in self.state.columns}
+        return [by_name[name] for name in self.opened.arrow_schema.names]
+
+    def _evolved(self, change: SchemaChange, state: MirrorState) -> MirrorTable:
+        reference = table_reference(self.options)
+        opened = evolve_schema(reference.config, reference.identifier, change)
+        return replace(self, opened=opened, state=state)
+
+    def reopened(self) -> MirrorTable:
+        """Return it as it is now."""
+        reference = table_reference(self.options)
+        return replace(self, opened=open_table(reference.config, reference.identifier))
+
+
+def open_mirror(options: Mapping[str, str], system: str) -> MirrorTable | None:
+    """Open the mirror of a table; None: there is no table yet.
+
+    Raises:
+        InvalidInputError: the table mirrors nothing, or a table of another database.
+    """
+    reference = table_reference(options)
+    try:
+        opened = open_table(reference.config, reference.identifier, for_writing=True)
+    except NotFoundError:
+        return None
+    state = MirrorState.of(opened.table.properties)
+    if state is None or state.system != system:
+        what = "mirrors nothing" if state is None else "mirrors a table of another database"
+        raise InvalidInputError(
+            f"table {opened.table.name!r} {what}; choose another namespace, or drop the table"
+        )
+    return MirrorTable(options=options, opened=opened, state=state)
+
+
+def create_mirror(
+    options: Mapping[str, str],
+    source: SourceTable,
+    *,
+    system: str,
+    writer: str,
+    partition_by: Sequence[str],
+) -> MirrorTable:
+    """Create the table that mirrors a source; it is not complete yet."""
+    reference = table_reference(options)
+    state = new_state(source, system=system, writer=writer)
+    columns = [column.source_column for column in source.columns]
+    opened = create_table(
+        reference.config,
+        reference.identifier,
+        pa.schema([pa.field(c.name, c.type, nullable=c.name not in source.key) for c in columns]),
+        primary_key=source.key,
+        partition_by=tuple(partition_by),
+        properties={},
+        own_properties=state.property(),
+        exist_ok=False,
+    )
+    return MirrorTable(options=options, opened=opened, state=state)
+
+
+def new_state(source: SourceTable, *, system: str, writer: str) -> MirrorState:
+    """Return the state of a table that nothing was copied to."""
+    return MirrorState(
+        system=system,
+        writer=writer,
+        table=source.full_name,
+        columns=mirror_columns(source, {column.position: False for column in source.columns}),
+        oid=source.oid,
+        filenode=source.filenode,
+    )
+
+
+def _source_column(column: MirrorColumn) -> SourceColumn:
+    return source_column(column.name, column.type, position=column.position)

@@ -1,0 +1,112 @@
+"""One read for an engine that may read some of the files by itself.
+
+Must not know: engines by name, how they say their filters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from arctic import options as opt
+from arctic.iceberg.storage.table_io import is_local
+from arctic.iceberg.tables.open_table import OpenTable, open_table
+from arctic.iceberg.tables.plain_columns import ever_had, plain_columns
+from arctic.job.read.engine_share import (
+    Engine,
+    FilesAsFound,
+    SharedPlan,
+    share_of,
+    shared_plan,
+)
+from arctic.job.read.read_settings import ReadSettings
+from arctic.job.read.read_task import FirstRows, GroupReader
+from arctic.job.read.scan_job import ScanJob, scan_opened
+from arctic.job.reference import parse_reference
+from arctic.options import Scope
+from arctic.scan.scan_input import SetApart
+from arctic.table.filters.predicate import Predicate
+from arctic.table.keyed_table import KeyedTable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineScan:
+    """A planned read, and what the engine may read of it."""
+
+    schema: pa.Schema
+    """The exact schema of every batch."""
+    reader: GroupReader
+    groups: tuple[Any, ...]
+    """One value for each task; those that must be merged come first."""
+    shared: SharedPlan | None
+    """None for a metadata table."""
+    settings: ReadSettings
+    """In force whoever reads the files."""
+    opened: OpenTable
+
+
+def begin_engine_scan(
+    options: Mapping[str, str],
+    *,
+    columns: Sequence[str],
+    engine: Engine | None,
+    filter_for: Callable[[KeyedTable], Predicate | None],
+) -> EngineScan:
+    """Pin the table's state and plan the read of it.
+
+    Args:
+        options: ``path``, catalog and read options.
+        columns: what the query wants, in this order.
+        engine: what the engine knows and can do; None: it says nothing, and gets all rows.
+        filter_for: says in the columns of the table which rows the engine may be spared. It
+            filters what it gets all the same.
+
+    Raises:
+        ArcticError: as ``begin_scan``.
+    """
+    opt.check_known(options, Scope.READ)
+    reference = parse_reference(options)
+    opened = open_table(reference.config, reference.identifier)
+    row_filter, share = None, SetApart.NOTHING
+    if engine is not None and reference.metadata_table is None:
+        row_filter = filter_for(opened.table)
+        if engine.reads_files:  # else nobody needs to know what it would find
+            share = share_of(engine, columns, _found(opened, options, engine))
+        if opt.PARALLELISM.value(options, opened.table.properties) is None:
+            options = {**options, opt.PARALLELISM.name: str(engine.parallelism)}
+    job = scan_opened(
+        opened,
+        options,
+        metadata_name=reference.metadata_table,
+        columns=columns,
+        row_filter=row_filter,
+        snapshot=None if engine is None else engine.snapshot,
+        is_fresh=True,
+        set_apart=share,
+    )
+    others = () if job.plan is None else (*job.plan.dirty_groups, *job.plan.clean_groups)
+    return EngineScan(
+        schema=job.schema,
+        reader=_reader(job, engine),
+        groups=(*job.groups, *others),
+        shared=None if job.plan is None else shared_plan(job.plan),
+        settings=ReadSettings.of(options, opened.table.properties),
+        opened=opened,
+    )
+
+
+def _found(opened: OpenTable, options: Mapping[str, str], engine: Engine) -> FilesAsFound:
+    return FilesAsFound(
+        is_merged_view=opt.STORE.value(options) == "merged",
+        is_local=is_local(opened.io.location),
+        plain_columns=plain_columns(opened),
+        hides_columns=any(ever_had(opened, name) for name in engine.own_columns),
+    )
+
+
+def _reader(job: ScanJob, engine: Engine | None) -> GroupReader:
+    limit = None if engine is None else engine.counted_limit
+    return job.reader if limit is None else FirstRows(reader=job.reader, rows=limit)

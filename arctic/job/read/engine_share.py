@@ -1,0 +1,124 @@
+"""Which files of a read the engine that asks for it may read by itself, and what it is told.
+
+An engine such as Spark has a Parquet reader of its own, which is faster than handing rows over. It
+may have the files whose rows it would read as Arctic does:
+
+- those that no delete can touch, where it finds the columns by their names;
+- those with deletes too, where it can leave rows out by their number, and the query is worth it.
+
+Rules:
+    - Records in, records out; what is not certain is merged here.
+
+Must not know: engines by name, files, catalogs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from arctic.scan.plan_scan import ScanPlan
+from arctic.scan.scan_input import SetApart
+from arctic.scan.task import NodeTask
+from arctic.table.files import KeyedFile
+from arctic.table.snapshot import TableSnapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """What an engine knows of its query, and what it can do."""
+
+    parallelism: int
+    """Cores that it has for the query."""
+    snapshot: TableSnapshot | None
+    """What another scan of the same query has pinned; None: this one is the first."""
+    reads_files: bool
+    """Whether it reads files that no delete can touch by itself."""
+    skips_rows: bool
+    """Whether it can also leave rows out of files by their number."""
+    is_filtered: bool
+    """Whether it filters rows that the scan yields."""
+    limit: int | None
+    """Rows of the scan that the query wants at most, whichever they are; None: all of them."""
+    own_columns: frozenset[str]
+    """Columns that it adds to files by which it leaves rows out: it would not read a file's."""
+
+    @property
+    def counted_limit(self) -> int | None:
+        """Rows after which each task may end; None: it reads all.
+
+        Rows that the engine's filter drops later must not take the place of others.
+        """
+        return None if self.is_filtered else self.limit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesAsFound:
+    """What an engine would meet in the data files of a read."""
+
+    is_merged_view: bool
+    """Whether rows are read, of both stores: not a metadata table, nor one store."""
+    is_local: bool
+    """Whether engine and Arctic reach the files in the same way."""
+    plain_columns: frozenset[str]
+    """Columns that any Parquet reader finds in every file as the table has them now."""
+    hides_columns: bool
+    """Whether files can have columns with the names of the engine's own ones."""
+
+
+def share_of(engine: Engine, columns: Collection[str], found: FilesAsFound) -> SetApart:
+    """Return what an engine reads by itself, where its query wants these columns."""
+    reads_files = (
+        engine.reads_files
+        and found.is_merged_view
+        and found.is_local
+        and found.plain_columns.issuperset(columns)
+    )
+    if not reads_files:
+        return SetApart.NOTHING
+    # Whoever wants a few rows does not have all keys looked up for them.
+    leaves_rows_out = engine.skips_rows and engine.limit is None and not found.hides_columns
+    return SetApart.CLEAN_AND_DIRTY if leaves_rows_out else SetApart.CLEAN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedPlan:
+    """What an engine is told of a plan."""
+
+    snapshot: TableSnapshot
+    size_bytes: int
+    """Of all data files that are read, all their columns."""
+    rows: int
+    """In them, deleted ones too."""
+    merged: int
+    """How many of the groups must be merged. Those after them hold the files below: they are read
+    unless the engine reads the files itself."""
+    files: tuple[KeyedFile, ...]
+    """What the engine may read; those with deletes come first."""
+    dirty_tasks: tuple[NodeTask, ...]
+    """The files with deletes, each with exactly the deletes that can touch it."""
+
+    @property
+    def dirty_files(self) -> tuple[KeyedFile, ...]:
+        """The files with deletes, in their order."""
+        return _files(self.dirty_tasks)
+
+
+def shared_plan(plan: ScanPlan) -> SharedPlan:
+    """Return what an engine is told of a plan in which its share was set apart."""
+    groups = (*plan.groups, *plan.dirty_groups, *plan.clean_groups)
+    # A file may be cut into parts, each with its rows.
+    read = {file.path: file for file in _files([task for group in groups for task in group.tasks])}
+    clean = _files([task for group in plan.clean_groups for task in group.tasks])
+    return SharedPlan(
+        snapshot=plan.snapshot,
+        size_bytes=sum(file.size_bytes for file in read.values()),
+        rows=sum(file.record_count for file in read.values()),
+        merged=len(plan.groups),
+        files=(*_files(plan.dirty_tasks), *clean),
+        dirty_tasks=plan.dirty_tasks,
+    )
+
+
+def _files(tasks: Collection[NodeTask]) -> tuple[KeyedFile, ...]:
+    return tuple(part.file for task in tasks for part in task.data)

@@ -1,0 +1,209 @@
+"""What is stored now for some keys: where their rows are, and the values that are to be kept.
+
+A merge-on-read of the key, the partition source columns and the kept ones, over the nodes that the
+keys fall into. Its cost follows the table, not the change. For rows that move between partitions,
+``write.upsert.cross-partition=assume-stable`` turns it off for those who know that none does.
+"""
+
+from __future__ import annotations
+
+import pickle
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from arctic import options as opt
+from arctic.columns.field_ids import known_field_id
+from arctic.columns.key_codes import KeyIndex
+from arctic.errors import ConflictError, InternalError, StorageError
+from arctic.iceberg.storage.table_io import TableIO, is_file_gone
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.newest_state import on_newest_state
+from arctic.job.read.read_task import MergeReader
+from arctic.job.read.scan_job import scan_opened
+from arctic.mor.read import read_group
+from arctic.mor.request import ReadRequest
+from arctic.scan.task import FileTask, NodeTask, NodeTaskGroup
+from arctic.table.snapshot import TableSnapshot
+from arctic.tree.hash_arrays import hash_arrays
+from arctic.tree.node import TreeNode, bucket_mask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowLocator:
+    """Finds the current rows of given keys in a pinned state of the table; pickles."""
+
+    tasks: tuple[NodeTask, ...]
+    request: ReadRequest
+    io: TableIO
+    mask: int
+    """Deepest node mask that is worth telling apart."""
+    snapshot: TableSnapshot
+    """The state that is searched."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Travel compressed: the paths of a large table are long and alike."""
+        state = (self.tasks, self.request, self.io, self.mask, self.snapshot)
+        return _unpacked, (zlib.compress(pickle.dumps(state), level=1),)
+
+    @property
+    def data_paths(self) -> frozenset[str]:
+        """The data files that a search looks into."""
+        return frozenset(part.file.path for task in self.tasks for part in task.data)
+
+    def without(self, paths: frozenset[str]) -> RowLocator:
+        """Return a locator that leaves these data files out: they were searched before."""
+        kept = []
+        for task in self.tasks:
+            data = tuple(part for part in task.data if part.file.path not in paths)
+            if data:
+                kept.append(replace(task, data=data))
+        return replace(self, tasks=tuple(kept))
+
+    def touched_since(self, before: RowLocator) -> RowLocator:
+        """Return a locator of the keys that changes since another state are about.
+
+        It finds keys only, in data files that were not searched then and in change deletes that
+        did not apply then, for a base store that is the same.
+        """
+        known = {path for task in before.tasks for path in _paths(task)}
+        tasks = []
+        for task in self.tasks:
+            files = (*(part.file for part in task.data), *task.change_deletes)
+            new = tuple(FileTask(file=file) for file in files if file.path not in known)
+            if new:
+                tasks.append(replace(task, data=new, change_deletes=()))
+        key = self.request.key
+        return replace(self, tasks=tuple(tasks), request=replace(self.request, schema=key))
+
+    def __call__(self, keys: pa.Table) -> pa.Table:
+        """Return the columns that are looked for, of every current row with one of the keys.
+
+        Args:
+            keys: the key columns in key order; no nulls; any number of rows.
+
+        Memory: the keys, one batch of rows, and the rows found.
+
+        Raises:
+            ConflictError: the state that is searched has expired.
+        """
+        try:
+            return self.find(keys)
+        except StorageError as error:
+            if not is_file_gone(error):
+                raise
+            raise ConflictError(
+                f"{error.message}: it held rows that this write looks for by their keys, and was "
+                "replaced and expired since the write began; write again"
+            ) from error
+
+    def find(self, keys: pa.Table) -> pa.Table:
+        """Do the same, and tell of a file that is gone as it is."""
+        schema = self.request.schema
+        if keys.num_rows == 0 or not self.tasks:
+            return schema.empty_table()
+        index = KeyIndex(keys)
+        nodes = self._nodes(keys)
+        tasks = tuple(task for task in self.tasks if any(task.node.overlaps(n) for n in nodes))
+        found = []
+        group = NodeTaskGroup(tasks=tasks, cost_bytes=sum(task.cost_bytes for task in tasks))
+        for batch in read_group(group, self.request, self.io.open_input) if tasks else ():
+            rows, _ = index.match([batch.column(name) for name in keys.column_names])
+            found.append(batch.take(pa.array(rows)))
+        return pa.Table.from_batches(found, schema=schema)
+
+    def _nodes(self, keys: pa.Table) -> list[TreeNode]:
+        columns = [keys.column(name) for name in keys.column_names]
+        hashes = hash_arrays(columns, self.request.key_types)
+        return [TreeNode(self.mask, int(index)) for index in np.unique(hashes & self.mask)]
+
+
+def _paths(task: NodeTask) -> list[str]:
+    return [file.path for file in (*(part.file for part in task.data), *task.change_deletes)]
+
+
+def _unpacked(packed: bytes) -> RowLocator:
+    tasks, request, io, mask, snapshot = pickle.loads(zlib.decompress(packed))
+    return RowLocator(tasks=tasks, request=request, io=io, mask=mask, snapshot=snapshot)
+
+
+def locate_rows(
+    opened: OpenTable, *, wanted: Iterable[pa.Field] = (), is_fresh: bool = False
+) -> RowLocator:
+    """Pin the table's state and plan a search for rows by their keys.
+
+    Args:
+        opened: the table.
+        wanted: columns beside the key and the partition source columns, found by their ids; those
+            that are not there any more are left out.
+        is_fresh: the table was opened just now.
+    """
+    table = opened.table
+    sources = (column.name for column in table.partition_source_columns)
+    ids = {known_field_id(field) for field in wanted}
+    more = (field.name for field in opened.arrow_schema if known_field_id(field) in ids)
+    names = tuple(dict.fromkeys((*table.primary_key, *sources, *more)))
+    job = scan_opened(opened, {}, columns=names, is_fresh=is_fresh, rewrites=True)
+    if not isinstance(job.reader, MergeReader) or job.plan is None:
+        raise InternalError(f"table {table.name!r}: a search for rows needs a read of rows")
+    buckets = opt.CHANGE_BUCKETS.value({}, table.properties)
+    return RowLocator(
+        tasks=tuple(task for group in job.groups for task in group.tasks),
+        request=job.reader.request,
+        io=job.reader.io,
+        mask=bucket_mask(buckets, subject=f"table {table.name!r}: {opt.CHANGE_BUCKETS.name}"),
+        snapshot=job.plan.snapshot,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastingLocator:
+    """Finds rows where the catalog can be asked: in a newer state once the first has expired.
+
+    The commit of the write still looks for what came after the first one, so nothing is missed.
+    """
+
+    opened: OpenTable
+    first: RowLocator
+
+    def __call__(self, keys: pa.Table) -> pa.Table:
+        """Return what ``RowLocator`` does.
+
+        Raises:
+            ConflictError: every state expired while it was searched.
+        """
+        try:
+            return self.first.find(keys)
+        except StorageError as error:
+            if not is_file_gone(error):
+                raise
+        return on_newest_state(self.opened, partial(self._find_newest, keys))
+
+    def _find_newest(self, keys: pa.Table, is_fresh: bool) -> pa.Table:
+        wanted = self.first.request.schema
+        found = locate_rows(self.opened, wanted=wanted, is_fresh=is_fresh).find(keys)
+        return as_begun(found, wanted, name=self.opened.table.name)
+
+
+def as_begun(rows: pa.Table, schema: pa.Schema, *, name: str) -> pa.Table:
+    """Return rows with the columns that a write began with: they may have other names now.
+
+    Raises:
+        ConflictError: one of them is not there any more, or has another type.
+    """
+    found = {known_field_id(field): place for place, field in enumerate(rows.schema)}
+    columns = []
+    for field in schema:
+        place = found.get(known_field_id(field))
+        if place is None or rows.schema.field(place).type != field.type:
+            raise ConflictError(
+                f"table {name!r}: column {field.name!r}, which is looked up by key, was dropped or "
+                "retyped during the write; write again"
+            )
+        columns.append(rows.column(place))
+    return pa.table(columns, schema=schema)

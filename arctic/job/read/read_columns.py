@@ -1,0 +1,66 @@
+"""The columns of a read: what there is, and what of it is wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from arctic.columns.nullable import nullable_throughout
+from arctic.errors import InvalidInputError, NotFoundError
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.mor.request import META_FIELDS
+
+
+def change_columns(opened: OpenTable) -> pa.Schema:
+    """Return the columns of a change store's rows.
+
+    A delete by key has no value for the other columns, whatever the table requires of them.
+    """
+    key = opened.table.primary_key
+    own = [
+        field if field.name in key else nullable_throughout(field) for field in opened.arrow_schema
+    ]
+    return pa.schema([*own, *META_FIELDS])
+
+
+def project(
+    schema: pa.Schema, columns: Sequence[str] | None, *, table_name: str, there: str = "it has"
+) -> pa.Schema:
+    """Return the columns that are wanted, in their order; all if None.
+
+    Args:
+        schema: what there is.
+        columns: names.
+        table_name: for the message.
+        there: how the message leads to what there is.
+
+    Raises:
+        InvalidInputError: a column is named twice.
+        NotFoundError: an unknown column.
+    """
+    if columns is None:
+        return schema
+    if len(set(columns)) != len(columns):
+        raise InvalidInputError(f"columns {list(columns)!r}: a column is named twice")
+    for name in columns:
+        if name not in schema.names:
+            raise NotFoundError(
+                f"table {table_name!r} has no column {name!r}; {there} {', '.join(schema.names)}"
+            )
+    return pa.schema([schema.field(name) for name in columns])
+
+
+def check_types(ours: pa.Schema, requested: pa.Schema) -> None:
+    """Refuse a given schema that says other types than the table.
+
+    Raises:
+        InvalidInputError: naming the first such column.
+    """
+    for field, wanted in zip(ours, requested, strict=True):
+        fixed = pa.types.is_fixed_size_binary(field.type)
+        if (pa.binary() if fixed else field.type) != wanted.type:
+            raise InvalidInputError(
+                f"column {field.name!r} is {field.type} in the table, but the given schema says "
+                f"{wanted.type}; give the table's type and cast the column after reading"
+            )

@@ -1,0 +1,55 @@
+"""How a read is carried out: its options and the properties of its table, read once.
+
+Which rows are read is not among them: columns, filters, moments and stores are arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from arctic import options as opt
+from arctic.scan.task import ScanOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadSettings:
+    """What is in force for a read of one table."""
+
+    division: ScanOptions
+    """How the read is divided."""
+    max_delete_bytes: int
+    """Above it the change deletes of a task are taken in pieces."""
+    verifies_pages: bool
+    """Whether checksums of pages are compared."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, str], properties: Mapping[str, str]) -> ReadSettings:
+        """Read the settings.
+
+        Args:
+            options: what the call gave.
+            properties: of the table.
+
+        Raises:
+            InvalidInputError: a text that is not a value.
+        """
+        return cls(
+            division=ScanOptions(
+                weight_ratio=opt.WEIGHT_RATIO.value(options, properties),
+                parallel_multiple=opt.PARALLEL_MULTIPLE.value(options, properties),
+                parallelism=opt.PARALLELISM.value(options, properties) or opt.default_parallelism(),
+                target_bytes=opt.TARGET_SIZE.value(options, properties),
+                open_file_cost_bytes=opt.OPEN_FILE_COST.value(options, properties),
+                vector_min_rows=opt.VECTOR_MIN_ROWS.value(options, properties),
+            ),
+            max_delete_bytes=opt.MAX_DELETE_BYTES.value(options, properties),
+            verifies_pages=opt.VERIFY_CHECKSUMS.value(options, properties),
+        )
+
+    def for_rewriting(self) -> ReadSettings:
+        """Return those of a read whose rows are written again.
+
+        Damage must not get a checksum that fits it.
+        """
+        return replace(self, verifies_pages=True)

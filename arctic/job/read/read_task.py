@@ -1,0 +1,95 @@
+"""What reads the groups of a plan, wherever they are sent.
+
+Rules:
+    - A reader and its groups pickle: they go to executors, which never see a catalog.
+    - Kept apart from planning, so that an executor imports neither PyIceberg nor SQLAlchemy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from arctic.errors import StorageError
+from arctic.iceberg.storage.table_io import TableIO, is_file_gone
+from arctic.mor.read import read_group
+from arctic.mor.request import ReadRequest
+from arctic.mor.touched import Touched
+from arctic.scan.task import NodeTaskGroup
+
+
+@contextmanager
+def telling_of_expiry() -> Iterator[None]:
+    """Say of a file that is gone why that may be: who reads it cannot ask a catalog."""
+    try:
+        yield
+    except StorageError as error:
+        if not is_file_gone(error):
+            raise
+        raise StorageError(
+            f"{error.message}; if a cleaning deleted it while it was read, read again, and keep "
+            "snapshots longer than reads take with table properties snapshot.keep.duration and "
+            "change.data.ttl.minutes"
+        ) from error.__cause__
+
+
+class GroupReader(Protocol):
+    """Reads what one task was given; pickles."""
+
+    def read(self, group: Any) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of one group, in batches of the job's schema."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeReader:
+    """Reads node task groups of a table's data files."""
+
+    request: ReadRequest
+    io: TableIO
+
+    def read(
+        self, group: NodeTaskGroup, touched: Touched | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """Yield the surviving rows of the group.
+
+        Args:
+            group: what one task reads.
+            touched: what to add counts to, if anyone asks.
+        """
+        with telling_of_expiry():
+            yield from read_group(group, self.request, self.io.open_input, touched)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArrowReader:
+    """Reads rows that were computed while planning: a metadata table."""
+
+    schema: pa.Schema
+
+    def read(self, group: bytes) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of an Arrow IPC stream, at least one batch."""
+        with pa.ipc.open_stream(group) as stream:
+            batches = stream.read_all().combine_chunks().to_batches()
+        yield from batches or [pa.RecordBatch.from_pylist([], schema=self.schema)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstRows:
+    """Reads of each group what somebody wants who takes no more than so many rows."""
+
+    reader: GroupReader
+    rows: int
+    """At least 0."""
+
+    def read(self, group: Any) -> Iterator[pa.RecordBatch]:
+        """Yield the first rows of the group."""
+        left = self.rows
+        for batch in self.reader.read(group):
+            yield batch.slice(0, left)
+            left -= batch.num_rows
+            if left <= 0:
+                return

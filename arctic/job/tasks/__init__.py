@@ -1,0 +1,1 @@
+"""Independent tasks, wherever they run, and how far they are."""

@@ -1,0 +1,260 @@
+"""One run of optimizing from beginning to end.
+
+Rules:
+    - What is due is decided on one pinned state, carried out, and committed only if the partitions
+      are still as they were. Who overwrote one of them wins, and the run is planned again.
+    - Files of a run that lost its commit are deleted. Where a task fails, it removes its own; what
+      other tasks had finished stays, and nothing refers to it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from arctic import options as opt
+from arctic.errors import (
+    ArcticError,
+    CommitStateUnknownError,
+    ConflictError,
+    InvalidInputError,
+    StorageError,
+)
+from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.commits.commit import CommitResult
+from arctic.iceberg.commits.commit_rewrite import commit_rewrite
+from arctic.job.read.read_settings import ReadSettings
+from arctic.job.read.scan_job import merge_request
+from arctic.job.tasks.run_tasks import Progress, Task, TaskRunner
+from arctic.job.upkeep.merged_watermark import merged_watermark
+from arctic.job.upkeep.optimize_attempt import OptimizeAttempt, all_done
+from arctic.job.upkeep.survey import Survey, partition_status, survey_table
+from arctic.job.write.asked_write import write_target
+from arctic.optimizing.execute import OptimizeJob
+from arctic.optimizing.optimize_task import OptimizeResult
+from arctic.optimizing.planning.partition_files import PartitionFiles
+from arctic.optimizing.planning.plan_run import OptimizePlan, plan_optimize
+from arctic.optimizing.report import (
+    OptimizedPartition,
+    OptimizeReport,
+    StoreCounts,
+)
+from arctic.optimizing.settings import OptimizeType
+from arctic.optimizing.sorting.ordered_rows import RowOrder
+from arctic.table.commit_plan import PartitionRewrite, RewriteBase
+from arctic.table.files import Partition, WrittenFile
+from arctic.table.property_names import OPTIMIZE_TYPE
+
+_MAX_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Chosen:
+    """A partition that is worked on."""
+
+    files: PartitionFiles
+    type: OptimizeType
+    reason: str
+
+
+def optimize_table(
+    options: Mapping[str, str],
+    *,
+    type: str | None,
+    where: Any,
+    runner: TaskRunner,
+    progress: Progress,
+) -> OptimizeReport:
+    """Optimize a table, or some of its partitions.
+
+    Args:
+        options: ``path``, catalog options and ``self-optimizing.*``.
+        type: ``minor``, ``major`` or ``full`` for every partition; None: what is due in each.
+        where: only the partitions that can hold such rows.
+        runner: where tasks run.
+        progress: is told what is done.
+
+    Raises:
+        NotFoundError: an unknown table.
+        InvalidInputError: a type, an option or a filter that cannot be understood.
+        UnsupportedError: content that would be read wrongly.
+        ConflictError: other writers won every attempt.
+        CommitStateUnknownError: the catalog did not answer; the files stay.
+    """
+    started = time.monotonic()
+    kind = _type(type)
+    for attempt in range(1, _MAX_ATTEMPTS + 1):
+        survey = survey_table(options, where, for_writing=True)
+        chosen = _chosen(survey, kind)
+        plan = plan_optimize(
+            [(each.files, each.type) for each in chosen],
+            table=survey.opened.table,
+            settings=survey.settings,
+            parallelism=runner.parallelism,
+            sort_column=survey.sort_column,
+        )
+        try:
+            results = _run(survey, plan, options, runner=runner, progress=progress)
+            commit = _commit(survey, plan, results, is_whole=where is None)
+        except (ConflictError, StorageError) as error:
+            # A file that is gone was replaced by a commit since, and expired.
+            if not _has_moved_on(survey):
+                raise
+            if attempt == _MAX_ATTEMPTS:
+                raise _given_up(survey, error) from error
+            continue
+        break
+    return _report(
+        survey, plan, chosen, results, commit, attempts=attempt, seconds=time.monotonic() - started
+    )
+
+
+def _type(name: str | None) -> OptimizeType | None:
+    if name is None:
+        return None
+    try:
+        return OptimizeType(name.strip().lower())
+    except (ValueError, AttributeError):
+        known = ", ".join(each.value for each in OptimizeType)
+        raise InvalidInputError(
+            f"optimize type {name!r}; expected one of {known}, or none for what is due"
+        ) from None
+
+
+def _chosen(survey: Survey, kind: OptimizeType | None) -> list[_Chosen]:
+    if kind is not None:
+        return [_Chosen(files=files, type=kind, reason="asked for") for files in survey.partitions]
+    verdicts = [(files, partition_status(files, survey).verdict) for files in survey.partitions]
+    return [
+        _Chosen(files=files, type=verdict.type, reason=verdict.reason)
+        for files, verdict in verdicts
+        if verdict.type is not None
+    ]
+
+
+def _run(
+    survey: Survey,
+    plan: OptimizePlan,
+    options: Mapping[str, str],
+    *,
+    runner: TaskRunner,
+    progress: Progress,
+) -> list[OptimizeResult]:
+    job = _job(survey, options)
+    outcomes = runner.run(
+        OptimizeAttempt(job).run,
+        [Task(value=group, rows=group.record_count) for group in plan.groups],
+        title=f"optimize {survey.opened.table.name}",
+        progress=progress,
+    )
+    return all_done(job, outcomes)
+
+
+def _given_up(survey: Survey, error: ArcticError) -> ConflictError:
+    return ConflictError(
+        f"table {survey.opened.table.name!r}: other commits won {_MAX_ATTEMPTS} attempts to "
+        f"optimize it; optimize again ({error.message})"
+    )
+
+
+def _job(survey: Survey, options: Mapping[str, str]) -> OptimizeJob:
+    opened = survey.opened
+    settings = ReadSettings.of(options, opened.table.properties)
+    return OptimizeJob(
+        request=merge_request(
+            opened, settings.for_rewriting(), schema=opened.arrow_schema, row_filter=None
+        ),
+        target=write_target(opened, options),
+        order=RowOrder(
+            fields=_order_fields(survey),
+            sorts=bool(survey.sort_columns),
+            buffer_bytes=opt.SORT_BUFFER_BYTES.value(options, opened.table.properties),
+            fragment_bytes=survey.settings.fragment_bytes,
+        ),
+        open_file=opened.io.open_input,
+    )
+
+
+def _order_fields(survey: Survey) -> tuple[pa.Field, ...]:
+    """Return the columns that order rows: the sort columns, then the key, so that no rows tie."""
+    schema, key = survey.opened.arrow_schema, survey.opened.table.primary_key
+    return tuple(schema.field(name) for name in dict.fromkeys((*survey.sort_columns, *key)))
+
+
+def _commit(
+    survey: Survey, plan: OptimizePlan, results: Sequence[OptimizeResult], *, is_whole: bool
+) -> CommitResult | None:
+    files = tuple(file for result in results for file in result.files)
+    kinds = {each.type for each in plan.partitions}
+    rewrite = RewriteBase(
+        files=files,
+        removed_paths=frozenset[str]().union(*(each.removed_paths for each in plan.partitions)),
+        partitions=tuple(
+            PartitionRewrite(
+                partition=each.files.partition,
+                found_paths=each.files.store_paths,
+                found_sequence=each.files.merged_up_to,
+                merged_up_to=each.merged_up_to,
+                is_full=each.type is OptimizeType.FULL,
+            )
+            for each in plan.partitions
+        ),
+        planned_at=survey.snapshot.base_snapshot_id,
+        changes_rows=any(each.advances for each in plan.partitions),
+        summary={OPTIMIZE_TYPE: ",".join(sorted(kind.value for kind in kinds))},
+        merged_ms=merged_watermark(survey, plan) if is_whole else None,
+    )
+    if not plan.partitions:
+        return None
+    try:
+        return commit_rewrite(survey.opened, rewrite)
+    except CommitStateUnknownError:
+        raise
+    except ArcticError:
+        survey.opened.io.delete_quietly([file.path for file in files])
+        raise
+
+
+def _has_moved_on(survey: Survey) -> bool:
+    head = refresh(survey.opened.base)
+    return bool(head.metadata.current_snapshot_id != survey.snapshot.base_snapshot_id)
+
+
+def _report(
+    survey: Survey,
+    plan: OptimizePlan,
+    chosen: Sequence[_Chosen],
+    results: Sequence[OptimizeResult],
+    commit: CommitResult | None,
+    *,
+    attempts: int,
+    seconds: float,
+) -> OptimizeReport:
+    files: list[WrittenFile] = [file for result in results for file in result.files]
+    reasons: Mapping[Partition, str] = {each.files.partition: each.reason for each in chosen}
+    path = survey.opened.partitioner.path
+    return OptimizeReport(
+        table=survey.opened.table.name,
+        snapshot_id=None if commit is None else commit.snapshot_id,
+        partitions=tuple(
+            OptimizedPartition(
+                partition=path(each.files.partition),
+                type=each.type,
+                reason=reasons[each.files.partition],
+                merged_up_to=each.merged_up_to,
+            )
+            for each in plan.partitions
+        ),
+        before=StoreCounts.before(each.files for each in plan.partitions),
+        after=StoreCounts.after(plan.partitions, files),
+        rows_written=sum(result.rows_written for result in results),
+        rows_deleted=sum(result.rows_marked for result in results),
+        bytes_written=sum(file.size_bytes for file in files),
+        tasks=len(plan.groups),
+        attempts=attempts,
+        seconds=seconds,
+    )

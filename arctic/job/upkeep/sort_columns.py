@@ -1,0 +1,27 @@
+"""Which columns optimizing sorts the rows of a node by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from arctic import options as opt
+from arctic.columns.field_ids import child_fields
+from arctic.errors import InvalidInputError
+from arctic.iceberg.tables.open_table import OpenTable
+
+
+def sort_columns(opened: OpenTable, options: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the sort columns of a table, most significant first; empty if it has none.
+
+    Raises:
+        InvalidInputError: a name that is no column, or one that has no order.
+    """
+    schema = opened.arrow_schema
+    names = opt.SORT_COLUMNS.value(options, opened.table.properties) or ()
+    for name in names:
+        if name not in schema.names or child_fields(schema.field(name).type):
+            raise InvalidInputError(
+                f"{opt.SORT_COLUMNS.name} of table {opened.table.name!r}: {name!r} is no column "
+                f"that can be sorted by; it has {', '.join(schema.names)}"
+            )
+    return names

@@ -1,0 +1,170 @@
+"""A look at a table before it is optimized: what it consists of, and what is due.
+
+Rules:
+    - Everything is of one pinned state, and described with every column that rows of it can have.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from arctic import options as opt
+from arctic.errors import ConflictError
+from arctic.iceberg.filters.parse_filter import parse_filter
+from arctic.iceberg.snapshots.list_files import list_files
+from arctic.iceberg.snapshots.optimized_times import OptimizedTimes, optimized_times
+from arctic.iceberg.snapshots.pin import pin
+from arctic.iceberg.tables.open_table import OpenTable, open_table, reopen
+from arctic.job.newest_state import on_newest_state
+from arctic.job.reference import table_reference
+from arctic.job.upkeep.sort_columns import sort_columns
+from arctic.optimizing.planning.evaluate import LastTimes, evaluate
+from arctic.optimizing.planning.health import measure
+from arctic.optimizing.planning.partition_files import PartitionFiles, files_by_partition
+from arctic.optimizing.report import PartitionStatus, TableStatus
+from arctic.optimizing.settings import OptimizeSettings
+from arctic.options import Scope
+from arctic.table.files import Partition
+from arctic.table.keyed_table import Column
+from arctic.table.snapshot import TableSnapshot
+
+_MAX_OPENINGS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """A pinned table, and what its partitions consist of."""
+
+    opened: OpenTable
+    snapshot: TableSnapshot
+    settings: OptimizeSettings
+    partitions: tuple[PartitionFiles, ...]
+    times: OptimizedTimes
+    sort_columns: tuple[str, ...]
+    """Most significant first; empty: rows are not sorted."""
+
+    @property
+    def sort_column(self) -> Column | None:
+        """The first sort column; None: rows are not sorted."""
+        table = self.opened.table
+        return next((table.column(name) for name in self.sort_columns), None)
+
+
+def table_status(options: Mapping[str, str], *, where: Any = None) -> TableStatus:
+    """Look at a table: what it consists of, and what is due.
+
+    Args:
+        options: ``path``, catalog options and ``self-optimizing.*``.
+        where: only the partitions that can hold such rows.
+
+    Raises:
+        NotFoundError: an unknown table.
+        InvalidInputError: an option or a filter that cannot be understood.
+    """
+    survey = survey_table(options, where, for_writing=False)
+    return TableStatus(
+        table=survey.opened.table.name,
+        partitions=tuple(partition_status(files, survey) for files in survey.partitions),
+    )
+
+
+def survey_table(options: Mapping[str, str], where: Any, *, for_writing: bool) -> Survey:
+    """Open and pin a table, and sort its files into partitions.
+
+    Args:
+        options: ``path``, catalog options and ``self-optimizing.*``.
+        where: only the partitions that can hold such rows; None: all.
+        for_writing: complete a schema change that reached only the base store.
+    """
+    opt.check_known(options, Scope.OPTIMIZE)
+    reference = table_reference(options)
+    opened = open_table(reference.config, reference.identifier, for_writing=for_writing)
+    return on_newest_state(
+        opened,
+        lambda is_fresh: _survey(
+            opened, options, where, for_writing=for_writing, is_fresh=is_fresh
+        ),
+        is_fresh=True,
+    )
+
+
+def _survey(
+    before: OpenTable,
+    options: Mapping[str, str],
+    where: Any,
+    *,
+    for_writing: bool,
+    is_fresh: bool,
+) -> Survey:
+    opened, snapshot = _pinned(before, for_writing=for_writing, is_fresh=is_fresh)
+    settings = OptimizeSettings.of(options, opened.table.properties)
+    names = sort_columns(opened, options)
+    bounded = [*opened.table.key_columns, *(opened.table.column(name) for name in names[:1])]
+    files = list_files(
+        opened,
+        snapshot,
+        field_ids=tuple(dict.fromkeys(column.field_id for column in bounded)),
+        row_filter=None if where is None else parse_filter(where, opened),
+    )
+    partitions = files_by_partition(
+        base=files.base,
+        position_deletes=files.position_deletes,
+        change=files.change,
+        snapshot=snapshot,
+        max_change_files=settings.max_change_files,
+    )
+    return Survey(
+        opened=opened,
+        snapshot=snapshot,
+        settings=settings,
+        partitions=partitions,
+        times=optimized_times(opened, snapshot, [each.partition for each in partitions]),
+        sort_columns=names,
+    )
+
+
+def _pinned(
+    opened: OpenTable, *, for_writing: bool, is_fresh: bool
+) -> tuple[OpenTable, TableSnapshot]:
+    """Pin the state of a table, opened with every column that rows of that state can have."""
+    for _ in range(_MAX_OPENINGS):
+        snapshot = pin(opened, is_fresh=is_fresh)
+        if opened.is_described:
+            return opened, snapshot
+        opened = reopen(opened, for_writing=for_writing)
+        is_fresh = True
+    raise ConflictError(
+        f"table {opened.table.name!r}: its columns changed {_MAX_OPENINGS} times while it was "
+        "opened; try again"
+    )
+
+
+def partition_status(files: PartitionFiles, survey: Survey) -> PartitionStatus:
+    """Say how one partition of a survey is, and what is due in it now."""
+    health = measure(files, survey.settings)
+    times = _times(survey.times, files.partition)
+    verdict = evaluate(
+        health,
+        times=times,
+        settings=survey.settings,
+        is_keyed=survey.opened.table.is_keyed,
+        now_ms=time.time_ns() // 1_000_000,
+    )
+    return PartitionStatus(
+        partition=survey.opened.partitioner.path(files.partition),
+        health=health,
+        verdict=verdict,
+        merged_up_to=files.merged_up_to,
+        times=times,
+    )
+
+
+def _times(times: OptimizedTimes, partition: Partition) -> LastTimes:
+    return LastTimes(
+        any_ms=times.any_ms.get(partition),
+        full_ms=times.full_ms.get(partition),
+        first_ms=times.first_ms,
+    )

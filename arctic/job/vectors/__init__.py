@@ -1,0 +1,1 @@
+"""Deletion vectors: the dead rows of files, looked up once and remembered."""

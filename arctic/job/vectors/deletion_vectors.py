@@ -1,0 +1,217 @@
+"""Which rows of a table's data files are dead: looked up in tasks, and remembered.
+
+Strategy: a row dies iff some delete kills it, so what was found out for some deletes stays true
+when more come, and only those are looked up. A reader who comes back after an upsert pays for the
+upsert.
+
+Rules:
+    - What is remembered of a file holds for exactly the deletes that were looked up in it. It is
+      used where they are among those that count now, and forgotten where they are not, as after a
+      rollback.
+
+Memory: a bit for each row of the files that are remembered, and the paths of their deletes, up to
+``REMEMBERED_BYTES``; while deletes are looked up, those of a task up to ``merge.max-delete-bytes``,
+in this process in ``THREADS`` threads.
+
+Must not know: Spark.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from arctic.columns.row_set import RowSet
+from arctic.errors import InternalError
+from arctic.job.tasks.progress import SilentProgress
+from arctic.job.tasks.run_tasks import LocalRunner, Task, TaskRunner
+from arctic.job.vectors.vector_work import VectorWork, look_up
+from arctic.options import default_parallelism
+from arctic.scan.divide.split import balanced_runs
+from arctic.scan.task import FileTask, NodeTask
+from arctic.table.files import KeyedFile, Partition
+from arctic.tree.node import TreeNode
+
+REMEMBERED_BYTES = 128 * 2**20
+"""What is known of files that were not asked for the longest time is forgotten first."""
+THREADS = 4
+FEW_ROWS = 16 * 2**20
+FEW_DELETES = 2 * 2**20
+"""Up to so many rows, and so many deletes to look up in them, are looked up in this process, in
+``THREADS`` threads. That takes a second; to have tasks for it planned and begun takes as long."""
+TASKS_PER_CORE = 2
+"""More of them balance better."""
+_FILE_BYTES, _DELETE_BYTES = 1_000, 200
+"""What a remembered file takes beside its bits, and each of its deletes."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What has been found out about a file."""
+
+    dead: RowSet
+    deletes: frozenset[str]
+    """Those that were looked up in it."""
+
+    @property
+    def memory_bytes(self) -> int:
+        """About what it takes, with the texts of paths."""
+        return self.dead.nbytes + _FILE_BYTES + _DELETE_BYTES * len(self.deletes)
+
+
+class DeletionVectors:
+    """Answers, and remembers; may be asked by several threads."""
+
+    def __init__(self, max_bytes: int = REMEMBERED_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._lock = threading.Lock()
+        self._remembered: OrderedDict[tuple[str, int], _Known] = OrderedDict()
+
+    def dead_rows(self, work: VectorWork, runner: TaskRunner) -> list[RowSet]:
+        """Return the dead rows of each file, in the order of ``work.files``.
+
+        Args:
+            work: the files and their deletes.
+            runner: looks up what is too much for this process.
+
+        Raises:
+            FormatError: a file that is corrupt, or has another number of rows than is listed.
+            StorageError: a file that is missing or cannot be fetched.
+        """
+        wanted = [asked for task in work.tasks for asked in _asked(task)]
+        known = [self._recall(asked) for asked in wanted]
+        missing = _missing(wanted, known)
+        threads = min(THREADS, default_parallelism())
+        tasks = _balanced(missing, threads)
+        if _data_rows(tasks) <= FEW_ROWS and _delete_rows(tasks) <= FEW_DELETES:
+            runner = LocalRunner(threads)
+        else:
+            tasks = _balanced(missing, runner.parallelism * TASKS_PER_CORE)
+        pieces = [replace(work, tasks=(task,)) for task in tasks]
+        answers = runner.run(
+            look_up,
+            [Task(value=piece, rows=_data_rows(piece.tasks)) for piece in pieces],
+            title="looking up deleted keys",
+            progress=SilentProgress(),
+        )
+        found = {
+            _identity(file): dead
+            for piece, answer in zip(pieces, answers, strict=True)
+            for file, dead in zip(piece.files, answer, strict=True)
+        }
+        now = [
+            _together(asked, before, found.get(asked.identity))
+            for asked, before in zip(wanted, known, strict=True)
+        ]
+        self._remember(wanted, now)
+        return [each.dead for each in now]
+
+    def _recall(self, asked: _Asked) -> _Known | None:
+        with self._lock:
+            known = self._remembered.get(asked.identity)
+        return known if known is not None and known.deletes <= asked.deletes else None
+
+    def _remember(self, wanted: Sequence[_Asked], now: Sequence[_Known]) -> None:
+        with self._lock:
+            for asked, known in zip(wanted, now, strict=True):
+                self._remembered[asked.identity] = known
+                self._remembered.move_to_end(asked.identity)
+            used = sum(known.memory_bytes for known in self._remembered.values())
+            while used > self._max_bytes:
+                used -= self._remembered.popitem(last=False)[1].memory_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A file whose dead rows are wanted."""
+
+    part: FileTask
+    task: NodeTask
+    deletes: frozenset[str]
+    """Paths of all that can touch it."""
+
+    @property
+    def identity(self) -> tuple[str, int]:
+        """What a deletion vector is of: the same file may come to stand after more changes."""
+        return _identity(self.part.file)
+
+
+def _identity(file: KeyedFile) -> tuple[str, int]:
+    return file.path, file.transaction_id
+
+
+def _asked(task: NodeTask) -> list[_Asked]:
+    of_all = frozenset([delete.path for delete in task.change_deletes])
+    asked = []
+    for part in task.data:
+        of_it = [delete.path for delete in part.position_deletes]
+        asked.append(_Asked(part, task, of_all.union(of_it) if of_it else of_all))
+    return asked
+
+
+def _missing(wanted: Sequence[_Asked], known: Sequence[_Known | None]) -> list[NodeTask]:
+    """Return tasks of the files in which some delete was not looked up, one for each node.
+
+    They have the deletes that are missing for any of their files, read once for all of them: one
+    that cannot touch a file kills none of its rows.
+    """
+    data: dict[tuple[Partition, TreeNode], list[FileTask]] = {}
+    deletes: dict[tuple[Partition, TreeNode], dict[str, KeyedFile]] = {}
+    tasks: dict[tuple[Partition, TreeNode], NodeTask] = {}
+    for asked, before in zip(wanted, known, strict=True):
+        done: frozenset[str] = frozenset() if before is None else before.deletes
+        if before is None or done != asked.deletes:
+            node = asked.task.partition, asked.task.node
+            tasks.setdefault(node, asked.task)
+            data.setdefault(node, []).append(_without(asked.part, done))
+            missing = deletes.setdefault(node, {})
+            for delete in asked.task.change_deletes:
+                if delete.path not in done:
+                    missing[delete.path] = delete
+    return [
+        replace(task, data=tuple(data[node]), change_deletes=tuple(deletes[node].values()))
+        for node, task in tasks.items()
+    ]
+
+
+def _without(part: FileTask, done: frozenset[str]) -> FileTask:
+    left = tuple([delete for delete in part.position_deletes if delete.path not in done])
+    return replace(part, position_deletes=left)
+
+
+def _balanced(tasks: Sequence[NodeTask], count: int) -> list[NodeTask]:
+    """Cut tasks with many rows into runs of files, about ``count`` in all.
+
+    Each run reads the deletes of the task again, so it is never cut to fewer rows than they have.
+    """
+    share = max(1, math.ceil(_data_rows(tasks) / count))
+    return [
+        replace(task, data=task.data[start:stop])
+        for task in tasks
+        for start, stop in balanced_runs(
+            [part.file.record_count for part in task.data],
+            min(
+                len(task.data),
+                max(1, _data_rows([task]) // max(share, 1 + _delete_rows([task]))),
+            ),
+        )
+    ]
+
+
+def _data_rows(tasks: Sequence[NodeTask]) -> int:
+    return sum(part.file.record_count for task in tasks for part in task.data)
+
+
+def _delete_rows(tasks: Sequence[NodeTask]) -> int:
+    return sum(delete.record_count for task in tasks for delete in task.change_deletes)
+
+
+def _together(asked: _Asked, before: _Known | None, found: RowSet | None) -> _Known:
+    if found is None:
+        if before is None:
+            raise InternalError(f"file {asked.part.file.path!r}: its deletes were not looked up")
+        return before
+    return _Known(found if before is None else before.dead | found, asked.deletes)

@@ -1,0 +1,25 @@
+"""The dead rows of the files that an engine may read by itself: what is asked for them.
+
+Must not know: engines by name.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from arctic.job.read.engine_scan import EngineScan
+from arctic.job.read.scan_job import merge_request
+from arctic.job.vectors.vector_work import VectorWork
+
+_NO_COLUMNS = pa.schema([])
+
+
+def engine_work(scan: EngineScan) -> VectorWork | None:
+    """Return the work that tells which rows of an engine's files are dead; None: none are."""
+    if scan.shared is None or not scan.shared.dirty_tasks:
+        return None
+    return VectorWork(
+        tasks=scan.shared.dirty_tasks,
+        request=merge_request(scan.opened, scan.settings, schema=_NO_COLUMNS, row_filter=None),
+        io=scan.opened.io,
+    )

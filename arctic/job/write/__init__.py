@@ -1,0 +1,1 @@
+"""One write: prepared where the catalog is, carried out anywhere, committed once."""

@@ -1,0 +1,146 @@
+"""The commit of a write: the files of all its tasks become visible in one snapshot, or none does.
+
+Rules:
+    - A commit deletes the files of a write only when it knows that they were not committed.
+    - Columns may be renamed or dropped meanwhile: a write finishes with those it began with.
+    - A batch of a stream is committed once, however often it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from arctic.errors import (
+    ArcticError,
+    CommitStateUnknownError,
+    InternalError,
+    NotFoundError,
+)
+from arctic.iceberg.commits.commit import CommitResult, commit_append, commit_overwrite
+from arctic.iceberg.commits.commit_notes import BatchLandedError
+from arctic.iceberg.tables.open_table import OpenTable, open_table
+from arctic.job.write.stored_rows.looked_up import check_same, commit_looked_up, open_again
+from arctic.job.write.unreferenced import delete_results, deleted_on_failure
+from arctic.job.write.write_job import WriteJob
+from arctic.table.commit_plan import AppendFiles, OverwriteBase
+from arctic.table.files import WrittenFile
+from arctic.table.streams.watermark import Watermark
+from arctic.writing.conform.event_time import watermark_of
+from arctic.writing.plan_commit import plan_append, plan_overwrite
+from arctic.writing.target import TaskResult, WriteMode
+from arctic.writing.writer import check_key_owners
+
+
+def commit_write(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult | None:
+    """Make the files of all tasks visible in one snapshot.
+
+    Returns:
+        The snapshot; None when there was nothing to commit, or the batch is in the table already.
+
+    Raises:
+        InvalidInputError: keys that several tasks wrote, where that would be wrong.
+        ConflictError: other writers won every retry, or an overwrite raced with upserts that move
+            rows between partitions, or columns that an upsert looks up were changed.
+        CommitStateUnknownError: the catalog did not answer; the files stay.
+    """
+    if job.work.is_done:
+        return None
+    with deleted_on_failure(job.target, results):
+        opened = _opened(job, results)
+        plan = _plan(job, opened, results)
+    try:
+        return _commit(job, opened, results, plan)
+    except BatchLandedError:
+        abort_write(job, results)
+        return None
+    except (CommitStateUnknownError, InternalError):
+        raise
+    except NotFoundError:
+        abort_write(job, results)
+        _open_now(job)  # where another table has the name by now, that is the reason
+        raise
+    except ArcticError:
+        abort_write(job, results)
+        raise
+
+
+def abort_write(job: WriteJob, results: Sequence[TaskResult]) -> None:
+    """Delete the files of a write that was not committed, as far as possible."""
+    delete_results(job.target, results)
+
+
+def _opened(job: WriteJob, results: Sequence[TaskResult]) -> OpenTable:
+    """Return the table as it is now, once it is known to take the files."""
+    opened = _open_now(job)
+    check_key_owners(
+        results,
+        table=opened.table,
+        request=job.request,
+        assume_stable=job.assume_stable,
+        open_input=opened.io.open_input,
+    )
+    return opened
+
+
+def _open_now(job: WriteJob) -> OpenTable:
+    """Open the table as it is now.
+
+    A write may take hours. The embedded catalog has no connection that could have died meanwhile
+    and no token that could be over; any other is opened anew.
+    """
+    if job.opened is not None and job.config.name is None:
+        return open_again(job.opened, table_uuid=job.table_uuid)
+    opened = open_table(job.config, job.identifier, for_writing=True)
+    check_same(opened, table_uuid=job.table_uuid)
+    return opened
+
+
+def _plan(
+    job: WriteJob, opened: OpenTable, results: Sequence[TaskResult]
+) -> AppendFiles | OverwriteBase:
+    watermark = _watermark(job, results)
+    if job.request.mode is not WriteMode.OVERWRITE:
+        return plan_append(results, summary={}, batch=job.batch, watermark=watermark)
+    return plan_overwrite(
+        results,
+        dynamic=job.dynamic,
+        change_sequence_number=job.replaces_up_to if opened.table.is_keyed else None,
+        # An upsert that looked for its rows in what is replaced here missed the new ones.
+        must_be_newest_change=job.target.keys_move,
+        change_partitions=job.change_partitions,
+        summary={},
+        batch=job.batch,
+        watermark=watermark,
+    )
+
+
+def _commit(
+    job: WriteJob,
+    opened: OpenTable,
+    results: Sequence[TaskResult],
+    plan: AppendFiles | OverwriteBase,
+) -> CommitResult | None:
+    if isinstance(plan, OverwriteBase):
+        return commit_overwrite(opened, plan, is_fresh=True)
+    if not plan.files:
+        return None
+    if job.locator is not None:
+        return commit_looked_up(
+            opened,
+            results,
+            target=job.target,
+            locator=job.locator,
+            kept=job.kept,
+            batch=plan.batch,
+            watermark=plan.watermark,
+        )
+    return commit_append(opened, plan, is_fresh=True)
+
+
+def _watermark(job: WriteJob, results: Sequence[TaskResult]) -> Watermark | None:
+    ms = watermark_of(job.target.table, _files(results))
+    return None if ms is None else Watermark(ms=ms, writer=job.writer)
+
+
+def _files(results: Sequence[TaskResult]) -> list[WrittenFile]:
+    return [file for result in results for file in result.files]

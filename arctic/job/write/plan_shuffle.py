@@ -1,0 +1,118 @@
+"""How the rows of one write are spread over tasks, and what it does differently then.
+
+Rules:
+    - Where the key decides the partition (or the caller vouches that it never changes), rows are
+      spread by (partition, node); else by node alone, because only the key is sure to stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from arctic import options as opt
+from arctic.job.write.asked_write import assumes_stable
+from arctic.job.write.shuffle import (
+    ARRIVAL_COLUMN,
+    ROW_HASH_COLUMN,
+    TASK_COLUMN,
+    ShufflePlan,
+)
+from arctic.job.write.write_job import WriteJob
+from arctic.table.hot_partitions import PartitionShares
+from arctic.tree.node import bucket_mask
+from arctic.writing.straddle import must_own_keys
+from arctic.writing.target import WriteMode
+from arctic.writing.writer import plan_write
+
+
+def plan_shuffle(
+    job: WriteJob, columns: Sequence[str], *, shares: PartitionShares | None = None
+) -> ShufflePlan | None:
+    """Decide how the rows of a write are spread; None: they may stay where they are.
+
+    Args:
+        job: the write, as it began.
+        columns: of its rows.
+        shares: what part of the rows partitions are thought to have; None: nobody knows.
+    """
+    target, mode = job.target, job.request.mode
+    table = target.table
+    if not table.is_keyed and not table.partition_fields:
+        return None
+    stays = assumes_stable(target, job.options) or not table.is_keyed or mode is WriteMode.APPEND
+    # Tasks that search for the stored rows of their keys: each key has one task, whatever
+    # partition its rows say.
+    looks_up = job.locator is not None
+    by_partition = bool(table.partition_fields) and (
+        table.partition_follows_key or (stays and not looks_up)
+    )
+    by_partition = by_partition and all(name in columns for name in target.partition_sources)
+    sources = target.partition_sources if by_partition else ()
+    used = tuple(dict.fromkeys((*table.primary_key, *sources)))
+    is_overwrite = mode is WriteMode.OVERWRITE
+    buckets = (opt.BASE_BUCKETS if is_overwrite else opt.CHANGE_BUCKETS).value({}, table.properties)
+    ordering = job.request.ordering_column
+    known = shares if by_partition else None
+    fields = [target.schema.field(name).with_nullable(True) for name in used]
+    if known is not None and not table.is_keyed:
+        fields.append(pa.field(ROW_HASH_COLUMN, pa.int64()))
+    return ShufflePlan(
+        columns=tuple(field.name for field in fields),
+        schema=pa.schema(fields),
+        sort_columns=(
+            *(table.primary_key if is_overwrite else ()),
+            *((ordering,) if ordering else ()),
+        ),
+        max_tasks=None if by_partition else buckets,
+        key=table.primary_key,
+        key_types=target.key_types,
+        mask=bucket_mask(buckets, subject=f"table {table.name!r}: bucket count"),
+        partition_arrays=target.partition_arrays if by_partition else None,
+        partition_path=target.partition_path,
+        shares=known or PartitionShares(),
+        # Where keys move, deletes go to partitions that the shuffle knows nothing of.
+        deepens=table.partition_follows_key,
+        may_stay=job.batch is None and _may_stay(job),
+    )
+
+
+def spread_job(job: WriteJob, incoming: pa.Schema, *, deep_nodes: Mapping[str, int]) -> WriteJob:
+    """Return a write whose rows a shuffle brings to their tasks, in order.
+
+    Args:
+        job: as it began.
+        incoming: the columns of the rows, helper columns included.
+        deep_nodes: what ``ShufflePlan.deep_nodes`` says of the plan that was carried out.
+    """
+    table, work = job.target.table, job.work
+    exact_order = not any(type_.startswith(("float", "double")) for type_ in job.target.key_types)
+    request = replace(
+        work.request,
+        arrival_column=ARRIVAL_COLUMN,
+        ignored_columns=(TASK_COLUMN,),
+        # Spark sorts a negative zero as equal to zero; as keys they differ.
+        sorted_input=exact_order or work.request.mode is not WriteMode.OVERWRITE,
+    )
+    deep = {
+        path: bucket_mask(count, subject=f"nodes of partition {path!r}")
+        for path, count in deep_nodes.items()
+    }
+    target = replace(job.target, options=replace(job.target.options, deep_masks=deep))
+    # That the rows can find what is stored was seen when the write began.
+    conform = plan_write(table, target.schema, incoming, request=request, locates=True)
+    conform = replace(conform, event_time=work.conform.event_time)
+    return replace(job, work=replace(work, target=target, request=request, conform=conform))
+
+
+def _may_stay(job: WriteJob) -> bool:
+    """Say whether tasks that do not own their keys write a keyed table's rows as well.
+
+    The rows are right then, and of a key that several tasks wrote the last task's row stays. Where
+    keys are looked up that is not enough: each task would search all nodes for its keys.
+    """
+    table = job.target.table
+    looks = job.target.keys_move or job.locator is not None
+    return table.is_keyed and not looks and not must_own_keys(table, job.request)

@@ -1,0 +1,144 @@
+"""Commits of writes that looked stored rows up, which others may have changed meanwhile.
+
+Rows were looked up in a pinned state. So, before each attempt to commit: if a store has moved on,
+what the write holds is brought up to the new state by files that are added to it. The commit
+holds only if both stores are still where they were looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from arctic.errors import (
+    ArcticError,
+    CommitStateUnknownError,
+    ConflictError,
+    InternalError,
+)
+from arctic.iceberg.commits.commit import CommitResult, commit_append
+from arctic.iceberg.commits.commit_notes import BatchLandedError
+from arctic.iceberg.tables.open_table import OpenTable, reopen
+from arctic.job.newest_state import on_newest_state
+from arctic.job.read.locate import RowLocator, locate_rows
+from arctic.job.write.stored_rows.kept_rows import KeptRows
+from arctic.job.write.stored_rows.moved_rows import MovedRows
+from arctic.job.write.unreferenced import delete_results, deleted_on_failure
+from arctic.table.streams.stream_batch import StreamBatch
+from arctic.table.streams.watermark import Watermark
+from arctic.writing.plan_commit import plan_append
+from arctic.writing.target import TaskResult, WriteTarget
+
+_MAX_ROUNDS = 50
+
+
+def commit_looked_up(
+    opened: OpenTable,
+    results: Sequence[TaskResult],
+    *,
+    target: WriteTarget,
+    locator: RowLocator,
+    kept: Sequence[str],
+    batch: StreamBatch | None,
+    watermark: Watermark | None,
+) -> CommitResult | None:
+    """Commit the files of a write, with what has changed since its rows were looked up.
+
+    Args:
+        opened: the table, opened just now.
+        results: of all tasks.
+        target: the table as they saw it.
+        locator: what they looked rows up with.
+        kept: columns whose stored values they took over.
+        batch: which batch of which stream this is; None: a write of its own.
+        watermark: how far event time has come with the files.
+
+    Memory: the keys of one file of the write, and the rows that others changed.
+
+    Raises:
+        BatchLandedError: the batch is in the table already.
+        ConflictError: other writers were faster in every round, or changed columns that were
+            looked up.
+    """
+    added: list[TaskResult] = []
+    parts: list[MovedRows | KeptRows] = [MovedRows(target, locator)] if target.keys_move else []
+    parts += [KeptRows(target, locator, kept)] if kept else []
+    for attempt in range(_MAX_ROUNDS):
+        with deleted_on_failure(target, added, results):
+            opened, fresh = on_newest_state(
+                opened,
+                partial(_look, opened, results, parts, locator),
+                is_fresh=attempt == 0,
+            )
+            if fresh.snapshot != locator.snapshot:
+                delete_results(target, added)
+                added.clear()
+                for part in parts:
+                    added.extend(part.write(results))
+            locator = fresh
+            plan = plan_append(
+                [*added, *results],
+                on_top_of=locator.snapshot,
+                summary={},
+                batch=batch,
+                watermark=watermark,
+            )
+        try:
+            return commit_append(opened, plan, is_fresh=True)
+        except BatchLandedError:
+            delete_results(target, added)
+            raise
+        except ConflictError:
+            continue
+        except (CommitStateUnknownError, InternalError):
+            raise
+        except ArcticError:
+            delete_results(target, added)
+            raise
+    delete_results(target, added)
+    raise ConflictError(
+        f"table {opened.table.name!r}: other writers committed during each of {_MAX_ROUNDS} "
+        "attempts, and rows were looked up for this write; write again"
+    )
+
+
+def open_again(opened: OpenTable, *, table_uuid: str) -> OpenTable:
+    """Return the table that a write began with, as it is now.
+
+    Raises:
+        ConflictError: another one has its name.
+    """
+    now = reopen(opened, for_writing=True)
+    check_same(now, table_uuid=table_uuid)
+    return now
+
+
+def check_same(opened: OpenTable, *, table_uuid: str) -> None:
+    """Refuse to go on with another table of the same name.
+
+    Raises:
+        ConflictError: the table is not the one that a write began with.
+    """
+    if str(opened.base.metadata.table_uuid) != table_uuid:
+        raise ConflictError(
+            f"table {opened.table.name!r} was dropped and created again during the write; write "
+            "again"
+        )
+
+
+def _look(
+    before: OpenTable,
+    results: Sequence[TaskResult],
+    parts: Sequence[MovedRows | KeptRows],
+    since: RowLocator,
+    is_fresh: bool,
+) -> tuple[OpenTable, RowLocator]:
+    """Return the table as it is now and what searches it, once all have looked at it."""
+    opened = before
+    if not is_fresh:
+        opened = open_again(before, table_uuid=str(before.base.metadata.table_uuid))
+    fresh = locate_rows(opened, wanted=since.request.schema, is_fresh=True)
+    if fresh.snapshot != since.snapshot:
+        for part in parts:
+            part.look(opened, results, before=since, now=fresh)
+    return opened, fresh

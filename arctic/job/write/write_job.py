@@ -1,0 +1,222 @@
+"""One write, begun: a value that goes from where the catalog is to its tasks and to the commit.
+
+The table is opened and its state is pinned once, before the first row: what an overwrite replaces
+is fixed then, because its rows may come from the table itself, and what is committed after they
+were read must survive.
+
+Rules:
+    - Everything that can be refused without reading rows is refused in ``begin_write``.
+    - A job pickles: it goes between the driver and its executors. What arrives there has no open
+      table, and opens it again where it needs one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from arctic import options as opt
+from arctic.errors import InvalidInputError
+from arctic.iceberg.catalogs.catalog import CatalogConfig
+from arctic.iceberg.snapshots.list_files import list_files
+from arctic.iceberg.snapshots.pin import pin
+from arctic.iceberg.tables.open_table import OpenTable, open_table
+from arctic.job.newest_state import on_newest_state
+from arctic.job.read.locate import LastingLocator, RowLocator, locate_rows
+from arctic.job.write.asked_write import (
+    asked_mode,
+    assumes_stable,
+    default_mode,
+    is_dynamic,
+    may_move,
+    needs_key,
+    refuse_moving_keys,
+    write_request,
+    write_target,
+)
+from arctic.job.write.shuffle import HELPER_COLUMNS
+from arctic.job.write.stream_job import batch_of, has_landed, writer_of
+from arctic.job.write.target_table import open_or_create
+from arctic.job.write.write_task import WriteWork
+from arctic.options import Scope
+from arctic.table.files import Partition
+from arctic.table.snapshot import TableSnapshot
+from arctic.table.streams.stream_batch import StreamBatch
+from arctic.writing.conform.conform import Conform
+from arctic.writing.conform.event_time import EventTime
+from arctic.writing.target import WriteMode, WriteRequest, WriteTarget
+from arctic.writing.writer import plan_write
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteJob:
+    """A write that has begun."""
+
+    opened: OpenTable | None
+    """The table as it was found; None in a process that the job was sent to."""
+    config: CatalogConfig
+    identifier: str
+    table_uuid: str
+    """Of the base store, so that a table dropped and made anew meanwhile is noticed."""
+    options: Mapping[str, str] = field(repr=False)
+    """``path``, catalog and write options; not printed, because they may hold passwords."""
+    replaces_up_to: int
+    """An overwrite replaces the changes up to this sequence number, inclusive."""
+    work: WriteWork
+    """What its tasks do."""
+    assume_stable: bool
+    """The caller vouches that no key ever changes its partition."""
+    locator: RowLocator | None
+    """Finds rows that may be in another partition, or keep something; None: neither can be."""
+    kept: tuple[str, ...]
+    """Columns that the rows lack, whose stored values stay."""
+    dynamic: bool
+    """An overwrite of the partitions it has rows for only."""
+    change_partitions: frozenset[Partition]
+    """For an overwrite: partitions with change files up to the pinned sequence number."""
+    batch: StreamBatch | None
+    """Which batch of which stream this is; None: a write of its own."""
+    writer: str | None
+    """Who feeds the table with it; None: a save without a name."""
+
+    def __reduce__(self) -> Any:
+        """Travel without the open table, which has a catalog connection."""
+        state = {each.name: getattr(self, each.name) for each in fields(self)}
+        return _arrived, ({**state, "opened": None},)
+
+    @property
+    def target(self) -> WriteTarget:
+        """The table as its tasks see it."""
+        return self.work.target
+
+    @property
+    def request(self) -> WriteRequest:
+        """What is asked of it."""
+        return self.work.request
+
+    def found(self) -> OpenTable:
+        """Return the table as it was found, or where the job was sent to, as it is now."""
+        return self.opened or open_table(self.config, self.identifier)
+
+
+def begin_write(
+    options: Mapping[str, str], incoming: pa.Schema, *, overwrite: bool = False
+) -> WriteJob:
+    """Open the table, pin its state, and refuse what cannot be written, whatever the rows are.
+
+    Args:
+        options: ``path``, catalog and write options.
+        incoming: the columns of the rows, as the caller has them.
+        overwrite: the caller's save mode was overwrite.
+
+    Raises:
+        NotFoundError: an unknown table that the options cannot create.
+        InvalidInputError: an option, a column or a type that does not fit.
+    """
+    opt.check_known(options, Scope.WRITE)
+    _refuse_private(options, incoming)
+    batch, writer = batch_of(options), writer_of(options)
+    asked = asked_mode(options, overwrite=overwrite)
+    opened = open_or_create(options, incoming, needs_key=needs_key(asked, options))
+    target = write_target(opened, options)
+    request = write_request(asked or default_mode(opened.table), options)
+    moves = may_move(target, request, options)
+    conform = _conform(opened, incoming, request, locates=moves)
+    kept = conform.missing_columns if conform.keeps else ()
+    if kept and request.action_column and not target.options.upsert_inserts:
+        raise InvalidInputError(
+            "option missing-columns = 'keep' with write.upsert.enabled=false: an insert would not "
+            "look for the row whose values it keeps; set option write.upsert.enabled=true"
+        )
+    if request.mode is WriteMode.OVERWRITE and is_dynamic(options):
+        refuse_moving_keys(target, options)
+    began = _began(opened, request, kept, locates=moves or bool(kept))
+    if request.mode is WriteMode.OVERWRITE:
+        request = replace(request, transaction_id=began.snapshot.change_sequence_number)
+    return WriteJob(
+        opened=opened,
+        config=opened.config,
+        identifier=opened.table.name,
+        table_uuid=str(opened.base.metadata.table_uuid),
+        options=dict(options),
+        replaces_up_to=began.snapshot.change_sequence_number,
+        work=WriteWork(
+            target=target,
+            request=request,
+            conform=conform,
+            locate=began.locator,
+            is_done=has_landed(opened, batch),
+        ),
+        assume_stable=assumes_stable(target, options) and not kept,
+        locator=began.locator,
+        kept=kept,
+        dynamic=is_dynamic(options),
+        change_partitions=began.change_partitions,
+        batch=batch,
+        writer=writer,
+    )
+
+
+def work_here(job: WriteJob) -> WriteWork:
+    """Return what a task does that runs where the catalog can be asked."""
+    if job.locator is None or job.work.is_done:
+        return job.work
+    return replace(job.work, locate=LastingLocator(opened=job.found(), first=job.locator))
+
+
+def _arrived(state: dict[str, Any]) -> WriteJob:
+    return WriteJob(**state)
+
+
+def _refuse_private(options: Mapping[str, str], incoming: pa.Schema) -> None:
+    reserved = [name for name in HELPER_COLUMNS if name in incoming.names]
+    if reserved:
+        raise InvalidInputError(f"column {reserved[0]!r}: the name is reserved; rename the column")
+    spread = opt.SPREAD.value(options)
+    if spread is not None:
+        raise InvalidInputError(
+            f"option {opt.SPREAD.name} = {spread}: save() sets it; leave the option out"
+        )
+
+
+def _conform(
+    opened: OpenTable, incoming: pa.Schema, request: WriteRequest, *, locates: bool
+) -> Conform:
+    table = opened.table
+    conform = plan_write(table, opened.arrow_schema, incoming, request=request, locates=locates)
+    return replace(conform, event_time=EventTime.of(table))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Began:
+    """The state of the table that a write begins with, and what is looked up in it."""
+
+    snapshot: TableSnapshot
+    locator: RowLocator | None = None
+    change_partitions: frozenset[Partition] = frozenset()
+
+
+def _began(
+    opened: OpenTable, request: WriteRequest, kept: tuple[str, ...], *, locates: bool
+) -> _Began:
+    if locates:
+        wanted = [opened.arrow_schema.field(name) for name in kept]
+        locator = locate_rows(opened, wanted=wanted, is_fresh=True)
+        return _Began(snapshot=locator.snapshot, locator=locator)
+    replaces = request.mode is WriteMode.OVERWRITE and opened.table.is_keyed
+    return on_newest_state(opened, partial(_pinned, opened, replaces), is_fresh=True)
+
+
+def _pinned(opened: OpenTable, replaces: bool, is_fresh: bool) -> _Began:
+    snapshot = pin(opened, is_fresh=is_fresh)
+    if not replaces:
+        return _Began(snapshot=snapshot)
+    # An overwrite replaces the changes of partitions that base has no file in, too.
+    files = list_files(opened, snapshot, field_ids=(), row_filter=None)
+    return _Began(
+        snapshot=snapshot, change_partitions=frozenset(file.partition for file in files.change)
+    )

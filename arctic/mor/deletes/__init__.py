@@ -1,0 +1,1 @@
+"""Which rows are dead: by key, by position, or known beforehand."""

@@ -1,0 +1,222 @@
+"""Change deletes of a task: for every deleted key, the greatest Lsn of its deletes.
+
+Strategy: delete files are read batch by batch into a buffer. When it is full, deletes of one key
+are reduced to the newest; if that frees less than half, the buffer becomes an index of its own
+and the next one begins. A row dies iff *some* index kills it, so the indexes can be applied one
+after the other, in any order, and no delete is read twice.
+
+Rules:
+    - Deletes in memory stay below ``max_delete_bytes``, but for one batch.
+    - Every delete row has a file offset, or the file is refused.
+    - A delete is left out only where every row that it could kill is left out too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from arctic.columns.integer_index import IntArray
+from arctic.columns.key_codes import KeyIndex, factorise
+from arctic.errors import FormatError, InternalError
+from arctic.mor.files.file_columns import FileColumns
+from arctic.mor.files.parquet_footer import Size
+from arctic.mor.files.parquet_input import ParquetInput
+from arctic.mor.filters.key_span import KeySpan, has_span
+from arctic.mor.filters.prune import matching_row_groups
+from arctic.mor.filters.row_filter import RowTest, filter_of_deletes
+from arctic.mor.request import FILE_OFFSET_FIELD, OpenFile, ReadRequest
+from arctic.mor.touched import Touched
+from arctic.table.files import ColumnBounds, FileKind, KeyedFile
+
+ROW_BYTES = 160
+"""What a delete takes beside its key at most, while an index of one key column is built and rows
+are first looked up in it."""
+COLUMN_BYTES = 68
+"""What each further key column adds to it."""
+KEY_COPIES = 3
+"""How often a key is in memory then: as read, hashed, and among the distinct ones. All three
+were measured, as the peak of Arrow's and numpy's memory; an index itself takes less than half."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteRows:
+    """Deletes as they were read: columns of one length."""
+
+    keys: pa.Table
+    transaction_ids: IntArray
+    file_offsets: IntArray
+
+    @property
+    def memory_bytes(self) -> int:
+        """What they take, with the index that is built of them."""
+        row_bytes = ROW_BYTES + COLUMN_BYTES * (self.keys.num_columns - 1)
+        return int(KEY_COPIES * self.keys.nbytes + row_bytes * self.keys.num_rows)
+
+    def newest(self, codes: IntArray, count: int) -> IntArray:
+        """Return the row with the greatest Lsn for each code of a key."""
+        rows = np.arange(len(codes))
+        ids, offsets = self.transaction_ids, self.file_offsets
+        step = np.diff(ids)
+        if not ((step > 0) | ((step == 0) & (np.diff(offsets) >= 0))).all():
+            rows = np.lexsort((offsets, ids))
+        newest = np.empty(count, np.int64)
+        # Ascending by Lsn: of several assignments to one place, the last one stays.
+        newest[codes[rows]] = rows
+        return newest
+
+    def reduced(self) -> DeleteRows:
+        """Return the newest delete of each key."""
+        rows = self.newest(*factorise(self.keys))
+        return DeleteRows(
+            self.keys.take(pa.array(rows)), self.transaction_ids[rows], self.file_offsets[rows]
+        )
+
+
+class DeleteIndex:
+    """Deleted keys with the greatest Lsn of each."""
+
+    def __init__(self, rows: DeleteRows) -> None:
+        self._keys = KeyIndex(rows.keys)
+        newest = rows.newest(self._keys.take_codes(), self._keys.count)
+        self._transaction_ids = rows.transaction_ids[newest]
+        self._file_offsets = rows.file_offsets[newest]
+        self._newest_id = int(self._transaction_ids.max(initial=-1))
+        self._spans = [
+            KeySpan(column) if has_span(column.type) else None for column in rows.keys.columns
+        ]
+
+    def may_follow(self, transaction_id: int, kind: FileKind) -> bool:
+        """Say whether some delete can be newer than a row of a file.
+
+        Args:
+            transaction_id: that of every row, or of every base row at most.
+            kind: of the file: only inserts have offsets among those of deletes.
+        """
+        if kind is FileKind.INSERT:
+            return self._newest_id >= transaction_id
+        return self._newest_id > transaction_id
+
+    def may_hold(self, bounds: Sequence[ColumnBounds | None]) -> bool:
+        """Say whether some delete can have a key within bounds.
+
+        Args:
+            bounds: of each key column in key order; None where nothing is known.
+        """
+        return all(
+            span is None or span.meets(known)
+            for span, known in zip(self._spans, bounds, strict=True)
+        )
+
+    def dead_rows(
+        self, keys: Sequence[pa.Array], transaction_id: int, file_offsets: IntArray | None
+    ) -> IntArray:
+        """Return the rows of a batch that a delete kills, ascending.
+
+        A row dies iff a delete of its key has a greater Lsn, strictly.
+
+        Args:
+            keys: the key columns in key order.
+            transaction_id: that of every row, or of every base row at most.
+            file_offsets: those of insert rows; None for base rows, which come after every change
+                of their transaction.
+        """
+        rows, codes = self._keys.match(keys)
+        delete_ids = self._transaction_ids[codes]
+        dead = delete_ids > transaction_id
+        if file_offsets is not None:
+            later = self._file_offsets[codes] > file_offsets[rows]
+            dead |= (delete_ids == transaction_id) & later
+        return rows if dead.all() else rows[dead]
+
+
+@dataclass(frozen=True, slots=True)
+class DeletePiece:
+    """As many of a task's deletes as fit in memory."""
+
+    index: DeleteIndex
+    is_last: bool
+    """Whether all deletes have been seen now."""
+
+
+def delete_pieces(
+    files: Sequence[KeyedFile], request: ReadRequest, open_file: OpenFile, touched: Touched
+) -> Iterator[DeletePiece]:
+    """Read delete files into one index after the other; the caller forgets each before the next.
+
+    Raises:
+        FormatError: a file without a key column or without file offsets.
+    """
+    buffer: list[DeleteRows] = []
+    used_bytes = 0
+    touched.delete_files += len(files)
+    # In the order of their transactions, deletes need no sorting.
+    ordered = sorted(files, key=lambda file: (file.transaction_id, file.path))
+    for rows in _every_delete(ordered, request, open_file):
+        touched.delete_rows += len(rows.file_offsets)
+        if buffer and used_bytes + rows.memory_bytes > request.max_delete_bytes:
+            buffer = [_joined(buffer).reduced()]
+            used_bytes = buffer[0].memory_bytes
+            if used_bytes > request.max_delete_bytes // 2:
+                index = DeleteIndex(buffer.pop())
+                used_bytes = 0
+                yield DeletePiece(index, is_last=False)
+                del index
+        buffer.append(rows)
+        used_bytes += rows.memory_bytes
+    if buffer:
+        index = DeleteIndex(_joined(buffer))
+        buffer.clear()
+        yield DeletePiece(index, is_last=True)
+
+
+def _every_delete(
+    files: Sequence[KeyedFile], request: ReadRequest, open_file: OpenFile
+) -> Iterator[DeleteRows]:
+    key_filter = filter_of_deletes(request)
+    for file in files:
+        if file.kind is not FileKind.CHANGE_DELETE:
+            raise InternalError(f"file {file.path!r} of kind {file.kind} is attached as deletes")
+        with ParquetInput(
+            file.path, open_file, Size.of(file), verifies_pages=request.verifies_pages
+        ) as parquet:
+            columns = FileColumns(file, parquet.schema, request)
+            wanted = columns.project([*request.key, FILE_OFFSET_FIELD])
+            test = RowTest(columns, key_filter)
+            groups = matching_row_groups(parquet, key_filter, columns.names, columns.constants)
+            names = list(dict.fromkeys((*wanted.names, *test.projection.names)))
+            for _, batch in parquet.batches(names, groups, request.batch_rows):
+                if key_filter is not None:
+                    batch = batch.filter(pa.array(test.mask(batch)))
+                *keys, offsets = wanted.arrays(batch)
+                yield DeleteRows(
+                    pa.table(keys, schema=request.key),
+                    np.full(len(batch), file.transaction_id, np.int64),
+                    known_offsets(offsets, file.path),
+                )
+
+
+def known_offsets(offsets: pa.Array, path: str) -> IntArray:
+    """Return file offsets as numbers.
+
+    Raises:
+        FormatError: some row has none, or the file lacks the column.
+    """
+    if offsets.null_count:
+        raise FormatError(
+            f"change file {path!r}: {offsets.null_count} rows have no '_file_offset'; expected one "
+            "in every row, because it decides whether a delete comes before or after an insert"
+        )
+    numbers: IntArray = offsets.to_numpy()
+    return numbers
+
+
+def _joined(buffer: Sequence[DeleteRows]) -> DeleteRows:
+    return DeleteRows(
+        pa.concat_tables([rows.keys for rows in buffer]),
+        np.concatenate([rows.transaction_ids for rows in buffer]),
+        np.concatenate([rows.file_offsets for rows in buffer]),
+    )

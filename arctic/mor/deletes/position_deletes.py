@@ -1,0 +1,139 @@
+"""Rows of data files that position deletes remove.
+
+Rules:
+    - A delete names its data file by path, byte for byte, and its row by position in the whole
+      file, whichever row groups are read.
+    - A delete file is read once for all data files of a group that it is attached to.
+
+Memory: eight bytes for each position of the group's data files, plus one batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from arctic.columns.field_ids import field_id
+from arctic.columns.integer_index import IntArray
+from arctic.columns.promotions import reads_as
+from arctic.errors import FormatError, InternalError
+from arctic.mor.files.parquet_footer import Size
+from arctic.mor.files.parquet_input import ParquetInput
+from arctic.mor.request import OpenFile, ReadRequest
+from arctic.scan.task import NodeTask
+from arctic.table.files import FileKind, KeyedFile
+from arctic.table.position_delete import (
+    DELETED_PATH_ID,
+    DELETED_PATH_NAME,
+    DELETED_POSITION_ID,
+    DELETED_POSITION_NAME,
+)
+
+_COLUMNS = (
+    (DELETED_PATH_ID, DELETED_PATH_NAME),
+    (DELETED_POSITION_ID, DELETED_POSITION_NAME),
+)
+
+
+class PositionDeletes:
+    """The position deletes of a group of tasks, read when they are first needed."""
+
+    def __init__(
+        self, tasks: Iterable[NodeTask], request: ReadRequest, open_file: OpenFile
+    ) -> None:
+        self._open_file = open_file
+        self._request = request
+        self._data_paths: dict[str, list[str]] = {}
+        for task in tasks:
+            for file_task in task.data:
+                for delete in file_task.position_deletes:
+                    self._data_paths.setdefault(delete.path, []).append(file_task.file.path)
+        self._loaded: set[str] = set()
+        self._pieces: dict[str, list[IntArray]] = {}
+
+    def rows(self, data_path: str, deletes: Sequence[KeyedFile]) -> IntArray:
+        """Return the deleted rows of a data file, ascending, possibly repeated.
+
+        Args:
+            data_path: a data file of the group.
+            deletes: its position-delete files.
+
+        Raises:
+            FormatError: a delete file without the two columns, or with nulls in them.
+        """
+        for delete in deletes:
+            if delete.kind is not FileKind.POS_DELETE:
+                raise InternalError(
+                    f"file {delete.path!r} of kind {delete.kind} is attached as position deletes"
+                )
+            if delete.path not in self._loaded:
+                self._load(delete)
+                self._loaded.add(delete.path)
+        pieces = self._pieces.get(data_path, [])
+        if len(pieces) > 1 or any((np.diff(piece) < 0).any() for piece in pieces):
+            # Kept, so that a file which is read twice is sorted once.
+            self._pieces[data_path] = pieces = [np.sort(np.concatenate(pieces))]
+        return pieces[0] if pieces else np.empty(0, np.int64)
+
+    def _load(self, file: KeyedFile) -> None:
+        path = file.path
+        data_paths = list(dict.fromkeys(self._data_paths[path]))
+        wanted = pa.array(data_paths, pa.string())
+        request = self._request
+        with ParquetInput(
+            path, self._open_file, Size.of(file), verifies_pages=request.verifies_pages
+        ) as parquet:
+            names = _column_names(parquet)
+            parquet.keep_encoded(names[0])
+            for _, batch in parquet.batches(names, parquet.row_groups, request.batch_rows):
+                paths, positions = (batch.column(name) for name in names)
+                _check(paths, positions, path)
+                self._keep(data_paths, _which(paths, wanted), positions.cast(pa.int64()))
+
+    def _keep(self, data_paths: Collection[str], which: IntArray, positions: pa.Array) -> None:
+        numbers = positions.to_numpy()
+        for number, data_path in enumerate(data_paths):
+            piece = numbers[which == number]
+            if len(piece):
+                self._pieces.setdefault(data_path, []).append(piece)
+
+
+def _column_names(parquet: ParquetInput) -> list[str]:
+    """Find the two columns by id, or by the name that the format gives them."""
+    names = []
+    for number, default in _COLUMNS:
+        by_id = [field.name for field in parquet.schema if field_id(field) == number]
+        by_name = [name for name in parquet.schema.names if name == default]
+        if not by_id and not by_name:
+            raise FormatError(
+                f"position-delete file {parquet.path!r}: no column {default!r} (field id {number})"
+                f"; it has {', '.join(parquet.schema.names)}"
+            )
+        names.append((by_id or by_name)[0])
+    return names
+
+
+def _check(paths: pa.Array, positions: pa.Array, path: str) -> None:
+    """Refuse columns that cannot be what the format says they are."""
+    subject = f"position-delete file {path!r}"
+    if not reads_as(paths.type, pa.string()):
+        raise FormatError(f"{subject}: a path is {paths.type}; expected string")
+    if not reads_as(positions.type, pa.int64()):
+        raise FormatError(f"{subject}: a position is {positions.type}; expected int64")
+    if paths.null_count or positions.null_count:
+        raise FormatError(f"{subject}: a path or position is null")
+
+
+def _which(paths: pa.Array, wanted: pa.Array) -> IntArray:
+    """Return for each row the number of its path among the wanted ones, or -1."""
+    if isinstance(paths, pa.DictionaryArray):
+        of_value: IntArray = _which(paths.dictionary, wanted)
+        rows: IntArray = of_value[paths.indices.to_numpy()]
+        return rows
+    found: IntArray = (
+        pc.index_in(paths.cast(pa.string()), value_set=wanted).fill_null(-1).to_numpy()
+    )
+    return found

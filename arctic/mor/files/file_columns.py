@@ -1,0 +1,127 @@
+"""Where the columns that a reader asks for come from in one file: a column, or a fact about it.
+
+Must not know: Parquet, row groups, deletes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import pyarrow as pa
+
+from arctic.columns.field_ids import field_id, has_field_ids, known_field_id
+from arctic.errors import FormatError, InternalError
+from arctic.mor.files.project import Convert, converter
+from arctic.mor.request import (
+    CHANGE_ACTION_FIELD_ID,
+    FILE_OFFSET_FIELD_ID,
+    TRANSACTION_ID_FIELD_ID,
+    ReadRequest,
+)
+from arctic.table.files import FileKind, KeyedFile, Value
+from arctic.table.streams.lsn import BASE_FILE_OFFSET
+
+_ACTIONS = {FileKind.BASE: None, FileKind.INSERT: "INSERT", FileKind.CHANGE_DELETE: "DELETE"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    target: pa.Field
+    name: str | None
+    """None: not read from the file."""
+    convert: Convert
+    """Takes the file's column, or the batch when there is none."""
+
+    def array(self, batch: pa.RecordBatch, subject: str) -> pa.Array:
+        column = self.convert(batch if self.name is None else batch.column(self.name))
+        if not self.target.nullable and column.null_count:
+            raise FormatError(
+                f"{subject}: required column {self.target.name!r} holds {column.null_count} nulls"
+            )
+        return column
+
+
+class Projection:
+    """Some columns of one file, as they were asked for."""
+
+    def __init__(self, file: FileColumns, columns: Sequence[_Column]) -> None:
+        self._subject = file.subject
+        self._columns = columns
+        self.names = tuple(dict.fromkeys(c.name for c in columns if c.name is not None))
+        """The file's columns that have to be read, each once."""
+
+    def arrays(self, batch: pa.RecordBatch) -> list[pa.Array]:
+        """Return the columns of a batch that holds at least ``names``."""
+        return [column.array(batch, self._subject) for column in self._columns]
+
+
+class FileColumns:
+    """The columns of one data or delete file by field id."""
+
+    def __init__(self, file: KeyedFile, schema: pa.Schema, request: ReadRequest) -> None:
+        if file.kind not in _ACTIONS:
+            raise InternalError(f"file {file.path!r} of kind {file.kind} holds no rows of a table")
+        self.subject = f"file {file.path!r}"
+        self._by_name = not has_field_ids(schema)
+        self.fields = self._by_id(schema, request.name_mapping)
+        self.constants: Mapping[int, Value] = {
+            TRANSACTION_ID_FIELD_ID: file.transaction_id,
+            CHANGE_ACTION_FIELD_ID: _ACTIONS[file.kind],
+        }
+        """Facts about the file, the same for every row, by reserved field id."""
+        self.constants = {
+            **self.constants,
+            **{
+                number: file.partition[place]
+                for number, place in request.identity_partitions.items()
+                if number not in self.fields
+            },
+        }
+        if file.kind is FileKind.BASE:
+            self.constants = {**self.constants, FILE_OFFSET_FIELD_ID: BASE_FILE_OFFSET}
+        self.names = {number: field.name for number, field in self.fields.items()}
+        """The columns that are read from the file; facts hide a column of the same id."""
+        for number in self.constants:
+            self.names.pop(number, None)
+
+    def project(self, targets: Sequence[pa.Field]) -> Projection:
+        """Find columns in the file.
+
+        Args:
+            targets: the fields that are asked for, with ids.
+
+        Raises:
+            FormatError: a required column that is absent, or a type that cannot be read.
+        """
+        return Projection(self, [self._column(target) for target in targets])
+
+    def _column(self, target: pa.Field) -> _Column:
+        number = known_field_id(target)
+        constant = self.constants.get(number)
+        name = self.names.get(number)
+        source = None if name is None else self.fields[number]
+        if constant is not None:
+            plain = constant.bytes if isinstance(constant, UUID) else constant
+            value = pa.scalar(plain, target.type)
+            return _Column(target, None, lambda batch: pa.repeat(value, len(batch)))
+        subject = f"{self.subject}, column {target.name!r}"
+        convert = converter(source, target, by_name=self._by_name, subject=subject)
+        return _Column(target, name, convert)
+
+    def _by_id(
+        self, schema: pa.Schema, name_mapping: Mapping[str, int] | None
+    ) -> dict[int, pa.Field]:
+        names = schema.names
+        if len(set(names)) < len(names):
+            raise FormatError(f"{self.subject}: two columns have one name, in {names!r}")
+        if not self._by_name:
+            numbered = ((field_id(field), field) for field in schema)
+            return {number: field for number, field in numbered if number is not None}
+        if name_mapping is None:
+            raise FormatError(
+                f"{self.subject}: no column has a field id; expected ids, or the table property "
+                "'schema.name-mapping.default'"
+            )
+        return {name_mapping[field.name]: field for field in schema if field.name in name_mapping}

@@ -1,0 +1,214 @@
+"""One opened Parquet file: its fields, its row groups, its batches with their row numbers.
+
+Strategy: neighbouring row groups are read together as a *run*, up to ``RUN_BYTES``: many small
+row groups cost no more requests than a large one, and memory stays at one run.
+
+Rules:
+    - What carries a checksum is compared with it: the footer at once, pages as they are read, the
+      latter unless the caller says otherwise.
+    - Every failure names the path. A file that cannot be fetched is a StorageError; bytes that
+      were fetched and make no sense are a FormatError.
+
+Must not know: what a file is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from arctic.columns.field_ids import child_fields
+from arctic.errors import ArcticError, FormatError, StorageError
+from arctic.mor.files.parquet_footer import Size, as_native, read_footer
+from arctic.mor.request import OpenFile
+
+RUN_BYTES = 64 * 2**20
+"""Uncompressed bytes of row groups that are read together; one larger row group is one run."""
+
+_PROBE_BYTES = 8 * 2**20
+
+
+class Run(NamedTuple):
+    """Neighbouring row groups."""
+
+    row_groups: tuple[int, ...]
+    first_row: int
+    """Number of the first row in the whole file, from 0."""
+
+
+class ParquetInput:
+    """A file that is open for reading; to be used as a context manager."""
+
+    def __init__(
+        self,
+        path: str,
+        open_file: OpenFile,
+        expected: Size | None = None,
+        *,
+        verifies_pages: bool = True,
+    ) -> None:
+        self.path = path
+        self._open_file = open_file
+        self._verifies_pages = verifies_pages
+        self._source: Any = None
+        with self._errors():
+            self._source = open_file(path)
+            try:
+                source = as_native(self._source)
+                self.metadata: Any = read_footer(path, source, expected)
+                self._file = self._opened(source)
+                self.schema: pa.Schema = self._file.schema_arrow
+            except BaseException:
+                self._source.close()
+                raise
+
+    def __enter__(self) -> ParquetInput:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        self._source.close()
+
+    def keep_encoded(self, name: str) -> None:
+        """Yield a text column as dictionaries from now on: much faster where values repeat."""
+        if self.leaf_column(name) is None:
+            return
+        with self._errors():
+            self._file = self._opened(self._source, read_dictionary=[name])
+
+    @property
+    def row_groups(self) -> range:
+        """The numbers of all row groups."""
+        return range(self.metadata.num_row_groups)
+
+    def leaf_column(self, name: str) -> Any | None:
+        """Return the number of a top-level column among the file's leaves; None if it nests."""
+        at = 0
+        for field in self.schema:
+            if field.name == name:
+                return None if child_fields(field.type) else at
+            at += _leaf_count(field)
+        return None
+
+    def read(self, names: Sequence[str]) -> pa.Table:
+        """Return top-level columns of all rows, in the order of ``names``."""
+        schema = pa.schema([self.schema.field(name) for name in names])
+        every = self.batches(names, self.row_groups, max(self.metadata.num_rows, 1))
+        return pa.Table.from_batches((batch.select(list(names)) for _, batch in every), schema)
+
+    def runs(self, row_groups: Collection[int]) -> Iterator[Run]:
+        """Yield neighbouring row groups that are read together."""
+        row, run_bytes = 0, 0
+        run: list[int] = []
+        run_row = 0
+        for number in self.row_groups:
+            group = self.metadata.row_group(number)
+            wanted = number in row_groups
+            if run and (not wanted or run_bytes + group.total_byte_size > RUN_BYTES):
+                yield Run(tuple(run), run_row)
+                run = []
+            if wanted:
+                if not run:
+                    run_row, run_bytes = row, 0
+                run.append(number)
+                run_bytes += group.total_byte_size
+            row += group.num_rows
+        if run:
+            yield Run(tuple(run), run_row)
+
+    def places(self, run: Run) -> Iterator[tuple[int, int, int]]:
+        """Yield row groups of a run, each with its first row in the run and the end of its rows."""
+        start = 0
+        for number in run.row_groups:
+            end = start + self.metadata.row_group(number).num_rows
+            yield number, start, end
+            start = end
+
+    def batches(
+        self, names: Sequence[str], row_groups: Collection[int], batch_rows: int
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Yield top-level columns of some row groups.
+
+        Args:
+            names: columns to read; none is fine and yields batches without columns.
+            row_groups: which ones, ascending.
+            batch_rows: upper bound of a batch, inclusive.
+
+        Yields:
+            The number of a batch's first row in the whole file, and the batch; none is empty.
+        """
+        for run in self.runs(row_groups):
+            row = run.first_row
+            end = row + sum(self.metadata.row_group(each).num_rows for each in run.row_groups)
+            with self._errors():
+                batches = self._file.iter_batches(
+                    batch_rows, row_groups=list(run.row_groups), columns=list(names)
+                )
+            while True:
+                with self._errors():
+                    batch = next(batches, None)
+                if batch is None:
+                    break
+                if batch.num_rows:
+                    yield row, batch
+                row += batch.num_rows
+            if row != end:
+                raise FormatError(
+                    f"file {self.path!r}: row groups {run.row_groups} end at row {row}; expected "
+                    f"{end}, as the footer says"
+                )
+
+    def _opened(self, source: Any, **more: Any) -> Any:
+        return pq.ParquetFile(
+            source,
+            pre_buffer=True,
+            metadata=self.metadata,
+            page_checksum_verification=self._verifies_pages,
+            **more,
+        )
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (ArcticError, MemoryError):
+            raise
+        except OSError as error:
+            # Arrow raises a plain OSError without a number for bytes that it cannot decode, and
+            # for some remote failures. Whether the bytes can be fetched tells the two apart.
+            plain = type(error) is OSError and error.errno is None
+            if plain and self._can_be_fetched():
+                raise self._corrupt(error) from error
+            raise StorageError(f"cannot read file {self.path!r}: {error}") from error
+        except (pa.ArrowException, UnicodeDecodeError) as error:
+            raise self._corrupt(error) from error
+
+    def _corrupt(self, error: Exception) -> FormatError:
+        return FormatError(
+            f"file {self.path!r}: {error}; expected a whole Parquet file as it was written"
+        )
+
+    def _can_be_fetched(self) -> bool:
+        try:
+            source = self._open_file(self.path)
+            try:
+                while source.read(_PROBE_BYTES):
+                    pass
+            finally:
+                source.close()
+        except OSError:
+            return False
+        return True
+
+
+def _leaf_count(field: pa.Field) -> int:
+    children = child_fields(field.type)
+    return sum(_leaf_count(child) for child in children) if children else 1

@@ -1,0 +1,154 @@
+"""Bring a column as a file holds it to the type that a reader asked for, by field id.
+
+Rules:
+    - Nested fields are matched by id at every depth: renamed, reordered, added (null) and dropped
+      ones. Only in a file without any id are they matched by name.
+    - A value is never changed: a type that cannot be widened exactly is refused, and so is a
+      timestamp that loses digits.
+    - A column that is there with the right type costs nothing.
+
+Must not know: files, batches, deletes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+import pyarrow.types as pat
+
+from arctic.columns.cast import widen
+from arctic.columns.field_ids import child_fields, field_id, is_any_list
+from arctic.columns.promotions import reads_as
+from arctic.errors import FormatError
+
+Convert = Callable[[pa.Array], pa.Array]
+"""Turns a column of a file into the column that was asked for."""
+
+
+def converter(source: pa.Field | None, target: pa.Field, *, by_name: bool, subject: str) -> Convert:
+    """Return what turns a file's column into the target's type.
+
+    Args:
+        source: the column as the file declares it; None when the file has none.
+        target: name, type, nullability and field ids that are asked for.
+        by_name: whether nested fields have no ids and are matched by name.
+        subject: what to call the column in an error, with its file.
+
+    Raises:
+        FormatError: a required column that is absent, or a type that cannot be widened.
+    """
+    if source is None or pat.is_null(source.type):
+        if not target.nullable:
+            raise FormatError(f"{subject}: required column is missing; expected {target.type}")
+        return lambda column: pa.nulls(len(column), target.type)
+    if _is_same(source, target, by_name):
+        return _unchanged
+    if pat.is_struct(source.type) and pat.is_struct(target.type):
+        return _struct(source, target, by_name, subject)
+    if is_any_list(source.type) and pat.is_list(target.type):
+        return _list(source, target, by_name, subject)
+    if pat.is_map(source.type) and pat.is_map(target.type):
+        return _map(source, target, by_name, subject)
+    if child_fields(source.type) or not reads_as(source.type, target.type):
+        raise FormatError(f"{subject}: type {source.type} cannot be read as {target.type}")
+    return lambda column: widen(column, target.type, subject)
+
+
+def same_field(field: pa.Field, fields: Sequence[pa.Field], *, by_name: bool) -> int | None:
+    """Return the number of the field that is the same one; None when there is none."""
+    for at, candidate in enumerate(fields):
+        if by_name and candidate.name == field.name:
+            return at
+        if not by_name and field_id(candidate) == field_id(field) is not None:
+            return at
+    return None
+
+
+def _unchanged(column: pa.Array) -> pa.Array:
+    return column
+
+
+def _is_same(source: pa.Field, target: pa.Field, by_name: bool) -> bool:
+    """Say whether a column can be handed on: Arrow compares types, but not the ids in them."""
+    if source.type != target.type:
+        return False
+    pairs = zip(child_fields(source.type), child_fields(target.type), strict=True)
+    return by_name or all(
+        field_id(ours) == field_id(theirs) and _is_same(ours, theirs, by_name)
+        for ours, theirs in pairs
+    )
+
+
+def _struct(source: pa.Field, target: pa.Field, by_name: bool, subject: str) -> Convert:
+    held, wanted = child_fields(source.type), child_fields(target.type)
+    if not by_name and all(field_id(child) is None for child in held):
+        raise FormatError(
+            f"{subject}: its nested fields have no ids, though other columns have; expected ids"
+        )
+    places = [same_field(child, held, by_name=by_name) for child in wanted]
+    converts = [
+        converter(
+            None if place is None else held[place],
+            child,
+            by_name=by_name,
+            subject=f"{subject}.{child.name}",
+        )
+        for place, child in zip(places, wanted, strict=True)
+    ]
+
+    def convert(column: pa.StructArray) -> pa.Array:
+        children = [
+            turn(column if place is None else column.field(place))
+            for place, turn in zip(places, converts, strict=True)
+        ]
+        nulls = column.is_null() if column.null_count else None
+        return pa.StructArray.from_arrays(children, fields=list(wanted), mask=nulls)
+
+    return convert
+
+
+def _list(source: pa.Field, target: pa.Field, by_name: bool, subject: str) -> Convert:
+    # A list has one child, so it is the same one whatever its name and id are.
+    plain = pa.list_(source.type.value_field)
+    turn = converter(
+        source.type.value_field,
+        target.type.value_field,
+        by_name=by_name,
+        subject=f"{subject}.{target.type.value_field.name}",
+    )
+
+    def convert(column: pa.Array) -> pa.Array:
+        if not pat.is_list(column.type):
+            column = column.cast(plain)
+        return _with_children(column, target.type, turn(column.values))
+
+    return convert
+
+
+def _map(source: pa.Field, target: pa.Field, by_name: bool, subject: str) -> Convert:
+    parts = [
+        converter(ours, theirs, by_name=by_name, subject=f"{subject}.{theirs.name}")
+        for ours, theirs in zip(child_fields(source.type), child_fields(target.type), strict=True)
+    ]
+
+    def convert(column: pa.MapArray) -> pa.Array:
+        entries = pa.StructArray.from_arrays(
+            [parts[0](column.keys), parts[1](column.items)],
+            fields=list(child_fields(target.type)),
+        )
+        return _with_children(column, target.type, entries)
+
+    return convert
+
+
+def _with_children(column: pa.Array, target: pa.DataType, children: pa.Array) -> pa.Array:
+    """Return the same lists over other children, without copying offsets or nulls."""
+    return pa.Array.from_buffers(
+        target,
+        len(column),
+        column.buffers()[:2],
+        null_count=column.null_count,
+        offset=column.offset,
+        children=[children],
+    )

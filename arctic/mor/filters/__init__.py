@@ -1,0 +1,1 @@
+"""Which rows match a filter, and which row groups cannot hold one that does."""

@@ -1,0 +1,1 @@
+"""What a run does, decided from the lists of files alone: evaluate, select, divide, balance."""

@@ -1,0 +1,83 @@
+"""The settings of optimizing, as values.
+
+Must not know: where they come from beyond options and table properties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeVar
+
+from arctic import options as opt
+
+T = TypeVar("T")
+
+
+class OptimizeType(Enum):
+    """How much is rewritten; the value is the name that a caller gives."""
+
+    MINOR = "minor"
+    """Changes and fragments become base files; segments get position deletes."""
+    MAJOR = "major"
+    """The same, and undersized segments are joined, and those with many deleted rows rewritten."""
+    FULL = "full"
+    """Everything is rewritten into files of the target size, without deletes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OptimizeSettings:
+    """``self-optimizing.*`` in force for a table."""
+
+    is_enabled: bool
+    target_bytes: int
+    fragment_bytes: int
+    """A base file up to this size, inclusive, is a fragment."""
+    min_target_bytes: int
+    """A segment up to this size, inclusive, is undersized."""
+    minor_file_count: int
+    minor_interval_ms: int | None
+    """None: time makes no minor due."""
+    duplicate_ratio: float
+    full_interval_ms: int | None
+    """None: no full is ever due."""
+    rewrites_all: bool
+    max_change_files: int
+    max_task_bytes: int
+    min_plan_interval_ms: int | None
+    base_buckets: int
+    open_file_cost_bytes: int
+
+    @classmethod
+    def of(cls, options: Mapping[str, str], properties: Mapping[str, str]) -> OptimizeSettings:
+        """Read the settings.
+
+        Args:
+            options: what the call gave.
+            properties: of the table.
+
+        Raises:
+            InvalidInputError: a text that is not a value.
+        """
+
+        def value(option: opt.Option[T]) -> T:
+            return option.value(options, properties)
+
+        target = value(opt.OPTIMIZE_TARGET_SIZE)
+        return cls(
+            is_enabled=value(opt.OPTIMIZE_ENABLED),
+            target_bytes=target,
+            fragment_bytes=target // value(opt.FRAGMENT_RATIO),
+            min_target_bytes=int(target * value(opt.MIN_TARGET_RATIO)),
+            minor_file_count=value(opt.MINOR_FILE_COUNT),
+            minor_interval_ms=value(opt.MINOR_INTERVAL),
+            duplicate_ratio=value(opt.DUPLICATE_RATIO),
+            full_interval_ms=value(opt.FULL_INTERVAL),
+            rewrites_all=value(opt.FULL_REWRITE_ALL),
+            max_change_files=value(opt.MAX_FILE_COUNT),
+            max_task_bytes=value(opt.MAX_TASK_SIZE),
+            min_plan_interval_ms=value(opt.MIN_PLAN_INTERVAL),
+            base_buckets=opt.BASE_BUCKETS.value({}, properties),
+            open_file_cost_bytes=opt.OPEN_FILE_COST.value({}, properties),
+        )

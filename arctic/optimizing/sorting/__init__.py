@@ -1,0 +1,1 @@
+"""Surviving rows of a task in order, with bounded memory."""

@@ -1,0 +1,101 @@
+"""Where changes and streams of them begin and end, and how much of them is read at once."""
+
+from __future__ import annotations
+
+from arctic.options.option import Option, Scope
+from arctic.options.option_values import (
+    byte_count,
+    integer,
+    moment_ms,
+    one_of,
+    optional,
+    positive_int,
+    truth,
+)
+
+_STREAM = frozenset({Scope.STREAM})
+_CHANGES = frozenset({Scope.CHANGES})
+_EVENTS = frozenset({Scope.CHANGES, Scope.STREAM})
+
+START_SNAPSHOT_ID = Option(
+    name="start-snapshot-id",
+    parse=optional(integer),
+    default=None,
+    scopes=_EVENTS,
+    doc="Changes that were committed after this snapshot of the change store.",
+)
+START_TIMESTAMP = Option(
+    name="start-timestamp",
+    parse=optional(moment_ms),
+    default=None,
+    scopes=_EVENTS,
+    doc="Changes that were committed after this time; as for as-of-timestamp.",
+)
+END_SNAPSHOT_ID = Option(
+    name="end-snapshot-id",
+    parse=optional(integer),
+    default=None,
+    scopes=_CHANGES,
+    doc="Changes up to this snapshot of the change store, inclusive; the newest if not set.",
+)
+END_TIMESTAMP = Option(
+    name="end-timestamp",
+    parse=optional(moment_ms),
+    default=None,
+    scopes=_CHANGES,
+    doc="Changes up to this time, inclusive; as for as-of-timestamp.",
+)
+SKIP_OVERWRITES = Option(
+    name="streaming-skip-overwrite-snapshots",
+    parse=truth,
+    default=False,
+    scopes=_EVENTS,
+    doc="Go on where rows were replaced or removed without a change that says so; else refuse.",
+)
+STREAM_FROM = Option(
+    name="stream-from",
+    parse=one_of("earliest", "latest"),
+    default="earliest",
+    scopes=_STREAM,
+    aliases=("startingOffsets", "scan.startup.mode"),
+    doc="A new stream begins with the rows that are there, or with what is committed from now on.",
+)
+STREAM_FROM_TIMESTAMP = Option(
+    name="stream-from-timestamp",
+    parse=optional(moment_ms),
+    default=None,
+    scopes=_STREAM,
+    doc="A new stream begins with what was committed at this time or later; as for "
+    "as-of-timestamp.",
+)
+MAX_FILES = Option(
+    name="streaming-max-files-per-micro-batch",
+    parse=optional(positive_int),
+    default=None,
+    scopes=_STREAM,
+    aliases=("maxFilesPerTrigger",),
+    doc="Files of a micro-batch, unless a single commit has more.",
+)
+MAX_BYTES = Option(
+    name="streaming-max-bytes-per-micro-batch",
+    parse=optional(byte_count),
+    default=None,
+    scopes=_STREAM,
+    aliases=("maxBytesPerTrigger",),
+    doc="Bytes of the files of a micro-batch, unless a single commit has more.",
+)
+MAX_ROWS = Option(
+    name="streaming-max-rows-per-micro-batch",
+    parse=optional(positive_int),
+    default=None,
+    scopes=_STREAM,
+    aliases=("maxRowsPerTrigger",),
+    doc="Rows of a micro-batch, unless a single commit has more.",
+)
+STREAMING = Option(
+    name="_arctic_stream",
+    parse=truth,
+    default=False,
+    scopes=_STREAM,
+    doc="Set by readStream.load() alone: rows leave with the columns that tell what they do.",
+)

@@ -1,0 +1,116 @@
+"""When a table is optimized, and how."""
+
+from __future__ import annotations
+
+from arctic.options.option import Option, Scope
+from arctic.options.option_values import (
+    byte_count,
+    column_names,
+    milliseconds_or_off,
+    optional,
+    positive_int,
+    ratio,
+    truth,
+)
+
+_OPTIMIZE_TABLE = frozenset({Scope.OPTIMIZE, Scope.TABLE})
+
+OPTIMIZE_ENABLED = Option(
+    name="self-optimizing.enabled",
+    parse=truth,
+    default=True,
+    scopes=_OPTIMIZE_TABLE,
+    doc="Whether anything is ever due; a type that is asked for runs all the same.",
+)
+OPTIMIZE_TARGET_SIZE = Option(
+    name="self-optimizing.target-size",
+    parse=byte_count,
+    default=128 * 2**20,
+    scopes=_OPTIMIZE_TABLE,
+    doc="Size at which optimizing closes a base file and begins the next one.",
+)
+FRAGMENT_RATIO = Option(
+    name="self-optimizing.fragment-ratio",
+    parse=positive_int,
+    default=8,
+    scopes=_OPTIMIZE_TABLE,
+    doc="A base file up to target-size / fragment-ratio is a fragment; a larger one a segment.",
+)
+MIN_TARGET_RATIO = Option(
+    name="self-optimizing.min-target-size-ratio",
+    parse=ratio,
+    default=0.75,
+    scopes=_OPTIMIZE_TABLE,
+    doc="A segment up to target-size times this is undersized.",
+)
+MINOR_FILE_COUNT = Option(
+    name="self-optimizing.minor.trigger.file-count",
+    parse=positive_int,
+    default=12,
+    scopes=_OPTIMIZE_TABLE,
+    doc="So many fragments and delete files in a partition make a minor due.",
+)
+MINOR_INTERVAL: Option[int | None] = Option(
+    name="self-optimizing.minor.trigger.interval",
+    parse=milliseconds_or_off,
+    default=3_600_000,
+    scopes=_OPTIMIZE_TABLE,
+    doc="Milliseconds after which unmerged changes make a minor due; -1: only their number does.",
+)
+DUPLICATE_RATIO = Option(
+    name="self-optimizing.major.trigger.duplicate-ratio",
+    parse=ratio,
+    default=0.1,
+    scopes=_OPTIMIZE_TABLE,
+    doc="A segment with more than this share of its rows deleted makes a major due.",
+)
+FULL_INTERVAL: Option[int | None] = Option(
+    name="self-optimizing.full.trigger.interval",
+    parse=milliseconds_or_off,
+    default=None,
+    scopes=_OPTIMIZE_TABLE,
+    doc="Milliseconds after which a full is due; -1: never.",
+)
+FULL_REWRITE_ALL = Option(
+    name="self-optimizing.full.rewrite-all-files",
+    parse=truth,
+    default=True,
+    scopes=_OPTIMIZE_TABLE,
+    doc="Whether a full also rewrites segments of the right size that nothing was deleted from.",
+)
+MAX_FILE_COUNT = Option(
+    name="self-optimizing.max-file-count",
+    parse=positive_int,
+    default=10_000,
+    scopes=_OPTIMIZE_TABLE,
+    doc="Change files that one run merges at most; the newer ones wait for the next run.",
+)
+MAX_TASK_SIZE = Option(
+    name="self-optimizing.max-task-size-bytes",
+    parse=byte_count,
+    default=128 * 2**20,
+    scopes=_OPTIMIZE_TABLE,
+    doc="Bytes that one task rewrites, where keys let a node be divided; at least target-size.",
+)
+MIN_PLAN_INTERVAL: Option[int | None] = Option(
+    name="self-optimizing.min-plan-interval",
+    parse=milliseconds_or_off,
+    default=60_000,
+    scopes=_OPTIMIZE_TABLE,
+    doc="Milliseconds after an optimizing commit during which nothing is due again.",
+)
+SORT_COLUMNS = Option(
+    name="self-optimizing.sort-columns",
+    parse=optional(column_names),
+    default=None,
+    scopes=_OPTIMIZE_TABLE,
+    doc="Columns by which optimizing sorts the rows of a node; without them files are only kept "
+    "apart by key range.",
+)
+SORT_BUFFER_BYTES = Option(
+    name="self-optimizing.sort-buffer-bytes",
+    parse=byte_count,
+    default=512 * 2**20,
+    scopes=_OPTIMIZE_TABLE,
+    doc="Arrow bytes of unordered rows that one task holds; above it sorted runs go to local disk.",
+)

@@ -1,0 +1,75 @@
+"""One option: wire name, type, default, one sentence.
+
+Rules:
+    - Names are compared without case, because Spark lowers them.
+    - A value in the call wins over the table property, which wins over the default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Generic, TypeVar
+
+from arctic.errors import InvalidInputError
+
+T = TypeVar("T")
+
+
+class Scope(Enum):
+    """Where an option may be given."""
+
+    CATALOG = "catalog"
+    READ = "read"
+    CHANGES = "changes"
+    STREAM = "stream"
+    WRITE = "write"
+    OPTIMIZE = "optimize"
+    EXPIRE = "expire"
+    TABLE = "table"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Option(Generic[T]):
+    """One setting."""
+
+    name: str
+    parse: Callable[[str], T]
+    """Turns the text into a value, or raises ValueError with what was expected."""
+    default: T
+    scopes: frozenset[Scope]
+    doc: str
+    aliases: tuple[str, ...] = ()
+    """Other names that mean the same, for example Iceberg's."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name and its aliases."""
+        return (self.name, *self.aliases)
+
+    def value(self, options: Mapping[str, str], properties: Mapping[str, str] | None = None) -> T:
+        """Return the setting in force.
+
+        Args:
+            options: what the call gave.
+            properties: the table's properties; only read when the option is also a property.
+
+        Raises:
+            InvalidInputError: a text that is not a value of this option.
+        """
+        sources = [("option", options)]
+        if Scope.TABLE in self.scopes and properties is not None:
+            sources.append(("table property", properties))
+        for where, mapping in sources:
+            given = {name.lower(): (name, text) for name, text in mapping.items()}
+            for name in self.names:
+                if name.lower() in given:
+                    return self._parsed(where, *given[name.lower()])
+        return self.default
+
+    def _parsed(self, where: str, name: str, text: str) -> T:
+        try:
+            return self.parse(str(text))
+        except ValueError as error:
+            raise InvalidInputError(f"{where} {name} = {text!r}: {error}") from error

@@ -1,0 +1,64 @@
+"""What no call takes: properties of a table alone."""
+
+from __future__ import annotations
+
+from arctic.options.option import Option, Scope
+from arctic.options.option_values import count, one_of, optional, positive_int, truth
+
+_TABLE = frozenset({Scope.TABLE})
+
+BASE_BUCKETS = Option(
+    name="base.file-index.hash-bucket",
+    parse=positive_int,
+    default=4,
+    scopes=_TABLE,
+    doc="Nodes that base files are written to; a power of two.",
+)
+CHANGE_BUCKETS = Option(
+    name="change.file-index.hash-bucket",
+    parse=positive_int,
+    default=4,
+    scopes=_TABLE,
+    doc="Nodes that change files are written to; a power of two.",
+)
+
+MAY_DELETE = Option(
+    name="gc.enabled",
+    parse=truth,
+    default=True,
+    scopes=_TABLE,
+    doc="Whether cleaning may delete files; false where they belong to other tables too.",
+)
+
+INGEST_TIME = "_ingest_time"
+"""In place of a column: the moment of the commit is the event time."""
+
+EVENT_TIME_FIELD = Option(
+    name="table.event-time-field",
+    parse=optional(str),
+    default=None,
+    scopes=_TABLE,
+    doc="Column with the event time of a row, from which commits compute the watermark; "
+    "_ingest_time is the moment of the commit.",
+)
+WATERMARK_LATENESS = Option(
+    name="table.watermark-allowed-lateness-second",
+    parse=count,
+    default=0,
+    scopes=_TABLE,
+    doc="Seconds by which the watermark stays behind the latest event time.",
+)
+EVENT_TIME_NUMBERS = Option(
+    name="table.event-time-field.datetime-number-format",
+    parse=one_of("timestamp_ms", "timestamp_s"),
+    default="timestamp_ms",
+    scopes=_TABLE,
+    doc="What an event time that is a number counts since 1970-01-01 UTC.",
+)
+EVENT_TIME_TEXTS = Option(
+    name="table.event-time-field.datetime-string-format",
+    parse=str,
+    default="yyyy-MM-dd HH:mm:ss",
+    scopes=_TABLE,
+    doc="How an event time that is a text is written, in UTC; only the default can be read.",
+)

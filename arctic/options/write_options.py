@@ -1,0 +1,139 @@
+"""What a write does."""
+
+from __future__ import annotations
+
+from arctic.options.option import Option, Scope
+from arctic.options.option_values import (
+    batch_number,
+    key_names,
+    one_of,
+    optional,
+    partition_fields,
+    positive_int,
+    truth,
+)
+
+_WRITE = frozenset({Scope.WRITE})
+_WRITE_TABLE = frozenset({Scope.WRITE, Scope.TABLE})
+
+WRITE_MODE = Option(
+    name="write-mode",
+    parse=optional(one_of("append", "upsert", "delete", "overwrite")),
+    default=None,
+    scopes=_WRITE,
+    doc="The save mode, for callers that cannot say .mode('upsert'). Where nobody says one, a "
+    "keyed table upserts and a table without a key appends.",
+)
+ACTION_COLUMN = Option(
+    name="action-column",
+    parse=optional(str),
+    default=None,
+    scopes=_WRITE,
+    doc="Column that says what each row does: I/U/D, +I/-U/+U/-D or Debezium's c/r/u/d.",
+)
+ORDERING_COLUMN = Option(
+    name="ordering-column",
+    parse=optional(str),
+    default=None,
+    scopes=_WRITE,
+    doc="Column by which the last event of a key in the batch wins.",
+)
+PRIMARY_KEY = Option(
+    name="primaryKey",
+    parse=optional(key_names),
+    default=None,
+    scopes=_WRITE,
+    aliases=("primary-key", "primary.keys"),
+    doc="Key columns of a table that the write creates; '' for a table without a key.",
+)
+PARTITION_BY = Option(
+    name="partitionBy",
+    parse=optional(partition_fields),
+    default=None,
+    scopes=_WRITE,
+    aliases=("partition-by",),
+    doc="Partition fields of a table that the write creates, as 'day(ts), region'.",
+)
+MISSING_COLUMNS = Option(
+    name="missing-columns",
+    parse=optional(one_of("refuse", "null", "keep")),
+    default=None,
+    scopes=_WRITE,
+    doc="What becomes of optional columns that the rows lack: the write is refused, they are null, "
+    "or the stored values of the key stay. An upsert refuses if nothing is said, an append or "
+    "overwrite takes null.",
+)
+PARTITION_OVERWRITE_MODE = Option(
+    name="partitionOverwriteMode",
+    parse=one_of("static", "dynamic"),
+    default="static",
+    scopes=_WRITE,
+    aliases=("partition-overwrite-mode",),
+    doc="An overwrite replaces the whole table (static) or the partitions it has rows for.",
+)
+OPTIMIZE = Option(
+    name="optimize",
+    parse=one_of("none", "auto"),
+    default="none",
+    scopes=_WRITE,
+    doc="After the commit: leave the table alone, or optimize what has become slow to read (auto).",
+)
+OPTIMIZE_EVERY = Option(
+    name="optimize-every-batches",
+    parse=positive_int,
+    default=1,
+    scopes=_WRITE,
+    doc="With optimize=auto a stream optimizes after so many batches.",
+)
+MAX_TASKS = Option(
+    name="max-write-tasks",
+    parse=optional(positive_int),
+    default=None,
+    scopes=_WRITE,
+    doc="Tasks that a write through Spark is spread over at most; each makes its own files.",
+)
+STREAM_QUERY_ID = Option(
+    name="stream-query-id",
+    parse=optional(str),
+    default=None,
+    scopes=_WRITE,
+    doc="Who writes batches: with stream-batch-id, a batch that is in the table already is "
+    "skipped. A stream sets both by itself.",
+)
+STREAM_BATCH_ID = Option(
+    name="stream-batch-id",
+    parse=optional(batch_number),
+    default=None,
+    scopes=_WRITE,
+    doc="Number of this batch; those of a writer ascend.",
+)
+WRITER_ID = Option(
+    name="writer-id",
+    parse=optional(str),
+    default=None,
+    scopes=_WRITE,
+    doc="Who feeds the table with this write, for its watermark; by default the stream, if it is "
+    "one.",
+)
+SPREAD = Option(
+    name="_arctic_spread",
+    parse=optional(str),
+    default=None,
+    scopes=_WRITE,
+    doc="Set by save() alone, for a write that another process begins: how its rows were spread.",
+)
+CROSS_PARTITION = Option(
+    name="write.upsert.cross-partition",
+    parse=one_of("lookup", "assume-stable"),
+    default="lookup",
+    scopes=_WRITE_TABLE,
+    doc="Where the key does not decide the partition: look the old one up, or trust that it "
+    "never changes.",
+)
+UPSERT_INSERTS = Option(
+    name="write.upsert.enabled",
+    parse=truth,
+    default=True,
+    scopes=_WRITE_TABLE,
+    doc="Whether an insert in an action column replaces a row of its key that is there already.",
+)

@@ -1,0 +1,89 @@
+"""Trying again what others may have been in the way of: how often, and with what waits.
+
+Rules:
+    - Waits are random up to a limit that doubles, so that those who met once do not meet again.
+    - There is no wait after the last try: whoever gives up says so at once.
+
+Must not know: what is tried.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
+E = TypeVar("E", bound=Exception)
+
+_MOST_DOUBLINGS = 30
+
+
+def _always(error: Exception) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How often and how fast something is tried again."""
+
+    retries: int
+    """After the first try."""
+    min_wait_ms: int = 0
+    """The limit of the first wait."""
+    max_wait_ms: int = 0
+    """No wait is longer."""
+    total_ms: int | None = None
+    """When this time is over, nothing is tried again; None: it does not matter."""
+
+    def wait_seconds(self, attempt: int) -> float:
+        """Return a random wait before the retry of this number, from 0 on (full jitter)."""
+        longest = min(self.max_wait_ms, self.min_wait_ms * 2 ** min(attempt, _MOST_DOUBLINGS))
+        return random.uniform(0, longest) / 1000
+
+    def tries(self) -> Iterator[int]:
+        """Yield the number of each try, from 0 on, and wait between them."""
+        started = time.monotonic()
+        yield 0
+        for retry in range(self.retries):
+            time.sleep(self.wait_seconds(retry))
+            if self.total_ms is not None and (time.monotonic() - started) * 1000 > self.total_ms:
+                return
+            yield retry + 1
+
+    def run(
+        self,
+        step: Callable[[], T],
+        *,
+        on: type[E] | tuple[type[E], ...],
+        if_: Callable[[E], bool] = _always,
+    ) -> T:
+        """Carry out a step, again where it fails in a way that passes.
+
+        Args:
+            step: must be safe to repeat.
+            on: the errors that may pass.
+            if_: says of such an error whether it does.
+
+        Raises:
+            Exception: that of the last try.
+        """
+        last: Exception | None = None
+        for _ in self.tries():
+            try:
+                return step()
+            except on as error:  # noqa: PERF203 - the try is the point of the loop
+                if not if_(error):
+                    raise
+                last = error
+        assert last is not None  # the first try either returned or failed
+        raise last
+
+
+AT_ONCE = RetryPolicy(retries=4)
+"""For what is over by the time that one looks again."""
+
+SMALL_RACES = RetryPolicy(retries=19, min_wait_ms=100, max_wait_ms=100)
+"""For several processes that do the same small thing at the same moment."""

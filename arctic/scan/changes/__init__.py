@@ -1,0 +1,1 @@
+"""Plans for readers of changes: what one may take, and its tasks."""

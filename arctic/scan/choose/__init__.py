@@ -1,0 +1,1 @@
+"""Which files a scan reads at all, and which deletes apply to each."""

@@ -1,0 +1,121 @@
+"""The files that a read needs: what is merged, or cannot match the filter, is left out.
+
+Rules:
+    - A change file is unmerged iff its sequence number is above the optimized sequence of its
+      partition, strictly. The transaction id in its name plays no part.
+    - Data files (base, inserts) may be left out by any filter on their column bounds.
+    - A change delete is left out only by what the filter says of the key; see ``key_filter``. By
+      any other column the row that it kills would come back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from arctic.errors import InternalError
+from arctic.scan.choose.deletes_of_files import PositionDeleteIndex
+from arctic.scan.choose.key_filter import KeyFilter
+from arctic.scan.file_order import in_file_order
+from arctic.scan.task import FileTask, PruneCounts
+from arctic.table.files import FileKind, KeyedFile
+from arctic.table.filters.predicate import Predicate, may_match
+from arctic.table.snapshot import TableSnapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesToRead:
+    """What is left of both stores, in planning order."""
+
+    data: tuple[FileTask, ...]
+    change_deletes: tuple[KeyedFile, ...]
+
+
+def plan_files(
+    *,
+    base: Sequence[KeyedFile],
+    position_deletes: Sequence[KeyedFile],
+    change: Sequence[KeyedFile],
+    snapshot: TableSnapshot,
+    row_filter: Predicate | None,
+    key_filter: KeyFilter,
+) -> tuple[FilesToRead, PruneCounts]:
+    """Choose the files of the merged view.
+
+    Args:
+        base: data files of the base snapshot.
+        position_deletes: position-delete files of the base snapshot.
+        change: inserts and change deletes of the change snapshot.
+        snapshot: says what is merged.
+        row_filter: rows that do not match it are not wanted; None wants them all.
+        key_filter: what that says of the key.
+
+    Returns:
+        The files, and what was left out. Change deletes that turn out to touch nothing are still
+        there: only ``assemble`` can tell.
+    """
+    unmerged = [
+        file for file in change if file.sequence_number > snapshot.merged_up_to(file.partition)
+    ]
+    inserts = [file for file in unmerged if _kind_in_change(file) is FileKind.INSERT]
+    deletes = [file for file in unmerged if file.kind is FileKind.CHANGE_DELETE]
+    files, pruned = plan_data(
+        files=[*base, *inserts],
+        position_deletes=position_deletes,
+        row_filter=row_filter,
+        key_filter=key_filter,
+    )
+    deletes_once = _once(deletes)
+    wanted = tuple(file for file in deletes_once if key_filter.may_hold(file))
+    return FilesToRead(data=files, change_deletes=wanted), pruned + PruneCounts(
+        merged=len(change) - len(unmerged),
+        listed_again=len(deletes) - len(deletes_once),
+        by_key=len(deletes_once) - len(wanted),
+    )
+
+
+def plan_data(
+    *,
+    files: Sequence[KeyedFile],
+    position_deletes: Sequence[KeyedFile],
+    row_filter: Predicate | None,
+    key_filter: KeyFilter,
+) -> tuple[tuple[FileTask, ...], PruneCounts]:
+    """Choose data files by the filter and give the base files their position deletes."""
+    once = _once(files)
+    of_nodes, matching = once, once
+    if row_filter is not None:
+        of_nodes = tuple([file for file in once if key_filter.may_hold(file)])
+        matching = tuple(
+            [file for file in of_nodes if may_match(row_filter, file.bounds, file.record_count)]
+        )
+    deletes_once = _once(position_deletes)
+    index = PositionDeleteIndex(deletes_once)
+    tasks = tuple(
+        FileTask(
+            file=file,
+            position_deletes=index.applying_to(file) if file.kind is FileKind.BASE else (),
+        )
+        for file in matching
+    )
+    used = {delete.path for task in tasks for delete in task.position_deletes}
+    return tasks, PruneCounts(
+        by_key=len(once) - len(of_nodes),
+        by_filter=len(of_nodes) - len(matching),
+        listed_again=len(files) - len(once) + len(position_deletes) - len(deletes_once),
+        idle_position_deletes=len(deletes_once) - len(used),
+    )
+
+
+def _once(files: Iterable[KeyedFile]) -> tuple[KeyedFile, ...]:
+    """Sort files and keep the first of each path: a file that is listed twice has its rows once."""
+    by_path: dict[str, KeyedFile] = {}
+    for file in in_file_order(files):
+        by_path.setdefault(file.path, file)
+    return tuple(by_path.values())
+
+
+def _kind_in_change(file: KeyedFile) -> FileKind:
+    if file.kind not in (FileKind.INSERT, FileKind.CHANGE_DELETE):
+        raise InternalError(f"change file {file.path!r}: kind {file.kind}; expected I or ED")
+    return file.kind

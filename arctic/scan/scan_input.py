@@ -1,0 +1,40 @@
+"""What a plan is made of, in one record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from arctic.scan.store_files import StoreFiles
+from arctic.scan.task import ScanOptions
+from arctic.table.filters.predicate import Predicate
+from arctic.table.keyed_table import Column
+from arctic.table.snapshot import TableSnapshot
+
+
+class SetApart(Enum):
+    """Which files the caller reads by itself, faster than a merge would."""
+
+    NOTHING = "nothing"
+    CLEAN = "files that no delete can touch"
+    CLEAN_AND_DIRTY = "those, and files whose dead rows it can leave out by their numbers"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanInput:
+    """A read, before anything is decided about it."""
+
+    table_name: str
+    """For ``explain``."""
+    is_merged_view: bool
+    """False: a look at one store alone, whose files are ``files.base``."""
+    files: StoreFiles
+    """With bounds of the key and of the columns that the filter tests."""
+    snapshot: TableSnapshot
+    """The pinned state that the files are of."""
+    key: tuple[Column, ...]
+    """The primary key; empty for an unkeyed table, and where one store is looked at."""
+    row_filter: Predicate | None
+    """Rows that do not match it are not wanted; None wants them all."""
+    options: ScanOptions
+    set_apart: SetApart

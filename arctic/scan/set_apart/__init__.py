@@ -1,0 +1,1 @@
+"""Files that another reader can take: clean ones, and ones whose dead rows are known."""

@@ -1,0 +1,1 @@
+"""What every room of this edge needs: errors, types, quoted names, recorded calls."""

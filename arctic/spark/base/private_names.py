@@ -1,0 +1,78 @@
+"""Names of Spark that Spark does not promise: each stands here alone, with what it is needed for.
+
+A release of Spark may move any of them. A test looks for each in the Spark that is installed, and
+another one that no other module of this edge has such a name.
+
+Must not know: what is done with what is behind a name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark import SparkContext
+from pyspark.sql import Column, DataFrame, SparkSession
+
+_SESSION = "_jsparkSession"
+
+ROW_INDEX_COLUMN = "_tmp_metadata_row_index"
+"""A column that Spark's Parquet reader fills with the places of rows in their file; a column of
+this name in a file would not be read. ``ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME``."""
+
+
+def is_classic(session: SparkSession) -> bool:
+    """Say whether a session has its JVM beside it; one of Spark Connect has not."""
+    return hasattr(session, _SESSION)
+
+
+def jvm_session(session: SparkSession) -> Any:
+    """Return a classic session in the JVM: its rules, data sources, and settings of Hadoop."""
+    return getattr(session, _SESSION)
+
+
+def jvm(session: SparkSession) -> Any:
+    """Return the view of Java's packages: to compile our classes and to open files."""
+    return session.sparkContext._jvm
+
+
+def gateway(session: SparkSession) -> Any:
+    """Return the connection to the JVM: to make arrays, and to let the JVM call Python."""
+    return session.sparkContext._gateway
+
+
+def jvm_context(context: SparkContext) -> Any:
+    """Return a context in the JVM, for what PySpark does not show: executors and the bar."""
+    java: Any = context._jsc
+    return java.sc()
+
+
+def jvm_frame(frame: DataFrame) -> Any:
+    """Return a frame of a classic session in the JVM: its plan, and functions on Arrow data."""
+    return frame._jdf
+
+
+def jvm_column(column: Column) -> Any:
+    """Return a column of a classic session in the JVM, such as a call of a function."""
+    return column._jc
+
+
+def jvm_stream_writer(writer: Any) -> Any:
+    """Return a classic ``DataStreamWriter`` in the JVM, which starts the query."""
+    return writer._jwrite
+
+
+def frame_of(writer: Any) -> DataFrame:
+    """Return what a ``DataFrameWriter`` or ``DataStreamWriter`` writes."""
+    if isinstance(writer._df, DataFrame):
+        return writer._df
+    # A Connect writer holds the plan of its frame. Its module needs packages that classic Spark
+    # does not, so it is imported only where it is there already.
+    from pyspark.sql.connect.dataframe import DataFrame as ConnectFrame  # noqa: PLC0415
+
+    return ConnectFrame(writer._df, writer._spark)
+
+
+def session_of(writer: Any) -> SparkSession:
+    """Return the session of a ``DataStreamWriter``."""
+    session: SparkSession = writer._spark
+    return session

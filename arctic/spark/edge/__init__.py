@@ -1,0 +1,1 @@
+"""The calls of Spark's builders that Arctic adds to or answers itself."""

@@ -1,0 +1,213 @@
+"""``mode("upsert")`` and ``mode("delete")`` on Spark's own DataFrameWriter, for our format only.
+
+Rules:
+    - The order of calls is free: a mode that Spark does not know is kept until it is clear which
+      format it is for. Any other format then gets its native behaviour, and its native error.
+    - Every ``save()`` in our format spreads its rows over tasks first; see ``spread``.
+    - Option ``optimize`` is carried out here, after the write, because only here is a session.
+    - What reaches the source another way (SQL, ``insertInto``) works without, in the mode that
+      the relation's options say, or else the table. ``mode("append")`` is only told to be one here:
+      Spark gives the source both alike.
+
+Must not know: tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from arctic.errors import InvalidInputError
+from arctic.job.reference import placed
+from arctic.job.upkeep.auto_optimize import optimize_after_write, optimizes_after_write
+from arctic.job.write.first_write import taken_back_on_failure
+from arctic.job.write.new_only import NEW_ONLY_MODES, create_for_write
+from arctic.job.write.write_job import begin_write
+from arctic.options import OPTIMIZE, Scope, check_known
+from arctic.spark.base.error_surface import named_errors
+from arctic.spark.base.private_names import frame_of, is_classic
+from arctic.spark.base.recorded_calls import (
+    Asked,
+    Call,
+    given_names,
+    leave_alone,
+    names_of,
+    record_calls,
+    texts_of,
+)
+from arctic.spark.base.spark_types import arrow_schema
+from arctic.spark.edge.reader_options import sealed
+from arctic.spark.source import FORMAT, NO_ENTRIES
+from arctic.spark.tasks.spark_tasks import SparkRunner
+from arctic.spark.tasks.workers import check_workers
+from arctic.spark.write.spread import spread_rows
+from arctic.spark.write.write_frame import write_frame
+
+OWN_MODES = frozenset({"upsert", "delete"})
+_SPARKS_DEFAULT = "error"
+
+# Ends of a chain of calls other than save(): there, a mode of ours is none.
+ENDS = ("csv", "insertInto", "jdbc", "json", "orc", "parquet", "saveAsTable", "text", "xml")
+LAYOUTS = ("bucketBy", "clusterBy", "sortBy")
+
+
+@dataclass(slots=True, kw_only=True)
+class _Asked(Asked):
+    """What was said to one writer so far."""
+
+    mode: str | None = None
+    own_mode: str | None = None
+    """As the user spelt it; not yet told to Spark."""
+    layouts: list[str] = field(default_factory=list)
+
+
+def install_save_modes(writer_class: type) -> None:
+    """Teach a DataFrameWriter class, classic or Connect; again is harmless."""
+    record_calls(
+        writer_class,
+        _Asked,
+        {
+            "mode": _mode,
+            "partitionBy": _partition_by,
+            "save": _save,
+            **dict.fromkeys(LAYOUTS, _layout),
+            **dict.fromkeys(ENDS, _end),
+            "saveAsTable": _save_as_table,
+        },
+    )
+
+
+def _mode(call: Call[_Asked], saveMode: Any) -> Any:
+    if isinstance(saveMode, str) and saveMode.lower() in OWN_MODES:
+        call.asked.own_mode = saveMode
+        return call.builder
+    result = call.native(saveMode)
+    if saveMode is not None:
+        call.asked.mode, call.asked.own_mode = saveMode, None
+    return result
+
+
+def _partition_by(call: Call[_Asked], *cols: Any) -> Any:
+    call.asked.partition_by = cols
+    return call.native(*cols)
+
+
+def _layout(call: Call[_Asked], /, *args: Any, **kwargs: Any) -> Any:
+    call.asked.layouts.append(call.name)
+    return call.native(*args, **kwargs)
+
+
+def _end(call: Call[_Asked], /, *args: Any, **kwargs: Any) -> Any:
+    if call.asked.own_mode is not None:
+        call.spark("mode", call.asked.own_mode)  # Refuses it.
+    return call.alone(call.name, *args, **kwargs)
+
+
+def _save_as_table(
+    call: Call[_Asked], /, name: str, format: str | None = None, *args: Any, **kwargs: Any
+) -> Any:
+    if call.asked.is_of(FORMAT, format):
+        raise InvalidInputError(f"saveAsTable({name!r}): {NO_ENTRIES}")
+    return _end(call, name, format, *args, **kwargs)
+
+
+def _save(
+    call: Call[_Asked],
+    /,
+    path: str | None = None,
+    format: str | None = None,
+    mode: str | None = None,
+    partitionBy: Any = None,
+    **options: Any,
+) -> None:
+    asked = call.asked
+    if not asked.is_of(FORMAT, format):
+        _end(call, path, format, mode, partitionBy, **options)
+        return
+    _refuse_layouts(asked)
+    check_known([*asked.names, *given_names(options)], Scope.WRITE)
+    columns = names_of(*asked.partition_by) if partitionBy is None else names_of(partitionBy)
+    given = _with_partitions({**asked.options, **texts_of(options)}, columns)
+    if path is not None:
+        given["path"] = str(path)
+    given = placed(given)
+    chosen = _chosen_mode(call, mode or asked.own_mode or asked.mode)
+    frame = frame_of(call.builder)
+    check_workers(frame.sparkSession)
+    if chosen not in NEW_ONLY_MODES:
+        _write(frame, given, chosen)
+        return
+    with taken_back_on_failure():
+        settled = create_for_write(given, arrow_schema(frame.schema), mode=chosen)
+        if settled is not None:
+            _write(frame, settled, "append")
+
+
+def _write(frame: DataFrame, options: dict[str, str], mode: str) -> None:
+    given, chosen = dict(options), mode
+    if chosen in OWN_MODES:
+        given = _with_mode(given, chosen)
+        chosen = "append"
+    elif chosen == "append":
+        given.setdefault("write-mode", "append")
+    optimizes = optimizes_after_write(given)
+    given.pop(OPTIMIZE.name, None)
+    with taken_back_on_failure():
+        job = begin_write(given, arrow_schema(frame.schema), overwrite=chosen == "overwrite")
+        spread = spread_rows(frame, job)
+        if is_classic(frame.sparkSession):
+            write_frame(spread.frame, spread.job)
+        else:
+            _save_natively(spread.frame, {**given, **spread.told}, chosen)
+    if optimizes:
+        optimize_after_write(given, SparkRunner(frame.sparkSession))
+
+
+def _save_natively(frame: DataFrame, options: Mapping[str, str], mode: str) -> None:
+    writer = frame.write
+    leave_alone(writer, _Asked())
+    writer.format(FORMAT).options(**sealed(options)).mode(mode)
+    with named_errors():
+        writer.save()
+
+
+def _chosen_mode(call: Call[_Asked], mode: str | None) -> str:
+    if mode is None:
+        return _SPARKS_DEFAULT
+    if mode.lower() in OWN_MODES:
+        return mode.lower()
+    call.spark("mode", mode)  # Refuses what nobody knows.
+    return _SPARKS_DEFAULT if mode.lower() == "default" else mode.lower()
+
+
+def _refuse_layouts(asked: _Asked) -> None:
+    if asked.layouts:
+        raise InvalidInputError(
+            f"{asked.layouts[0]}() with format {FORMAT!r}: the table decides where its rows go; "
+            "leave the call out"
+        )
+
+
+def _with_mode(options: dict[str, str], mode: str) -> dict[str, str]:
+    given = options.get("write-mode", mode)
+    if given.strip().lower() != mode:
+        raise InvalidInputError(
+            f"option write-mode = {given!r} with mode({mode!r}); expected one of them"
+        )
+    return {**options, "write-mode": mode}
+
+
+def _with_partitions(options: dict[str, str], columns: tuple[str, ...]) -> dict[str, str]:
+    if not columns:
+        return options
+    text = ", ".join(columns)
+    for name in ("partitionby", "partition-by"):
+        if name in options:
+            raise InvalidInputError(
+                f"option {name} = {options[name]!r} with partitionBy({text!r}); "
+                "expected one of them"
+            )
+    return {**options, "partitionby": text}

@@ -1,0 +1,1 @@
+"""The Java in Spark's own process, and the Python that it asks."""

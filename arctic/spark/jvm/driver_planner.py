@@ -1,0 +1,158 @@
+"""Scans that are planned in the driver's own Python, where everything is imported and warm.
+
+Spark plans each scan of a Python data source in a worker that it starts and ends for it. Here the
+scan calls back into the process of the session instead, as ``foreachBatch`` does, and gets the
+same: the pickled function that reads a partition, and the pickled partitions.
+
+A scan that Spark carries out itself asks once more, when it begins: which rows of its files are
+dead.
+
+Rules:
+    - Whatever fails while planning is answered with None. Then a worker plans, and a fault of the
+      call, the data or the table becomes an error of the query there, in Spark's own form.
+    - Where a relation does not say its warehouse whole, a worker told its columns, by the variables
+      and the folder that Spark's workers have. Then a worker plans too.
+
+Must not know: how a read is planned.
+"""
+
+from __future__ import annotations
+
+import base64
+import logging
+import pickle
+from decimal import Decimal
+
+from pyspark import cloudpickle
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from arctic.errors import ArcticError
+from arctic.job.changes.change_range import asks_for_changes
+from arctic.job.read.aggregate_job import known_aggregates
+from arctic.job.reference import placed
+from arctic.job.vectors.deletion_vectors import DeletionVectors
+from arctic.spark.base.private_names import gateway
+from arctic.spark.base.protocol import (
+    AggregatesAnswer,
+    AggregatesQuestion,
+    Answer,
+    DeadRowsAnswer,
+    DeadRowsQuestion,
+    Failure,
+    PlaceAnswer,
+    PlaceQuestion,
+    PlanAnswer,
+    PlanQuestion,
+    answer_text,
+    read_question,
+    texts_of,
+)
+from arctic.spark.base.spark_types import arrow_schema
+from arctic.spark.read.handed_on import pin_text, pinned_snapshot, work_of
+from arctic.spark.read.reader import ArcticReader
+from arctic.spark.source import READS, plan_batch, relevant_options
+from arctic.spark.tasks.spark_tasks import SparkRunner
+
+_log = logging.getLogger(__name__)
+
+
+class DriverPlanner:
+    """What the JVM calls: a text goes in, a text comes back."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+        self._vectors = DeletionVectors()
+
+    def apply(self, question: str) -> str | None:
+        """Return the answer to a question of the protocol; None: Spark does without."""
+        asked = read_question(question)
+        answer: Answer | None
+        if isinstance(asked, DeadRowsQuestion):
+            answer = self._dead_rows(asked)
+        elif isinstance(asked, PlaceQuestion):
+            answer = _place(asked)
+        else:
+            answer = _known_or_planned(asked)
+        return None if answer is None else answer_text(answer)
+
+    def _dead_rows(self, asked: DeadRowsQuestion) -> Answer:
+        try:
+            dead = self._vectors.dead_rows(work_of(asked.work), SparkRunner(self._session))
+        except Exception as error:  # noqa: BLE001 - it becomes an error of the query
+            return Failure(error=f"{type(error).__name__}: {error}")
+        return DeadRowsAnswer(bits=texts_of(b"".join(rows.to_bytes() for rows in dead)))
+
+    class Java:
+        """The interface that Py4J gives it."""
+
+        implements = ("java.util.function.Function",)
+
+
+def driver_planner(session: SparkSession) -> DriverPlanner:
+    """Return a planner that the JVM of a classic session can call from now on."""
+    # Without types.
+    ensure_callback_server_started(gateway(session))  # type: ignore[no-untyped-call]
+    return DriverPlanner(session)
+
+
+def _place(asked: PlaceQuestion) -> PlaceAnswer | None:
+    try:
+        return PlaceAnswer(options=placed(asked.options))
+    except ArcticError:
+        return None
+
+
+def _known_or_planned(asked: PlanQuestion | AggregatesQuestion) -> Answer | None:
+    try:
+        if placed(asked.options) != asked.options:
+            return None
+        return _aggregated(asked) if isinstance(asked, AggregatesQuestion) else _planned(asked)
+    except ArcticError:
+        return None
+    except Exception as error:  # noqa: BLE001 - a worker plans instead, at the cost of time
+        _log.warning("a worker plans instead: %s: %s", type(error).__name__, error)
+        return None
+
+
+def _planned(asked: PlanQuestion) -> PlanAnswer | None:
+    schema = StructType.fromJson(dict(asked.schema))
+    reader = plan_batch(asked.options, schema, asked.scan)
+    if reader.answer is None:
+        return None
+    return PlanAnswer(
+        function=_text(_pickled_function(reader, schema)),
+        partitions=[_text(pickle.dumps(group)) for group in reader.groups],
+        scan=reader.answer,
+    )
+
+
+def _aggregated(asked: AggregatesQuestion) -> AggregatesAnswer | None:
+    given = relevant_options(asked.options, *READS)
+    if asks_for_changes(given):
+        return None
+    answer = known_aggregates(
+        given,
+        asked.aggregates,
+        relation=arrow_schema(StructType.fromJson(dict(asked.schema))),
+        snapshot=pinned_snapshot(asked.pin),
+    )
+    if answer is None:
+        return None
+    values = [str(value) if isinstance(value, Decimal) else value for value in answer.values]
+    return AggregatesAnswer(values=values, pin=pin_text(answer.snapshot))
+
+
+def _pickled_function(reader: ArcticReader, schema: StructType) -> bytes:
+    """Return what a worker unpickles: the function, and the type of what it yields."""
+    executed, arguments = reader.__reduce__()
+    # Its package has no types.
+    pickled: bytes = cloudpickle.dumps(  # type: ignore[no-untyped-call]
+        (executed(*arguments).read_pickled, schema)
+    )
+    return pickled
+
+
+def _text(pickled: bytes) -> str:
+    return base64.b64encode(pickled).decode()

@@ -1,0 +1,178 @@
+package arctic.spark;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.connector.expressions.aggregate.Aggregation;
+import org.apache.spark.sql.connector.expressions.filter.Predicate;
+import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.connector.read.SupportsPushDownAggregates;
+import org.apache.spark.sql.connector.read.SupportsPushDownLimit;
+import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
+import org.apache.spark.sql.connector.read.SupportsPushDownV2Filters;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceReadInfo;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonDataSourceV2;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonScan;
+import org.apache.spark.sql.execution.datasources.v2.python.PythonTable;
+import org.apache.spark.sql.sources.Filter;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/**
+ * A Python table whose scans are their own: each query plans with the columns and filters it has.
+ *
+ * Spark keeps one read plan for each Python table, so with its own filter push-down a second query
+ * on the same frame or view gets the rows of the first one's filter, and a view never sees a later
+ * write. Here every scan has a plan of its own, and is told which columns it must return; only the
+ * state of the table is shared by the scans of one query.
+ */
+public final class ArcticTable extends PythonTable {
+  private final PythonDataSourceV2 source;
+  private final StructType schema;
+  private final Pins pins;
+  /** Null: workers plan. */
+  private final Function planner;
+
+  private ArcticTable(PythonDataSourceV2 source, PythonTable table, Pins pins, Function planner) {
+    super(source, table.name(), table.schema());
+    this.source = source;
+    this.schema = table.schema();
+    this.pins = pins;
+    this.planner = planner;
+  }
+
+  public static ArcticTable of(PythonTable table, Pins pins, Function planner) {
+    return new ArcticTable(named(table.name()), table, pins, planner);
+  }
+
+  private static PythonDataSourceV2 named(String format) {
+    PythonDataSourceV2 source = new PythonDataSourceV2();
+    source.setShortName(format);
+    return source;
+  }
+
+  public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
+    return new Builder(this, options);
+  }
+
+  /** Plans in Python, once: in the process of the session, or else in a worker. */
+  private Scan plan(CaseInsensitiveStringMap options, StructType columns, List hints,
+      Integer limit) {
+    Map pinned = pins.ofThisQuery();
+    String table = Pins.table(options);
+    Map question = Protocol.scan(hints, SparkContext.getOrCreate().defaultParallelism(),
+        (String) pinned.get(table), ParquetFiles.areWanted(), planner != null, limit);
+    Protocol.ScanAnswer told;
+    PythonDataSourceReadInfo info;
+    Map answer = Protocol.asked(
+        planner, Protocol.plan(options.asCaseSensitiveMap(), columns, question));
+    if (answer != null) {
+      Protocol.PlanAnswer planned = new Protocol.PlanAnswer(answer);
+      told = planned.scan;
+      info = new PythonDataSourceReadInfo(planned.function, Trees.seq(planned.partitions));
+    } else {
+      PythonDataSourceReadInfo whole = source.source().createReadInfoInPython(
+          source.getOrCreateDataSourceInPython(name(), options, scala.Option.apply(schema)),
+          Protocol.asking(columns, question), false);
+      told = Protocol.answered((byte[]) whole.partitions().apply(0));
+      info = new PythonDataSourceReadInfo(
+          whole.func(), (scala.collection.immutable.Seq) whole.partitions().tail());
+    }
+    pinned.put(table, told.pin);
+    PythonDataSourceV2 own = named(name());
+    own.setReadInfo(info);
+    Scan scan = new PythonScan(own, name(), columns, options, new Filter[0]);
+    Estimate estimate = Estimate.of(told, columns, schema);
+    String shown = Protocol.json(hints);
+    return new OwnScan(scan, this, columns.json() + shown + limit + told.pin, shown, estimate,
+        ParquetFiles.of(told, columns, estimate.sizeInBytes().orElse(1L), planner), false);
+  }
+
+  /** Gathers what one scan needs, and plans it once. */
+  static class Builder implements ScanBuilder, SupportsPushDownV2Filters,
+      SupportsPushDownRequiredColumns, SupportsPushDownAggregates, SupportsPushDownLimit {
+    private final ArcticTable table;
+    private final CaseInsensitiveStringMap options;
+    private final List hints = new ArrayList();
+    private StructType columns;
+    /** Null: all rows. */
+    private Integer limit;
+    /** Null: rows are wanted, or metadata does not say. */
+    private Scan answer;
+
+    Builder(ArcticTable table, CaseInsensitiveStringMap options) {
+      this.table = table;
+      this.options = options;
+      this.columns = table.schema;
+    }
+
+    public Predicate[] pushPredicates(Predicate[] predicates) {
+      for (int i = 0; i < predicates.length; i++) {
+        List hint = Hints.of(predicates[i]);
+        if (hint != null) {
+          hints.add(hint);
+        }
+      }
+      return predicates;
+    }
+
+    public Predicate[] pushedPredicates() {
+      return new Predicate[0];
+    }
+
+    public void pruneColumns(StructType required) {
+      // A reader yields rows by their columns: count(*) needs one, and the cheapest will do.
+      if (required.isEmpty()) {
+        columns = new StructType(new StructField[] {narrowest()});
+        return;
+      }
+      // Spark asks for parts of a struct too; columns are read whole.
+      StructField[] whole = new StructField[required.length()];
+      for (int i = 0; i < whole.length; i++) {
+        whole[i] = table.schema.apply(required.apply(i).name());
+      }
+      columns = new StructType(whole);
+    }
+
+    /** Spark asks only where no filter is left, and first whether the answer would be whole. */
+    public boolean supportCompletePushDown(Aggregation aggregation) {
+      return pushAggregation(aggregation);
+    }
+
+    public boolean pushAggregation(Aggregation aggregation) {
+      if (answer == null && hints.isEmpty()) {
+        answer = KnownRow.of(table.planner, table.pins, table.schema, options, aggregation);
+      }
+      return answer != null;
+    }
+
+    /** Each partition yields no more; Spark takes no more of all of them. */
+    public boolean pushLimit(int limit) {
+      this.limit = Integer.valueOf(limit);
+      return true;
+    }
+
+    public boolean isPartiallyPushed() {
+      return true;
+    }
+
+    public Scan build() {
+      return answer != null ? answer : table.plan(options, columns, hints, limit);
+    }
+
+    private StructField narrowest() {
+      StructField best = table.schema.apply(0);
+      for (int i = 1; i < table.schema.length(); i++) {
+        StructField field = table.schema.apply(i);
+        if (field.dataType().defaultSize() < best.dataType().defaultSize()) {
+          best = field;
+        }
+      }
+      return best;
+    }
+  }
+}

@@ -1,0 +1,112 @@
+package arctic.spark;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.connector.expressions.NamedReference;
+import org.apache.spark.sql.connector.expressions.aggregate.AggregateFunc;
+import org.apache.spark.sql.connector.expressions.aggregate.Aggregation;
+import org.apache.spark.sql.connector.expressions.aggregate.Count;
+import org.apache.spark.sql.connector.expressions.aggregate.CountStar;
+import org.apache.spark.sql.connector.expressions.aggregate.Max;
+import org.apache.spark.sql.connector.expressions.aggregate.Min;
+import org.apache.spark.sql.connector.read.LocalScan;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.DecimalType;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/** The one row of a query for aggregates that metadata answers. */
+public final class KnownRow implements LocalScan {
+  private final StructType schema;
+  private final Object[] values;
+
+  private KnownRow(StructType schema, Object[] values) {
+    this.schema = schema;
+    this.values = values;
+  }
+
+  /** Returns null where the rows must be read. */
+  public static KnownRow of(Function planner, Pins pins, StructType relation,
+      CaseInsensitiveStringMap options, Aggregation asked) {
+    AggregateFunc[] functions = asked.aggregateExpressions();
+    if (planner == null || asked.groupByExpressions().length > 0) {
+      return null;
+    }
+    StructField[] fields = new StructField[functions.length];
+    ArrayList named = new ArrayList();
+    for (int i = 0; i < functions.length; i++) {
+      List name = named(functions[i]);
+      if (name == null) {
+        return null;
+      }
+      DataType type = name.get(0).equals("min") || name.get(0).equals("max")
+          ? relation.apply((String) name.get(1)).dataType() : DataTypes.LongType;
+      fields[i] = new StructField(functions[i].toString(), type, true, Metadata.empty());
+      named.add(name);
+    }
+    Map pinned = pins.ofThisQuery();
+    String table = Pins.table(options);
+    Map answer = Protocol.asked(planner, Protocol.aggregates(
+        options.asCaseSensitiveMap(), relation, named, (String) pinned.get(table)));
+    if (answer == null) {
+      return null;
+    }
+    Protocol.AggregatesAnswer told = new Protocol.AggregatesAnswer(answer);
+    pinned.put(table, told.pin);
+    Object[] values = new Object[fields.length];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = internal(told.values.get(i), fields[i].dataType());
+    }
+    return new KnownRow(new StructType(fields), values);
+  }
+
+  /** Returns its kind and its column; null: none of ours. */
+  private static List named(AggregateFunc function) {
+    String kind = function instanceof Min ? "min" : function instanceof Max ? "max"
+        : function instanceof Count && !((Count) function).isDistinct() ? "count" : null;
+    if (function instanceof CountStar) {
+      return Collections.singletonList("count(*)");
+    }
+    if (kind == null || !(function.children()[0] instanceof NamedReference)) {
+      return null;
+    }
+    String[] names = ((NamedReference) function.children()[0]).fieldNames();
+    return names.length == 1 ? Arrays.asList(new Object[] {kind, names[0]}) : null;
+  }
+
+  private static Object internal(Object value, DataType type) {
+    if (value == null) {
+      return null;
+    }
+    if (type instanceof DecimalType) {
+      DecimalType decimal = (DecimalType) type;
+      return Decimal.apply(new java.math.BigDecimal((String) value), decimal.precision(),
+          decimal.scale());
+    }
+    long number = ((Number) value).longValue();
+    boolean isShort = type.equals(DataTypes.IntegerType) || type.equals(DataTypes.DateType);
+    return isShort ? (Object) Integer.valueOf(Math.toIntExact(number)) : (Object) Long.valueOf(number);
+  }
+
+  public StructType readSchema() {
+    return schema;
+  }
+
+  public InternalRow[] rows() {
+    return new InternalRow[] {new GenericInternalRow(values)};
+  }
+
+  public String description() {
+    return "(Arctic) from metadata: " + Arrays.toString(schema.fieldNames());
+  }
+}

@@ -1,0 +1,201 @@
+package arctic.spark;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.function.Function;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.execution.datasources.FileIndex;
+import org.apache.spark.sql.execution.datasources.FileStatusWithMetadata;
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
+import org.apache.spark.sql.execution.datasources.LogicalRelation$;
+import org.apache.spark.sql.execution.datasources.PartitionDirectory;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+
+/**
+ * Data files that Spark's own Parquet scan reads, without the rows that are deleted.
+ *
+ * The rows of all files with deletes are numbered, one file after the other. The first number of a
+ * file is the value of a partition column, Spark's reader gives the place of a row in its file, and
+ * a bit for the sum of both tells whether the row is dead. Which rows are is asked for when the
+ * files are first listed.
+ *
+ * Executors never see this class: what is sent to them is Spark's own.
+ */
+public class ParquetFiles {
+  private static final String WANTED = "spark.arctic.readWithSpark";
+  public static final String FIRST_ROW = "_arctic_first_row";
+  /** Spark's reader fills a column of this name with the places of rows in their file. */
+  public static final String ROW_INDEX = ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME();
+
+  /** Partitions of the Python scan that hold other files; they come first. */
+  public final int merged;
+  private final StructType columns;
+  private final Index index;
+  private final boolean verifies;
+
+  private ParquetFiles(int merged, StructType columns, Index index, boolean verifies) {
+    this.merged = merged;
+    this.columns = columns;
+    this.index = index;
+    this.verifies = verifies;
+  }
+
+  public static boolean areWanted() {
+    return SparkSession.active().conf().get(WANTED, "false").equals("true");
+  }
+
+  /** Returns null where there is none. */
+  public static ParquetFiles of(Protocol.ScanAnswer told, StructType columns, long bytes,
+      Function planner) {
+    if (told.paths.isEmpty()) {
+      return null;
+    }
+    DeadRows dead = told.work == null ? null : new DeadRows(told.rowCounts, told.work, planner);
+    // Spark takes the share of the numbers of rows off again where they are left out.
+    double width = 8 + columns.defaultSize();
+    double share = dead == null ? 1 : (width + 2 * DataTypes.LongType.defaultSize()) / width;
+    return new ParquetFiles(told.merged, columns,
+        new Index(told.paths, (long) (bytes * share), dead), told.verifiesPages);
+  }
+
+  /** Returns a plan that yields the live rows, with the attributes of the scan it stands for. */
+  public LogicalPlan rows(scala.collection.immutable.Seq output) {
+    HashMap options = new HashMap();
+    options.put("datetimeRebaseMode", "CORRECTED");
+    options.put("ignoreMissingFiles", "false"); // whatever the session says: rows are never skipped
+    options.put("ignoreCorruptFiles", "false");
+    if (verifies) {
+      options.put("parquet.page.verify-checksum.enabled", "true"); // pages only: not the footer
+    }
+    StructType data = columns.asNullable();
+    if (index.dead != null) {
+      data = data.add(ROW_INDEX, DataTypes.LongType, true);
+    }
+    LogicalPlan files = LogicalRelation$.MODULE$.apply(new HadoopFsRelation(index, index.partitionSchema(),
+        data, scala.Option.empty(), new ParquetFileFormat(), Trees.map(options), SparkSession.active()),
+        false);
+    ArrayList named = new ArrayList();
+    for (int i = 0; i < output.length(); i++) {
+      Attribute wanted = (Attribute) output.apply(i);
+      named.add(new Alias((Expression) files.output().apply(i), wanted.name(), wanted.exprId(),
+          wanted.qualifier(), scala.Option.apply(wanted.metadata()), Trees.seq(new ArrayList())));
+    }
+    if (index.dead != null) {
+      int first = columns.length();
+      files = new Filter(index.dead.isAlive((Expression) files.output().apply(first + 1),
+          (Expression) files.output().apply(first)), files);
+    }
+    return new Project(Trees.seq(named), files);
+  }
+
+  /** The files of a plan; no folder is listed. */
+  static class Index implements FileIndex {
+    private final List paths;
+    private final long bytes;
+    /** Of the first files; null: all are clean. */
+    private final DeadRows dead;
+
+    Index(List paths, long bytes, DeadRows dead) {
+      this.paths = paths;
+      this.bytes = bytes;
+      this.dead = dead;
+    }
+
+    public scala.collection.immutable.Seq listFiles(
+        scala.collection.immutable.Seq partitionFilters,
+        scala.collection.immutable.Seq dataFilters) {
+      Configuration conf = SparkSession.active().sparkContext().hadoopConfiguration();
+      int dirty = dead == null ? 0 : dead.files();
+      ArrayList listed = new ArrayList();
+      long firstRow = 0;
+      if (dead != null) {
+        dead.find();
+      }
+      for (int i = 0; i < dirty; i++) {
+        listed.add(directory(Long.valueOf(firstRow), i, i + 1, conf));
+        firstRow += dead.rows(i);
+      }
+      if (dirty < paths.size()) {
+        listed.add(directory(Long.valueOf(-1), dirty, paths.size(), conf));
+      }
+      return Trees.seq(listed);
+    }
+
+    private PartitionDirectory directory(Long firstRow, int from, int to, Configuration conf) {
+      InternalRow values = new GenericInternalRow(
+          dead == null ? new Object[0] : new Object[] {firstRow});
+      ArrayList files = new ArrayList();
+      for (int i = from; i < to; i++) {
+        files.add(new FileStatusWithMetadata(status((String) paths.get(i), conf),
+            Trees.map(new HashMap())));
+      }
+      return new PartitionDirectory(values, Trees.seq(files));
+    }
+
+    /** By its length Spark decides which part of a file a task reads: a manifest may be wrong. */
+    private static FileStatus status(String file, Configuration conf) {
+      try {
+        Path path = new Path(file);
+        return path.getFileSystem(conf).getFileStatus(path);
+      } catch (IOException error) {
+        throw new IllegalArgumentException("cannot read file '" + file + "': " + error, error);
+      }
+    }
+
+    public scala.collection.immutable.Seq rootPaths() {
+      ArrayList roots = new ArrayList();
+      for (int i = 0; i < paths.size(); i++) {
+        roots.add(new Path((String) paths.get(i)));
+      }
+      return Trees.seq(roots);
+    }
+
+    public String[] inputFiles() {
+      return (String[]) paths.toArray(new String[0]);
+    }
+
+    public void refresh() {
+      // What a snapshot holds never changes.
+    }
+
+    public long sizeInBytes() {
+      return bytes;
+    }
+
+    public StructType partitionSchema() {
+      StructType schema = new StructType();
+      return dead == null ? schema : schema.add(
+          new StructField(FIRST_ROW, DataTypes.LongType, false, Metadata.empty()));
+    }
+
+    public String toString() {
+      return "Arctic";
+    }
+
+    public boolean equals(Object other) {
+      return other instanceof Index && ((Index) other).paths.equals(paths)
+          && java.util.Objects.equals(((Index) other).dead, dead);
+    }
+
+    public int hashCode() {
+      return paths.hashCode();
+    }
+  }
+}

@@ -1,0 +1,31 @@
+package arctic.spark;
+
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.WeakHashMap;
+import org.apache.spark.sql.catalyst.QueryPlanningTracker;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/** What the scans of one query have pinned, so that all of them see the same state of a table. */
+public final class Pins {
+  private final Map queries = new WeakHashMap();
+
+  /** Returns the pins of the query that is planned now, by table. */
+  public synchronized Map ofThisQuery() {
+    scala.Option query = QueryPlanningTracker.get();
+    if (query.isEmpty()) {
+      return new HashMap();
+    }
+    Map pinned = (Map) queries.get(query.get());
+    if (pinned == null) {
+      pinned = Collections.synchronizedMap(new HashMap());
+      queries.put(query.get(), pinned);
+    }
+    return pinned;
+  }
+
+  public static String table(CaseInsensitiveStringMap options) {
+    return options.asCaseSensitiveMap().toString();
+  }
+}

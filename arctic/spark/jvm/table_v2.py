@@ -1,0 +1,83 @@
+"""A session's queries, made to plan their own scans of our tables.
+
+PySpark has its own filter push-down for Python data sources, and this package does not use it:
+up to Spark 4.3 a relation keeps one read plan for all queries, so the filter of one query decides
+the rows of the next, and both sides of a self-join read with the filter of one of them. A frame or
+view also never sees a commit made after its first use. ``ArcticTable.java`` gives each scan a plan
+of its own, with the columns it needs and the filters it may use; ``OwnScans.java`` is the rule that
+puts it into queries. A second rule, ``ReadWithSpark.java``, has Spark's own Parquet scan read the
+data files (see ``ParquetFiles.java``); a scan that this rule does not come by reads them itself.
+
+Where that cannot be had (Spark Connect, a Spark whose classes moved) every query reads all columns
+of all files, rightly but slowly; ``.schema(...)`` and option ``columns`` still narrow it.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.sql import SparkSession
+
+from arctic.spark.base.private_names import gateway, is_classic, jvm, jvm_session
+from arctic.spark.jvm.compiled import compiled
+from arctic.spark.jvm.driver_planner import driver_planner
+from arctic.spark.source import FORMAT, NO_ENTRIES
+
+CONF = "spark.arctic.ownScans"
+"""Set to true once a session has them; a user who sets it to false before is left alone."""
+
+SPARK_READS_CONF = "spark.arctic.readWithSpark"
+"""Whether Spark's own Parquet scan reads data files; true unless a user sets false."""
+
+_SOURCES = (
+    *("Protocol", "Trees", "Pins", "Hints", "DeadRows", "ParquetFiles", "Estimate", "OwnScan"),
+    *("KnownRow", "ArcticTable", "Commands", "OwnScans", "ReadWithSpark"),
+)
+"""Each may use the ones before it."""
+
+_log = logging.getLogger(__name__)
+
+
+def install_own_scans(session: SparkSession) -> bool:
+    """Give the scans of a classic session their own plans; again is harmless.
+
+    Returns:
+        Whether the session has them now.
+    """
+    known = session.conf.get(CONF, None)
+    if known is not None:
+        return known == "true"
+    if not is_classic(session):
+        _log.info("Spark Connect: queries read all columns of all files; name them in .schema(...)")
+        return False
+    try:
+        rule, spark_reads = _compiled_rules(session)
+        own = jvm_session(session)
+        own.extensions().injectOptimizerRule(rule)
+        experimental = own.experimental()
+        more = experimental.extraOptimizations().appended(spark_reads)
+        getattr(experimental, "extraOptimizations_$eq")(more)
+    except Py4JError as error:
+        _log.warning("queries read all columns of all files, this Spark is unknown: %s", error)
+        return False
+    session.conf.set(CONF, "true")
+    if session.conf.get(SPARK_READS_CONF, None) is None:
+        session.conf.set(SPARK_READS_CONF, "true")
+    return True
+
+
+def _compiled_rules(session: SparkSession) -> tuple[Any, Any]:
+    java = jvm(session)
+    classes = compiled(java, _SOURCES)
+    install = classes.loadClass("arctic.spark.OwnScans$Install")
+    # A list, for Py4J cannot put an object of Python into an array.
+    arguments = java.java.util.ArrayList()
+    arguments.add(FORMAT)
+    arguments.add(driver_planner(session))
+    arguments.add(NO_ENTRIES)
+    rule = install.getConstructors()[0].newInstance(arguments.toArray())
+    spark_reads = classes.loadClass("arctic.spark.ReadWithSpark")
+    nothing = gateway(session).new_array(java.java.lang.Object, 0)
+    return rule, spark_reads.getConstructors()[0].newInstance(nothing)

@@ -1,0 +1,129 @@
+"""One read of Spark's, planned once, where the catalog can be reached.
+
+Rules:
+    - Planning happens when the reader is made: Spark pickles the reader *before* it asks for the
+      partitions, and once for each task, so the groups must not travel with it.
+
+Must not know: how files are merged, which of them Spark may read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import InputPartition
+from pyspark.sql.types import StructType
+
+from arctic.job.read.engine_scan import EngineScan, begin_engine_scan
+from arctic.job.read.engine_share import Engine
+from arctic.job.read.read_columns import check_types
+from arctic.job.read.read_task import GroupReader
+from arctic.job.vectors.engine_work import engine_work
+from arctic.spark.base.private_names import ROW_INDEX_COLUMN
+from arctic.spark.base.protocol import ScanAnswer, ScanQuestion, answered_by_worker
+from arctic.spark.base.spark_types import arrow_schema
+from arctic.spark.read.handed_on import pin_text, pinned_snapshot, work_texts
+from arctic.spark.read.hints import hinted_filter
+from arctic.spark.read.partition_reader import PartitionReader
+
+FIRST_ROW_COLUMN = "_arctic_first_row"
+"""Holds the number of the first row of a file; see ``ParquetFiles.java``."""
+_OWN_COLUMNS = frozenset({ROW_INDEX_COLUMN, FIRST_ROW_COLUMN})
+
+
+class ArcticReader(PartitionReader):
+    """A reader with its plan."""
+
+    def __init__(
+        self,
+        reader: GroupReader,
+        schema: pa.Schema,
+        groups: Sequence[Any],
+        answer: ScanAnswer | None,
+    ) -> None:
+        super().__init__(reader, schema)
+        self.groups = groups
+        """One for each task."""
+        self.answer = answer
+        """To what the scan asked; None: it asked nothing."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Leave the plan behind: each task gets its own group as the input partition."""
+        return PartitionReader, (self._reader, self._schema)
+
+    def partitions(self) -> list[InputPartition]:
+        """Return the answer, where one is wanted, and one input partition for each group."""
+        first = [] if self.answer is None else [InputPartition(answered_by_worker(self.answer))]
+        return [*first, *(InputPartition(group) for group in self.groups)]
+
+
+def plan_reader(
+    options: Mapping[str, str], requested: StructType, question: ScanQuestion | None
+) -> ArcticReader:
+    """Pin the table's state and plan a read of the requested columns.
+
+    Args:
+        options: ``path``, catalog and read options.
+        requested: what Spark wants back: all columns of the table, or those that a query needs,
+            or what the user gave to ``.schema(...)``.
+        question: what a scan of ours asks; None: Spark itself plans it, and wants no answer.
+
+    Raises:
+        ArcticError: as ``begin_scan``; InvalidInputError for a requested column of another type.
+    """
+    scan = begin_engine_scan(
+        options,
+        columns=requested.names,
+        engine=None if question is None else _engine(question),
+        filter_for=partial(hinted_filter, () if question is None else question.hints),
+    )
+    schema = arrow_schema(requested)
+    check_types(scan.schema, schema)
+    answer = None if question is None else _answer(scan)
+    return ArcticReader(scan.reader, schema, scan.groups, answer)
+
+
+def no_files(*, merged: int) -> ScanAnswer:
+    """Return the answer of a plan all of whose partitions must be read here."""
+    return ScanAnswer(
+        pin="",
+        size_bytes=0,
+        rows=None,
+        merged=merged,
+        paths=[],
+        row_counts=[],
+        work=None,
+        verifies_pages=False,
+    )
+
+
+def _engine(question: ScanQuestion) -> Engine:
+    return Engine(
+        parallelism=question.parallelism,
+        snapshot=pinned_snapshot(question.pin),
+        reads_files=question.spark_reads,
+        skips_rows=question.takes_vectors,
+        is_filtered=bool(question.hints),
+        limit=question.limit,
+        own_columns=_OWN_COLUMNS,
+    )
+
+
+def _answer(scan: EngineScan) -> ScanAnswer:
+    shared = scan.shared
+    if shared is None:
+        return no_files(merged=0)
+    work = engine_work(scan)
+    return ScanAnswer(
+        pin=pin_text(shared.snapshot),
+        size_bytes=shared.size_bytes,
+        rows=shared.rows,
+        merged=shared.merged,
+        paths=[file.path for file in shared.files],
+        row_counts=[file.record_count for file in shared.dirty_files],
+        work=None if work is None else work_texts(work),
+        verifies_pages=scan.settings.verifies_pages,
+    )

@@ -1,0 +1,1 @@
+"""Streams of Spark's, out of tables and into them."""

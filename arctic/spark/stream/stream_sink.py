@@ -1,0 +1,124 @@
+"""The batches of one run of a streaming query, each written and committed once.
+
+Rules:
+    - A batch that landed in an earlier run is computed again, for Spark keeps the state of a query
+      with its tasks; they write nothing then.
+    - What fails stops the query, and the batch is written again when it is restarted. Where another
+      writer won, it is written again at once: it lands once, as its number says which it is.
+    - Each batch is spread by what the ones before it taught of the sizes of partitions.
+
+Must not know: how a frame becomes files.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from threading import Event
+
+from pyspark.sql import DataFrame
+
+from arctic import options as opt
+from arctic.errors import ConflictError, InternalError, InvalidInputError
+from arctic.job.upkeep.auto_optimize import optimize_after_write, optimizes_after_write
+from arctic.job.write.first_write import taken_back_on_failure
+from arctic.job.write.plan_shuffle import plan_shuffle
+from arctic.job.write.write_job import begin_write
+from arctic.retry import RetryPolicy
+from arctic.spark.base.spark_types import arrow_schema
+from arctic.spark.stream.checkpoint_file import CheckpointFile
+from arctic.spark.tasks.spark_tasks import SparkRunner
+from arctic.spark.write.spread import spread_rows
+from arctic.spark.write.write_frame import write_frame
+from arctic.table.files import Partition, WrittenFile
+from arctic.table.hot_partitions import PartitionShares
+
+_START_SECONDS = 60.0
+_TRIES = RetryPolicy(retries=3)
+"""Of one batch; each computes it anew."""
+
+
+class BatchSink:
+    """What a query calls with each batch."""
+
+    def __init__(self, options: Mapping[str, str], *, memory: CheckpointFile | None) -> None:
+        self._every = opt.OPTIMIZE_EVERY.value(options)
+        self._optimizes = optimizes_after_write(options)
+        left_out = {opt.OPTIMIZE.name, opt.OPTIMIZE_EVERY.name}
+        self._options = {name: text for name, text in options.items() if name not in left_out}
+        self._query_id = ""
+        self._has_begun = Event()
+        self._since_optimized = 0
+        self._memory = memory
+        """Where shares outlive this run; None: nowhere."""
+        self._path_of: Callable[[Partition], str] | None = None
+        """Of partitions that can be hot; None: there are none."""
+        self._shares = PartitionShares()
+
+    @property
+    def table(self) -> str:
+        """The name of the table, as the user gave it."""
+        return self._options[opt.PATH.name]
+
+    def check(self, frame: DataFrame) -> None:
+        """Refuse what no batch of this frame could be written with; creates a missing table.
+
+        Raises:
+            ArcticError: whatever ``begin_write`` refuses.
+        """
+        with taken_back_on_failure():
+            job = begin_write(self._options, arrow_schema(frame.schema))
+        plan = plan_shuffle(job, frame.columns)
+        if plan is None or plan.partition_arrays is None:
+            return
+        self._path_of = plan.partition_path
+        text = None if self._memory is None else self._memory.read()
+        if text is not None:
+            with suppress(InvalidInputError):  # Written by nobody who knows better: learn anew.
+                self._shares = PartitionShares.parse(text)
+
+    def begin(self, query_id: str) -> None:
+        """Let the batches be written that wait for the query's id."""
+        self._query_id = query_id
+        self._has_begun.set()
+
+    def __call__(self, frame: DataFrame, batch_id: int) -> None:
+        """Write one batch; one that the table holds is only computed."""
+        if not self._has_begun.wait(_START_SECONDS):
+            raise InternalError("a stream wrote its first batch before it was started")
+        named = {
+            opt.STREAM_QUERY_ID.name: self._query_id,
+            opt.STREAM_BATCH_ID.name: str(batch_id),
+        }
+        files = _written(frame, {**self._options, **named}, self._shares)
+        if files and self._path_of is not None:
+            self._learn(self._path_of, files)
+        self._since_optimized += 1
+        if self._optimizes and self._since_optimized >= self._every:
+            self._since_optimized = 0
+            optimize_after_write(self._options, SparkRunner(frame.sparkSession))
+
+    def _learn(self, path_of: Callable[[Partition], str], files: Iterable[WrittenFile]) -> None:
+        rows = Counter[str]()
+        for file in files:
+            rows[path_of(file.partition)] += file.record_count
+        before = self._shares
+        self._shares = before.after(rows)
+        if self._memory is not None and self._shares.differs_from(before):
+            self._memory.write(self._shares.text())
+
+
+def _written(
+    frame: DataFrame, options: Mapping[str, str], shares: PartitionShares
+) -> tuple[WrittenFile, ...]:
+    """Write one batch, again from its beginning where that is what a conflict asks for."""
+    return _TRIES.run(lambda: _written_once(frame, options, shares), on=ConflictError)
+
+
+def _written_once(
+    frame: DataFrame, options: Mapping[str, str], shares: PartitionShares
+) -> tuple[WrittenFile, ...]:
+    job = begin_write(options, arrow_schema(frame.schema))
+    spread = spread_rows(frame, job, shares=shares if shares.shares else None)
+    return write_frame(spread.frame, spread.job)

@@ -1,0 +1,134 @@
+"""The batches of a stream that reach the data source itself: where nothing is registered.
+
+Rules:
+    - Spark makes a writer for the tasks of a batch and another one for its commit. The commit goes
+      by what the tasks began with, which travels with the messages: rows that may move were looked
+      up in the state that was pinned then.
+    - Rows stay in the tasks that they come in; ``check_key_owners`` refuses what that would break.
+
+Must not know: how rows become files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
+from pyspark.sql.types import StructType
+
+from arctic.errors import InternalError, InvalidInputError
+from arctic.job.tasks.run_tasks import LocalRunner
+from arctic.job.upkeep.auto_optimize import (
+    optimize_after_write,
+    optimizes_after_write,
+    table_options,
+)
+from arctic.job.write.commit_write import abort_write, commit_write
+from arctic.job.write.stream_job import checkpoint_query_id, stream_write_options
+from arctic.job.write.write_job import WriteJob, begin_write
+from arctic.options import OPTIMIZE_EVERY, default_parallelism
+from arctic.spark.base.error_surface import message_first
+from arctic.spark.base.spark_types import arrow_schema
+from arctic.spark.write.task_writer import TaskWriter
+from arctic.table.streams.stream_batch import StreamBatch
+from arctic.writing.target import TaskResult
+
+_CHECKPOINT = "checkpointlocation"
+
+
+@dataclass(frozen=True)
+class StreamTaskMessage(WriterCommitMessage):
+    """What a finished task tells the commit of its batch."""
+
+    job: WriteJob | None
+    """What the tasks began with; the first one tells."""
+    result: TaskResult
+
+
+class ArcticStreamWriter(DataSourceStreamArrowWriter):
+    """Writes Arrow batches of one batch of a stream in tasks."""
+
+    def __init__(
+        self, job: WriteJob, query_id: str, *, optimized: Mapping[str, str] | None, every: int
+    ) -> None:
+        self._job = job
+        self._query_id = query_id
+        self._optimized = optimized
+        """Where the table is that commits optimize; None where they do not."""
+        self._every = every
+
+    @message_first
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Write the rows of one task to files that nobody refers to yet."""
+        result = TaskWriter(self._job.work).write(iterator)
+        context = TaskContext.get()
+        is_first = context is not None and context.partitionId() == 0
+        return StreamTaskMessage(job=self._job if is_first else None, result=result)
+
+    @message_first
+    def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
+        """Make the files of a batch visible in one snapshot, unless the batch is there already."""
+        told = _told(messages)
+        if len(told) != len(messages):
+            raise InternalError(
+                f"{len(messages) - len(told)} of {len(messages)} write tasks sent no result"
+            )
+        if not told:
+            return
+        jobs = [each.job for each in told if each.job is not None]
+        if len(jobs) != 1:
+            raise InternalError(f"{len(jobs)} of {len(told)} write tasks were the first one")
+        batch = StreamBatch(query_id=self._query_id, batch_id=batchId)
+        commit_write(replace(jobs[0], batch=batch), [each.result for each in told])
+        if self._optimized is not None and batchId % self._every == self._every - 1:
+            optimize_after_write(self._optimized, LocalRunner(default_parallelism()))
+
+    @message_first
+    def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
+        """Delete the files of the tasks that finished, unless a commit was attempted.
+
+        Spark also comes here when the commit failed, perhaps after it landed. Then every task has
+        a message, and the commit itself has removed what it knows to be unreferenced.
+        """
+        told = _told(messages)
+        if len(told) < len(messages):
+            abort_write(self._job, [each.result for each in told])
+
+
+def begin_stream_writer(
+    options: Mapping[str, str], schema: StructType, *, overwrite: bool
+) -> ArcticStreamWriter:
+    """Check everything about a batch that can be checked before its first row.
+
+    Args:
+        options: ``path``, catalog and write options, and ``checkpointlocation``.
+        schema: of the rows.
+        overwrite: the output mode is complete.
+
+    Raises:
+        ArcticError: whatever ``begin_write`` refuses.
+        InvalidInputError: output mode complete, or no checkpoint.
+    """
+    given = stream_write_options(
+        {name: text for name, text in options.items() if name != _CHECKPOINT},
+        output_mode="complete" if overwrite else "append",
+    )
+    checkpoint = options.get(_CHECKPOINT)
+    if not checkpoint:
+        raise InvalidInputError(
+            "a stream into a table needs a place to remember how far it came; add "
+            ".option('checkpointLocation', '...')"
+        )
+    return ArcticStreamWriter(
+        begin_write(given, arrow_schema(schema)),
+        checkpoint_query_id(given, checkpoint),
+        optimized=table_options(given) if optimizes_after_write(given) else None,
+        every=OPTIMIZE_EVERY.value(given),
+    )
+
+
+def _told(messages: Sequence[WriterCommitMessage | None]) -> list[StreamTaskMessage]:
+    return [message for message in messages if isinstance(message, StreamTaskMessage)]

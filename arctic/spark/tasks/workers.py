@@ -1,0 +1,120 @@
+"""The Python that Spark runs our tasks in: this one where it can be, else one that is looked at.
+
+Spark takes the first ``python3`` of the PATH for its workers, which is another one than that of the
+session wherever an environment is called by its path: from an editor, a notebook, a scheduler. What
+follows is a page of Java and Python that ends with a module that is missing.
+
+Rules:
+    - A Python that the user names for the workers (PYSPARK_PYTHON) stays.
+    - Nothing is written before the workers were found to have what our tasks import; they are
+      looked at once for each session.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+from weakref import WeakSet
+
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+from pyspark.sql import Column, SparkSession
+from pyspark.sql import functions as F
+
+from arctic.errors import StorageError
+from arctic.spark.base.private_names import is_classic, jvm_context
+
+WORKER_VARIABLE = "PYSPARK_PYTHON"
+"""Names the Python of the workers; read when a session starts."""
+
+_NEEDED = ("arctic", "pyarrow", "pyiceberg")
+_MOST_EXECUTORS = 64
+"""So many are looked at; the others of a cluster are like them."""
+_REASON = re.compile(r"\[PYTHON_VERSION_MISMATCH\].*|Cannot run program .*|No module named .*")
+
+_good: WeakSet[Any] = WeakSet()
+"""Whose workers were looked at: contexts of classic sessions, Connect sessions."""
+
+
+def use_this_python(session: SparkSession) -> None:
+    """Have the workers of a classic session on this machine run the Python of this process.
+
+    Of functions that are given to Spark from now on; a worker takes its Python from them.
+    """
+    if not is_classic(session) or os.environ.get(WORKER_VARIABLE):
+        return
+    context = session.sparkContext
+    if _is_local(context.master) and sys.executable:
+        context.pythonExec = sys.executable
+
+
+def check_workers(session: SparkSession) -> None:
+    """Make sure that the workers of a session can run our tasks.
+
+    Raises:
+        StorageError: they cannot; the message says which Python that is, and what to do.
+    """
+    classic = is_classic(session)
+    subject: Any = session.sparkContext if classic else session
+    if subject in _good:
+        return
+    count = _executors(session) if classic else 1
+    looked_at: Callable[..., Column] = F.udf(_look(_NEEDED), "string", useArrow=False)
+    try:
+        rows = session.range(0, count, 1, count).select(looked_at("id").alias("found")).collect()
+    except (PySparkException, Py4JError) as error:
+        raise StorageError(
+            f"Spark's workers cannot run Python functions of this session: {_reason(str(error))}; "
+            f"{_remedy(session)}"
+        ) from error
+    for row in rows:
+        if row.found is not None:
+            raise StorageError(f"Spark's workers {row.found}; {_remedy(session)}")
+    _good.add(subject)
+
+
+def _look(needed: tuple[str, ...]) -> Callable[[int], str | None]:
+    """Return a function that tells what a worker lacks; None: nothing.
+
+    One within another travels as it is, not as the name of a module that may not be there.
+    """
+
+    def look(_: int) -> str | None:
+        missing = [name for name in needed if find_spec(name) is None]
+        if not missing:
+            return None
+        return (
+            f"on {socket.gethostname()!r} run {sys.executable!r}, which has no package "
+            f"{', '.join(missing)}"
+        )
+
+    return look
+
+
+def _executors(session: SparkSession) -> int:
+    others = int(jvm_context(session.sparkContext).getExecutorMemoryStatus().size()) - 1
+    return max(1, min(others, _MOST_EXECUTORS))
+
+
+def _is_local(master: str | None) -> bool:
+    return master is not None and re.match(r"local(\[|-cluster\[|$)", master) is not None
+
+
+def _reason(text: str) -> str:
+    found = _REASON.search(text)
+    return found.group(0) if found else text.strip().partition("\n")[0]
+
+
+def _remedy(session: SparkSession) -> str:
+    if is_classic(session) and _is_local(session.sparkContext.master):
+        use = f"set it to {sys.executable!r} before the session starts"
+        return f"leave {WORKER_VARIABLE} out, or {use}"
+    return (
+        "install arctic-lakehouse there, in the version of this process, or name a Python that has "
+        f"it: set {WORKER_VARIABLE} before the session starts"
+    )

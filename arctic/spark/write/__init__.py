@@ -1,0 +1,1 @@
+"""Frames of Spark's, spread over tasks and written by them."""

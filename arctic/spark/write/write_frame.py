@@ -1,0 +1,76 @@
+"""One write of a classic session: spread, written by tasks of Spark, committed in this process.
+
+Spark would begin and commit the write of a Python data source in workers that it starts for it;
+here that happens where everything is imported, and only the rows go through Spark.
+
+Rules:
+    - The result of a task counts once, however often Spark ran it: collecting sees to that.
+    - When rows are refused, the files of all tasks are removed. Files of a task that Spark gave up
+      stay behind, as those of a lost attempt do, for orphan cleaning to find.
+
+Must not know: how rows become files, save modes.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.udf import UserDefinedFunction
+from pyspark.util import PythonEvalType
+
+from arctic.job.write.commit_write import abort_write, commit_write
+from arctic.job.write.write_job import WriteJob
+from arctic.spark.base.error_surface import named_errors
+from arctic.spark.base.private_names import jvm_column, jvm_frame
+from arctic.spark.base.quoted import quoted
+from arctic.spark.write.hand_over import batches_by_rows
+from arctic.spark.write.task_writer import RESULT_SCHEMA, TaskWriter
+from arctic.table.files import WrittenFile
+from arctic.writing.target import TaskResult
+
+
+def write_frame(frame: DataFrame, job: WriteJob) -> tuple[WrittenFile, ...]:
+    """Write the rows of a frame, as they lie in its partitions, and commit them.
+
+    Args:
+        frame: of a classic session; spread, if it is to be.
+        job: the write of it.
+
+    Returns:
+        The files that were written; committed, unless they are of a batch that landed before.
+
+    Raises:
+        ArcticError: as ``write_task`` and ``commit_write``.
+    """
+    with named_errors(), batches_by_rows(frame):
+        rows = _mapped(frame, TaskWriter(job.work).answers, RESULT_SCHEMA).collect()
+    answers: list[TaskResult | Exception] = [pickle.loads(row.result) for row in rows]
+    results = [answer for answer in answers if isinstance(answer, TaskResult)]
+    for answer in answers:
+        if isinstance(answer, Exception):
+            abort_write(job, results)
+            raise answer
+    commit_write(job, results)
+    return tuple(file for result in results for file in result.files)
+
+
+def _mapped(
+    frame: DataFrame,
+    function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
+    schema: str,
+) -> DataFrame:
+    """Return ``frame.mapInArrow(...)``, which asks for pandas that it does not need.
+
+    Nor does it take every name of a column.
+    """
+    mapped: Any = UserDefinedFunction(
+        function, returnType=schema, evalType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF
+    )
+    column = mapped(*[F.col(quoted(name)) for name in frame.columns])
+    java = jvm_frame(frame).mapInArrow(jvm_column(column), False, None)
+    return DataFrame(java, frame.sparkSession)

@@ -1,0 +1,1 @@
+"""Predicates: what a filter is once it is parsed, and how its parts are negated and joined."""

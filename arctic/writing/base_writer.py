@@ -1,0 +1,166 @@
+"""A stream of rows becomes base files: of an overwrite, or of a table without a key.
+
+Rules:
+    - Base holds one row of each key. Of several in the input the last event stays.
+    - Rows of a keyed table are sorted by key inside a node, so the files of a node do not
+      overlap and a reader can tell from their bounds which deletes concern which.
+
+Memory: a chunk of rows, if the table has no key or the input comes sorted. Else the task's share
+of the input, and once more where it comes in no order; and what ``files`` holds.
+
+The caller guarantees that all rows of a key come to one task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from arctic.columns.event_order import check_order
+from arctic.table.files import FileKind
+from arctic.writing.conform.conform import Conform
+from arctic.writing.files.node_files import DataFiles, Destination
+from arctic.writing.route import Group, Partitions, Places, find_partitions, group_rows, hash_keys
+from arctic.writing.rows.gather import Picked, RowBuffer, take_rows
+from arctic.writing.rows.last_by_key import last_by_key
+from arctic.writing.rows.sorted_stream import SortedStream
+from arctic.writing.target import (
+    TaskId,
+    TaskResult,
+    WriteRequest,
+    WriteTarget,
+)
+
+
+class BaseWriter:
+    """Writes the base files of one task; see ``arctic.writing.writer.open_writer``."""
+
+    def __init__(
+        self, target: WriteTarget, task: TaskId, *, request: WriteRequest, conform: Conform
+    ) -> None:
+        self._target = target
+        self._task = task
+        self._request = request
+        self._conform = conform
+        self._files = DataFiles(
+            target,
+            task,
+            schemas={FileKind.BASE: target.schema},
+            transaction_id=request.transaction_id,
+        )
+        self._mask = target.options.base_mask if target.key else 0
+        self._buffer = RowBuffer(
+            target.options,
+            everything=bool(target.key) and not request.sorted_input,
+            joins=False,
+            exact_columns={*target.key, *target.partition_sources},
+        )
+        self._stream = SortedStream(
+            key=target.key, event_order=request.event_order, table_name=target.table.name
+        )
+        self._rows_in = 0
+        self._inserts = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Take rows.
+
+        Raises:
+            InvalidInputError: rows that do not fit the table, naming column and key.
+            StorageError: a file could not be created or written.
+            InternalError: rows that were announced as sorted are not.
+        """
+        self._rows_in += batch.num_rows
+        for piece in self._buffer.pieces(batch):
+            rows = self._conform.apply(piece)
+            describe_row = partial(self._conform.describe_row, rows)
+            check_order(rows, self._request.event_order, describe_row=describe_row)
+            self._conform.check_required(rows, None)
+            self._buffer.add(rows, None)
+            if self._buffer.is_full:
+                self._write_chunk(self._buffer.drain().rows, is_last=False)
+
+    def close(self) -> TaskResult:
+        """Complete the files.
+
+        Raises:
+            StorageError: a file could not be created or written.
+            InternalError: rows that were announced as sorted are not.
+        """
+        rows = self._buffer.drain().rows if self._buffer.row_count else None
+        self._write_chunk(rows, is_last=True)
+        return TaskResult(
+            task=self._task,
+            files=self._files.close(),
+            rows_in=self._rows_in,
+            inserts=self._inserts,
+            deletes=0,
+        )
+
+    def abort(self) -> None:
+        """Give up, and remove what was written."""
+        self._files.abort()
+
+    def _write_chunk(self, rows: pa.Table | None, *, is_last: bool) -> None:
+        if self._target.key and self._request.sorted_input:
+            rows = self._stream.last_of_each_key(rows, is_last=is_last)
+            if rows is not None:
+                places = self._places(rows)
+                self._stream.check_ascending(rows, self._domains(places))
+                self._write_rows(rows, places)
+        elif rows is not None and self._target.key:
+            self._write_everything(rows)
+        elif rows is not None:
+            self._write_rows(rows, self._places(rows))
+
+    def _write_everything(self, rows: pa.Table) -> None:
+        """Write the last row of each key, sorted by key inside a node."""
+        numbers = last_by_key(rows, self._target.key, events=self._request.event_order)
+        if numbers is None:
+            places, count = self._places(rows), rows.num_rows
+        else:
+            # Rows in any order are taken from all over the table: faster from one piece.
+            rows = rows.combine_chunks()
+            places, count = self._places(rows).take(numbers), len(numbers)
+        payload = rows.select(self._target.schema.names)
+        self._files.add_whole(
+            [
+                (
+                    self._destination(group),
+                    Picked.by_number(
+                        payload, group.rows if numbers is None else numbers[group.rows]
+                    ),
+                )
+                for group in group_rows(places)
+            ]
+        )
+        self._inserts += count
+
+    def _places(self, rows: pa.Table) -> Places:
+        return Places(
+            partitions=find_partitions(rows, self._target),
+            node_indices=hash_keys(rows, self._target) & self._mask,
+            mask=self._mask,
+        )
+
+    def _domains(self, places: Places) -> list[tuple[Hashable, np.ndarray]]:
+        """Return groups of rows such that equal keys are always in one group."""
+        if self._target.keys_move:
+            anywhere = Partitions(values=((),), codes=np.zeros_like(places.partitions.codes))
+            places = replace(places, partitions=anywhere)
+        return [((group.partition, group.node), group.rows) for group in group_rows(places)]
+
+    def _write_rows(self, rows: pa.Table, places: Places) -> None:
+        payload = rows.select(self._target.schema.names)
+        groups = group_rows(places)
+        self._files.add_made(
+            [self._destination(group) for group in groups],
+            [partial(take_rows, payload, group.rows) for group in groups],
+        )
+        self._inserts += rows.num_rows
+
+    def _destination(self, group: Group) -> Destination:
+        return Destination(partition=group.partition, node=group.node, kind=FileKind.BASE)

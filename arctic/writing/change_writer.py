@@ -1,0 +1,287 @@
+"""A stream of events becomes insert and change-delete files.
+
+Strategy: rows are gathered to chunks; of each key in a chunk at most one delete and one insert
+are left; each goes to the file of its partition and node. A later chunk has higher offsets, so
+its delete kills the insert of an earlier one, and no key is remembered between chunks.
+
+Three kinds of write gather the whole input of the task first, so their memory is the task's share
+of the write, twice while it is written: those of a table whose keys may change their partition
+(a chunk would not know where the chunk before left the row), those whose events come in no order,
+and replays that keep stored values (a chunk would not know what the chunk before deleted). Other
+writes that keep stored values look each chunk up, and hold what they find with it.
+
+The caller guarantees that all events of a key come to one task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from arctic.columns.event_order import check_order
+from arctic.columns.key_codes import factorise
+from arctic.errors import InternalError
+from arctic.mor.request import FILE_OFFSET_FIELD
+from arctic.table.files import FileKind
+from arctic.writing.conform.conform import Conform
+from arctic.writing.files.node_files import DataFiles, Destination
+from arctic.writing.route import (
+    Group,
+    Places,
+    change_places,
+    find_partitions,
+    group_rows,
+    hash_keys,
+)
+from arctic.writing.rows.actions import is_insert, read_actions
+from arctic.writing.rows.chunk_order import ChunkOrder
+from arctic.writing.rows.collapse import (
+    Survivors,
+    assign_offsets,
+    collapse,
+    first_offset,
+)
+from arctic.writing.rows.delete_rows import (
+    ChangeDeletes,
+    change_delete_schema,
+    delete_table,
+    deletes_in_place,
+    insert_schema,
+)
+from arctic.writing.rows.gather import Gathered, RowBuffer, take_rows
+from arctic.writing.rows.kept_columns import KeptColumns
+from arctic.writing.rows.moving_keys import deletes_across_partitions, old_rows
+from arctic.writing.rows.seen_keys import SeenKeys
+from arctic.writing.target import (
+    Locate,
+    TaskId,
+    TaskResult,
+    WriteMode,
+    WriteRequest,
+    WriteTarget,
+)
+
+_LOOKUP_CHUNKS = 4
+"""So many times the rows of a chunk where each is looked up: it reads the table anew."""
+
+
+class ChangeWriter:
+    """Writes the changes of one task; see ``arctic.writing.writer.open_writer``."""
+
+    def __init__(
+        self,
+        target: WriteTarget,
+        task: TaskId,
+        *,
+        request: WriteRequest,
+        conform: Conform,
+        locate: Locate | None,
+    ) -> None:
+        self._target = target
+        self._task = task
+        self._request = request
+        self._conform = conform
+        self._locate = locate
+        self._files = DataFiles(
+            target,
+            task,
+            schemas={
+                FileKind.INSERT: insert_schema(target),
+                FileKind.CHANGE_DELETE: change_delete_schema(target),
+            },
+            transaction_id=0,
+        )
+        self._keeps_all = request.mode is WriteMode.APPEND and request.action_column is None
+        # Of deletes alone, any order is as good as another.
+        ordered = not self._keeps_all and request.mode is not WriteMode.DELETE
+        self._event_order = request.event_order if ordered else ()
+        unordered = bool(self._event_order) and not request.sorted_input
+        self._kept = None
+        if locate is not None and conform.keeps:
+            self._kept = KeptColumns(conform.missing_columns, key=target.key, locate=locate)
+        replays = self._kept is not None and request.action_column is not None
+        chunks = 1 if self._kept is None else _LOOKUP_CHUNKS
+        self._buffer = RowBuffer(
+            replace(target.options, chunk_rows=target.options.chunk_rows * chunks),
+            everything=unordered or replays or (target.keys_move and not self._keeps_all),
+            joins=True,
+            exact_columns={*target.key, *target.partition_sources},
+        )
+        self._next_offset = first_offset(task)
+        self._order = ChunkOrder(
+            self._event_order,
+            announced=request.sorted_input,
+            table_name=target.table.name,
+        )
+        self._seen = SeenKeys()
+        self._rows_in = 0
+        self._inserts = 0
+        self._deletes = 0
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Take rows.
+
+        Raises:
+            InvalidInputError: rows that do not fit the table, naming column and key.
+            StorageError: a file could not be created or written.
+        """
+        self._rows_in += batch.num_rows
+        for piece in self._buffer.pieces(batch):
+            rows = self._conform.apply(piece)
+            describe_row = partial(self._conform.describe_row, rows)
+            check_order(rows, self._event_order, describe_row=describe_row)
+            actions = self._actions(rows, describe_row)
+            self._check_required(rows, actions)
+            self._buffer.add(rows, actions)
+            if self._buffer.is_full:
+                self._write_chunk(self._buffer.drain())
+
+    def close(self) -> TaskResult:
+        """Complete the files.
+
+        Raises:
+            StorageError: a file could not be created or written.
+        """
+        if self._buffer.row_count:
+            self._write_chunk(self._buffer.drain())
+        return TaskResult(
+            task=self._task,
+            files=self._files.close(),
+            rows_in=self._rows_in,
+            inserts=self._inserts,
+            deletes=self._deletes,
+            renewed=None if self._kept is None else self._kept.renewed(),
+        )
+
+    def abort(self) -> None:
+        """Give up, and remove what was written."""
+        self._files.abort()
+
+    def _actions(
+        self, rows: pa.RecordBatch, describe_row: Callable[[int], str]
+    ) -> np.ndarray | None:
+        name = self._request.action_column
+        if name is None:
+            return None
+        return read_actions(rows.column(name), name=name, describe_row=describe_row)
+
+    def _check_required(self, rows: pa.RecordBatch, actions: np.ndarray | None) -> None:
+        inserted = None if actions is None else is_insert(actions)
+        if self._request.mode is WriteMode.DELETE:
+            inserted = np.zeros(rows.num_rows, dtype=bool)
+        # Without a search, a delete is only right if its row says where the old row is.
+        trusted = self._target.keys_move and self._locate is None
+        sources = self._target.partition_sources if trusted else ()
+        self._conform.check_required(rows, inserted, in_every_row=sources)
+
+    def _write_chunk(self, chunk: Gathered) -> None:
+        rows, mask = chunk.rows, self._target.options.change_mask
+        hashes = hash_keys(rows, self._target)
+        if self._keeps_all:
+            every = np.arange(rows.num_rows, dtype=np.int64)
+            places = self._places(rows, hashes)
+            self._write_inserts(rows, every, self._next_offset + every, places)
+            self._next_offset += rows.num_rows
+            return
+        survivors = self._survivors(chunk, hashes)
+        locate = self._locate
+        if self._kept is not None:
+            rows, locate = self._kept.fill(rows, survivors)
+        places = self._places(rows, hashes)
+        delete_offsets, insert_offsets, self._next_offset = assign_offsets(
+            survivors, self._next_offset
+        )
+        if self._target.keys_move:
+            self._delete_wherever(rows, survivors, delete_offsets, places, hashes & mask, locate)
+        elif places is not None:
+            deletes = deletes_in_place(survivors, delete_offsets, places)
+            self._write_deletes(rows, deletes, None)
+        kept = survivors.inserts
+        self._write_inserts(rows, survivors.last[kept], insert_offsets[kept], places)
+
+    def _places(self, rows: pa.Table, hashes: np.ndarray) -> Places | None:
+        if not self._conform.has_partition_sources:
+            return None
+        return change_places(find_partitions(rows, self._target), hashes, self._target)
+
+    def _survivors(self, chunk: Gathered, hashes: np.ndarray) -> Survivors:
+        codes, key_count = factorise(chunk.rows.select(list(self._target.key)))
+        upsert_inserts = self._target.options.upsert_inserts
+        survivors = collapse(
+            codes,
+            key_count,
+            chunk.actions,
+            order=self._order.of(chunk.rows),
+            mode=self._request.mode,
+            upsert_inserts=upsert_inserts,
+            finds_renewed=self._kept is not None,
+        )
+        if upsert_inserts:
+            return survivors
+        # An insert needs no delete, unless an earlier chunk of this very write inserted the key.
+        return self._seen.with_deletes(survivors, hashes)
+
+    def _delete_wherever(
+        self,
+        rows: pa.Table,
+        survivors: Survivors,
+        offsets: np.ndarray,
+        places: Places | None,
+        node_indices: np.ndarray,
+        locate: Locate | None,
+    ) -> None:
+        tells = places is not None and self._request.mode is WriteMode.DELETE
+        located, owners = old_rows(
+            rows, survivors, target=self._target, locate=locate, chunk_tells=tells
+        )
+        deletes = deletes_across_partitions(
+            survivors,
+            offsets,
+            node_indices=node_indices,
+            given=None if places is None or tells else places.partitions,
+            located=located,
+            owners=owners,
+            target=self._target,
+        )
+        self._write_deletes(rows, deletes, located)
+
+    def _write_deletes(
+        self, rows: pa.Table, deletes: ChangeDeletes, located: pa.Table | None
+    ) -> None:
+        groups = group_rows(deletes.places)
+        make = partial(delete_table, deletes, chunk=rows, located=located, target=self._target)
+        self._files.add_made(
+            [_destination(group, FileKind.CHANGE_DELETE) for group in groups],
+            [partial(make, group.rows) for group in groups],
+        )
+        self._deletes += len(deletes.offsets)
+
+    def _write_inserts(
+        self, rows: pa.Table, numbers: np.ndarray, offsets: np.ndarray, places: Places | None
+    ) -> None:
+        if not len(numbers):
+            return
+        if places is None:
+            raise InternalError("rows to insert without their partition source columns")
+        payload = rows.select(self._target.schema.names)
+        groups = group_rows(places.take(numbers))
+        self._files.add_made(
+            [_destination(group, FileKind.INSERT) for group in groups],
+            [
+                partial(_insert_table, payload, numbers[group.rows], offsets[group.rows])
+                for group in groups
+            ],
+        )
+        self._inserts += len(numbers)
+
+
+def _insert_table(payload: pa.Table, numbers: np.ndarray, offsets: np.ndarray) -> pa.Table:
+    return take_rows(payload, numbers).append_column(FILE_OFFSET_FIELD.name, pa.array(offsets))
+
+
+def _destination(group: Group, kind: FileKind) -> Destination:
+    return Destination(partition=group.partition, node=group.node, kind=kind)

@@ -1,0 +1,1 @@
+"""Parquet files that are being written, several at a time."""

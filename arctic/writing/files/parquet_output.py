@@ -1,0 +1,143 @@
+"""One Parquet file that is being written: row groups go in, the footer comes out.
+
+Rules:
+    - Nothing is created before the first row group.
+    - Used by one thread at a time, not always the same one.
+
+Memory: the row group being written, twice where it must be cast.
+
+Must not know: destinations, tasks, what rows mean.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from arctic.errors import StorageError
+from arctic.table import footer_checksum
+from arctic.writing.files.encoding import choose_encoding
+from arctic.writing.files.footer_sink import FooterSink
+from arctic.writing.target import WriteOptions, WriteTarget
+
+
+class ParquetOutput:
+    """A file under way."""
+
+    def __init__(self, target: WriteTarget, path: str, schema: pa.Schema) -> None:
+        self.path = path
+        self.size_bytes = 0
+        """Of what is written so far."""
+        self.row_count = 0
+        self.footer = b""
+        """The file's metadata as a Parquet file without rows, once it is finished."""
+        self._target = target
+        self._schema = schema
+        self._sink: Any = None
+        self._file: Any = None
+        self._writer: Any = None
+        self._footers: list[Any] = []
+
+    def write(self, rows: pa.Table) -> None:
+        """Write one row group.
+
+        Args:
+            rows: the columns of the schema, in order; large_string and large_binary may stand for
+                string and binary.
+
+        Raises:
+            StorageError: the file could not be created or written.
+        """
+        row_group = _as_schema(rows, self._schema)
+        with self._storage_errors():
+            if self._writer is None:
+                self._create(row_group)
+            self._writer.write_table(row_group, row_group_size=rows.num_rows)
+            self.row_count += rows.num_rows
+            self.size_bytes = self._file.tell()
+
+    def finish(self) -> None:
+        """Complete the file.
+
+        Raises:
+            StorageError: it could not be written.
+        """
+        with self._storage_errors():
+            self._writer.add_key_value_metadata(
+                {footer_checksum.KEY: footer_checksum.unknown(self.path)}
+            )
+            self._file.hold_footer()
+            self._writer.close()
+            self._file.write_footer()
+            self.size_bytes = self._sink.tell()
+            self._sink.close()
+        self.footer = _footer_bytes(self._footers[-1])
+        self._writer = self._sink = None
+        self._footers.clear()  # thousands of files may be finished before the task is
+
+    def abandon(self) -> None:
+        """Close what is open, and fail in nothing: the failure that led here is the one to see."""
+        if self._writer is not None:
+            with contextlib.suppress(OSError, pa.ArrowException, RuntimeError):
+                self._writer.close()
+        if self._sink is not None:
+            with contextlib.suppress(OSError, pa.ArrowException):
+                self._sink.close()
+
+    def _create(self, first: pa.Table) -> None:
+        self._sink = self._target.create_output(self.path)
+        self._file = FooterSink(self.path, self._sink)
+        self._writer = pq.ParquetWriter(
+            pa.PythonFile(self._file, mode="w"),
+            self._schema,
+            metadata_collector=self._footers,
+            **_parquet_options(self._target.options, first),
+        )
+
+    @contextlib.contextmanager
+    def _storage_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except StorageError:
+            raise
+        except OSError as error:
+            raise StorageError(f"data file {self.path!r} could not be written: {error}") from error
+
+
+def _parquet_options(options: WriteOptions, first: pa.Table) -> dict[str, Any]:
+    encoding = choose_encoding(
+        first, dictionary_bytes=options.dictionary_bytes, allow_delta=options.delta_encoding
+    )
+    delta = dict.fromkeys(encoding.delta, "DELTA_BINARY_PACKED")
+    return {
+        "use_dictionary": list(encoding.dictionary) or False,
+        "column_encoding": delta or None,
+        "dictionary_pagesize_limit": options.dictionary_bytes,
+        "compression": "none" if options.compression == "uncompressed" else options.compression,
+        "compression_level": options.compression_level,
+        # As Iceberg asks for: decimals up to 18 digits are integers.
+        "store_decimal_as_integer": True,
+        "write_statistics": True,
+        "write_page_checksum": True,
+        # The types of the table say it all; the copy would triple the footer of a narrow table.
+        "store_schema": False,
+    }
+
+
+def _footer_bytes(metadata: Any) -> bytes:
+    sink = pa.BufferOutputStream()
+    metadata.write_metadata_file(sink)
+    return bytes(sink.getvalue())
+
+
+def _as_schema(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    columns = [
+        column if column.type == wanted.type else pc.cast(column, wanted.type)
+        for column, wanted in zip(rows.columns, schema, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)

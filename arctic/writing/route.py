@@ -1,0 +1,215 @@
+"""Where rows go: the partition and tree node of each, then one group of rows for each pair.
+
+Must not know: files, actions, offsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from arctic.table.files import Partition
+from arctic.tree.hash_arrays import hash_arrays
+from arctic.tree.node import TreeNode
+from arctic.writing.target import WriteTarget
+
+_BLOCK_ROWS = 1 << 16
+"""Hashed at once: what is computed in between stays in the processor's cache."""
+
+_FEW_DESTINATIONS = 16
+"""Up to so many, looking for the rows of each is faster than sorting them all: measured on two
+million rows, 4 ms against 15 ms for four."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partitions:
+    """The partition of each row of some table."""
+
+    values: tuple[Partition, ...]
+    """Distinct."""
+    codes: np.ndarray
+    """Which of them each row is in."""
+
+    def take(self, rows: np.ndarray) -> Partitions:
+        """Return the partitions of some rows, in the order of their numbers."""
+        return Partitions(values=self.values, codes=self.codes[rows])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """The partition and node of each row of some table."""
+
+    partitions: Partitions
+    node_indices: np.ndarray
+    """Of each row, under the mask of its partition."""
+    mask: int
+    """Of every partition, or the deepest of them."""
+    masks: tuple[int, ...] | None = None
+    """Of each of ``partitions.values``; None: all have ``mask``."""
+
+    def take(self, rows: np.ndarray) -> Places:
+        """Return the places of some rows, in the order of their numbers."""
+        return Places(
+            partitions=self.partitions.take(rows),
+            node_indices=self.node_indices[rows],
+            mask=self.mask,
+            masks=self.masks,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The rows of one partition and node."""
+
+    partition: Partition
+    node: TreeNode
+    rows: np.ndarray
+    """Ascending row numbers, at least one."""
+
+
+def hash_keys(rows: pa.RecordBatch | pa.Table, target: WriteTarget) -> np.ndarray:
+    """Return the key hash of each row as int64; 0 for an unkeyed table."""
+    if not target.key:
+        return np.zeros(rows.num_rows, dtype=np.int64)
+    keys = rows.select(list(target.key))
+    blocks = (keys.slice(start, _BLOCK_ROWS) for start in range(0, rows.num_rows, _BLOCK_ROWS))
+    hashes = [
+        hash_arrays([_single_chunk(column) for column in block.columns], target.key_types)
+        for block in blocks
+    ]
+    return np.concatenate([np.empty(0, dtype=np.int64), *hashes])
+
+
+def find_partitions(rows: pa.RecordBatch | pa.Table, target: WriteTarget) -> Partitions:
+    """Work out the partition of each row.
+
+    Args:
+        rows: with the partition source columns, by name, in the table's types.
+        target: the table.
+    """
+    if not target.table.partition_fields:
+        # One zero for all rows: an array of them would only cost memory.
+        return Partitions(values=((),), codes=np.broadcast_to(np.int64(0), rows.num_rows))
+    if not rows.num_rows:
+        return Partitions(values=(), codes=np.zeros(0, dtype=np.int64))
+    sources = rows.select(list(target.partition_sources))
+    if isinstance(sources, pa.Table):
+        (sources,) = sources.combine_chunks().to_batches()
+    return number_partitions(target.partition_arrays(sources))
+
+
+def number_partitions(arrays: Sequence[pa.Array]) -> Partitions:
+    """Number the distinct partitions of rows.
+
+    Args:
+        arrays: the values of each partition field, in spec order; equally long, not empty.
+    """
+    fields = [_encode(array) for array in arrays]
+    codes = np.zeros(len(arrays[0]), dtype=np.int64)
+    for numbers, values in fields:
+        codes = codes * max(len(values), 1) + numbers
+        if len(fields) > 1:
+            # Dense again after each field, or the product of many fields would overflow.
+            codes = np.unique(codes, return_inverse=True)[1]
+    example = np.zeros(int(codes.max()) + 1, dtype=np.int64)
+    example[codes] = np.arange(len(codes))
+    columns = [[values[number] for number in numbers[example]] for numbers, values in fields]
+    return Partitions(values=tuple(zip(*columns, strict=True)), codes=codes)
+
+
+def change_places(partitions: Partitions, hashes: np.ndarray, target: WriteTarget) -> Places:
+    """Return where changes go.
+
+    Args:
+        partitions: of each row.
+        hashes: of the key of each row.
+        target: the table.
+    """
+    mask, deep = target.options.change_mask, target.options.deep_masks
+    if not deep:
+        return Places(partitions=partitions, node_indices=hashes & mask, mask=mask)
+    masks = tuple(deep.get(target.partition_path(value), mask) for value in partitions.values)
+    of_rows = np.array(masks, dtype=np.int64)[partitions.codes]
+    return Places(
+        partitions=partitions,
+        node_indices=hashes & of_rows,
+        mask=max((mask, *masks)),
+        masks=masks,
+    )
+
+
+def join_partitions(parts: Sequence[Partitions]) -> Partitions:
+    """Number the partitions of several tables' rows as if the tables stood one after another."""
+    numbers: dict[Partition, int] = {}
+    codes = [np.empty(0, dtype=np.int64)]
+    for part in parts:
+        common = [numbers.setdefault(value, len(numbers)) for value in part.values]
+        codes.append(np.array(common, dtype=np.int64)[part.codes])
+    return Partitions(values=tuple(numbers), codes=np.concatenate(codes))
+
+
+def group_rows(places: Places) -> list[Group]:
+    """Return the rows of each partition and node: partitions as numbered, nodes ascending."""
+    partitions, node_count = places.partitions, places.mask + 1
+    if not len(partitions.codes):
+        return []
+    masks = places.masks or (places.mask,) * len(partitions.values)
+    destinations = places.node_indices
+    if len(partitions.values) > 1:
+        destinations = partitions.codes * node_count + destinations
+    return [
+        Group(
+            partition=partitions.values[destination // node_count],
+            node=TreeNode(masks[destination // node_count], destination % node_count),
+            rows=rows,
+        )
+        for destination, rows in _rows_of_each(destinations)
+    ]
+
+
+def _rows_of_each(numbers: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield each distinct number, ascending, with the rows that have it, ascending.
+
+    Args:
+        numbers: one for each row, at least one, none negative.
+    """
+    greatest = int(numbers.max())
+    if greatest < _FEW_DESTINATIONS:
+        narrow = numbers.astype(np.uint8)
+        for number in np.flatnonzero(np.bincount(narrow)).tolist():
+            yield number, np.flatnonzero(narrow == number)
+        return
+    # Sixteen bits are sorted by radix: a fifth of the time, and there are seldom more.
+    narrow = numbers.astype(np.uint16) if greatest < 1 << 16 else numbers
+    order = np.argsort(narrow, kind="stable")
+    ordered = numbers[order]
+    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    for start, end in zip(starts, [*starts[1:], len(ordered)], strict=True):
+        yield int(ordered[start]), order[start:end]
+
+
+def _encode(array: pa.Array) -> tuple[np.ndarray, list[object]]:
+    array = _internal(_single_chunk(array))
+    encoded = pc.dictionary_encode(array, null_encoding="encode")
+    numbers = encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return numbers, encoded.dictionary.to_pylist()
+
+
+def _internal(array: pa.Array) -> pa.Array:
+    # Partition tuples hold days and microseconds, whichever type a transform hands out.
+    if pt.is_date32(array.type):
+        return pc.cast(array, pa.int32())
+    if pt.is_time64(array.type) or pt.is_timestamp(array.type):
+        return pc.cast(array, pa.int64())
+    return array
+
+
+def _single_chunk(array: pa.Array | pa.ChunkedArray) -> pa.Array:
+    if not isinstance(array, pa.ChunkedArray):
+        return array
+    return array.chunk(0) if array.num_chunks == 1 else array.combine_chunks()

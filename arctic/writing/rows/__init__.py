@@ -1,0 +1,1 @@
+"""Rows between a frame and its files: routed, collapsed by key, held until there are enough."""

@@ -1,0 +1,169 @@
+"""One chunk of events: what is left of each key, which is at most one delete and one insert.
+
+Rules:
+    - Only a key's last event says whether it has a row afterwards; only its first event says
+      what it had before.
+    - The first event's before-image, if it is one, is what the change delete shows.
+    - Offsets rise with the survivors. A change of unknown old row is a delete at n and an insert
+      at n + 1; a known one carries n twice, since a delete kills only what is strictly older.
+
+Must not know: files, partitions, how rows arrive.
+
+Source: amoro ChangeTaskWriter, FlinkChangeTaskWriter @96a4d781a. Differs: events of one key are
+collapsed, so a file holds at most one row of it for each chunk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from arctic.errors import InternalError
+from arctic.writing.rows.actions import Action, is_insert
+from arctic.writing.target import TaskId, WriteMode
+
+_COUNTER_BITS = 40
+_TASK_BITS = 63 - _COUNTER_BITS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survivors:
+    """One entry for each key of a chunk, ordered by its last event."""
+
+    first: np.ndarray
+    """Row number of the key's first event."""
+    last: np.ndarray
+    """Row number of its last event."""
+    deletes: np.ndarray
+    """Whether older rows of the key must be deleted."""
+    images: np.ndarray
+    """Whether row ``first`` is the row as it was before."""
+    inserts: np.ndarray
+    """Whether row ``last`` is the row as it is afterwards."""
+    fresh: np.ndarray
+    """Whether every event claims that the key had no row."""
+    renewed: np.ndarray
+    """Whether row ``last`` comes after a delete of the key, if that was asked for."""
+
+    def also_deleting(self, keys: np.ndarray) -> Survivors:
+        """Return them with deletes for further keys, given as booleans."""
+        return replace(self, deletes=self.deletes | keys)
+
+
+def collapse(
+    codes: np.ndarray,
+    key_count: int,
+    actions: np.ndarray | None,
+    *,
+    order: np.ndarray | None,
+    mode: WriteMode,
+    upsert_inserts: bool,
+    finds_renewed: bool,
+) -> Survivors:
+    """Decide what is left of each key.
+
+    Args:
+        codes: one number for each row, equal for equal keys, dense from 0.
+        key_count: how many different keys there are.
+        actions: ``Action`` codes of the rows; None: all upserted or all deleted, by the mode.
+        order: row numbers in event order; None: as they stand.
+        mode: upsert or delete; with actions, anything.
+        upsert_inserts: an insert replaces a row of its key that is there already.
+        finds_renewed: say which keys are deleted before their last event, which costs a sort.
+    """
+    if order is not None:
+        codes = codes[order]
+    places = np.arange(len(codes), dtype=np.int64)
+    last = np.empty(key_count, dtype=np.int64)
+    last[codes] = places  # of a repeated index, the last assignment stays
+    first = np.empty(key_count, dtype=np.int64)
+    first[codes[::-1]] = places[::-1]
+    if key_count == len(codes):
+        first = last = places
+    else:
+        first_by_last = np.full(len(codes), -1, dtype=np.int64)
+        first_by_last[last] = first
+        last = np.flatnonzero(first_by_last >= 0)
+        first = first_by_last[last]
+    last_codes = codes[last]
+    if order is not None:
+        first, last = order[first], order[last]
+    if actions is None:
+        everything, nothing = np.ones(key_count, dtype=bool), np.zeros(key_count, dtype=bool)
+        upserts = mode is WriteMode.UPSERT
+        return Survivors(
+            first=first,
+            last=last,
+            deletes=everything,
+            images=nothing,
+            inserts=everything if upserts else nothing,
+            fresh=nothing,
+            renewed=nothing,
+        )
+    began, ended = actions[first], actions[last]
+    # Not the first event alone: an insert that is replayed is followed by a delete that counts.
+    changed = np.zeros(key_count, dtype=bool)
+    in_order = actions if order is None else actions[order]
+    changed[codes[in_order != Action.INSERT]] = True
+    fresh = ~changed[last_codes]
+    renewed = np.zeros(key_count, dtype=bool)
+    if finds_renewed:
+        renewed[_deleted_before(codes, in_order)] = True
+    return Survivors(
+        first=first,
+        last=last,
+        deletes=np.ones(key_count, dtype=bool) if upsert_inserts else ~fresh,
+        images=(began == Action.UPDATE_BEFORE) | (began == Action.DELETE),
+        inserts=is_insert(ended),
+        fresh=fresh,
+        renewed=renewed[last_codes],
+    )
+
+
+def _deleted_before(codes: np.ndarray, actions: np.ndarray) -> np.ndarray:
+    """Return the code of each event that leaves its key without a row, and is not the last of it.
+
+    Args:
+        codes: of the events, in event order.
+        actions: what they do.
+    """
+    by_key = np.argsort(codes, kind="stable")
+    codes, actions = codes[by_key], actions[by_key]
+    updated = (actions[:-1] == Action.UPDATE_BEFORE) & (actions[1:] == Action.UPDATE_AFTER)
+    gone = ~is_insert(actions[:-1]) & ~updated & (codes[1:] == codes[:-1])
+    deleted: np.ndarray = codes[:-1][gone]
+    return deleted
+
+
+def first_offset(task: TaskId) -> int:
+    """Return the offset that the first event of a task may carry.
+
+    The input partition's number stands above the counter, so tasks of one write never overlap.
+
+    >>> first_offset(TaskId(partition_id=2, task_id=7, operation_id=0)) == 2 * 2**40 + 1
+    True
+
+    Raises:
+        InternalError: more input partitions than offsets can tell apart.
+    """
+    if not 0 <= task.partition_id < 1 << _TASK_BITS:
+        raise InternalError(
+            f"input partition {task.partition_id}: expected 0 to 2**{_TASK_BITS} - 1"
+        )
+    return (task.partition_id << _COUNTER_BITS) + 1
+
+
+def assign_offsets(survivors: Survivors, next_offset: int) -> tuple[np.ndarray, np.ndarray, int]:
+    """Number the events that are left.
+
+    Returns:
+        The delete's and the insert's offset of each key, meaningful where it has one, each
+        strictly rising; then the offset that the next chunk starts at.
+    """
+    pairs = survivors.deletes & survivors.inserts & ~survivors.images
+    counts = (survivors.deletes | survivors.inserts).astype(np.int64) + pairs
+    ends = np.cumsum(counts)
+    delete_offsets = next_offset + ends - counts
+    total = int(ends[-1]) if len(ends) else 0
+    return delete_offsets, delete_offsets + pairs, next_offset + total

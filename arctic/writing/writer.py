@@ -1,0 +1,155 @@
+"""The way in: check a frame once, then write each of its partitions.
+
+The driver calls ``plan_write``; each task ``open_writer``, then ``write`` for every batch and
+``close``, or ``abort``; the driver again ``check_key_owners`` and one of ``plan_commit``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from arctic.errors import InvalidInputError
+from arctic.table.keyed_table import KeyedTable
+from arctic.writing.base_writer import BaseWriter
+from arctic.writing.change_writer import ChangeWriter
+from arctic.writing.conform.conform import Conform, plan_conform
+from arctic.writing.conform.missing_columns import check_missing
+from arctic.writing.rows.actions import check_action_type
+from arctic.writing.straddle import check_straddling, find_straddling, must_own_keys
+from arctic.writing.target import (
+    Locate,
+    MissingColumns,
+    TaskId,
+    TaskResult,
+    WriteMode,
+    WriteRequest,
+    WriteTarget,
+)
+
+
+class Writer(Protocol):
+    """Writes the rows of one task."""
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        """Take rows; they may be written later."""
+
+    def close(self) -> TaskResult:
+        """Complete the files; nothing may be written afterwards."""
+
+    def abort(self) -> None:
+        """Give up, and remove what was written as far as that can be done."""
+
+
+def plan_write(
+    table: KeyedTable,
+    schema: pa.Schema,
+    incoming: pa.Schema,
+    *,
+    request: WriteRequest,
+    locates: bool,
+) -> Conform:
+    """Check everything that can be checked before the first row.
+
+    Args:
+        table: the table that is written to.
+        schema: its columns, with field ids.
+        incoming: the frame's schema.
+        request: what is asked for.
+        locates: whether the tasks will be able to search for current rows.
+
+    Returns:
+        What every task needs to take the frame's batches; pickles.
+
+    Raises:
+        InvalidInputError: columns, types or options that do not fit.
+    """
+    request.check(table)
+    conform = plan_conform(
+        incoming,
+        schema,
+        table_name=table.name,
+        mode=request.mode,
+        key=table.primary_key,
+        extra_columns=request.extra_columns,
+        ignored_columns=request.ignored_columns,
+        partition_sources=tuple(column.name for column in table.partition_source_columns),
+    )
+    check_missing(incoming, schema, table_name=table.name, request=request)
+    if request.missing_become is MissingColumns.KEEP:
+        conform = replace(conform, keeps=bool(conform.missing_columns))
+    if request.action_column is not None:
+        check_action_type(incoming.field(request.action_column))
+    if not conform.has_partition_sources and not locates:
+        missing = [
+            column.name
+            for column in table.partition_source_columns
+            if column.name not in incoming.names
+        ]
+        raise InvalidInputError(
+            f"delete from table {table.name!r}: the key does not decide the partition, and the "
+            f"frame lacks {', '.join(missing)}; add what is missing, or set "
+            "write.upsert.cross-partition=lookup"
+        )
+    return conform
+
+
+def open_writer(
+    target: WriteTarget,
+    task: TaskId,
+    *,
+    request: WriteRequest,
+    conform: Conform,
+    locate: Locate | None,
+) -> Writer:
+    """Begin to write the rows of one task.
+
+    Args:
+        target: the table that is written to.
+        task: which input partition this is, and which attempt.
+        request: the one that ``conform`` was planned for.
+        conform: what ``plan_write`` returned.
+        locate: finds the current rows of keys, with the columns that are to be kept; None: rows
+            are trusted to be where the events say, and nothing is kept.
+    """
+    if request.mode is WriteMode.OVERWRITE or not target.table.is_keyed:
+        return BaseWriter(target, task, request=request, conform=conform)
+    return ChangeWriter(target, task, request=request, conform=conform, locate=locate)
+
+
+def check_key_owners(
+    results: Sequence[TaskResult],
+    *,
+    table: KeyedTable,
+    request: WriteRequest,
+    assume_stable: bool,
+    open_input: Callable[[str], Any],
+) -> None:
+    """Refuse a write whose rows of one key came to several tasks, where that would be wrong.
+
+    Costs nothing when the frame was arranged before the write; else it reads key columns.
+
+    Args:
+        results: of all tasks.
+        table: the table that was written to.
+        request: what was asked for.
+        assume_stable: whether the caller vouches that no key changes its partition.
+        open_input: opens a path for reading at any position.
+
+    Raises:
+        InvalidInputError: naming a key and the remedy.
+    """
+    if not must_own_keys(table, request):
+        return
+    # Vouched-for partitions may each have a task of their own: a known move is a delete in one
+    # and an insert in another, and any other move was ruled out.
+    across_partitions = not table.partition_follows_key and not assume_stable
+    check_straddling(
+        find_straddling(results, across_partitions=across_partitions),
+        key=table.primary_key,
+        table_name=table.name,
+        open_input=open_input,
+    )

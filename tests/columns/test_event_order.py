@@ -1,0 +1,100 @@
+"""Events and their order."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arctic.columns.event_order import check_order, compare_neighbours, event_order, rises
+from arctic.errors import InvalidInputError
+
+
+def test_events_are_sorted_stably_by_several_columns() -> None:
+    """Ties of the first column go to the second, then to the arrival."""
+    rows = pa.table({"a": [2, 1, 1, 1], "b": ["x", "z", "y", "y"]})
+
+    order = event_order(rows, ["a", "b"])
+
+    assert order is not None
+    assert order.tolist() == [2, 3, 1, 0]
+
+
+@pytest.mark.parametrize(
+    "values", [[1, 1, 2], ["a", "b", "b"], [-1.0, 0.0, float("nan")], [], [3]], ids=str
+)
+def test_events_in_order_stay_where_they_are(values: list[Any]) -> None:
+    """Then nothing needs to be moved; NaN is greatest, as in Spark."""
+    assert event_order(pa.table({"a": values}), ["a"]) is None
+    assert event_order(pa.table({"a": list(reversed(values))}), []) is None
+
+
+def test_a_null_has_no_place_in_an_order() -> None:
+    """The message names the first such row."""
+    rows = pa.record_batch({"a": [1, 2, 3], "b": ["x", None, None]})
+
+    with pytest.raises(InvalidInputError, match="ordering column 'b' is null in row number 1;"):
+        check_order(rows, ["a", "b"], describe_row=lambda row: f"row number {row}")
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from("ab"), st.floats(0, 1))))
+def test_neighbours_compare_as_tuples(rows: list[tuple[int, str, float]]) -> None:
+    """The first column that differs decides; the order is that of a stable sort."""
+    schema = pa.schema([("x", pa.int64()), ("y", pa.string()), ("z", pa.float64())])
+    table = pa.table([[row[i] for row in rows] for i in range(3)], schema=schema)
+
+    found = compare_neighbours(table).tolist()
+
+    assert found == [(a > b) - (a < b) for a, b in pairwise(rows)]
+    order = event_order(table, table.column_names)
+    sorted_rows = sorted(range(len(rows)), key=rows.__getitem__)
+    assert (list(range(len(rows))) if order is None else order.tolist()) == sorted_rows
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [False, True],
+        [b"", b"\x00", b"\xff"],
+        ["", "Z", "a", "\ue000", "\U0001f600"],
+        [Decimal("-1.50"), Decimal("2.00")],
+        [dt.date(1969, 12, 31), dt.date(2024, 1, 1)],
+        [dt.datetime(1969, 1, 1), dt.datetime(2024, 1, 1)],  # noqa: DTZ001
+        [float("-inf"), -0.5, 7.0, float("inf"), float("nan")],
+    ],
+    ids=str,
+)
+def test_every_plain_type_orders_events(values: list[Any]) -> None:
+    """Texts by their bytes, NaN last."""
+    rising = pa.table({"a": values})
+
+    assert set(compare_neighbours(rising).tolist()) == {-1}
+    assert set(compare_neighbours(rising.take(list(reversed(range(len(values)))))).tolist()) == {1}
+    twice = rising.take([0, 0])
+    assert compare_neighbours(twice).tolist() == [0]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.sampled_from([-1.0, -0.0, 0.0, float("nan")]))),
+    st.integers(1, 3),
+    st.sampled_from([["a"], ["b"], ["a", "b"]]),
+)
+def test_rows_rise_where_each_neighbour_is_above(
+    rows: list[tuple[int, float]], step: int, columns: list[str]
+) -> None:
+    """However they are chunked; equal rows do not rise."""
+    schema = pa.schema([("a", pa.int64()), ("b", pa.float64())])
+    records = [{"a": a, "b": b} for a, b in rows]
+    batches = [
+        pa.RecordBatch.from_pylist(records[start : start + step], schema=schema)
+        for start in range(0, len(records), step)
+    ]
+    table = pa.Table.from_batches(batches, schema).select(columns)
+
+    assert rises(table) == bool((compare_neighbours(table) < 0).all())

@@ -1,0 +1,25 @@
+"""A set of row numbers against a Python set."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arctic.columns.row_set import RowSet
+
+ROWS = 70
+row_numbers = st.sets(st.integers(0, ROWS - 1))
+
+
+@given(st.lists(row_numbers), st.integers(0, ROWS), st.integers(0, ROWS))
+def test_a_slice_says_which_rows_were_added(
+    added: list[set[int]], first_row: int, end: int
+) -> None:
+    """Whichever bytes the slice begins and ends in."""
+    rows = RowSet(ROWS)
+    for some in added:
+        rows.add(np.array(sorted(some), np.int64))
+    everything = set().union(*added)
+    found = rows.slice(first_row, max(0, end - first_row))
+    assert found.tolist() == [row in everything for row in range(first_row, end)]

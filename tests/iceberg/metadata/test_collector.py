@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import gc
+
+from arctic.iceberg.metadata.collector import collector_paused
+
+
+def test_what_is_made_meanwhile_is_old_when_the_collector_starts_again() -> None:
+    """It is never gone over while it is young."""
+    with collector_paused():
+        assert not gc.isenabled()
+        made: list[object] = [[number] for number in range(100)]
+
+    assert gc.isenabled()
+    old = {id(each) for each in gc.get_objects(generation=2)}
+    assert all(id(each) in old for each in made)
+
+
+def test_what_the_application_froze_stays_frozen() -> None:
+    """Servers freeze what their processes share before they fork."""
+    mine: list[object] = [[]]
+    gc.freeze()
+    try:
+        with collector_paused():
+            pass
+
+        # Of what is frozen the collector knows nothing.
+        assert id(mine) not in {id(each) for each in gc.get_objects()}
+    finally:
+        gc.unfreeze()
+    assert id(mine) in {id(each) for each in gc.get_objects()}

@@ -1,0 +1,128 @@
+"""Which files an engine reads by itself, decided on records alone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from arctic.job.read.engine_share import Engine, FilesAsFound, share_of, shared_plan
+from arctic.scan.plan_scan import plan_scan
+from arctic.scan.scan_input import ScanInput, SetApart
+from arctic.scan.store_files import StoreFiles
+from arctic.scan.task import PruneCounts, ScanOptions
+from arctic.table.files import FileKind
+from arctic.table.snapshot import TableSnapshot
+from tests.scan.files import KEY, keyed_file, name_of
+
+ABLE = Engine(
+    parallelism=2,
+    snapshot=None,
+    reads_files=True,
+    skips_rows=True,
+    is_filtered=False,
+    limit=None,
+    own_columns=frozenset({"row_index"}),
+)
+PLAIN = FilesAsFound(
+    is_merged_view=True,
+    is_local=True,
+    plain_columns=frozenset({"id", "name"}),
+    hides_columns=False,
+)
+SNAPSHOT = TableSnapshot(base_snapshot_id=1, change_snapshot_id=1, change_sequence_number=9)
+
+
+@pytest.mark.parametrize(
+    ("engine", "found", "expected"),
+    [
+        ({}, {}, SetApart.CLEAN_AND_DIRTY),
+        ({"is_filtered": True}, {}, SetApart.CLEAN_AND_DIRTY),
+        ({"skips_rows": False}, {}, SetApart.CLEAN),
+        ({"limit": 5}, {}, SetApart.CLEAN),
+        ({}, {"hides_columns": True}, SetApart.CLEAN),
+        ({"reads_files": False}, {}, SetApart.NOTHING),
+        ({}, {"is_merged_view": False}, SetApart.NOTHING),
+        ({}, {"is_local": False}, SetApart.NOTHING),
+        ({}, {"plain_columns": frozenset({"id"})}, SetApart.NOTHING),
+    ],
+)
+def test_an_engine_reads_what_it_reads_as_arctic_does(
+    engine: dict[str, Any], found: dict[str, Any], expected: SetApart
+) -> None:
+    """Every condition alone takes files from it, and no row is read that Arctic would not read."""
+    asked, seen = replace(ABLE, **engine), replace(PLAIN, **found)
+
+    assert share_of(asked, ["id", "name"], seen) is expected
+
+
+def test_columns_that_are_not_wanted_do_not_matter() -> None:
+    """A nested column beside those of the query is not read."""
+    found = replace(PLAIN, plain_columns=frozenset({"id"}))
+
+    assert share_of(ABLE, ["id"], found) is SetApart.CLEAN_AND_DIRTY
+
+
+@pytest.mark.parametrize(
+    ("limit", "is_filtered", "expected"), [(3, False, 3), (3, True, None), (None, False, None)]
+)
+def test_rows_that_are_filtered_later_do_not_count(
+    limit: int | None, is_filtered: bool, expected: int | None
+) -> None:
+    """Each task may end early only where all of its rows are the query's."""
+    assert replace(ABLE, limit=limit, is_filtered=is_filtered).counted_limit == expected
+
+
+def test_an_engine_is_told_of_each_file_once() -> None:
+    """Those with deletes first, each with its rows; what must be merged is not among them."""
+    base = [
+        keyed_file(FileKind.BASE, name_of(FileKind.BASE, node_id=4, number=1), keys=(0, 9)),
+        keyed_file(FileKind.BASE, name_of(FileKind.BASE, node_id=4, number=2), keys=(10, 19)),
+    ]
+    foreign = replace(base[1], path="s3://w/db/t/data/part-1.parquet", bounds={})
+    delete = keyed_file(
+        FileKind.CHANGE_DELETE,
+        name_of(FileKind.CHANGE_DELETE, node_id=4, transaction_id=5),
+        sequence_number=5,
+        keys=(0, 9),
+    )
+
+    def told(*files: Any, apart: SetApart) -> tuple[int, list[str], list[str], int, int]:
+        plan = plan_scan(
+            ScanInput(
+                table_name="db.t",
+                is_merged_view=True,
+                files=StoreFiles(
+                    base=files, position_deletes=(), change=(delete,), pruned=PruneCounts()
+                ),
+                snapshot=SNAPSHOT,
+                key=KEY,
+                row_filter=None,
+                options=ScanOptions(
+                    weight_ratio=1,
+                    parallel_multiple=2,
+                    parallelism=1,
+                    target_bytes=1 << 20,
+                    open_file_cost_bytes=1,
+                    vector_min_rows=1,
+                ),
+                set_apart=apart,
+            )
+        )
+        shared = shared_plan(plan)
+        assert shared.snapshot is SNAPSHOT
+        return (
+            shared.merged,
+            [file.path for file in shared.files],
+            [file.path for file in shared.dirty_files],
+            shared.rows,
+            shared.size_bytes,
+        )
+
+    dirty, clean = (file.path for file in base)
+    both = SetApart.CLEAN_AND_DIRTY
+    assert told(*base, apart=both) == (0, [dirty, clean], [dirty], 20, 200)
+    assert told(*base, apart=SetApart.CLEAN) == (1, [clean], [], 20, 200)
+    assert told(*base, apart=SetApart.NOTHING)[1:] == ([], [], 20, 200)
+    assert told(foreign, apart=both)[1:3] == ([], [])

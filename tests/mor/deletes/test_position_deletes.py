@@ -1,0 +1,131 @@
+"""Position deletes: rows counted over the whole file, delete files read once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from arctic.errors import FormatError, InternalError
+from arctic.scan.task import FileTask
+from arctic.table.files import FileKind, KeyedFile
+from arctic.table.filters.predicate import ColumnTest, Op
+from tests.mor.local_files import (
+    POSITION_DELETES,
+    LocalFiles,
+    field,
+    group,
+    request,
+    task,
+)
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> LocalFiles:
+    """A folder for the files of one test."""
+    return LocalFiles(tmp_path)
+
+
+def numbered(files: LocalFiles, count: int, **more: int) -> KeyedFile:
+    """Write a base file whose row ``n`` has id ``n``."""
+    return files.base([{"id": at, "text": "x"} for at in range(count)], 1, **more)
+
+
+def ids(
+    files: LocalFiles, *tasks: FileTask, deletes: tuple[KeyedFile, ...] = (), **more: object
+) -> list[int]:
+    """Read data files as one task and return their ids."""
+    wanted = request(**more)  # type: ignore[arg-type]
+    return [row["id"] for row in files.read(group(task(*tasks, deletes=deletes)), wanted)]
+
+
+def test_positions_count_over_row_groups_that_are_left_out(files: LocalFiles) -> None:
+    """A pruned row group still has its rows."""
+    base = numbered(files, 20, row_group_size=4)
+    deletes = files.position_deletes([(base.path, at) for at in (0, 9, 10, 19)])
+    data = FileTask(file=base, position_deletes=(deletes,))
+    kept = [8, 11, *range(12, 19)]
+    test = ColumnTest(op=Op.GE, field_id=1, column="id", literal=8)
+    assert ids(files, data, row_filter=test, batch_rows=3) == kept
+
+
+def test_positions_and_change_deletes_apply_together(files: LocalFiles) -> None:
+    """Each kind kills its own rows; pieces of change deletes change nothing."""
+    base = numbered(files, 10, row_group_size=3)
+    positions = files.position_deletes([(base.path, 2), (base.path, 3)])
+    deletes = files.deletes([{"id": at, "_file_offset": at} for at in (3, 4, 8)], 2)
+    data = FileTask(file=base, position_deletes=(positions,))
+    for max_delete_bytes in (1, 2**20):
+        found = ids(
+            files, data, deletes=(deletes,), max_delete_bytes=max_delete_bytes, batch_rows=2
+        )
+        assert found == [0, 1, 5, 6, 7, 9]
+
+
+def test_several_files_in_any_order_make_one_set(files: LocalFiles) -> None:
+    """Positions may repeat, be unsorted, or lie beyond the file."""
+    base = numbered(files, 6)
+    deletes = tuple(
+        files.position_deletes([(base.path, at) for at in positions])
+        for positions in ([5, 1, 1], [1, 700], [])
+    )
+    assert ids(files, FileTask(file=base, position_deletes=deletes)) == [0, 2, 3, 4]
+
+
+def test_a_path_is_compared_byte_for_byte(files: LocalFiles) -> None:
+    """Another spelling of the same path names another file."""
+    base = numbered(files, 3)
+    deletes = files.position_deletes([(f"file:{base.path}", 0), (base.path.upper(), 1)])
+    assert ids(files, FileTask(file=base, position_deletes=(deletes,))) == [0, 1, 2]
+
+
+def test_a_delete_file_is_read_once_for_a_group(files: LocalFiles) -> None:
+    """However many data files of however many tasks it is attached to."""
+    bases = [numbered(files, 3) for _ in range(3)]
+    deletes = files.position_deletes([(base.path, at) for at, base in enumerate(bases)])
+    tasks = [task(FileTask(file=base, position_deletes=(deletes,))) for base in bases]
+    found = files.read(group(*tasks), request())
+    assert [row["id"] for row in found] == [1, 2, 0, 2, 0, 1]
+    assert files.opened.count(Path(deletes.path).name) == 1
+
+
+def test_columns_are_found_by_id_or_else_by_name(files: LocalFiles) -> None:
+    """Writers that carry no ids use the names of the format."""
+    base = numbered(files, 4)
+    renamed = [field("path", pa.large_string(), 2147483546), field("row", pa.int32(), 2147483545)]
+    for schema in (pa.schema(renamed), POSITION_DELETES.remove_metadata()):
+        table = pa.table([[base.path], [1]], schema=schema)
+        deletes = files.write(FileKind.POS_DELETE, table)
+        assert ids(files, FileTask(file=base, position_deletes=(deletes,))) == [0, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (pa.table({"pos": [1]}), "no column 'file_path'"),
+        (pa.table({"file_path": ["x"]}), "no column 'pos'"),
+        (pa.table({"file_path": ["x"], "pos": pa.array([None], pa.int64())}), "is null"),
+        (pa.table({"file_path": pa.array([None], pa.string()), "pos": [1]}), "is null"),
+        (pa.table({"file_path": ["x"], "pos": ["1"]}), "position is string"),
+        (pa.table({"file_path": [1], "pos": [1]}), "path is int64"),
+    ],
+)
+def test_a_delete_file_of_another_shape_is_refused(
+    files: LocalFiles, table: pa.Table, message: str
+) -> None:
+    """A delete that is not understood would let rows live."""
+    deletes = files.write(FileKind.POS_DELETE, table)
+    data = FileTask(file=numbered(files, 1), position_deletes=(deletes,))
+    with pytest.raises(FormatError, match=message) as caught:
+        ids(files, data)
+    assert deletes.path in caught.value.message
+
+
+def test_a_file_of_another_kind_is_not_taken_for_position_deletes(files: LocalFiles) -> None:
+    """Equality deletes in base are refused while planning."""
+    base = numbered(files, 1)
+    wrong = replace(files.position_deletes([]), kind=FileKind.BASE)
+    with pytest.raises(InternalError, match="attached as position deletes"):
+        ids(files, FileTask(file=base, position_deletes=(wrong,)))

@@ -1,0 +1,77 @@
+"""Batches of one file: which row groups are read together, and which rows they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arctic.mor.files import parquet_input as module
+from arctic.mor.files.parquet_input import ParquetInput
+from arctic.table.files import FileKind
+from tests.mor.local_files import LocalFiles
+
+ROWS, GROUP_ROWS = 23, 4
+GROUPS = range(6)
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A file of six row groups whose row ``n`` has id ``n``."""
+    files = LocalFiles(tmp_path_factory.mktemp("input"))
+    rows = [{"id": at, "text": "x" * at} for at in range(ROWS)]
+    return files.base(rows, row_group_size=GROUP_ROWS).path
+
+
+@given(
+    wanted=st.sets(st.sampled_from(GROUPS)),
+    names=st.sampled_from([[], ["id"], ["text", "id"]]),
+    batch_rows=st.integers(1, 30),
+    run_bytes=st.sampled_from([1, 300, 2**20]),
+)
+def test_every_batch_knows_its_first_row(
+    path: str, wanted: set[int], names: list[str], batch_rows: int, run_bytes: int
+) -> None:
+    """Whichever row groups are left out, and however many are read together."""
+    with pytest.MonkeyPatch.context() as patch, ParquetInput(path, pa.OSFile) as parquet:
+        patch.setattr(module, "RUN_BYTES", run_bytes)
+        found: list[int] = []
+        for first_row, batch in parquet.batches(names, sorted(wanted), batch_rows):
+            assert 1 <= batch.num_rows <= batch_rows
+            numbers = range(first_row, first_row + batch.num_rows)
+            found.extend(numbers)
+            if "id" in names:
+                assert batch.column("id").to_pylist() == list(numbers)
+    assert found == [at for at in range(ROWS) if at // GROUP_ROWS in wanted]
+
+
+def test_row_groups_are_read_together_up_to_a_size(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory stays at one run; neighbours across a gap are two."""
+    with ParquetInput(path, pa.OSFile) as parquet:
+        sizes = [parquet.metadata.row_group(at).total_byte_size for at in GROUPS]
+        runs = parquet.runs([0, 1, 3, 4, 5])
+        assert [(run.row_groups, run.first_row) for run in runs] == [((0, 1), 0), ((3, 4, 5), 12)]
+        monkeypatch.setattr(module, "RUN_BYTES", max(sizes))
+        assert [run.row_groups for run in parquet.runs(GROUPS)] == [(at,) for at in GROUPS]
+
+
+def test_leaves_are_counted_through_nested_columns(tmp_path: Path) -> None:
+    """A top-level name finds its own statistics, also beside nested columns."""
+    table = pa.table(
+        {
+            "s.a": [1],
+            "s": [{"a": 2, "b": {"c": 3}}],
+            "m": pa.array([[("k", [1])]], pa.map_(pa.string(), pa.list_(pa.int64()))),
+            "last": [4],
+        }
+    )
+    files = LocalFiles(tmp_path)
+    file = files.write(FileKind.BASE, table)
+    with ParquetInput(file.path, files.open) as parquet:
+        found = [parquet.leaf_column(name) for name in (*table.column_names, "absent")]
+    assert found == [0, None, None, 5, None]

@@ -1,0 +1,86 @@
+"""How much is read by row numbers at most: each bound exactly, and one beyond it."""
+
+from __future__ import annotations
+
+import pytest
+
+from arctic.scan.reach import FileRanges
+from arctic.scan.set_apart.dirty_files import set_dirty_apart
+from arctic.scan.task import FileTask, NodeTask
+from arctic.table.files import FileKind
+from arctic.tree.node import ROOT
+from tests.scan.files import KEY_ID, keyed_file, name_of
+
+HALF = 64 * 2**20
+
+
+def apart(
+    *rows: int, deletes: int = 1, tasks: int = 1, least_rows: int = 1
+) -> tuple[tuple[NodeTask, ...], tuple[NodeTask, ...], tuple[NodeTask, ...]]:
+    """Divide tasks of files with so many rows; return all tasks, those to merge, and the others."""
+    kill = name_of(FileKind.CHANGE_DELETE, transaction_id=2)
+    delete = keyed_file(FileKind.CHANGE_DELETE, kill, sequence_number=2, keys=(0, 9))
+    data = tuple(
+        FileTask(
+            file=keyed_file(
+                FileKind.BASE,
+                name_of(FileKind.BASE, number=number),
+                record_count=each,
+                keys=(0, 9),
+            )
+        )
+        for number, each in enumerate(rows)
+    )
+    given = (
+        NodeTask(
+            partition=(),
+            node=ROOT,
+            data=data,
+            change_deletes=(delete,) * deletes,
+            cost_bytes=1,
+        ),
+    ) * tasks
+    merged, dirty = set_dirty_apart(
+        given,
+        least_rows=least_rows,
+        ranges=FileRanges((KEY_ID,)),
+        open_file_cost_bytes=10,
+    )
+    return given, merged, dirty
+
+
+@pytest.mark.parametrize(
+    ("rows", "tasks", "is_apart"),
+    [
+        ((HALF, HALF), 1, True),
+        ((HALF, HALF + 1), 1, False),
+        ((HALF,), 2, True),
+        ((HALF + 1,), 2, False),
+    ],
+)
+def test_a_bit_for_each_of_128_million_rows_is_the_most(
+    rows: tuple[int, ...], tasks: int, is_apart: bool
+) -> None:
+    """Of all files of all tasks together; with one row more everything is merged."""
+    given, merged, dirty = apart(*rows, tasks=tasks)
+
+    assert (merged, len(dirty)) == (((), tasks) if is_apart else (given, 0))
+
+
+def test_half_a_million_pairs_of_file_and_delete_are_the_most() -> None:
+    """A merge never looks at single pairs, so it takes over where there is one more."""
+    _, merged, dirty = apart(*[1] * 500, deletes=1_000)
+    given, all_merged, none = apart(1, 1, 1, deletes=166_667)
+
+    assert (merged, len(dirty)) == ((), 1)
+    assert (all_merged, none) == (given, ())
+
+
+@pytest.mark.parametrize(("least", "is_apart"), [(29, True), (30, True), (31, False)])
+def test_few_rows_are_merged(least: int, is_apart: bool) -> None:
+    """Of all files together."""
+    given, merged, dirty = apart(10, 20, least_rows=least)
+
+    assert (merged == ()) is is_apart
+    assert bool(dirty) is is_apart
+    assert is_apart or merged == given

@@ -1,0 +1,85 @@
+"""The Python of Spark's workers: which one it is, and what it lacks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from arctic.spark.tasks import workers
+from arctic.spark.tasks.workers import use_this_python
+
+pytestmark = pytest.mark.spark
+
+WRONG = """
+import sys
+import arctic
+from arctic.errors import StorageError
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.master("local[1]").config("spark.log.level", "OFF").getOrCreate()
+arctic.register(spark)
+writer = spark.range(3).write.format("arctic").option("primaryKey", "id").mode("upsert")
+for attempt in range(2):
+    try:
+        writer.option("warehouse", sys.argv[1]).save("db.t")
+    except StorageError as error:
+        print(error)
+spark.stop()
+"""
+
+
+def test_workers_without_the_package_are_one_error_before_anything_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It names their Python, the package and the remedy; a second write says so again."""
+    other = tmp_path / "python3"
+    base = Path(sys.base_prefix) / "bin" / f"python{sys.version_info[0]}.{sys.version_info[1]}"
+    other.write_text(f'#!/bin/sh\nexec "{base}" -s "$@"\n')
+    other.chmod(0o755)
+    monkeypatch.setenv("PYSPARK_PYTHON", str(other))
+    done = subprocess.run(
+        [sys.executable, "-c", WRONG, str(tmp_path / "lake")],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr[-4_000:]
+    first, second = done.stdout.splitlines()
+    assert "has no package arctic, " in first
+    assert f"leave PYSPARK_PYTHON out, or set it to {sys.executable!r}" in first
+    assert second == first
+    assert not (tmp_path / "lake").exists()
+
+
+def test_a_python_that_the_user_names_stays(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And without one, workers run the Python of this process."""
+    context = spark.sparkContext
+    monkeypatch.setattr(context, "pythonExec", "python3")
+    monkeypatch.setenv("PYSPARK_PYTHON", "python3")
+    use_this_python(spark)
+    assert context.pythonExec == "python3"
+
+    monkeypatch.delenv("PYSPARK_PYTHON")
+    use_this_python(spark)
+    assert context.pythonExec == sys.executable
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('x\nCannot run program "py": error=2', 'Cannot run program "py": error=2'),
+        ("Traceback\nModuleNotFoundError: No module named 'z'\n x", "No module named 'z'"),
+        ("Something else\nand more", "Something else"),
+    ],
+)
+def test_the_reason_is_found_in_what_spark_says(text: str, reason: str) -> None:
+    """A page of stack goes with the cause of the error, one line with its message."""
+    assert workers._reason(text) == reason

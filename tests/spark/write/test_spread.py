@@ -1,0 +1,158 @@
+"""Where the rows of a save are written: by the tasks that have them, or by those that own keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame
+
+from arctic.job.write.write_job import begin_write
+from arctic.spark.base.spark_types import arrow_schema
+from arctic.spark.write.narrow_input import is_narrow
+from arctic.spark.write.spread import spread_rows
+from tests.spark.lake import NAME, SCHEMA, Lake
+
+pytestmark = pytest.mark.spark
+
+
+def _few(lake: Lake, folder: Path, *files: list[tuple[Any, ...]]) -> DataFrame:
+    """Return the rows of Parquet files, each read by a task of its own."""
+    folder.mkdir()
+    for number, rows in enumerate(files):
+        columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
+        pq.write_table(pa.table(columns, schema=SCHEMA), folder / f"{number}.parquet")
+    whole = {"spark.sql.files.minPartitionNum": str(len(files))}
+    with _set(lake, {**whole, "spark.sql.files.openCostInBytes": "4g"}):
+        frame = lake.spark.read.parquet(str(folder))
+        assert frame.rdd.getNumPartitions() == len(files)
+    return frame
+
+
+@contextmanager
+def _set(lake: Lake, settings: dict[str, str]) -> Iterator[None]:
+    for name, value in settings.items():
+        lake.spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name in settings:
+            lake.spark.conf.unset(name)
+
+
+def _stays(lake: Lake, frame: DataFrame, mode: str = "upsert", **options: str) -> bool:
+    """Say whether a save would leave the rows where they are."""
+    given = {"path": NAME, "warehouse": lake.warehouse, **options}
+    if mode != "overwrite":
+        given["write-mode"] = mode
+    job = begin_write(given, arrow_schema(frame.schema), overwrite=mode == "overwrite")
+    spread = spread_rows(frame, job)
+    assert (spread.frame is frame) == (not spread.told) == (spread.job is job)
+    return spread.frame is frame
+
+
+def _range(lake: Lake, tasks: int, rows: int = 3000) -> DataFrame:
+    return lake.spark.range(0, rows, 1, tasks).selectExpr(
+        "id % 100 AS id", "'eu' AS region", "CAST(id AS double) AS amount"
+    )
+
+
+@pytest.mark.parametrize("tasks", [1, 2, 3])
+def test_the_last_row_of_the_frame_wins_however_many_tasks_have_it(lake: Lake, tasks: int) -> None:
+    """Two tasks write each key here, a third makes the rows go to the tasks that own them."""
+    lake.create()
+    lake.put([(5, "old", 0.0), (500, "old", 0.0)])
+    lake.save(_range(lake, tasks), "upsert")
+
+    expected = [(key, "eu", 2900.0 + key) for key in range(100)]
+    assert lake.rows() == [*expected, (500, "old", 0.0)]
+    assert lake.arrow_rows() == lake.rows()
+    lake.save(_range(lake, tasks, rows=90), "delete")
+    assert lake.arrow_rows() == [*expected[90:], (500, "old", 0.0)]
+
+
+def test_few_rows_of_few_tasks_stay_where_they_are(lake: Lake, tmp_path: Path) -> None:
+    """As long as the write is right whichever task has a key."""
+    lake.create()
+    frame = _range(lake, 2)
+
+    assert [_stays(lake, frame, mode) for mode in ("upsert", "delete", "append")] == [True] * 3
+    assert not _stays(lake, frame, "overwrite")
+    assert not _stays(lake, frame, **{"ordering-column": "amount"})
+    assert not _stays(lake, frame, **{"action-column": "region"})
+    assert not _stays(lake, frame, **{"max-write-tasks": "1"})
+    assert not _stays(lake, frame, **{"stream-query-id": "q", "stream-batch-id": "0"})
+    assert not _stays(lake, _range(lake, 3))
+    assert not _stays(lake, frame.repartition(2))
+    assert not _stays(lake, frame.distinct())
+    assert not _stays(lake, _range(lake, 2, rows=100_000_000))
+    assert not _stays(lake, lake.frame([(1, "eu", 1.0)]))  # Spark does not know how many.
+
+
+def test_a_frame_that_was_saved_reads_later_commits(lake: Lake) -> None:
+    """To look at its plan does not keep it for the user's own queries."""
+    lake.create()
+    lake.put([(1, "a", 1.0)])
+    frame = lake.load().selectExpr("id + 1 AS id", "region", "amount")
+
+    for _ in range(4):
+        lake.save(frame, "upsert")
+
+    assert sorted(row.id for row in frame.collect()) == [2, 3, 4, 5, 6]
+
+
+def test_rows_stay_only_where_adaptive_execution_shows_an_exchange(lake: Lake) -> None:
+    """Without it, a look at the plan does not tell whether one is in it."""
+    with _set(lake, {"spark.sql.adaptive.enabled": "false"}):
+        lake.create()
+        assert not _stays(lake, _range(lake, 2))
+        lake.save(_range(lake, 2), "upsert")
+
+    assert lake.arrow_rows() == [(key, "eu", 2900.0 + key) for key in range(100)]
+
+
+def test_rows_whose_keys_move_are_sent_to_the_tasks_that_own_them(lake: Lake) -> None:
+    """Each task searches the table for its keys, so no two of them may have one."""
+    lake.create(partition_by=["region"])
+
+    assert not _stays(lake, _range(lake, 2))
+    assert not _stays(lake, _range(lake, 2), "delete")
+
+
+def test_partitions_that_the_key_decides_leave_rows_where_they_are(lake: Lake) -> None:
+    """Each task writes to every partition it has rows for."""
+    lake.create(primary_key=["id", "region"], partition_by=["region"])
+    frame = lake.spark.range(0, 400, 1, 2).selectExpr(
+        "id % 100 AS id", "if(id % 2 = 0, 'eu', 'us') AS region", "CAST(id AS double) AS amount"
+    )
+    assert _stays(lake, frame)
+    lake.save(frame, "upsert")
+
+    expected = [(key, "eu" if key % 2 == 0 else "us", 300.0 + key) for key in range(100)]
+    assert lake.arrow_rows() == expected
+
+
+def test_a_save_from_files_writes_them_where_they_are_read(lake: Lake, tmp_path: Path) -> None:
+    """Also where a file is empty; no row is lost or doubled."""
+    lake.create()
+    frame = _few(lake, tmp_path / "in", [(1, "a", 1.0), (2, "b", 2.0)], [(2, "c", 3.0)])
+    lake.save(frame, "upsert")
+    lake.save(_few(lake, tmp_path / "more", [], [(3, "d", 4.0)]), "upsert")
+
+    assert [row[0] for row in lake.arrow_rows()] == [1, 2, 3]
+    assert lake.arrow_rows() == lake.rows()
+
+
+def test_a_frame_that_cannot_be_planned_is_not_narrow(lake: Lake) -> None:
+    """Whoever asks for its rows is told why."""
+    frame = lake.spark.range(1).selectExpr("raise_error('no') AS id")
+    broken = lake.spark.range(1).selectExpr("1 / 0 AS id")
+
+    assert not is_narrow(frame, most_tasks=0)
+    with _set(lake, {"spark.sql.ansi.enabled": "true"}):
+        assert isinstance(is_narrow(broken, most_tasks=2), bool)

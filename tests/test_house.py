@@ -1,0 +1,78 @@
+"""The rooms are as the pages draw them, and no module is without a test."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.house import PAGE, ROOT, House, files_that_test, floors, folder, with_drawing
+
+FULL = 14
+"""Modules in a folder, at most: more are several subjects."""
+
+
+@pytest.fixture(scope="module")
+def house() -> House:
+    """As the code is now."""
+    return House.of(ROOT)
+
+
+def test_the_architecture_page_draws_the_rooms_as_they_are(house: House) -> None:
+    """A new room, or an arrow that moved, shows up in the page of the same commit."""
+    page = PAGE.read_text(encoding="utf-8")
+
+    assert page == with_drawing(page, house), "run: make docs"
+
+
+@pytest.mark.parametrize("page", [PAGE, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+def test_every_path_that_a_page_names_is_there(page: Path) -> None:
+    """A file that moved would leave a reader at a dead end."""
+    named = set(re.findall(r"`(arctic/[\w./]+)`", page.read_text(encoding="utf-8")))
+
+    assert named
+    assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
+
+
+def test_every_module_is_reached_by_a_test(house: House) -> None:
+    """By a file that carries its name, or one that imports what imports it."""
+    assert set(house.modules) == set(files_that_test(house))
+
+
+def test_no_two_modules_share_a_file_name(house: House) -> None:
+    """A name in a traceback then says which file it is."""
+    names = Counter(module.rpartition(".")[2] for module in house.modules)
+
+    assert [name for name, count in names.items() if count > 1] == []
+
+
+def test_no_folder_is_a_drawer(house: House) -> None:
+    """Rooms show their subject; what holds more is to be divided."""
+    counts = Counter(folder(module) for module in house.modules)
+
+    assert {name: count for name, count in counts.items() if count > FULL} == {}
+
+
+def test_floors_count_the_longest_way_down() -> None:
+    """In places; a circle has no floors."""
+    none = frozenset[str]()
+
+    assert floors({"a": frozenset({"b", "c"}), "b": frozenset({"c"}), "c": none}) == 3
+    assert floors({"a": frozenset({"b"}), "b": frozenset({"a"})}) is None
+
+
+def test_a_module_that_nothing_tested_imports_is_found(tmp_path: Path) -> None:
+    """Else the check above would pass for ever."""
+    (tmp_path / "arctic").mkdir()
+    (tmp_path / "arctic" / "__init__.py").write_text("", encoding="utf-8")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_roof.py").write_text("", encoding="utf-8")
+    arrows = {"arctic.roof": frozenset({"arctic.wall"}), "arctic.wall": frozenset[str]()}
+    small = House(root=tmp_path, modules=arrows | {"arctic.shed": frozenset({"arctic.wall"})})
+
+    assert files_that_test(small) == {
+        "arctic.roof": "tests/test_roof.py",
+        "arctic.wall": "tests/test_roof.py",
+    }

@@ -1,0 +1,79 @@
+"""Trying again: as often as allowed, no longer than allowed, and only what passes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from arctic.retry import RetryPolicy
+
+
+def failing(times: int, error: Exception, calls: list[int]) -> Callable[[], str]:
+    """Return a step that fails so many times."""
+
+    def step() -> str:
+        calls.append(len(calls))
+        if len(calls) <= times:
+            raise error
+        return "done"
+
+    return step
+
+
+@pytest.mark.parametrize("times", [0, 1, 3])
+def test_a_step_is_tried_until_it_is_done(times: int) -> None:
+    """And no more often."""
+    calls: list[int] = []
+    step = failing(times, ValueError("in the way"), calls)
+
+    assert RetryPolicy(retries=3).run(step, on=ValueError) == "done"
+    assert len(calls) == times + 1
+
+
+def test_the_last_failure_is_told() -> None:
+    """As it was raised."""
+    calls: list[int] = []
+    with pytest.raises(ValueError, match="in the way"):
+        RetryPolicy(retries=3).run(failing(9, ValueError("in the way"), calls), on=ValueError)
+    assert len(calls) == 4
+
+
+def test_what_does_not_pass_is_not_tried_again() -> None:
+    """Neither another error, nor one of the kind that the caller knows better."""
+    calls: list[int] = []
+    policy = RetryPolicy(retries=3)
+    with pytest.raises(KeyError):
+        policy.run(failing(9, KeyError("x"), calls), on=ValueError)
+    with pytest.raises(ValueError, match="for good"):
+        policy.run(failing(9, ValueError("for good"), calls), on=ValueError, if_=lambda _: False)
+    assert len(calls) == 2
+
+
+def test_waits_double_up_to_a_limit_and_are_random() -> None:
+    """So that those who met once do not meet again."""
+    policy = RetryPolicy(retries=50, min_wait_ms=20, max_wait_ms=1000)
+    for attempt in (0, 3, 200):
+        limit = min(1.0, 0.02 * 2 ** min(attempt, 30))
+        waits = [policy.wait_seconds(attempt) for _ in range(100)]
+        assert 0 <= min(waits) < max(waits) <= limit
+
+
+def test_a_deadline_ends_tries_that_are_left() -> None:
+    """The first one is always made, however late it is."""
+    started = time.monotonic()
+    policy = RetryPolicy(retries=10_000, min_wait_ms=20, max_wait_ms=20, total_ms=50)
+
+    assert 1 <= len(list(policy.tries())) < 10_000
+    assert time.monotonic() - started < 5
+    assert list(RetryPolicy(retries=0, total_ms=0).tries()) == [0]
+
+
+def test_there_is_no_wait_after_the_last_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever gives up says so at once."""
+    waits: list[float] = []
+    monkeypatch.setattr(time, "sleep", waits.append)
+
+    assert list(RetryPolicy(retries=2, min_wait_ms=1, max_wait_ms=1).tries()) == [0, 1, 2]
+    assert len(waits) == 2
