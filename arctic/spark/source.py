@@ -33,10 +33,11 @@ from arctic.spark.write.spark_writer import begin_writer
 
 FORMAT = "arctic"
 NO_ENTRIES = (
-    "an entry of Spark's own catalog is no Arctic table, and CREATE TABLE ... USING arctic and "
-    "saveAsTable() make nothing else; make and write the table with df.write.format('arctic')"
+    "an entry of Spark's own catalog is no Arctic table, so name it in the catalog arctic, as in "
+    "CREATE TABLE arctic.namespace.table (id BIGINT, PRIMARY KEY (id)) and "
+    "saveAsTable('arctic.namespace.table'), make and write it with df.write.format('arctic')"
     ".option('primaryKey', '...').mode('upsert').save('namespace.table') or with "
-    "arctic.create_table(...), name it in SQL with CREATE TEMPORARY VIEW ... USING arctic "
+    "arctic.create_table(...), or name it with CREATE TEMPORARY VIEW ... USING arctic "
     "OPTIONS (path 'namespace.table'), and DROP TABLE an entry that is there"
 )
 """What whoever makes or uses one is told."""

@@ -53,6 +53,8 @@ def test_a_table_of_sparks_catalog_is_refused_and_nothing_is_left(
     message = str(caught.value)
     assert "entry" in message
     assert "an entry of Spark's own catalog is no Arctic table" in message
+    assert "CREATE TABLE arctic.namespace.table (id BIGINT, PRIMARY KEY (id))" in message
+    assert "saveAsTable('arctic.namespace.table')" in message
     assert ".save('namespace.table')" in message
     assert "arctic.create_table" in message
     assert "CREATE TEMPORARY VIEW ... USING arctic OPTIONS (path 'namespace.table')" in message

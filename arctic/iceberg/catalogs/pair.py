@@ -27,7 +27,7 @@ from arctic.table.property_names import (
 from arctic.tree.node import bucket_mask
 
 _MIXED_ICEBERG = "MIXED_ICEBERG"
-_DEFAULTS = {
+DEFAULT_PROPERTIES = {
     "write.metadata.delete-after-commit.enabled": "true",
     "write.metadata.previous-versions-max": "20",
     # Many writers commit at once: a short first wait and many tries lose none of them.
@@ -41,6 +41,7 @@ _DEFAULTS = {
     # Keeps Flink from committing empty snapshots.
     "flink.max-continuous-empty-commits": "2147483647",
 }
+"""What a table gets where its user says nothing of it."""
 
 
 def store_of(properties: Mapping[str, str]) -> str | None:
@@ -85,7 +86,7 @@ def base_properties(
     user: Mapping[str, str], primary_key: tuple[str, ...], change: tuple[str, ...]
 ) -> dict[str, str]:
     """Return the properties of a new base store; ``change`` is ignored without a key."""
-    properties = {**_DEFAULTS, **user, **_pair_properties("base", primary_key)}
+    properties = {**DEFAULT_PROPERTIES, **user, **_pair_properties("base", primary_key)}
     if primary_key:
         properties |= {CHANGE_IDENTIFIER: ".".join(change), NAMES_BASE: "true"}
     return properties

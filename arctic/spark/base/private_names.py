@@ -51,6 +51,17 @@ def jvm_frame(frame: DataFrame) -> Any:
     return frame._jdf
 
 
+def frame_of_jvm(java_frame: Any) -> DataFrame:
+    """Return a frame that is in the JVM, in its own session."""
+    context: Any = SparkContext._active_spark_context
+    return DataFrame(java_frame, SparkSession(context, java_frame.sparkSession()))
+
+
+def java_error(error: Exception) -> Any | None:
+    """Return the error of the JVM that PySpark has made this one of; None: it is Python's own."""
+    return getattr(error, "_origin", None) or getattr(error, "java_exception", None)
+
+
 def jvm_column(column: Column) -> Any:
     """Return a column of a classic session in the JVM, such as a call of a function."""
     return column._jc

@@ -21,6 +21,13 @@ from typing import Any
 
 from pyspark.sql.types import StructType
 
+from arctic.spark.base.catalog_protocol import (
+    CATALOG_QUESTIONS,
+    CatalogAnswer,
+    CatalogQuestion,
+    FailureKind,
+)
+
 QUESTION_KEY = "arctic.question"
 _OPENS, _CLOSES = "<answer>", "</answer>"
 _TEXT_BYTES = 3 * 2**20
@@ -157,16 +164,19 @@ class Failure:
     """An answer to any question that becomes an error of the query."""
 
     error: str
+    kind: str = FailureKind.OTHER.value
+    """What a catalog's failure is to Spark."""
 
 
-Question = PlaceQuestion | PlanQuestion | AggregatesQuestion | DeadRowsQuestion
-Answer = PlaceAnswer | PlanAnswer | AggregatesAnswer | DeadRowsAnswer | Failure
+Question = PlaceQuestion | PlanQuestion | AggregatesQuestion | DeadRowsQuestion | CatalogQuestion
+Answer = PlaceAnswer | PlanAnswer | AggregatesAnswer | DeadRowsAnswer | CatalogAnswer | Failure
 
 QUESTIONS: Mapping[str, type[Question]] = {
     "place": PlaceQuestion,
     "plan": PlanQuestion,
     "aggregates": AggregatesQuestion,
     "dead_rows": DeadRowsQuestion,
+    **CATALOG_QUESTIONS,
 }
 """By what ``ask`` says."""
 

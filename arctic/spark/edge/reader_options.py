@@ -3,9 +3,7 @@
 Rules:
     - The warehouse is written out: workers of Spark have the variables and the working directory of
       the moment at which the session began.
-    - Spark prints the options of a relation in plans, in its event log and on its page, without
-      those whose names it takes for a secret's. So catalog properties that may hold a secret go
-      to it under such a name.
+    - Catalog properties that may hold a secret go to Spark under names that it does not print.
     - ``readStream`` asks for the columns that tell what each row does: Spark asks a source for its
       columns without saying whether a stream or a batch is meant, and a stream of rows that does
       not say which of them are deletes would be read wrongly.
@@ -16,42 +14,19 @@ Must not know: tables.
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 from typing import Any
 
 from arctic.errors import InvalidInputError
 from arctic.job.reference import placed
-from arctic.options import CATALOG_PREFIX, SEALED_PREFIX, STREAMING, WAREHOUSE
-from arctic.redact import may_hold_secret
+from arctic.options import STREAMING, WAREHOUSE
 from arctic.spark.base.recorded_calls import Asked, Call, record_calls
+from arctic.spark.base.sealed import sealed_name, sealed_names
 from arctic.spark.source import FORMAT
 
 
 def install_reader_options(reader_class: type, *, is_stream: bool) -> None:
     """Teach a DataFrameReader or DataStreamReader class, classic or Connect; again is harmless."""
     record_calls(reader_class, Asked, {"load": functools.partial(_load, is_stream)})
-
-
-def sealed(options: Mapping[str, str]) -> dict[str, str]:
-    """Return options with possible secrets under names that Spark does not print.
-
-    >>> sealed({"path": "ns.t", "catalog.header.x-auth": "abc"})
-    {'path': 'ns.t', 'catalog.secret.header.x-auth': 'abc'}
-    """
-    return {_sealed_name(name, value): value for name, value in options.items()}
-
-
-def sealed_names(options: Mapping[str, str]) -> list[str]:
-    """Return the names of options that Spark would print although they may hold a secret."""
-    return [name for name, value in options.items() if _sealed_name(name, value) != name]
-
-
-def _sealed_name(name: str, value: str) -> str:
-    lower = name.lower()
-    if lower.startswith(SEALED_PREFIX) or not lower.startswith(CATALOG_PREFIX):
-        return name
-    property_name = lower[len(CATALOG_PREFIX) :]
-    return f"{SEALED_PREFIX}{property_name}" if may_hold_secret(property_name, value) else name
 
 
 def _load(
@@ -75,7 +50,7 @@ def _load(
     for name in sealed_names(asked.options):
         if value := asked.options[name]:
             # What was said to Spark's builder cannot be taken back, but said again.
-            reader.option(_sealed_name(name, value), value).option(name, "")
+            reader.option(sealed_name(name, value), value).option(name, "")
     if is_stream:
         reader.option(STREAMING.name, "true")
     return call.native(path, format, schema)

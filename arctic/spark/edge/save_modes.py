@@ -38,13 +38,13 @@ from arctic.spark.base.recorded_calls import (
     record_calls,
     texts_of,
 )
+from arctic.spark.base.sealed import sealed
 from arctic.spark.base.spark_types import arrow_schema
-from arctic.spark.edge.reader_options import sealed
 from arctic.spark.source import FORMAT, NO_ENTRIES
 from arctic.spark.tasks.spark_tasks import SparkRunner
 from arctic.spark.tasks.workers import check_workers
+from arctic.spark.write.save_rows import save_rows
 from arctic.spark.write.spread import spread_rows
-from arctic.spark.write.write_frame import write_frame
 
 OWN_MODES = frozenset({"upsert", "delete"})
 _SPARKS_DEFAULT = "error"
@@ -153,15 +153,15 @@ def _write(frame: DataFrame, options: dict[str, str], mode: str) -> None:
         chosen = "append"
     elif chosen == "append":
         given.setdefault("write-mode", "append")
+    if is_classic(frame.sparkSession):
+        save_rows(frame, given, overwrite=chosen == "overwrite")
+        return
     optimizes = optimizes_after_write(given)
     given.pop(OPTIMIZE.name, None)
     with taken_back_on_failure():
         job = begin_write(given, arrow_schema(frame.schema), overwrite=chosen == "overwrite")
         spread = spread_rows(frame, job)
-        if is_classic(frame.sparkSession):
-            write_frame(spread.frame, spread.job)
-        else:
-            _save_natively(spread.frame, {**given, **spread.told}, chosen)
+        _save_natively(spread.frame, {**given, **spread.told}, chosen)
     if optimizes:
         optimize_after_write(given, SparkRunner(frame.sparkSession))
 

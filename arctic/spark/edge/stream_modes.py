@@ -28,7 +28,7 @@ from arctic.options import Scope, check_known
 from arctic.spark.base.error_surface import named_errors
 from arctic.spark.base.private_names import frame_of, jvm_stream_writer, session_of
 from arctic.spark.base.recorded_calls import Asked, Call, names_of, record_calls
-from arctic.spark.edge.reader_options import sealed_names
+from arctic.spark.base.sealed import sealed_names
 from arctic.spark.jvm.named_sink import start_named
 from arctic.spark.source import FORMAT
 from arctic.spark.stream.checkpoint_file import CheckpointFile

@@ -22,6 +22,7 @@ import base64
 import logging
 import pickle
 from decimal import Decimal
+from typing import Any
 
 from pyspark import cloudpickle
 from pyspark.java_gateway import ensure_callback_server_started
@@ -50,6 +51,7 @@ from arctic.spark.base.protocol import (
     texts_of,
 )
 from arctic.spark.base.spark_types import arrow_schema
+from arctic.spark.catalog.catalog_answers import answer_catalog
 from arctic.spark.read.handed_on import pin_text, pinned_snapshot, work_of
 from arctic.spark.read.reader import ArcticReader
 from arctic.spark.source import READS, plan_batch, relevant_options
@@ -59,23 +61,30 @@ _log = logging.getLogger(__name__)
 
 
 class DriverPlanner:
-    """What the JVM calls: a text goes in, a text comes back."""
+    """What the JVM calls."""
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session
         self._vectors = DeletionVectors()
 
-    def apply(self, question: str) -> str | None:
-        """Return the answer to a question of the protocol; None: Spark does without."""
-        asked = read_question(question)
-        answer: Answer | None
+    def apply(self, question: Any) -> Any:
+        """Return the answer to a question of the protocol; None: Spark does without.
+
+        A question is a text, or the list of a text and a frame in the JVM; the answer a text, or an
+        error that is in the JVM.
+        """
+        text, frame = (question, None) if isinstance(question, str) else question
+        asked = read_question(text)
+        answer: Any
         if isinstance(asked, DeadRowsQuestion):
             answer = self._dead_rows(asked)
         elif isinstance(asked, PlaceQuestion):
             answer = _place(asked)
-        else:
+        elif isinstance(asked, PlanQuestion | AggregatesQuestion):
             answer = _known_or_planned(asked)
-        return None if answer is None else answer_text(answer)
+        else:
+            answer = answer_catalog(asked, frame)
+        return answer_text(answer) if isinstance(answer, Answer) else answer
 
     def _dead_rows(self, asked: DeadRowsQuestion) -> Answer:
         try:

@@ -45,5 +45,5 @@ def start_named(session: SparkSession, writer: Any, description: str) -> Streami
 
 
 def _compiled(java: Any) -> Any:
-    found = compiled(java, ["NamedSink"]).loadClass("arctic.spark.NamedSink$Starter")
+    found = compiled(java).loadClass("arctic.spark.NamedSink$Starter")
     return found.getConstructors()[0].newInstance(java.java.util.ArrayList().toArray())

@@ -5,8 +5,9 @@ up to Spark 4.3 a relation keeps one read plan for all queries, so the filter of
 the rows of the next, and both sides of a self-join read with the filter of one of them. A frame or
 view also never sees a commit made after its first use. ``ArcticTable.java`` gives each scan a plan
 of its own, with the columns it needs and the filters it may use; ``OwnScans.java`` is the rule that
-puts it into queries. A second rule, ``ReadWithSpark.java``, has Spark's own Parquet scan read the
-data files (see ``ParquetFiles.java``); a scan that this rule does not come by reads them itself.
+puts it into queries, also of each ``newSession()``. A second rule, ``ReadWithSpark.java``, which
+the first installs, has Spark's own Parquet scan read the data files (see ``ParquetFiles.java``); a
+scan that this rule does not come by reads them itself. The catalog ``arctic`` comes with them.
 
 Where that cannot be had (Spark Connect, a Spark whose classes moved) every query reads all columns
 of all files, rightly but slowly; ``.schema(...)`` and option ``columns`` still narrow it.
@@ -20,9 +21,10 @@ from typing import Any
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from arctic.spark.base.private_names import gateway, is_classic, jvm, jvm_session
+from arctic.spark.base.private_names import is_classic, jvm, jvm_session
 from arctic.spark.jvm.compiled import compiled
 from arctic.spark.jvm.driver_planner import driver_planner
+from arctic.spark.jvm.install_catalog import install_catalog
 from arctic.spark.source import FORMAT, NO_ENTRIES
 
 CONF = "spark.arctic.ownScans"
@@ -30,12 +32,6 @@ CONF = "spark.arctic.ownScans"
 
 SPARK_READS_CONF = "spark.arctic.readWithSpark"
 """Whether Spark's own Parquet scan reads data files; true unless a user sets false."""
-
-_SOURCES = (
-    *("Protocol", "Trees", "Pins", "Hints", "DeadRows", "ParquetFiles", "Estimate", "OwnScan"),
-    *("KnownRow", "ArcticTable", "Commands", "OwnScans", "ReadWithSpark"),
-)
-"""Each may use the ones before it."""
 
 _log = logging.getLogger(__name__)
 
@@ -53,31 +49,27 @@ def install_own_scans(session: SparkSession) -> bool:
         _log.info("Spark Connect: queries read all columns of all files; name them in .schema(...)")
         return False
     try:
-        rule, spark_reads = _compiled_rules(session)
-        own = jvm_session(session)
-        own.extensions().injectOptimizerRule(rule)
-        experimental = own.experimental()
-        more = experimental.extraOptimizations().appended(spark_reads)
-        getattr(experimental, "extraOptimizations_$eq")(more)
+        jvm_session(session).extensions().injectOptimizerRule(_rule(session))
     except Py4JError as error:
         _log.warning("queries read all columns of all files, this Spark is unknown: %s", error)
         return False
     session.conf.set(CONF, "true")
     if session.conf.get(SPARK_READS_CONF, None) is None:
         session.conf.set(SPARK_READS_CONF, "true")
+    install_catalog(session)
     return True
 
 
-def _compiled_rules(session: SparkSession) -> tuple[Any, Any]:
+def _rule(session: SparkSession) -> Any:
     java = jvm(session)
-    classes = compiled(java, _SOURCES)
+    classes = compiled(java)
+    planner = driver_planner(session)
+    # What a catalog asks is answered by whoever registered last.
+    classes.loadClass("arctic.spark.Callback").getField("function").set(None, planner)
     install = classes.loadClass("arctic.spark.OwnScans$Install")
     # A list, for Py4J cannot put an object of Python into an array.
     arguments = java.java.util.ArrayList()
     arguments.add(FORMAT)
-    arguments.add(driver_planner(session))
+    arguments.add(planner)
     arguments.add(NO_ENTRIES)
-    rule = install.getConstructors()[0].newInstance(arguments.toArray())
-    spark_reads = classes.loadClass("arctic.spark.ReadWithSpark")
-    nothing = gateway(session).new_array(java.java.lang.Object, 0)
-    return rule, spark_reads.getConstructors()[0].newInstance(nothing)
+    return install.getConstructors()[0].newInstance(arguments.toArray())

@@ -191,9 +191,7 @@ class Java:
     def __init__(self, session: SparkSession) -> None:
         self._jvm, self._gateway = jvm(session), gateway(session)
         self._connector = self._jvm.org.apache.spark.sql.connector
-        self._loader = compiled(
-            self._jvm, ["Protocol", "Trees", "Hints", "DeadRows", "ParquetFiles"]
-        )
+        self._loader = compiled(self._jvm)
         self._json: Any = self._jvm.com.fasterxml.jackson.databind.ObjectMapper()
 
     def call(self, name: str, *arguments: Any, owner: str = "Protocol") -> Any:

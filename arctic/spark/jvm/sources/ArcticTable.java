@@ -31,6 +31,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
  * state of the table is shared by the scans of one query.
  */
 public final class ArcticTable extends PythonTable {
+  private static final String FORMAT = "arctic";
   private final PythonDataSourceV2 source;
   private final StructType schema;
   private final Pins pins;
@@ -47,6 +48,12 @@ public final class ArcticTable extends PythonTable {
 
   public static ArcticTable of(PythonTable table, Pins pins, Function planner) {
     return new ArcticTable(named(table.name()), table, pins, planner);
+  }
+
+  /** Returns what scans a table of these columns that a catalog knows. */
+  public static ArcticTable of(StructType schema, Pins pins, Function planner) {
+    PythonDataSourceV2 source = named(FORMAT);
+    return new ArcticTable(source, new PythonTable(source, FORMAT, schema), pins, planner);
   }
 
   private static PythonDataSourceV2 named(String format) {

@@ -5,6 +5,7 @@ import java.util.WeakHashMap;
 import java.util.function.Function;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.execution.datasources.v2.python.PythonTable;
 
@@ -15,7 +16,6 @@ public final class OwnScans extends Trees {
   private final Function planner;
   /** Why Spark's own catalog has no table of this format. */
   private final String noEntries;
-  private final Pins pins = new Pins();
   // The scans of a self-join are recognised as equal by sharing their table.
   private final Map tables = new WeakHashMap();
 
@@ -51,7 +51,7 @@ public final class OwnScans extends Trees {
   private synchronized Object own(PythonTable table) {
     Object known = tables.get(table);
     if (known == null) {
-      known = ArcticTable.of(table, pins, planner);
+      known = ArcticTable.of(table, Pins.SHARED, planner);
       tables.put(table, known);
     }
     return known;
@@ -67,6 +67,7 @@ public final class OwnScans extends Trees {
     }
 
     public Object apply(Object session) {
+      ReadWithSpark.install((SparkSession) session);
       return rule;
     }
   }

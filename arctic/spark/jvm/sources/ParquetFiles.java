@@ -39,7 +39,7 @@ import org.apache.spark.sql.types.StructType;
  * Executors never see this class: what is sent to them is Spark's own.
  */
 public class ParquetFiles {
-  private static final String WANTED = "spark.arctic.readWithSpark";
+  static final String WANTED = "spark.arctic.readWithSpark";
   public static final String FIRST_ROW = "_arctic_first_row";
   /** Spark's reader fills a column of this name with the places of rows in their file. */
   public static final String ROW_INDEX = ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME();

@@ -9,6 +9,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /** What the scans of one query have pinned, so that all of them see the same state of a table. */
 public final class Pins {
+  /** Of all sessions: a query may read a table by its name in a catalog and by its path. */
+  public static final Pins SHARED = new Pins();
   private final Map queries = new WeakHashMap();
 
   /** Returns the pins of the query that is planned now, by table. */

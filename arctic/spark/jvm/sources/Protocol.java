@@ -214,7 +214,7 @@ public final class Protocol {
     return question;
   }
 
-  private static Map fields(String json) {
+  public static Map fields(String json) {
     try {
       return (Map) JSON.readValue(json, Map.class);
     } catch (JsonProcessingException impossible) {

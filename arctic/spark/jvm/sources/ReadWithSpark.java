@@ -1,10 +1,12 @@
 package arctic.spark;
 
 import java.util.ArrayList;
+import org.apache.spark.sql.ExperimentalMethods;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import org.apache.spark.sql.types.DataType;
@@ -17,7 +19,23 @@ import org.apache.spark.sql.types.DataTypes;
  * data file once. A scan that this rule does not come by reads these files too.
  */
 public final class ReadWithSpark extends Trees {
-  public ReadWithSpark() {}
+  private ReadWithSpark() {}
+
+  /** Gives a session the rule, once; a newSession() too, which has the other rules of its first. */
+  static void install(SparkSession session) {
+    ExperimentalMethods methods = session.experimental();
+    scala.collection.immutable.Seq rules = methods.extraOptimizations();
+    for (int i = 0; i < rules.length(); i++) {
+      if (rules.apply(i) instanceof ReadWithSpark) {
+        return;
+      }
+    }
+    methods.extraOptimizations_$eq(
+        (scala.collection.immutable.Seq) rules.appended(new ReadWithSpark()));
+    if (session.conf().getOption(ParquetFiles.WANTED).isEmpty()) {
+      session.conf().set(ParquetFiles.WANTED, "true");
+    }
+  }
 
   public String ruleName() {
     return "arctic.spark.ReadWithSpark";

@@ -1,0 +1,236 @@
+"""What a catalog of Spark asks Python, and what it is answered.
+
+``Questions.java`` and its neighbours are the other half.
+
+Rules:
+    - A name is its parts: those of the namespace, then the table's.
+    - ``catalog`` is the configuration of the catalog: what stands behind its name in
+      ``spark.sql.catalog.<name>.<option>``.
+
+Must not know: how anything is answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+Name = Sequence[str]
+Transform = Sequence[Any]
+"""The name of a transform, its width where it has one, its column. A question has the column as
+``{"column": name}``, at whatever place the user wrote it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablesQuestion:
+    """Which tables are in a namespace?"""
+
+    catalog: Mapping[str, str]
+    name: Name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableQuestion:
+    """What is a table, now or in the past?"""
+
+    catalog: Mapping[str, str]
+    name: Name
+    version: str | None
+    """What stands behind VERSION AS OF."""
+    microseconds: int | None
+    """What stands behind TIMESTAMP AS OF, since 1970-01-01 UTC."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTableQuestion:
+    """Make a table."""
+
+    catalog: Mapping[str, str]
+    name: Name
+    schema: Mapping[str, Any]
+    """As Spark writes a ``StructType``."""
+    partitions: Sequence[Transform]
+    properties: Mapping[str, str]
+    constraints: Sequence[Mapping[str, Any]]
+    """Each with its ``text`` and the columns of a ``primary_key``, none for other kinds."""
+    stage: str | None
+    """``create``, ``replace`` or ``create_or_replace``: rows follow, and then ``SettleQuestion``;
+    None: the table is whole as it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettleQuestion:
+    """Is a table that was staged to stay?"""
+
+    staged: str
+    """As answered when it was made."""
+    keeps: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterTableQuestion:
+    """Change a table."""
+
+    catalog: Mapping[str, str]
+    name: Name
+    changes: Sequence[Mapping[str, Any]]
+    """Each with its ``kind``; see ``Changes.java``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropTableQuestion:
+    """Remove a table."""
+
+    catalog: Mapping[str, str]
+    name: Name
+    purge: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenameTableQuestion:
+    """Give a table another name."""
+
+    catalog: Mapping[str, str]
+    name: Name
+    new_name: Name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamespacesQuestion:
+    """Which namespaces are in one; in none: which are there at the top?"""
+
+    catalog: Mapping[str, str]
+    name: Name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamespaceQuestion:
+    """What is a namespace?"""
+
+    catalog: Mapping[str, str]
+    name: Name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateNamespaceQuestion:
+    """Make a namespace."""
+
+    catalog: Mapping[str, str]
+    name: Name
+    properties: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterNamespaceQuestion:
+    """Change the properties of a namespace."""
+
+    catalog: Mapping[str, str]
+    name: Name
+    changes: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropNamespaceQuestion:
+    """Remove a namespace."""
+
+    catalog: Mapping[str, str]
+    name: Name
+    cascade: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaveQuestion:
+    """Write the rows of a frame, which comes beside the question."""
+
+    options: Mapping[str, str]
+    """Of the table, with those of the write."""
+    replaces: str | None
+    """``table``, or the ``partitions`` that it has rows for; None: nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamesAnswer:
+    """The names of tables or namespaces."""
+
+    names: Sequence[Name]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableAnswer:
+    """What Spark is told of a table."""
+
+    name: str
+    options: Mapping[str, str]
+    """By which a read or a write of it says which one it means."""
+    schema: Mapping[str, Any]
+    partitions: Sequence[Transform]
+    """With the column as a name, quoted, at the end."""
+    properties: Mapping[str, str]
+    key: Sequence[str]
+    """The columns of the key, in key order."""
+    is_writable: bool
+    staged: str | None
+    """Of a table that is to be settled."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PropertiesAnswer:
+    """What is known of a namespace."""
+
+    properties: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoneAnswer:
+    """It is done."""
+
+    found: bool
+    """Whether there was something to do it with."""
+
+
+class FailureKind(Enum):
+    """What Spark calls a failure."""
+
+    NO_SUCH_TABLE = "no_such_table"
+    TABLE_EXISTS = "table_exists"
+    NO_SUCH_NAMESPACE = "no_such_namespace"
+    NAMESPACE_EXISTS = "namespace_exists"
+    NAMESPACE_NOT_EMPTY = "namespace_not_empty"
+    OTHER = "other"
+
+
+CatalogQuestion = (
+    TablesQuestion
+    | TableQuestion
+    | CreateTableQuestion
+    | SettleQuestion
+    | AlterTableQuestion
+    | DropTableQuestion
+    | RenameTableQuestion
+    | NamespacesQuestion
+    | NamespaceQuestion
+    | CreateNamespaceQuestion
+    | AlterNamespaceQuestion
+    | DropNamespaceQuestion
+    | SaveQuestion
+)
+CatalogAnswer = NamesAnswer | TableAnswer | PropertiesAnswer | DoneAnswer
+
+CATALOG_QUESTIONS: Mapping[str, type[CatalogQuestion]] = {
+    "tables": TablesQuestion,
+    "table": TableQuestion,
+    "create_table": CreateTableQuestion,
+    "settle": SettleQuestion,
+    "alter_table": AlterTableQuestion,
+    "drop_table": DropTableQuestion,
+    "rename_table": RenameTableQuestion,
+    "namespaces": NamespacesQuestion,
+    "namespace": NamespaceQuestion,
+    "create_namespace": CreateNamespaceQuestion,
+    "alter_namespace": AlterNamespaceQuestion,
+    "drop_namespace": DropNamespaceQuestion,
+    "save": SaveQuestion,
+}
+"""By what ``ask`` says."""

@@ -1,0 +1,73 @@
+"""Every question of a catalog, and who answers it.
+
+Rules:
+    - A failure is answered, never raised: the JVM throws it as Spark's contract says. An error of
+      Spark's own goes back as the object that it is, with its condition and its state.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+
+from arctic.errors import ArcticError
+from arctic.spark.base.catalog_protocol import (
+    AlterNamespaceQuestion,
+    CatalogAnswer,
+    CatalogQuestion,
+    CreateNamespaceQuestion,
+    CreateTableQuestion,
+    DropNamespaceQuestion,
+    DropTableQuestion,
+    NamespaceQuestion,
+    NamespacesQuestion,
+    RenameTableQuestion,
+    SaveQuestion,
+    TableQuestion,
+    TablesQuestion,
+)
+from arctic.spark.base.private_names import java_error
+from arctic.spark.base.protocol import Failure
+from arctic.spark.catalog import namespace_answers, table_answers
+from arctic.spark.catalog.failures import failure_of
+from arctic.spark.catalog.saved import saved
+
+_ANSWERS: Mapping[type[CatalogQuestion], Callable[[Any], CatalogAnswer]] = {
+    TablesQuestion: table_answers.tables,
+    TableQuestion: table_answers.table,
+    CreateTableQuestion: table_answers.new_table,
+    DropTableQuestion: table_answers.dropped,
+    RenameTableQuestion: table_answers.renamed,
+    NamespacesQuestion: namespace_answers.namespaces,
+    NamespaceQuestion: namespace_answers.namespace,
+    CreateNamespaceQuestion: namespace_answers.new_namespace,
+    AlterNamespaceQuestion: namespace_answers.changed_namespace,
+    DropNamespaceQuestion: namespace_answers.dropped_namespace,
+}
+
+_log = logging.getLogger(__name__)
+
+
+def answer_catalog(asked: CatalogQuestion, frame: Any | None) -> CatalogAnswer | Failure | Any:
+    """Return the answer to a question of a catalog, or an error that is in the JVM.
+
+    Args:
+        asked: the question.
+        frame: in the JVM, beside a question that has one.
+    """
+    try:
+        if isinstance(asked, SaveQuestion):
+            return saved(asked, frame)
+        return _ANSWERS[type(asked)](asked)
+    except ArcticError as error:
+        return failure_of(error)
+    except (PySparkException, Py4JJavaError) as error:
+        thrown = java_error(error)
+        return Failure(error=str(error)) if thrown is None else thrown
+    except Exception as error:  # noqa: BLE001 - it becomes an error of the statement
+        _log.warning("a catalog's question failed", exc_info=True)
+        return Failure(error=f"{type(error).__name__}: {error}")

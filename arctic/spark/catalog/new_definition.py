@@ -1,0 +1,131 @@
+"""What CREATE TABLE says of a new table, as ``create_table`` takes it.
+
+Rules:
+    - The key is a PRIMARY KEY constraint, or else a property; both must say the same.
+    - What Spark says in a property of its own and no table of ours has is refused, not forgotten.
+
+Must not know: catalogs.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.types import StructType
+
+from arctic import options as opt
+from arctic.errors import InvalidInputError
+from arctic.spark.base.catalog_protocol import CreateTableQuestion
+from arctic.spark.base.protocol import COLUMN
+from arctic.spark.base.spark_types import arrow_schema
+from arctic.spark.catalog.described import COMMENT, IS_MANAGED, LOCATION, PROVIDER
+from arctic.spark.source import FORMAT
+
+_OPTION = "option."
+"""Before what stands in OPTIONS (...), which Spark also gives without it."""
+_PIPELINE_KEY = "pipelines.autocdc.keyColumnNames"
+"""What Spark's Auto CDC says of a table that it makes for itself."""
+_REFUSED = {
+    LOCATION: "tables lie in the warehouse of their catalog; leave LOCATION out",
+    "external": "a table and its files are one; leave EXTERNAL out",
+    "collation": "collations of columns are not stored; leave DEFAULT COLLATION out",
+}
+_SAID = frozenset({PROVIDER, IS_MANAGED, "table_type"})
+"""Properties of Spark's that say nothing more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewDefinition:
+    """A table that is wanted."""
+
+    schema: pa.Schema
+    primary_key: tuple[str, ...]
+    partition_by: tuple[str, ...]
+    properties: Mapping[str, str]
+
+
+def new_definition(asked: CreateTableQuestion) -> NewDefinition:
+    """Return what is wanted.
+
+    Raises:
+        InvalidInputError: two keys, a constraint that is none, or something that no table has.
+        UnsupportedError: a type that no table can hold.
+    """
+    key, properties = _key_and_properties(asked.properties)
+    declared = _declared_key(asked.constraints)
+    if key is not None and declared is not None and key != declared:
+        raise InvalidInputError(
+            f"PRIMARY KEY {list(declared)} beside table property "
+            f"{opt.PRIMARY_KEY.name} = {', '.join(key)!r}; expected one of them"
+        )
+    return NewDefinition(
+        schema=commented_schema(StructType.fromJson(dict(asked.schema))),
+        primary_key=declared or key or (),
+        partition_by=tuple(_partition_text(transform) for transform in asked.partitions),
+        properties=properties,
+    )
+
+
+def commented_schema(schema: StructType) -> pa.Schema:
+    """Return columns as Arrow has them, with their comments."""
+    return pa.schema(
+        [
+            field.with_metadata({COMMENT: column.metadata[COMMENT]})
+            if column.metadata.get(COMMENT)
+            else field
+            for field, column in zip(arrow_schema(schema), schema.fields, strict=True)
+        ]
+    )
+
+
+def _key_and_properties(
+    given: Mapping[str, str],
+) -> tuple[tuple[str, ...] | None, dict[str, str]]:
+    names = {name.lower() for name in opt.PRIMARY_KEY.names}
+    keys: dict[str, str] = {}
+    kept: dict[str, str] = {}
+    for name, text in given.items():
+        if name.startswith(_OPTION) and name[len(_OPTION) :] in given:
+            continue
+        if name in _REFUSED:
+            raise InvalidInputError(_REFUSED[name])
+        if name == PROVIDER and text.lower() != FORMAT:
+            raise InvalidInputError(
+                f"USING {text}: tables of this catalog are {FORMAT}'s; leave USING out"
+            )
+        if name.lower() in names:
+            keys[name] = text
+        elif name not in _SAID:
+            kept[name] = text
+    if not keys and _PIPELINE_KEY in kept:
+        return tuple(json.loads(kept[_PIPELINE_KEY])), kept
+    key = opt.PRIMARY_KEY.value(keys)
+    return (None if key is None else tuple(key)), kept
+
+
+def _declared_key(constraints: Sequence[Mapping[str, Any]]) -> tuple[str, ...] | None:
+    key = None
+    for constraint in constraints:
+        if not constraint["primary_key"]:
+            raise InvalidInputError(
+                f"{constraint['text']}: nothing would hold rows to it; expected PRIMARY KEY only"
+            )
+        key = tuple(constraint["primary_key"])
+    return key
+
+
+def _partition_text(transform: Sequence[Any]) -> str:
+    """Return a transform as ``create_table`` takes it.
+
+    >>> _partition_text(["bucket", "16", {"column": "id"}]), _partition_text(["identity", "x"])
+    ('bucket(16, id)', 'identity(x)')
+    """
+    name, *arguments = transform
+    texts = [each[COLUMN] if isinstance(each, Mapping) else str(each) for each in arguments]
+    if len(texts) == 2 and isinstance(arguments[0], Mapping):
+        texts.reverse()  # truncate(name, 4) is Spark's order, truncate(4, name) that of Iceberg
+    return f"{name}({', '.join(texts)})"

@@ -1,0 +1,82 @@
+"""What a catalog asks of tables, answered."""
+
+from __future__ import annotations
+
+from arctic import options as opt
+from arctic.errors import InvalidInputError, NotFoundError
+from arctic.iceberg.catalogs.catalog import list_tables
+from arctic.iceberg.tables.create_table import create_table
+from arctic.iceberg.tables.drop_table import drop_table
+from arctic.iceberg.tables.rename_table import rename_table
+from arctic.spark.base.catalog_protocol import (
+    CreateTableQuestion,
+    DoneAnswer,
+    DropTableQuestion,
+    FailureKind,
+    NamesAnswer,
+    RenameTableQuestion,
+    TableAnswer,
+    TableQuestion,
+    TablesQuestion,
+)
+from arctic.spark.catalog.described import config_of, described
+from arctic.spark.catalog.failures import CatalogFailureError, failures_of
+from arctic.spark.catalog.new_definition import new_definition
+
+
+def tables(asked: TablesQuestion) -> NamesAnswer:
+    """List the tables of a namespace."""
+    config = config_of(asked.catalog)
+    if not asked.name:
+        return NamesAnswer(names=())
+    with failures_of(missing=FailureKind.NO_SUCH_NAMESPACE):
+        found = list_tables(config, ".".join(asked.name))
+    return NamesAnswer(names=[name.split(".") for name in found])
+
+
+def table(asked: TableQuestion) -> TableAnswer:
+    """Describe a table."""
+    state: dict[str, str] = {}
+    if asked.version is not None:
+        state[opt.SNAPSHOT_ID.name] = asked.version
+    if asked.microseconds is not None:
+        state[opt.AS_OF_TIMESTAMP.name] = str(asked.microseconds // 1000)
+    if len(asked.name) < 2:
+        raise CatalogFailureError("no namespace", FailureKind.NO_SUCH_TABLE)
+    with failures_of(missing=FailureKind.NO_SUCH_TABLE):
+        return described(asked.catalog, asked.name, state=state)
+
+
+def new_table(asked: CreateTableQuestion) -> TableAnswer:
+    """Make a table."""
+    wanted = new_definition(asked)
+    with failures_of(exists=FailureKind.TABLE_EXISTS):
+        create_table(
+            config_of(asked.catalog),
+            ".".join(asked.name),
+            wanted.schema,
+            primary_key=wanted.primary_key,
+            partition_by=wanted.partition_by,
+            properties=wanted.properties,
+        )
+    return described(asked.catalog, asked.name)
+
+
+def dropped(asked: DropTableQuestion) -> DoneAnswer:
+    """Remove a table."""
+    try:
+        drop_table(config_of(asked.catalog), ".".join(asked.name), purge=asked.purge)
+    except NotFoundError:
+        return DoneAnswer(found=False)
+    return DoneAnswer(found=True)
+
+
+def renamed(asked: RenameTableQuestion) -> DoneAnswer:
+    """Give a table another name; one without a namespace is in that of the table."""
+    new_name = asked.new_name if len(asked.new_name) > 1 else (*asked.name[:-1], *asked.new_name)
+    if any("." in part for part in new_name):
+        raise InvalidInputError(f"table {new_name[-1]!r}: a name has no dot")
+    config = config_of(asked.catalog)
+    with failures_of(missing=FailureKind.NO_SUCH_TABLE, exists=FailureKind.TABLE_EXISTS):
+        rename_table(config, ".".join(asked.name), ".".join(new_name))
+    return DoneAnswer(found=True)

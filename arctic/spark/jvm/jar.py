@@ -1,0 +1,164 @@
+"""The jar with this package's classes: made once for each Spark, of the sources in this package.
+
+The compiler is Janino, which Spark compiles queries with: no JDK is needed, no binary is in the
+repository, and what differs between releases of Spark is settled where the package is installed.
+
+Rules:
+    - The compiler knows no generics and no lambdas.
+    - Executors never see these classes: what is sent to them is Spark's own.
+    - A jar is named after all that it depends on and put in its place whole, so it is never wrong
+      or half there, whoever else makes it at the same time.
+
+Must not know: sessions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import logging
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.java_gateway import launch_gateway
+
+from arctic.spark.jvm.java import ensure_java
+
+_ATTEMPTS: tuple[frozenset[str], ...] = (
+    frozenset(),
+    frozenset({"NamedSink"}),
+    frozenset({"NamedSink", "catalog"}),
+)
+"""What is left out, one after the other, where a Spark has other private names: the name of a
+stream's sink, then the catalog."""
+
+_SPARKS_OWN = "org.apache.spark.SparkBuildInfo"
+_RESOURCE = "org.codehaus.commons.compiler.util.resource.Resource"
+_JAVA_LEVEL = 8
+"""The least that calls static methods of Spark's interfaces."""
+
+_log = logging.getLogger(__name__)
+
+
+def jar_of(jvm: Any) -> Path:
+    """Return the jar for the Spark of a JVM; made, if it is not there yet.
+
+    Raises:
+        Py4JError: this Spark is another one than the sources are written for.
+    """
+    name = f"arctic-spark-{_fingerprint(jvm)}.jar"
+    known = cache_folder() / name
+    return known if known.is_file() else _kept(name, _jar(_compiled(jvm)))
+
+
+def make_jar() -> Path:
+    """Return the jar for the Spark that is installed, without a session: ``spark.jars`` takes it.
+
+    Raises:
+        StorageError: there is no Java to ask.
+        Py4JError: this Spark is another one than the sources are written for.
+    """
+    ensure_java()
+    # Without types.
+    gateway: Any = launch_gateway()  # type: ignore[no-untyped-call]
+    try:
+        return jar_of(gateway.jvm)
+    finally:
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait()
+
+
+def cache_folder() -> Path:
+    """Return where a user's jars are kept."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "arctic"
+
+
+@cache
+def sources() -> Mapping[str, str]:
+    """Return the sources by their place: ``Protocol`` or ``catalog/ArcticCatalog``."""
+    root = files("arctic.spark.jvm").joinpath("sources")
+    found: dict[str, str] = {}
+    for folder in ("", "catalog"):
+        for each in root.joinpath(folder).iterdir() if folder else root.iterdir():
+            if each.name.endswith(".java"):
+                place = f"{folder}/{each.name}" if folder else each.name
+                found[place.removesuffix(".java")] = each.read_text(encoding="utf-8")
+    return dict(sorted(found.items()))
+
+
+def _fingerprint(jvm: Any) -> str:
+    build = jvm.org.apache.spark.SparkBuildInfo
+    digest = hashlib.sha256(f"{build.spark_version()} {build.spark_revision()}".encode())
+    digest.update(Path(__file__).read_bytes())
+    for name, text in sources().items():
+        digest.update(f"\n{name}\n{text}".encode())
+    return digest.hexdigest()[:16]
+
+
+def _compiled(jvm: Any) -> Mapping[str, bytes]:
+    """Return the class files by their paths."""
+    for left_out in _ATTEMPTS:
+        wanted = {
+            name: text
+            for name, text in sources().items()
+            if name not in left_out and name.partition("/")[0] not in left_out
+        }
+        try:
+            return _compile(jvm, wanted)
+        except Py4JJavaError as error:
+            if left_out == _ATTEMPTS[-1]:
+                raise
+            _log.info("this Spark has other private names: %s", error.java_exception.getMessage())
+    raise AssertionError("unreachable")
+
+
+def _compile(jvm: Any, wanted: Mapping[str, str]) -> Mapping[str, bytes]:
+    resources = jvm.org.codehaus.commons.compiler.util.resource
+    arrays = jvm.java.lang.reflect.Array
+    named = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    # That of Spark alone: classes that a jar of ours has put beside it are not to be seen.
+    loader = named.loadClass(_SPARKS_OWN).getClassLoader()
+    given = arrays.newInstance(loader.loadClass(_RESOURCE), len(wanted))
+    for place, (name, text) in enumerate(wanted.items()):
+        arrays.set(given, place, resources.StringResource(f"{name}.java", text))
+    made = resources.MapResourceCreator()
+    compiler = jvm.org.codehaus.janino.Compiler()
+    compiler.setIClassLoader(jvm.org.codehaus.janino.ClassLoaderIClassLoader(loader))
+    compiler.setSourceVersion(_JAVA_LEVEL)
+    compiler.setTargetVersion(_JAVA_LEVEL)
+    compiler.setClassFileCreator(made)
+    compiler.compile(given)
+    return {entry.getKey(): bytes(entry.getValue()) for entry in made.getMap().entrySet()}
+
+
+def _jar(classes: Mapping[str, bytes]) -> bytes:
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as jar:
+        for path, content in sorted(classes.items()):
+            jar.writestr(zipfile.ZipInfo(path), content)
+    return data.getvalue()
+
+
+def _kept(name: str, content: bytes) -> Path:
+    try:
+        return _written(cache_folder(), name, content)
+    except OSError as error:
+        folder = Path(tempfile.mkdtemp(prefix="arctic-jar-"))
+        _log.info("the classes are compiled in each session, %s cannot be kept: %s", name, error)
+        return _written(folder, name, content)
+
+
+def _written(folder: Path, name: str, content: bytes) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    handle, path = tempfile.mkstemp(dir=folder, prefix=f".{name}.")
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)
+    return Path(path).replace(folder / name)

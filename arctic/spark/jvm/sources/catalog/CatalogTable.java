@@ -1,0 +1,106 @@
+package arctic.spark.catalog;
+
+import arctic.spark.ArcticTable;
+import arctic.spark.Callback;
+import arctic.spark.Pins;
+import arctic.spark.Protocol;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.sql.connector.catalog.SupportsRead;
+import org.apache.spark.sql.connector.catalog.SupportsWrite;
+import org.apache.spark.sql.connector.catalog.TableCapability;
+import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.connector.write.LogicalWriteInfo;
+import org.apache.spark.sql.connector.write.WriteBuilder;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/** A table of a catalog: what Python told of it, read by scans of its own, written in one commit. */
+public class CatalogTable implements SupportsRead, SupportsWrite {
+  private final Map told;
+  private final String name;
+  private final StructType schema;
+  private final ArcticTable scans;
+
+  /** Takes the catalog's name and the answer of Python. */
+  public CatalogTable(String catalog, Map told) {
+    this.told = told;
+    this.name = catalog + "." + (String) told.get("name");
+    this.schema = (StructType) DataType.fromJson(Protocol.json(told.get("schema")));
+    this.scans = ArcticTable.of(schema, Pins.SHARED, Callback.needed());
+  }
+
+  /** The columns of the key, in key order; empty where there is none. */
+  public final String[] key() {
+    return (String[]) ((List) told.get("key")).toArray(new String[0]);
+  }
+
+  /** What says to Python which table this is, joined with the options of a read or a write. */
+  public final CaseInsensitiveStringMap with(CaseInsensitiveStringMap given) {
+    Map joined = new HashMap(given.asCaseSensitiveMap());
+    Map own = (Map) told.get("options");
+    for (Iterator each = own.entrySet().iterator(); each.hasNext();) {
+      Map.Entry entry = (Map.Entry) each.next();
+      String other = given.get(entry.getKey());
+      if (other != null && !other.equals(entry.getValue())) {
+        throw new IllegalArgumentException("option " + entry.getKey() + " = '" + other
+            + "' for " + name + ": its name, VERSION AS OF and its catalog say that already");
+      }
+      joined.remove(entry.getKey());
+      joined.put(entry.getKey(), entry.getValue());
+    }
+    return new CaseInsensitiveStringMap(joined);
+  }
+
+  public String name() {
+    return name;
+  }
+
+  public StructType schema() {
+    return schema;
+  }
+
+  public Transform[] partitioning() {
+    return Definitions.transforms((List) told.get("partitions"));
+  }
+
+  public Map properties() {
+    return (Map) told.get("properties");
+  }
+
+  public Set capabilities() {
+    Set all = new HashSet();
+    all.add(TableCapability.BATCH_READ);
+    if (Boolean.TRUE.equals(told.get("is_writable"))) {
+      all.add(TableCapability.V1_BATCH_WRITE);
+      all.add(TableCapability.TRUNCATE);
+      all.add(TableCapability.OVERWRITE_DYNAMIC);
+    }
+    return all;
+  }
+
+  public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
+    return scans.newScanBuilder(with(options));
+  }
+
+  public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
+    return new FrameWrite(this, with(info.options()));
+  }
+
+  /** What Spark caches of a table is found by it, and made anew after a write. */
+  public boolean equals(Object other) {
+    return other instanceof CatalogTable && ((CatalogTable) other).name.equals(name)
+        && ((CatalogTable) other).schema.equals(schema)
+        && ((CatalogTable) other).told.get("options").equals(told.get("options"));
+  }
+
+  public int hashCode() {
+    return name.hashCode();
+  }
+}

@@ -1,0 +1,100 @@
+package arctic.spark.catalog;
+
+import arctic.spark.Protocol;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.connector.catalog.NamespaceChange;
+import org.apache.spark.sql.connector.catalog.TableChange;
+
+/** Changes of tables and namespaces, in the protocol's words: a kind, and what it is about. */
+final class Changes {
+  private Changes() {}
+
+  static List told(TableChange[] changes) {
+    List all = new ArrayList();
+    for (int i = 0; i < changes.length; i++) {
+      all.add(told(changes[i]));
+    }
+    return all;
+  }
+
+  static List told(NamespaceChange[] changes) {
+    List all = new ArrayList();
+    for (int i = 0; i < changes.length; i++) {
+      if (changes[i] instanceof NamespaceChange.SetProperty) {
+        NamespaceChange.SetProperty set = (NamespaceChange.SetProperty) changes[i];
+        all.add(property("set_property", set.property(), set.value()));
+      } else if (changes[i] instanceof NamespaceChange.RemoveProperty) {
+        all.add(property("remove_property",
+            ((NamespaceChange.RemoveProperty) changes[i]).property(), null));
+      } else {
+        all.add(property(changes[i].getClass().getSimpleName(), null, null));
+      }
+    }
+    return all;
+  }
+
+  private static Map told(TableChange change) {
+    if (change instanceof TableChange.SetProperty) {
+      TableChange.SetProperty set = (TableChange.SetProperty) change;
+      return property("set_property", set.property(), set.value());
+    }
+    if (change instanceof TableChange.RemoveProperty) {
+      return property("remove_property", ((TableChange.RemoveProperty) change).property(), null);
+    }
+    if (!(change instanceof TableChange.ColumnChange)) {
+      return property(change.getClass().getSimpleName(), null, null);
+    }
+    Map words = new LinkedHashMap();
+    words.put("kind", change.getClass().getSimpleName());
+    words.put("column", Arrays.asList(((TableChange.ColumnChange) change).fieldNames()));
+    if (change instanceof TableChange.AddColumn) {
+      TableChange.AddColumn add = (TableChange.AddColumn) change;
+      words.put("kind", "add_column");
+      words.put("type", type(add.dataType()));
+      words.put("nullable", Boolean.valueOf(add.isNullable()));
+      words.put("comment", add.comment());
+      words.put("position", position(add.position()));
+      words.put("default", add.defaultValue() == null ? null : add.defaultValue().toString());
+    } else if (change instanceof TableChange.RenameColumn) {
+      words.put("kind", "rename_column");
+      words.put("new_name", ((TableChange.RenameColumn) change).newName());
+    } else if (change instanceof TableChange.UpdateColumnType) {
+      words.put("kind", "update_type");
+      words.put("type", type(((TableChange.UpdateColumnType) change).newDataType()));
+    } else if (change instanceof TableChange.UpdateColumnNullability) {
+      words.put("kind", "update_nullability");
+      words.put("nullable",
+          Boolean.valueOf(((TableChange.UpdateColumnNullability) change).nullable()));
+    } else if (change instanceof TableChange.UpdateColumnComment) {
+      words.put("kind", "update_comment");
+      words.put("comment", ((TableChange.UpdateColumnComment) change).newComment());
+    } else if (change instanceof TableChange.UpdateColumnPosition) {
+      words.put("kind", "update_position");
+      words.put("position", position(((TableChange.UpdateColumnPosition) change).position()));
+    } else if (change instanceof TableChange.DeleteColumn) {
+      words.put("kind", "delete_column");
+      words.put("if_exists", ((TableChange.DeleteColumn) change).ifExists());
+    }
+    return words;
+  }
+
+  private static Map property(String kind, String name, String value) {
+    Map words = new LinkedHashMap();
+    words.put("kind", kind);
+    words.put("name", name);
+    words.put("value", value);
+    return words;
+  }
+
+  private static Object type(org.apache.spark.sql.types.DataType type) {
+    return Protocol.fields("{\"type\":" + type.json() + "}").get("type");
+  }
+
+  private static String position(TableChange.ColumnPosition position) {
+    return position == null ? null : position.toString();
+  }
+}

@@ -1,0 +1,105 @@
+package arctic.spark.catalog;
+
+import arctic.spark.Protocol;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.connector.catalog.CatalogV2Util;
+import org.apache.spark.sql.connector.catalog.TableInfo;
+import org.apache.spark.sql.connector.catalog.constraints.Constraint;
+import org.apache.spark.sql.connector.catalog.constraints.PrimaryKey;
+import org.apache.spark.sql.connector.expressions.Expression;
+import org.apache.spark.sql.connector.expressions.Expressions;
+import org.apache.spark.sql.connector.expressions.Literal;
+import org.apache.spark.sql.connector.expressions.NamedReference;
+import org.apache.spark.sql.connector.expressions.Transform;
+
+/** What a table shall be, and how it is partitioned, in Spark's words and in the protocol's. */
+final class Definitions {
+  private Definitions() {}
+
+  /** Adds what is wanted of a new table to a question. */
+  static Map with(Map question, TableInfo wanted) {
+    question.put("schema", Protocol.fields(
+        CatalogV2Util.v2ColumnsToStructType(wanted.columns()).json()));
+    List partitions = new ArrayList();
+    for (int i = 0; i < wanted.partitions().length; i++) {
+      partitions.add(told(wanted.partitions()[i]));
+    }
+    question.put("partitions", partitions);
+    question.put("properties", wanted.properties());
+    List constraints = new ArrayList();
+    Constraint[] given = wanted.constraints();
+    for (int i = 0; given != null && i < given.length; i++) {
+      constraints.add(told(given[i]));
+    }
+    question.put("constraints", constraints);
+    return question;
+  }
+
+  private static List told(Transform transform) {
+    List words = new ArrayList();
+    words.add(transform.name());
+    Expression[] arguments = transform.arguments();
+    for (int i = 0; i < arguments.length; i++) {
+      if (arguments[i] instanceof NamedReference) {
+        words.add(Protocol.column(String.join(".", ((NamedReference) arguments[i]).fieldNames())));
+      } else if (arguments[i] instanceof Literal) {
+        words.add(String.valueOf(((Literal) arguments[i]).value()));
+      } else {
+        words.add(arguments[i].toString());
+      }
+    }
+    return words;
+  }
+
+  private static Map told(Constraint constraint) {
+    Map words = new LinkedHashMap();
+    words.put("text", constraint.toDDL());
+    List columns = new ArrayList();
+    if (constraint instanceof PrimaryKey) {
+      NamedReference[] key = ((PrimaryKey) constraint).columns();
+      for (int i = 0; i < key.length; i++) {
+        columns.add(String.join(".", key[i].fieldNames()));
+      }
+    }
+    words.put("primary_key", columns);
+    return words;
+  }
+
+  /** Returns the transforms of an answer: a name, a width where it takes one, a column. */
+  static Transform[] transforms(List told) {
+    Transform[] transforms = new Transform[told.size()];
+    for (int i = 0; i < transforms.length; i++) {
+      transforms[i] = transform((List) told.get(i));
+    }
+    return transforms;
+  }
+
+  private static Transform transform(List words) {
+    String name = (String) words.get(0);
+    String column = (String) words.get(words.size() - 1);
+    if (name.equals("identity")) {
+      return Expressions.identity(column);
+    }
+    if (name.equals("years")) {
+      return Expressions.years(column);
+    }
+    if (name.equals("months")) {
+      return Expressions.months(column);
+    }
+    if (name.equals("days")) {
+      return Expressions.days(column);
+    }
+    if (name.equals("hours")) {
+      return Expressions.hours(column);
+    }
+    int width = ((Number) words.get(1)).intValue();
+    if (name.equals("bucket")) {
+      return Expressions.bucket(width, new String[] {column});
+    }
+    return Expressions.apply(name, new Expression[] {
+        Expressions.literal(Integer.valueOf(width)), Expressions.column(column)});
+  }
+}

@@ -1,0 +1,95 @@
+package arctic.spark.catalog;
+
+import arctic.spark.Callback;
+import arctic.spark.Protocol;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.QueryContext;
+import org.apache.spark.sql.AnalysisException;
+import org.apache.spark.sql.catalyst.analysis.NamespaceAlreadyExistsException;
+import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
+import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
+import org.apache.spark.sql.catalyst.analysis.NonEmptyNamespaceException;
+import org.apache.spark.sql.catalyst.analysis.TableAlreadyExistsException;
+import org.apache.spark.sql.connector.catalog.Identifier;
+import org.apache.spark.unsafe.Platform;
+
+/**
+ * What a catalog asks Python: the other half of catalog_protocol.py.
+ *
+ * A failure comes back with its kind, and is thrown as what Spark's contract says.
+ */
+public final class Questions {
+  private Questions() {}
+
+  /** Returns a question about a table or a namespace of a catalog with these options. */
+  public static Map about(String ask, Map catalog, String[] name) {
+    Map question = new LinkedHashMap();
+    question.put("ask", ask);
+    question.put("catalog", catalog);
+    question.put("name", Arrays.asList(name));
+    return question;
+  }
+
+  /** Returns namespace and name as one. */
+  public static String[] parts(Identifier table) {
+    String[] parts = (String[]) Arrays.copyOf(table.namespace(), table.namespace().length + 1);
+    parts[parts.length - 1] = table.name();
+    return parts;
+  }
+
+  /** Asks; what fails is thrown, also what the method that asks does not declare. */
+  public static Map answer(Map question) {
+    return checked(Callback.needed().apply(Protocol.json(question)), (List) question.get("name"));
+  }
+
+  /** Hands a frame to Python together with a question. */
+  public static Map answer(Map question, Object frame) {
+    List both = new ArrayList();
+    both.add(Protocol.json(question));
+    both.add(frame);
+    return checked(Callback.needed().apply(both), (List) question.get("name"));
+  }
+
+  private static Map checked(Object answer, List name) {
+    if (answer instanceof Throwable) {
+      Platform.throwException((Throwable) answer);
+    }
+    Map told = Protocol.fields((String) answer);
+    if (told.get("error") != null) {
+      String[] parts = (String[]) name.toArray(new String[0]);
+      Platform.throwException(
+          thrown((String) told.get("kind"), (String) told.get("error"), parts));
+    }
+    return told;
+  }
+
+  private static Throwable thrown(String kind, String error, String[] name) {
+    if ("no_such_table".equals(kind)) {
+      return new NoSuchTableException(identifier(name));
+    }
+    if ("table_exists".equals(kind)) {
+      return new TableAlreadyExistsException(identifier(name));
+    }
+    if ("no_such_namespace".equals(kind)) {
+      return new NoSuchNamespaceException(name);
+    }
+    if ("namespace_exists".equals(kind)) {
+      return new NamespaceAlreadyExistsException(name);
+    }
+    if ("namespace_not_empty".equals(kind)) {
+      return new NonEmptyNamespaceException(name);
+    }
+    scala.Option none = scala.Option.empty();
+    return new AnalysisException(error, none, none, none, none,
+        (scala.collection.immutable.Map) scala.collection.immutable.Map$.MODULE$.empty(),
+        new QueryContext[0]);
+  }
+
+  private static Identifier identifier(String[] name) {
+    return Identifier.of((String[]) Arrays.copyOf(name, name.length - 1), name[name.length - 1]);
+  }
+}

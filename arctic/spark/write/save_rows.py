@@ -1,0 +1,40 @@
+"""The rows of a frame of a classic session, saved in one commit of this process.
+
+Must not know: who saves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import DataFrame
+
+from arctic.job.upkeep.auto_optimize import optimize_after_write, optimizes_after_write
+from arctic.job.write.first_write import taken_back_on_failure
+from arctic.job.write.write_job import begin_write
+from arctic.options import OPTIMIZE
+from arctic.spark.base.spark_types import arrow_schema
+from arctic.spark.tasks.spark_tasks import SparkRunner
+from arctic.spark.write.spread import spread_rows
+from arctic.spark.write.write_frame import write_frame
+
+
+def save_rows(frame: DataFrame, options: Mapping[str, str], *, overwrite: bool) -> None:
+    """Spread, write and commit the rows of a frame, and optimize if that is asked for.
+
+    Args:
+        frame: of a classic session.
+        options: ``path``, catalog and write options.
+        overwrite: the caller's save mode was overwrite.
+
+    Raises:
+        ArcticError: as ``begin_write`` and ``write_frame``.
+    """
+    optimizes = optimizes_after_write(options)
+    given = {name: text for name, text in options.items() if name != OPTIMIZE.name}
+    with taken_back_on_failure():
+        job = begin_write(given, arrow_schema(frame.schema), overwrite=overwrite)
+        spread = spread_rows(frame, job)
+        write_frame(spread.frame, spread.job)
+    if optimizes:
+        optimize_after_write(given, SparkRunner(frame.sparkSession))

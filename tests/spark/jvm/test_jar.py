@@ -1,0 +1,52 @@
+"""The jar of our classes: made once, whoever asks for it, and found in any session."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from arctic.spark.base.private_names import jvm
+from arctic.spark.jvm.compiled import compiled, takes_names
+from arctic.spark.jvm.install_catalog import CATALOG_CLASS
+from arctic.spark.jvm.jar import cache_folder, jar_of, make_jar, sources
+
+
+@pytest.mark.spark
+def test_a_jar_is_made_once_and_whole(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it cannot be kept, in a folder of this process."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    made = jar_of(jvm(spark))
+
+    assert made.parent == cache_folder() == tmp_path / "arctic"
+    assert [each.name for each in made.parent.iterdir()] == [made.name]
+    with zipfile.ZipFile(made) as jar:
+        classes = set(jar.namelist())
+    assert f"{CATALOG_CLASS.replace('.', '/')}.class" in classes
+    assert {f"arctic/spark/{name}.class" for name in sources() if "/" not in name} <= classes
+    changed = os.stat(made).st_mtime_ns
+    assert jar_of(jvm(spark)) == made
+    assert os.stat(made).st_mtime_ns == changed
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    elsewhere = jar_of(jvm(spark))
+    assert elsewhere.read_bytes() == made.read_bytes()
+    elsewhere.unlink()
+
+
+@pytest.mark.spark
+def test_spark_finds_our_classes_by_their_names(spark: SparkSession) -> None:
+    """Which the configuration of a catalog needs."""
+    assert takes_names(jvm(spark))
+    assert compiled(jvm(spark)).loadClass(CATALOG_CLASS).getName() == CATALOG_CLASS
+
+
+@pytest.mark.spark
+def test_the_jar_is_made_without_a_session_too(spark: SparkSession) -> None:
+    """For a Spark that is to begin with it."""
+    assert make_jar() == jar_of(jvm(spark))
