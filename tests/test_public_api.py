@@ -24,7 +24,8 @@ VERBS = {
     "evolve_schema": "identifier, *, add, rename, widen, drop, warehouse, catalog",
     "expire": "identifier, *, dry_run, options, warehouse, catalog",
     "explain": (
-        "identifier, *, columns, filter, as_of, options, verbose, analyze, warehouse, catalog"
+        "identifier, *, columns, filter, as_of, version, options, verbose, analyze, warehouse, "
+        "catalog"
     ),
     "list_tables": "namespace, *, warehouse, catalog",
     "local_session": "*, master, app_name, conf",
@@ -34,7 +35,7 @@ VERBS = {
     ),
     "open_table": "identifier, *, warehouse, catalog",
     "optimize": "identifier, *, type, where, spark, options, warehouse, catalog",
-    "read": "identifier, *, columns, filter, as_of, limit, options, warehouse, catalog",
+    "read": "identifier, *, columns, filter, as_of, version, limit, options, warehouse, catalog",
     "read_changes": "identifier, *, start, end, columns, options, warehouse, catalog",
     "register": "spark",
     "rename": "identifier, new_identifier, *, warehouse, catalog",
@@ -71,6 +72,7 @@ CLASSES = {
 }
 TABLE_MEMBERS = {
     "count",
+    "drop_tag",
     "evolve_schema",
     "expire",
     "explain",
@@ -88,11 +90,15 @@ TABLE_MEMBERS = {
     "refresh",
     "rename",
     "schema",
+    "restore",
     "retire_writer",
     "set_properties",
     "status",
+    "tag",
+    "tags",
     "to_pandas",
     "unset_properties",
+    "versions",
     "watermarks",
     "write",
 }

@@ -18,6 +18,7 @@ from arctic.iceberg.filters.parse_filter import parse_filter
 from arctic.iceberg.tables.open_table import open_table
 from arctic.job.changes.change_batch import begin_changes
 from arctic.job.changes.change_range import Moment, is_whole, moment_options, range_options
+from arctic.job.past.restore_job import PastState, RestoreReport, restore_table
 from arctic.job.read.aggregate_job import count_rows
 from arctic.job.read.analyze import analyze as touched_by
 from arctic.job.read.scan_job import ScanJob, scan_opened
@@ -36,6 +37,9 @@ from arctic.job.write.write_task import write_task
 from arctic.optimizing.report import OptimizeReport, TableStatus
 from arctic.scan.explain import explain_plan
 from arctic.table.expire_report import ExpireReport
+
+Version = int | str
+"""A number as ``Table.versions`` lists them, the name of a tag, or the id of a snapshot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,16 +89,43 @@ def mode_option(mode: str | None) -> dict[str, str]:
     return {} if mode is None else {opt.WRITE_MODE.name: mode}
 
 
+def past_options(as_of: Moment | None, version: Version | None) -> dict[str, str]:
+    """Return the options that say the same as the arguments that name a state of the past."""
+    past = moment_options("as_of", as_of, opt.SNAPSHOT_ID, opt.AS_OF_TIMESTAMP)
+    return past if version is None else {**past, opt.VERSION.name: str(version)}
+
+
+def past_state(as_of: Moment | None, version: Version | None) -> PastState:
+    """Return the state that two arguments name; the newest one if they name none."""
+    past = past_options(as_of, version)
+    return PastState(
+        version=opt.VERSION.value(past),
+        snapshot_id=opt.SNAPSHOT_ID.value(past),
+        as_of_ms=opt.AS_OF_TIMESTAMP.value(past),
+    )
+
+
+def restore(
+    base: Mapping[str, str], *, version: Version | None = None, as_of: Moment | None = None
+) -> RestoreReport:
+    """Bring an earlier state back."""
+    if (version is None) == (as_of is None):
+        raise InvalidInputError("restore: expected a version or as_of, which say what comes back")
+    runner = LocalRunner(opt.default_parallelism())
+    return restore_table(base, past_state(as_of, version), runner=runner)
+
+
 def scan(
     base: Mapping[str, str],
     *,
     columns: str | Sequence[str] | None = None,
     filter: Any = None,
     as_of: Moment | None = None,
+    version: Version | None = None,
     options: Mapping[str, str] | None = None,
 ) -> ScanJob:
     """Plan a read."""
-    past = moment_options("as_of", as_of, opt.SNAPSHOT_ID, opt.AS_OF_TIMESTAMP)
+    past = past_options(as_of, version)
     given = joined({**base, **past}, options)
     opt.check_known(given, opt.Scope.READ)
     reference = parse_reference(given)
@@ -133,10 +164,11 @@ def count(
     *,
     filter: Any = None,
     as_of: Moment | None = None,
+    version: Version | None = None,
     options: Mapping[str, str] | None = None,
 ) -> int:
     """Count rows: from metadata where that is exact, else by a read of one column."""
-    past = moment_options("as_of", as_of, opt.SNAPSHOT_ID, opt.AS_OF_TIMESTAMP)
+    past = past_options(as_of, version)
     given = joined({**base, **past}, options)
     opt.check_known(given, opt.Scope.READ)
     reference = table_reference(given)

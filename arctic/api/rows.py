@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from arctic.api import calls
-from arctic.api.calls import WriteReport
+from arctic.api.calls import Version, WriteReport
 from arctic.job.changes.change_range import Moment
 from arctic.job.reference import Catalog, call_options
 
@@ -19,6 +19,7 @@ def read(
     columns: str | Sequence[str] | None = None,
     filter: Any = None,
     as_of: Moment | None = None,
+    version: Version | None = None,
     limit: int | None = None,
     options: Mapping[str, str] | None = None,
     warehouse: str | None = None,
@@ -33,6 +34,7 @@ def read(
             PyIceberg.
         as_of: read the past: the id of a snapshot of either store, or a time with a zone, as a
             ``datetime`` or a text such as ``"2024-02-29T12:00:00Z"``.
+        version: read the past by a number of ``Table.versions``, or by the name of a tag.
         limit: rows to read at most, whichever they are; the rest is not read.
         options: read options, such as ``{"snapshot-id": "..."}``.
         warehouse: folder of the embedded catalog.
@@ -48,7 +50,13 @@ def read(
     """
     base = call_options(identifier, warehouse, catalog)
     return calls.read(
-        base, columns=columns, filter=filter, as_of=as_of, limit=limit, options=options
+        base,
+        columns=columns,
+        filter=filter,
+        as_of=as_of,
+        version=version,
+        limit=limit,
+        options=options,
     )
 
 
@@ -131,6 +139,7 @@ def explain(
     columns: str | Sequence[str] | None = None,
     filter: Any = None,
     as_of: Moment | None = None,
+    version: Version | None = None,
     options: Mapping[str, str] | None = None,
     verbose: bool = False,
     analyze: bool = False,
@@ -151,5 +160,6 @@ def explain(
         columns=columns,
         filter=filter,
         as_of=as_of,
+        version=version,
         options=options,
     )

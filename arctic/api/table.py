@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from arctic.api import calls
-from arctic.api.calls import WriteReport
+from arctic.api.calls import Version, WriteReport
 from arctic.api.html import description
 from arctic.errors import NotFoundError, UnsupportedError
 from arctic.iceberg.commits.commit_notes import watermark_properties
@@ -17,6 +17,9 @@ from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.iceberg.tables.rename_table import rename_table
 from arctic.iceberg.tables.set_properties import PropertyChange, set_properties
+from arctic.job.changes.change_range import Moment
+from arctic.job.past.named_states import Tag, drop_table_tag, list_tags, list_versions, tag_table
+from arctic.job.past.restore_job import RestoreReport
 from arctic.job.read.scan_job import begin_scan
 from arctic.job.reference import as_names, placed, table_reference
 from arctic.job.upkeep.writers import retire_writer as retire
@@ -168,6 +171,38 @@ class Table:
                 ("sequence_number", "ascending"),
             ]
         )
+
+    def versions(self) -> pa.Table:
+        """Return the states that commits have made, oldest first, with their numbers and tags."""
+        return list_versions(self._options)
+
+    def tags(self) -> tuple[Tag, ...]:
+        """Return the tags of the table, by name."""
+        return list_tags(self._options)
+
+    def tag(self, name: str, version: Version | None = None, *, as_of: Moment | None = None) -> Tag:
+        """Name a state of the table, the newest one if nothing is said; expiry keeps it."""
+        return tag_table(self._options, name, calls.past_state(as_of, version))
+
+    def drop_tag(self, name: str) -> None:
+        """Forget a tag, so that expiry may take what only it needed."""
+        drop_table_tag(self._options, name)
+
+    def restore(
+        self, version: Version | None = None, *, as_of: Moment | None = None
+    ) -> RestoreReport:
+        """Bring an earlier state back as the newest one, both stores together, in one commit.
+
+        Args:
+            version: a number of ``versions``, the name of a tag, or the id of a snapshot.
+            as_of: a time with a zone, or the id of a snapshot, instead.
+
+        Raises:
+            NotFoundError: a state that is unknown or has expired.
+            ConflictError: other writers won every attempt; nothing was restored.
+            CommitStateUnknownError: the catalog did not answer; look before restoring again.
+        """
+        return calls.restore(self._options, version=version, as_of=as_of)
 
     def inspect(self, name: str) -> pa.Table:
         """Return a metadata table: snapshots, files, partitions, nodes, history or refs.

@@ -17,6 +17,7 @@ import click
 from arctic.cli.cdc import cdc
 from arctic.cli.change import rename, set_properties, unset_properties
 from arctic.cli.look import explain, history, show, tables
+from arctic.cli.past import drop_tag, restore, tag, versions
 from arctic.cli.upkeep import expire, optimize, retire_writer, status, watermarks
 from arctic.errors import ArcticError
 from arctic.redact import without_secrets
@@ -67,6 +68,7 @@ def commands() -> None:
 
 for _command in (
     *(tables, show, explain, history),
+    *(versions, tag, drop_tag, restore),
     *(set_properties, unset_properties, rename),
     *(status, optimize, expire),
     *(watermarks, retire_writer),

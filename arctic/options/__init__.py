@@ -81,6 +81,7 @@ from arctic.options.read_options import (
     TARGET_SIZE,
     VECTOR_MIN_ROWS,
     VERIFY_CHECKSUMS,
+    VERSION,
     WEIGHT_RATIO,
     default_parallelism,
 )
@@ -189,6 +190,7 @@ __all__ = [
     "UPSERT_INSERTS",
     "VECTOR_MIN_ROWS",
     "VERIFY_CHECKSUMS",
+    "VERSION",
     "WAREHOUSE",
     "WATERMARK_LATENESS",
     "WEIGHT_RATIO",

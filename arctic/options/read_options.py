@@ -51,6 +51,15 @@ AS_OF_TIMESTAMP = Option(
     doc="Read the table as it was at this time: milliseconds since 1970-01-01 UTC, or ISO 8601 "
     "with a zone, such as `2024-02-29T12:00:00Z`.",
 )
+VERSION = Option(
+    name="version",
+    parse=optional(str),
+    default=None,
+    scopes=_READ,
+    aliases=("versionAsOf",),
+    doc="Read the table as it was at this version: a number as `versions` lists them, the name of "
+    "a tag, or a snapshot of either store.",
+)
 WEIGHT_RATIO = Option(
     name="weight-ratio",
     parse=ratio,

@@ -50,6 +50,24 @@ class OverwriteBase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreBase:
+    """Let base begin again with the files of an earlier snapshot, and hide every change so far."""
+
+    base_snapshot_id: int | None
+    """The snapshot of base that comes back; None: base was empty then."""
+    files: tuple[WrittenFile, ...] = ()
+    """Base files and position deletes: the changes that lay on that snapshot, merged."""
+    removed_paths: frozenset[str] = frozenset()
+    """Files of that snapshot that they stand for."""
+    change_sequence_number: int | None
+    """Changes up to this sequence number, inclusive, are hidden. None: unkeyed."""
+    must_be_newest_change: bool = False
+    """Refuse once the change store is beyond ``change_sequence_number``."""
+    change_partitions: frozenset[Partition] = frozenset()
+    """Partitions with change files up to that sequence number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionRewrite:
     """What an optimizing commit finds in one partition, and what it makes of it."""
 

@@ -51,6 +51,16 @@ STREAM_PREFIX = "arctic.stream."
 WRITER_PREFIX = "arctic.watermark."
 """Followed by the name of a writer; the value is its own watermark."""
 
+MERGED_UP_TO = "arctic.merged-up-to"
+"""In the summary of a base snapshot that carries the optimized sequence: the greatest of it."""
+RESTORED_FROM = "arctic.restored-from"
+"""In the summary of a snapshot that restores an earlier state: that snapshot of its store, or
+``none``."""
+RESTORED_OVER = "arctic.restored-over"
+"""In the summary of such a snapshot: the one that was current before it. Its parent is the one that
+it was restored from."""
+TAG_PREFIX = "arctic.tag."
+"""On a base store, followed by the name of a tag: the ids of its base and its change snapshot."""
 OPTIMIZE_TYPE = "arctic.optimize-type"
 """In the summary of a run of optimizing: the types that it was of."""
 STREAM_QUERY = "arctic.stream-query-id"

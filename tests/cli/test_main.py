@@ -364,3 +364,23 @@ def test_writers_and_their_watermarks(run: Command, warehouse: str) -> None:
     assert shown.out.split("\n")[0] == "eu 1970-01-01 00:00:05.000+00:00"
     assert left.document == {"table": "shop.times", "writers": {"eu": 5_000}}
     assert none.out == "shop.users: no writer with a name\n"
+
+
+def test_states_are_listed_tagged_and_restored(run: Command, warehouse: str) -> None:
+    """Versions, tags and a restore, as text and as JSON."""
+    place = ("--warehouse", warehouse)
+
+    listed = run("versions", "shop.users", "--output", "json", *place).document
+    assert [each["version"] for each in listed] == [1, 2]
+    assert (
+        "tag first is base snapshot None"
+        in run("tag", "shop.users", "first", "--version", "1", *place).out
+    )
+    assert "first" in run("versions", "shop.users", *place).out
+    restored = run("restore", "shop.users", "first", "--output", "json", *place).document
+    assert restored["restored"]["change_snapshot_id"] == listed[0]["change_snapshot_id"]
+    assert arctic.open_table("shop.users", warehouse=warehouse).count() == 2
+    assert run("drop-tag", "shop.users", "first", *place).out == "shop.users: dropped tag first\n"
+    refused = run("restore", "shop.users", "first", *place)
+    assert refused.code == 1
+    assert "no tag 'first'" in refused.err

@@ -81,17 +81,22 @@ class LakeMachine(RuleBasedStateMachine):
     """Drives a real table on a real catalog."""
 
     snapshots = Bundle("snapshots")
+    tags = Bundle("tags")
 
     def create_table(self, **arguments: Any) -> None:
         """Create the table of this example."""
         self.folder = tempfile.mkdtemp(prefix="arctic-machine-")
         self.read_options: dict[str, str] = {}
-        self.cleanings = 0
+        self.cleanings = self.tagged = 0
         self.commits = self.commits_at_cleaning = 0
         arctic.create_table("m.t", SCHEMA, warehouse=self.folder, **arguments)
 
     def rows_now(self) -> list[Row]:
         """Return what the table must hold."""
+        raise NotImplementedError
+
+    def become(self, rows: list[Row]) -> None:
+        """Take note that the table holds these rows now."""
         raise NotImplementedError
 
     def teardown(self) -> None:
@@ -236,6 +241,46 @@ class LakeMachine(RuleBasedStateMachine):
         except (arctic.NotFoundError, arctic.UnsupportedError):
             return
         assert_rows(actual, expected)
+
+    @precondition(lambda self: self.commits > 0)
+    @rule(target=tags)
+    def tag(self) -> Any:
+        """A state gets a name, which keeps it from now on."""
+        self.tagged += 1
+        name = f"tag {self.tagged}"
+        table = arctic.open_table("m.t", warehouse=self.folder)
+        table.tag(name)
+        return name, table.versions()["version"].to_pylist()[-1], self.rows_now()
+
+    @rule(tag=tags)
+    def travel_to_tag(self, tag: Any) -> None:
+        """Whatever was cleaned since, a tag shows the rows of its moment."""
+        name, number, expected = tag
+        assert_rows(self.read(options=self.read_options, version=name), expected)
+        table = arctic.open_table("m.t", warehouse=self.folder)
+        if number in table.versions()["version"].to_pylist():
+            assert_rows(self.read(version=number), expected)
+
+    @rule(target=snapshots, tag=tags)
+    def restore_tag(self, tag: Any) -> Any:
+        """The table holds the rows of the tag again, and goes on from there."""
+        name, _, expected = tag
+        report = arctic.open_table("m.t", warehouse=self.folder).restore(name)
+        self.become(expected)
+        return self.remembered(report.snapshot_id)
+
+    @rule(target=snapshots, snapshot=snapshots)
+    def restore(self, snapshot: Any) -> Any:
+        """So does any state that has not expired; one that has changes nothing."""
+        snapshot_id, expected, cleanings = snapshot
+        table = arctic.open_table("m.t", warehouse=self.folder)
+        try:
+            report = table.restore(snapshot_id)
+        except (arctic.NotFoundError, arctic.UnsupportedError):
+            assert cleanings != self.cleanings
+            return multiple()
+        self.become(expected)
+        return self.remembered(report.snapshot_id)
 
     @rule(
         weight_ratio=st.sampled_from(["0.1", "2.0", "1000"]),

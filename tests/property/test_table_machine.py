@@ -54,6 +54,10 @@ class TableMachine(LakeMachine):
         """Return the rows of the model."""
         return list(self.model.values())
 
+    def become(self, rows: list[Row]) -> None:
+        """Let the model be these rows."""
+        self.model = {self.key_of(row): row for row in rows}
+
     def key_of(self, row: Row) -> Key:
         """Return a row's key."""
         return tuple(row[name] for name in self.key)

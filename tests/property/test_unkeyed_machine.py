@@ -25,6 +25,10 @@ class UnkeyedMachine(LakeMachine):
         """Return the rows of the model."""
         return list(self.model)
 
+    def become(self, rows: list[Row]) -> None:
+        """Let the model be these rows."""
+        self.model = list(rows)
+
     @rule(target=LakeMachine.snapshots, drawn=some_rows)
     def append(self, drawn: Any) -> Any:
         """An append adds its rows, whatever is there."""

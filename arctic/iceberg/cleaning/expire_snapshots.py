@@ -38,6 +38,7 @@ from arctic.errors import ArcticError, ConflictError
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits.commit_loop import commit_policy
 from arctic.iceberg.commits.snapshot_producer import commit_metadata
+from arctic.iceberg.metadata.history import predecessor_id
 from arctic.iceberg.metadata.sequence_file import tells_merged
 from arctic.iceberg.ownership.reachable import ReachedFile, reached_files
 from arctic.iceberg.translate import catalog_errors
@@ -191,7 +192,7 @@ def _record(snapshot: Snapshot) -> SnapshotRecord:
     summary = snapshot.summary
     return SnapshotRecord(
         snapshot_id=snapshot.snapshot_id,
-        parent_id=snapshot.parent_snapshot_id,
+        parent_id=predecessor_id(snapshot),
         sequence_number=snapshot.sequence_number or 0,
         timestamp_ms=snapshot.timestamp_ms,
         tells_merged=tells_merged(snapshot),

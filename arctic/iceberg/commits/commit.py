@@ -36,7 +36,7 @@ from arctic.iceberg.values.partition_key import PartitionKeys, partition_keys
 from arctic.table.commit_plan import AppendFiles, OverwriteBase
 from arctic.table.files import FileKind, Partition
 
-__all__ = ["CommitResult", "commit_append", "commit_overwrite"]
+__all__ = ["CommitResult", "check_newest", "commit_append", "commit_overwrite", "discarding"]
 
 _CHANGE_KINDS = (FileKind.INSERT, FileKind.CHANGE_DELETE)
 _BASE_KINDS = (FileKind.BASE,)
@@ -78,7 +78,7 @@ def commit_append(
         noted = with_notes(head, what, batch=plan.batch, watermark=plan.watermark, other=other)
         staged = staged_on(head, noted, snapshot_id)
         if plan.on_top_of is not None:
-            with _discarding(staged):
+            with discarding(staged):
                 _check_sequence(head, plan.on_top_of.change_sequence_number)
                 _check_snapshot(refresh(opened.base), plan.on_top_of.base_snapshot_id)
         return staged
@@ -116,8 +116,8 @@ def commit_overwrite(
     def stage(head: Table, snapshot_id: int) -> StagedSnapshot | None:
         staged = overwrite.stage(head, snapshot_id)
         if staged is not None and opened.change is not None and plan.must_be_newest_change:
-            with _discarding(staged):
-                _check_newest(refresh(opened.change), plan.change_sequence_number or 0)
+            with discarding(staged):
+                check_newest(refresh(opened.change), plan.change_sequence_number or 0)
         return staged
 
     return commit_snapshot(opened.base, stage, is_fresh=is_fresh)
@@ -176,7 +176,7 @@ class _Overwrite:
 
 
 @contextmanager
-def _discarding(staged: StagedSnapshot) -> Iterator[None]:
+def discarding(staged: StagedSnapshot) -> Iterator[None]:
     """Remove what was written for an attempt when it is refused after all."""
     try:
         yield
@@ -195,7 +195,12 @@ def _check_sequence(head: Table, expected: int) -> None:
         )
 
 
-def _check_newest(change: Table, replaced_up_to: int) -> None:
+def check_newest(change: Table, replaced_up_to: int) -> None:
+    """Refuse to replace changes up to a sequence number that is not the newest any more.
+
+    Raises:
+        ConflictError: others have committed changes since.
+    """
     try:
         _check_sequence(change, replaced_up_to)
     except ConflictError as error:

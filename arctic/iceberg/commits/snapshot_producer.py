@@ -47,6 +47,14 @@ from arctic.iceberg.metadata.manifest_merge import FILES_IN_A_MANIFEST, group_fo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StartFrom:
+    """The snapshot whose files a new one begins with, instead of those of the head."""
+
+    snapshot_id: int | None
+    """None: it begins with none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SnapshotPlan:
     """What one snapshot does to a store."""
 
@@ -58,6 +66,8 @@ class SnapshotPlan:
     statistics: StatisticsFile | None = None
     properties: Mapping[str, str | None] = field(default_factory=dict)
     """Table properties that change in the same commit; None removes one."""
+    start: StartFrom | None = None
+    """An earlier state that comes back; None: the snapshot goes on from the head."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +173,8 @@ class _Producer(_SnapshotProducer["_Producer"]):
         self._head = head
         self._added_data_files = list(plan.added)
         self._removed_paths = plan.removed_paths
+        if plan.start is not None:
+            self._parent_snapshot_id = plan.start.snapshot_id
 
     def _summary(self, snapshot_properties: dict[str, str] = EMPTY_DICT) -> Summary:
         """PyIceberg adds totals up for every operation but a replace: ask it for an overwrite."""
@@ -198,7 +210,8 @@ class _Producer(_SnapshotProducer["_Producer"]):
         return writer.to_manifest_file()
 
     def _kept_manifests(self) -> list[ManifestFile]:
-        parent = self._head.current_snapshot()
+        parent_id = self._parent_snapshot_id
+        parent = None if parent_id is None else self._head.metadata.snapshot_by_id(parent_id)
         manifests = live_manifests(self._head, parent)
         if not self._removed_paths:
             return list(manifests)

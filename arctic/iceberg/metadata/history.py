@@ -1,5 +1,8 @@
 """Ancestry of snapshots, and where it has been cut off.
 
+A snapshot that restores an earlier state has that one as its parent, as after a rollback: whoever
+expires by parents then keeps its files. In time it came after the snapshot that it names besides.
+
 Expiry leaves gaps in two ways: Java keeps the id of a parent that is gone, PyIceberg removes it.
 So a snapshot without a parent is the first one of a store only if its sequence number says so.
 """
@@ -7,14 +10,33 @@ So a snapshot without a parent is the first one of a store only if its sequence 
 from __future__ import annotations
 
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.snapshots import Snapshot, ancestors_of
+from pyiceberg.table.snapshots import Snapshot
+
+from arctic.table.property_names import RESTORED_OVER
 
 _FIRST_SEQUENCE_NUMBER = 1
 
 
 def lineage(metadata: TableMetadata, snapshot: Snapshot | None) -> list[Snapshot]:
-    """Return a snapshot and its known ancestors, newest first; nothing without one."""
-    return list(ancestors_of(snapshot, metadata))
+    """Return a snapshot and those that were current before it, newest first; nothing without one.
+
+    It ends where one of them is not known any more.
+    """
+    if snapshot is None:
+        return []
+    by_id = {each.snapshot_id: each for each in metadata.snapshots}
+    found = {snapshot.snapshot_id: snapshot}
+    before = predecessor_id(snapshot)
+    while before is not None and before in by_id and before not in found:
+        found[before] = by_id[before]
+        before = predecessor_id(by_id[before])
+    return list(found.values())
+
+
+def predecessor_id(snapshot: Snapshot) -> int | None:
+    """Return the snapshot that was current when this one was committed; None: none is named."""
+    over = None if snapshot.summary is None else snapshot.summary[RESTORED_OVER]
+    return snapshot.parent_snapshot_id if over is None else int(over)
 
 
 def reaches_beginning(metadata: TableMetadata, ancestry: list[Snapshot]) -> bool:

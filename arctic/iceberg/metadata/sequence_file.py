@@ -40,6 +40,7 @@ from arctic.table.files import Partition
 from arctic.table.property_names import (
     FULL_OPTIMIZED_TIME,
     LEGACY_OPTIMIZED_SEQUENCE,
+    MERGED_UP_TO,
     OPTIMIZED_SEQUENCE,
     SEQUENCE_WRITTEN_AT,
 )
@@ -69,7 +70,7 @@ def read_state(
     Args:
         metadata: of the base store.
         io: opens the Puffin file.
-        snapshot_id: the snapshot; None when the store has none.
+        snapshot_id: the snapshot; None for a state in which the store had none.
         keys: how partitions of the table are written.
 
     Raises:
@@ -77,6 +78,8 @@ def read_state(
         UnsupportedError: an old snapshot of which nothing is known any more.
         StorageError: the file cannot be read.
     """
+    if snapshot_id is None and metadata.snapshots:
+        return OptimizedState()
     start = metadata.snapshot_by_id(snapshot_id) if snapshot_id is not None else None
     ancestry = lineage(metadata, start)
     for snapshot in ancestry:
@@ -161,7 +164,11 @@ def stage_state(
                 "blob-metadata": puffin.blobs if for_amoro else [],
             }
         ),
-        summary={OPTIMIZED_SEQUENCE: path, **(_AMORO_MARKERS if for_amoro else {})},
+        summary={
+            OPTIMIZED_SEQUENCE: path,
+            MERGED_UP_TO: str(max(state.sequence.values(), default=0)),
+            **(_AMORO_MARKERS if for_amoro else {}),
+        },
         # What is left to read by if somebody expires every marked snapshot.
         properties={
             LEGACY_OPTIMIZED_SEQUENCE: legacy,

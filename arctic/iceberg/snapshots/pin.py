@@ -22,6 +22,8 @@ from arctic.errors import FormatError, InvalidInputError, NotFoundError, Unsuppo
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.metadata.history import current_at, lineage, reaches_beginning
 from arctic.iceberg.metadata.sequence_file import read_state
+from arctic.iceberg.snapshots.tags import TagState, find_tag, tags_of
+from arctic.iceberg.snapshots.versions import table_versions
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.values.partition_key import partition_keys
 from arctic.table.files import Partition
@@ -37,6 +39,7 @@ def pin(
     *,
     snapshot_id: int | None = None,
     as_of_ms: int | None = None,
+    version: str | None = None,
     is_fresh: bool = False,
 ) -> TableSnapshot:
     """Fix the state of the table that a read sees.
@@ -46,19 +49,22 @@ def pin(
         snapshot_id: of the change store: the table right after that commit; of the base store:
             that snapshot, with the changes that had been committed by then.
         as_of_ms: the state of both stores at this time, in milliseconds since 1970-01-01 UTC.
-            Without either argument, the newest state.
+            Without any of these, the newest state.
+        version: a number of ``table_versions``, the name of a tag, or what ``snapshot_id`` takes.
         is_fresh: the table was opened just now, and its stores are taken as they are.
 
     Raises:
-        InvalidInputError: both arguments.
+        InvalidInputError: two of these arguments.
         NotFoundError: a snapshot or time that is unknown or has expired.
         FormatError: what is merged is contradictory or not readable.
         StorageError: the catalog or a file cannot be reached.
     """
-    if snapshot_id is not None and as_of_ms is not None:
-        raise InvalidInputError(
-            f"snapshot-id = {snapshot_id} and as-of-timestamp = {as_of_ms}: give only one of them"
-        )
+    given = {"snapshot-id": snapshot_id, "as-of-timestamp": as_of_ms, "version": version}
+    said = [f"{name} = {value}" for name, value in given.items() if value is not None]
+    if len(said) > 1:
+        raise InvalidInputError(f"{' and '.join(said)}: give only one of them")
+    if version is not None:
+        return _at_version(_loaded(opened, is_fresh=is_fresh), version.strip())
     if snapshot_id is not None:
         return _at_snapshot(_loaded(opened, is_fresh=is_fresh), snapshot_id)
     if as_of_ms is not None:
@@ -160,6 +166,47 @@ def _at_snapshot(stores: _Stores, snapshot_id: int) -> TableSnapshot:
         )
     merged = stores.merged(base)
     return stores.pinned(base, _change_over(stores, base.timestamp_ms, merged), merged)
+
+
+def _at_version(stores: _Stores, version: str) -> TableSnapshot:
+    opened = stores.opened
+    if not version.isdecimal():
+        tagged = find_tag(opened, version)
+        if isinstance(tagged, TagState):
+            return _pair(stores, tagged.base_snapshot_id, tagged.change_snapshot_id)
+        if tagged is not None:
+            return _at_snapshot(stores, tagged)
+        known = ", ".join(map(repr, tags_of(opened.base.properties))) or "none"
+        raise NotFoundError(f"table {stores.name!r} has no tag {version!r}; its tags: {known}")
+    number = int(version)
+    tables = [table for table in (stores.base, stores.change) if table is not None]
+    if any(table.metadata.snapshot_by_id(number) is not None for table in tables):
+        return _at_snapshot(stores, number)
+    versions = table_versions(opened)
+    for each in versions:
+        if each.number == number:
+            return _pair(stores, each.base_snapshot_id, each.change_snapshot_id)
+    span = f"{versions[0].number} to {versions[-1].number}" if versions else "none"
+    raise NotFoundError(
+        f"table {stores.name!r} has no version and no snapshot {version}; its versions: {span}"
+    )
+
+
+def _pair(stores: _Stores, base_id: int | None, change_id: int | None) -> TableSnapshot:
+    """Return the state of these two snapshots, which must both be there."""
+    found: list[Snapshot | None] = []
+    for table, snapshot_id in ((stores.base, base_id), (stores.change, change_id)):
+        snapshot = None
+        if table is not None and snapshot_id is not None:
+            snapshot = table.metadata.snapshot_by_id(snapshot_id)
+            if snapshot is None:
+                raise NotFoundError(
+                    f"table {stores.name!r}: snapshot {snapshot_id} of {'.'.join(table.name())!r} "
+                    f"has expired; {stores.existing()}"
+                )
+        found.append(snapshot)
+    base, change = found
+    return stores.pinned(base, change, stores.merged(base) if base is not None else {})
 
 
 def _at_time(stores: _Stores, as_of_ms: int) -> TableSnapshot:

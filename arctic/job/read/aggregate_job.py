@@ -67,6 +67,7 @@ def known_aggregates(
         opened,
         snapshot_id=opt.SNAPSHOT_ID.value(options),
         as_of_ms=opt.AS_OF_TIMESTAMP.value(options),
+        version=opt.VERSION.value(options),
         is_fresh=True,
     )
     values = aggregate_metadata(opened, state, options, aggregates)
@@ -109,6 +110,7 @@ def count_rows(opened: OpenTable, options: Mapping[str, str]) -> int | None:
         opened,
         snapshot_id=opt.SNAPSHOT_ID.value(options),
         as_of_ms=opt.AS_OF_TIMESTAMP.value(options),
+        version=opt.VERSION.value(options),
     )
     asked = (Aggregate(kind=AggregateKind.COUNT_ROWS, column=None),)
     values = aggregate_metadata(opened, snapshot, options, asked)

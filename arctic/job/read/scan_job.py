@@ -158,6 +158,7 @@ def scan_opened(
             opened,
             snapshot_id=opt.SNAPSHOT_ID.value(options),
             as_of_ms=opt.AS_OF_TIMESTAMP.value(options),
+            version=opt.VERSION.value(options),
             is_fresh=is_fresh,
         )
         if metadata_name is not None:

@@ -98,7 +98,7 @@ def optimize_table(
             sort_column=survey.sort_column,
         )
         try:
-            results = _run(survey, plan, options, runner=runner, progress=progress)
+            results = run_plan(survey, plan, options, runner=runner, progress=progress)
             commit = _commit(survey, plan, results, is_whole=where is None)
         except (ConflictError, StorageError) as error:
             # A file that is gone was replaced by a commit since, and expired.
@@ -136,7 +136,7 @@ def _chosen(survey: Survey, kind: OptimizeType | None) -> list[_Chosen]:
     ]
 
 
-def _run(
+def run_plan(
     survey: Survey,
     plan: OptimizePlan,
     options: Mapping[str, str],
@@ -144,6 +144,7 @@ def _run(
     runner: TaskRunner,
     progress: Progress,
 ) -> list[OptimizeResult]:
+    """Carry out the tasks of a plan; nobody refers to what they make yet."""
     job = _job(survey, options)
     outcomes = runner.run(
         OptimizeAttempt(job).run,

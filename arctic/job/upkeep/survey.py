@@ -101,6 +101,26 @@ def _survey(
 ) -> Survey:
     opened, snapshot = _pinned(before, for_writing=for_writing, is_fresh=is_fresh)
     settings = OptimizeSettings.of(options, opened.table.properties)
+    return survey_state(opened, options, snapshot, settings, where=where)
+
+
+def survey_state(
+    opened: OpenTable,
+    options: Mapping[str, str],
+    snapshot: TableSnapshot,
+    settings: OptimizeSettings,
+    *,
+    where: Any = None,
+) -> Survey:
+    """Sort the files of a pinned state into partitions.
+
+    Args:
+        opened: the table, with every column that rows of the state can have.
+        options: ``path``, catalog options and ``self-optimizing.*``.
+        snapshot: the state.
+        settings: of the table.
+        where: only the partitions that can hold such rows; None: all.
+    """
     names = sort_columns(opened, options)
     bounded = [*opened.table.key_columns, *(opened.table.column(name) for name in names[:1])]
     files = list_files(

@@ -31,6 +31,7 @@ from arctic.table.files import Partition, Value
 from arctic.table.keyed_table import Column, KeyedTable, PartitionField
 from arctic.table.property_names import (
     LEGACY_OPTIMIZED_SEQUENCE,
+    MERGED_UP_TO,
     OPTIMIZED_SEQUENCE,
     SEQUENCE_WRITTEN_AT,
 )
@@ -246,7 +247,10 @@ class TestPuffin:
             OPTIMIZED_SEQUENCE: None,
             SEQUENCE_WRITTEN_AT: "1",
         }
-        assert staged.summary == {OPTIMIZED_SEQUENCE: staged.statistics.statistics_path}
+        assert staged.summary == {
+            OPTIMIZED_SEQUENCE: staged.statistics.statistics_path,
+            MERGED_UP_TO: "57",
+        }
 
     @pytest.mark.parametrize("count", [TIMES_LIMIT, TIMES_LIMIT + 1, 5_000])
     def test_the_legacy_property_names_every_partition(self, tmp_path: Path, count: int) -> None:
@@ -263,7 +267,10 @@ class TestPuffin:
         }
         assert ("base-op-time" in entries["region=0"]) == (count <= TIMES_LIMIT)
         assert staged.statistics.blob_metadata == []
-        assert staged.summary == {OPTIMIZED_SEQUENCE: staged.statistics.statistics_path}
+        assert staged.summary == {
+            OPTIMIZED_SEQUENCE: staged.statistics.statistics_path,
+            MERGED_UP_TO: "7",
+        }
 
     def test_where_a_catalog_takes_no_such_property_amoro_gets_its_marker(
         self, tmp_path: Path

@@ -1,0 +1,89 @@
+"""The commands for states that a table was in: versions, tag, drop-tag, restore."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from arctic import api
+from arctic.cli.place import catalog_options, place_of
+from arctic.cli.render import print_json, print_rows
+
+_as_of = click.option(
+    "--as-of", metavar="TIME", help="The state at this time, such as 2024-02-29T12:00:00Z."
+)
+
+
+@click.command()
+@click.argument("table")
+@catalog_options
+def versions(table: str, output: str, **place: Any) -> None:
+    """List the states that commits have made of TABLE, oldest first, with their tags."""
+    found = api.open_table(table, **place_of(**place)).versions()
+    if output == "json":
+        print_json(found.to_pylist())
+    else:
+        print_rows(found)
+
+
+@click.command()
+@click.argument("table")
+@click.argument("name")
+@click.option("--version", metavar="VERSION", help="A version, tag or snapshot; else the newest.")
+@_as_of
+@catalog_options
+def tag(
+    table: str, name: str, version: str | None, as_of: str | None, output: str, **place: Any
+) -> None:
+    """Give a state of TABLE a NAME, so that expiry keeps it."""
+    made = api.open_table(table, **place_of(**place)).tag(name, version, as_of=as_of)
+    if output == "json":
+        print_json({"table": table, "tag": made.name, **_ids(made)})
+    else:
+        click.echo(
+            f"{table}: tag {made.name} is base snapshot {made.base_snapshot_id}, change snapshot "
+            f"{made.change_snapshot_id}"
+        )
+
+
+@click.command("drop-tag")
+@click.argument("table")
+@click.argument("name")
+@catalog_options
+def drop_tag(table: str, name: str, output: str, **place: Any) -> None:
+    """Forget the tag NAME of TABLE."""
+    api.open_table(table, **place_of(**place)).drop_tag(name)
+    if output == "json":
+        print_json({"table": table, "dropped": name})
+    else:
+        click.echo(f"{table}: dropped tag {name}")
+
+
+@click.command()
+@click.argument("table")
+@click.argument("version", required=False)
+@_as_of
+@catalog_options
+def restore(table: str, version: str | None, as_of: str | None, output: str, **place: Any) -> None:
+    """Bring TABLE back to a VERSION: a number, a tag or a snapshot; or to a time."""
+    report = api.open_table(table, **place_of(**place)).restore(version, as_of=as_of)
+    if output == "json":
+        print_json(
+            {
+                "table": report.table,
+                "snapshot_id": report.snapshot_id,
+                "restored": _ids(report),
+                "files_written": report.files_written,
+                "seconds": round(report.seconds, 3),
+            }
+        )
+    else:
+        click.echo(str(report))
+
+
+def _ids(found: Any) -> dict[str, int | None]:
+    return {
+        "base_snapshot_id": found.base_snapshot_id,
+        "change_snapshot_id": found.change_snapshot_id,
+    }

@@ -1,0 +1,156 @@
+"""Making and dropping a tag in both stores of a table.
+
+Rules:
+    - A tag is made in the change store first and dropped there last: what base says decides, so
+      half of a tag is never taken for a whole one. Whatever was left half done, the same call
+      finishes it.
+    - Each store is one metadata commit, planned anew on every attempt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from copy import copy
+from typing import Any
+
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.table import Table
+from pyiceberg.table.refs import SnapshotRefType
+from pyiceberg.table.update import (
+    AssertRefSnapshotId,
+    AssertTableUUID,
+    RemovePropertiesUpdate,
+    RemoveSnapshotRefUpdate,
+    SetPropertiesUpdate,
+    SetSnapshotRefUpdate,
+    TableUpdate,
+)
+
+from arctic.errors import AlreadyExistsError, ConflictError, NotFoundError
+from arctic.iceberg.catalogs.read_only import check_writable
+from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.commits.commit_loop import commit_policy
+from arctic.iceberg.commits.snapshot_producer import commit_metadata
+from arctic.iceberg.snapshots.tags import TagState, check_tag_name, tags_of
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.iceberg.translate import catalog_errors
+from arctic.table.property_names import TAG_PREFIX
+
+
+def make_tag(opened: OpenTable, name: str, state: TagState) -> None:
+    """Name a state of a table; nothing is done where the name says that already.
+
+    Raises:
+        InvalidInputError: a name that no tag can have.
+        AlreadyExistsError: the name says something else.
+        NotFoundError: a snapshot of the state has expired.
+        ConflictError: other commits won every retry; make it again.
+        StorageError: the catalog cannot be reached.
+    """
+    check_tag_name(name)
+    _check_free(refresh(opened.base), name, state)
+    if opened.change is not None:
+        change_id = state.change_snapshot_id
+        _commit(opened.change, name, lambda head: _named(head, name, change_id))
+
+    def in_base(head: Table) -> list[TableUpdate]:
+        _check_free(head, name, state)
+        said = SetPropertiesUpdate(updates={f"{TAG_PREFIX}{name}": state.text})
+        return [*_named(head, name, state.base_snapshot_id), said]
+
+    _commit(opened.base, name, in_base)
+
+
+def drop_tag(opened: OpenTable, name: str) -> None:
+    """Forget a tag in both stores, also one that is there by half.
+
+    Raises:
+        NotFoundError: neither store has one of this name.
+        ConflictError: other commits won every retry; drop it again.
+        StorageError: the catalog cannot be reached.
+    """
+    check_tag_name(name)
+    stores = [store for store in (opened.base, opened.change) if store is not None]
+    found = [_commit(store, name, lambda head: _unnamed(head, name)) for store in stores]
+    if not any(found):
+        known = sorted(tags_of(opened.base.properties))
+        raise NotFoundError(
+            f"table {opened.table.name!r} has no tag {name!r}; there are "
+            f"{', '.join(map(repr, known)) or 'none'}"
+        )
+
+
+def _check_free(base: Table, name: str, state: TagState) -> None:
+    said = tags_of(base.properties).get(name)
+    foreign = said is None and name in base.metadata.refs
+    if foreign or (said is not None and said != state):
+        raise AlreadyExistsError(
+            f"table {'.'.join(base.name())!r} has a tag or branch {name!r} already; drop it first"
+        )
+
+
+def _named(head: Table, name: str, snapshot_id: int | None) -> list[TableUpdate]:
+    if snapshot_id is None:
+        return _unnamed(head, name)
+    if head.metadata.snapshot_by_id(snapshot_id) is None:
+        raise NotFoundError(
+            f"table {'.'.join(head.name())!r}: snapshot {snapshot_id} has expired, so tag {name!r} "
+            "cannot name it"
+        )
+    kind = SnapshotRefType.TAG
+    there = head.metadata.refs.get(name)
+    if there is not None and (there.snapshot_id, there.snapshot_ref_type) == (snapshot_id, kind):
+        return []
+    return [
+        SetSnapshotRefUpdate.model_validate(
+            {"ref-name": name, "type": kind.value, "snapshot-id": snapshot_id}
+        )
+    ]
+
+
+def _unnamed(head: Table, name: str) -> list[TableUpdate]:
+    updates: list[TableUpdate] = []
+    if name in head.metadata.refs:
+        updates.append(RemoveSnapshotRefUpdate.model_validate({"ref-name": name}))
+    if f"{TAG_PREFIX}{name}" in head.properties:
+        updates.append(RemovePropertiesUpdate(removals=[f"{TAG_PREFIX}{name}"]))
+    return updates
+
+
+def _commit(store: Table, name: str, plan: Callable[[Table], list[TableUpdate]]) -> bool:
+    """Commit what a plan says of a fresh head; False: there is nothing to do."""
+    check_writable(store.catalog)
+    head = copy(store)
+    policy = commit_policy(head.properties)
+    for _ in policy.tries():
+        refresh(head)
+        updates = plan(head)
+        if not updates:
+            return False
+        if _committed(head, name, updates):
+            return True
+    raise ConflictError(
+        f"table {'.'.join(store.name())!r}: other commits won every attempt to change tag "
+        f"{name!r}; call again"
+    )
+
+
+def _committed(head: Table, name: str, updates: Iterable[TableUpdate]) -> bool:
+    there = head.metadata.refs.get(name)
+    requirements: list[Any] = [AssertTableUUID(uuid=head.metadata.table_uuid)]
+    if head.metadata.snapshots:  # without any there can be no tag, and PyIceberg refuses to ask
+        requirements.append(
+            AssertRefSnapshotId.model_validate(
+                {"ref": name, "snapshot-id": None if there is None else there.snapshot_id}
+            )
+        )
+    with catalog_errors(f"change tag {name!r} of {'.'.join(head.name())!r}"):
+        try:
+            commit_metadata(head, updates=updates, requirements=requirements)
+        except CommitFailedException:
+            return False
+        except ValueError as error:
+            if "does not exist" not in str(error):
+                raise
+            return False  # the snapshot has expired meanwhile, which the next look says
+    return True

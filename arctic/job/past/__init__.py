@@ -1,0 +1,1 @@
+"""States that a table was in: named, listed, brought back."""

@@ -1,0 +1,131 @@
+"""Versions and tags: names for states of both stores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import arctic
+from arctic.iceberg.commits import commit_tag
+from tests.job.past.states import NOW, SCHEMA, catalog_table, make, rows_of, upsert
+
+
+def test_every_commit_is_a_version_and_numbers_stay(tmp_path: Path) -> None:
+    """Also after the older history has expired."""
+    table = make(tmp_path)
+    expected = {}
+    for number in range(1, 4):
+        upsert(table, a=number, **{f"k{number}": number})
+        expected[number] = rows_of(table)
+    table.optimize(type="full")
+    expected[4] = rows_of(table)
+    upsert(table, a=5)
+    expected[5] = rows_of(table)
+
+    assert table.versions()["version"].to_pylist() == [1, 2, 3, 4, 5]
+    assert {number: rows_of(table, version=number) for number in expected} == expected
+    assert rows_of(table, options={"versionAsOf": "2"}) == expected[2]
+    assert table.count(version=1) == 2
+
+    keep = {**NOW, "snapshot.keep.duration": "1d", "snapshot.keep.min-count": "2"}
+    table.expire(options=keep)
+    numbers = table.versions()["version"].to_pylist()
+    assert numbers == sorted(set(numbers))
+    assert numbers[-1] >= 5
+    for number in set(numbers) & set(expected):
+        assert rows_of(table, version=number) == expected[number]
+    with pytest.raises(arctic.NotFoundError, match="no version and no snapshot 1;"):
+        table.read(version=1)
+
+
+def test_a_tag_keeps_its_state_over_every_expiry(tmp_path: Path) -> None:
+    """In both stores; once it is dropped, the state goes."""
+    table = make(tmp_path)
+    upsert(table, a=1)
+    first = table.tag("changes only")
+    assert first.base_snapshot_id is None
+    table.optimize(type="full")
+    upsert(table, b=2)
+    table.tag("both", 3)
+    upsert(table, a=3, b=3)
+    table.tag("old", 2)
+    for _ in range(2):
+        upsert(table, c=4)
+        table.optimize(type="full")
+        table.expire(options=NOW)
+
+    assert rows_of(table, version="changes only") == {"a": 1}
+    assert rows_of(table, version="old") == {"a": 1}
+    assert rows_of(table, version="both") == {"a": 1, "b": 2}
+    assert rows_of(table) == {"a": 3, "b": 3, "c": 4}
+    assert [each.name for each in table.tags()] == ["both", "changes only", "old"]
+    assert "both" in catalog_table(tmp_path, "m.t").metadata.refs
+    assert "both" in catalog_table(tmp_path, "m.t_change_").metadata.refs
+
+    table.restore("both")
+    assert rows_of(table) == {"a": 1, "b": 2}
+    for name in ("both", "changes only", "old"):
+        table.drop_tag(name)
+    table.expire(options=NOW)
+    assert rows_of(table) == {"a": 1, "b": 2}
+    assert table.versions().num_rows == 1
+    with pytest.raises(arctic.NotFoundError, match="no tag 'both'; its tags: none"):
+        table.read(version="both")
+
+
+def test_a_tag_is_whole_or_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that dies between the stores leaves half, which is refused, and finished by a call."""
+    table = make(tmp_path)
+    upsert(table, a=1)
+    table.optimize(type="full")
+    commit, seen = commit_tag._commit, []
+
+    def dies_at_base(store: object, *arguments: object) -> bool:
+        seen.append(store)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        return commit(store, *arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(commit_tag, "_commit", dies_at_base)
+    with pytest.raises(KeyboardInterrupt):
+        table.tag("x")
+    monkeypatch.undo()
+
+    with pytest.raises(arctic.NotFoundError, match="only in the change store"):
+        table.read(version="x")
+    assert table.tags() == ()
+    upsert(table, b=2)
+    table.tag("x")
+    assert rows_of(table, version="x") == {"a": 1, "b": 2}
+    table.drop_tag("x")
+    with pytest.raises(arctic.NotFoundError, match="has no tag 'x'"):
+        table.drop_tag("x")
+
+
+def test_a_tag_says_one_thing(tmp_path: Path) -> None:
+    """Making it again is nothing; naming something else is refused, and so are numbers."""
+    table = make(tmp_path)
+    upsert(table, a=1)
+    table.tag("x")
+    table.tag("x", version=1)
+    upsert(table, a=2)
+
+    with pytest.raises(arctic.AlreadyExistsError, match="'x' already; drop it first"):
+        table.tag("x")
+    for name in ("7", "main", "", " x"):
+        with pytest.raises(arctic.InvalidInputError, match="tag"):
+            table.tag(name)
+
+
+def test_tags_of_others_are_read_as_their_snapshot(tmp_path: Path) -> None:
+    """In a table without a key a tag is one of Iceberg's."""
+    table = make(tmp_path, primary_key=())
+    table.write(pa.table({"id": ["a"], "n": [1]}, SCHEMA))
+    store = catalog_table(tmp_path, "m.t")
+    store.manage_snapshots().create_tag(store.metadata.current_snapshot_id or 0, "theirs").commit()
+    table.write(pa.table({"id": ["b"], "n": [2]}, SCHEMA))
+
+    assert rows_of(table, version="theirs") == {"a": 1}
+    assert rows_of(table, version=2) == {"a": 1, "b": 2}
