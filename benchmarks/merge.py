@@ -30,8 +30,10 @@ import arctic
 from arctic import options as opt
 from arctic.iceberg.filters.parse_filter import parse_filter
 from arctic.iceberg.tables.open_table import open_table
+from arctic.job.read.asked_read import AskedRead
+from arctic.job.read.plan_rows import BATCH_ROWS
 from arctic.job.read.read_task import MergeReader
-from arctic.job.read.scan_job import BATCH_ROWS, ScanJob, begin_scan
+from arctic.job.read.scan_job import ScanJob, begin_scan
 from arctic.job.reference import parse_reference
 from arctic.mor.touched import Touched
 from benchmarks.orders import base_rows, change_rows
@@ -179,7 +181,7 @@ def _job(table: arctic.Table, question: Question, *, verify: bool = False) -> Sc
     reference = parse_reference(options)
     opened = open_table(reference.config, reference.identifier)
     row_filter = None if question.filter is None else parse_filter(question.filter, opened)
-    return begin_scan(options, columns=question.columns, row_filter=row_filter)
+    return begin_scan(AskedRead.of(options), columns=question.columns, row_filter=row_filter)
 
 
 def _load(shape: Shape, rows: int, warehouse: str, row_group: str | None) -> arctic.Table:

@@ -14,7 +14,7 @@ from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.open_table import open_table
-from arctic.job.read.scan_job import planned_without_pauses
+from arctic.job.read.plan_rows import planned_without_pauses
 from arctic.scan.scan_input import ScanInput, SetApart
 from arctic.scan.task import ScanOptions
 from arctic.table.filters.predicate import ColumnTest, Op, tests_of

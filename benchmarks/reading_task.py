@@ -8,12 +8,13 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import begin_scan
 
 
 def main(warehouse: str, table: str) -> None:
     """Print the peak resident memory, and what it was before the task began."""
-    job = begin_scan({"path": table, "warehouse": warehouse})
+    job = begin_scan(AskedRead.of({"path": table, "warehouse": warehouse}))
     idle = _peak_mib()
     rows = sum(batch.num_rows for batch in job.reader.read(max(job.groups, key=_cost)))
     peak = _peak_mib()

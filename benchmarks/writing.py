@@ -30,6 +30,7 @@ import pyarrow.parquet as pq
 
 import arctic
 from arctic import options as opt
+from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import abort_write
 from arctic.job.write.plan_shuffle import spread_job
 from arctic.job.write.shuffle import ARRIVAL_COLUMN, TASK_COLUMN
@@ -115,7 +116,8 @@ class WriteRun:
         arrival = numbers if mode == "overwrite" else np.arange(len(numbers))
         helped = helped.append_column(ARRIVAL_COLUMN, pa.array(arrival))
         options = {"path": TABLE, "warehouse": str(self.folder), "write-mode": mode}
-        job = spread_job(begin_write(options, routed.schema), helped.schema, deep_nodes={})
+        job = begin_write(AskedWrite.of(options), routed.schema)
+        job = spread_job(job, helped.schema, deep_nodes={})
         sizes: list[int] = []
 
         def write() -> None:

@@ -20,6 +20,7 @@ from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.metadata.entries import live_entries, live_manifests
 from arctic.iceberg.storage import checked_io, puffin
 from arctic.iceberg.tables.open_table import open_table
+from arctic.job.changes.asked_changes import AskedChanges
 from arctic.job.changes.change_job import Changes
 from arctic.scan.changes.change_limit import ChangeLimit
 from arctic.table import footer_checksum
@@ -83,7 +84,7 @@ def make_lake(folder: Path, *, foreign: bool) -> None:
             table.write(_rows(name, range(step * 5, 900, 97), 0).select(["id", "region"]),
                         mode="delete")  # fmt: skip
         table.optimize(type="minor")
-        changes = Changes({"path": name, "warehouse": str(folder)})
+        changes = Changes(AskedChanges.of({"path": name, "warehouse": str(folder)}))
         offset = changes.beginning()
         for step in range(4, 6):
             table.write(_rows(name, range(step, 1_500, 11), step), mode="upsert")
@@ -127,7 +128,7 @@ def rows_of(table: arctic.Table, **arguments: Any) -> list[str]:
 def changes_of(folder: Path, name: str) -> list[str]:
     """Return the events after a stream's offset, as Spark's source would read them."""
     start = StreamPosition.from_json(_parsed((folder / f"{name}.offset").read_bytes()))
-    changes = Changes({"path": name, "warehouse": str(folder)})
+    changes = Changes(AskedChanges.of({"path": name, "warehouse": str(folder)}))
     end = changes.advance(start, limit=ChangeLimit())
     return sorted(map(repr, changes.plan(start, end, columns=None).table().to_pylist()))
 

@@ -12,6 +12,7 @@ from multiprocessing.synchronize import Event
 
 import arctic
 from arctic.errors import ConflictError, NotFoundError
+from arctic.job.changes.asked_changes import AskedChanges
 from arctic.job.changes.change_job import Changes
 from arctic.scan.changes.change_limit import ChangeLimit
 from arctic.table.streams.stream_position import StreamPosition
@@ -166,7 +167,7 @@ class Follower:
 
     def __init__(self, table: str, warehouse: str) -> None:
         self._options = {"path": table, "warehouse": warehouse}
-        self._changes = Changes(self._options)
+        self._changes = Changes(AskedChanges.of(self._options))
         self._position: StreamPosition | None = None
         self.rows: dict[int, Row] = {}
 
@@ -193,7 +194,7 @@ class Follower:
 
     def begin_anew(self) -> None:
         """Forget everything: the next step starts with the rows that are there then."""
-        self._changes = Changes(self._options)
+        self._changes = Changes(AskedChanges.of(self._options))
         self._position = None
 
 

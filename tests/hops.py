@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 import arctic
+from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import commit_write
 from arctic.job.write.plan_shuffle import plan_shuffle, spread_job
 from arctic.job.write.shuffle import ARRIVAL_COLUMN, TASK_COLUMN
@@ -99,7 +100,7 @@ def measure(warehouse: str) -> dict[str, Hops]:
 
 def _saved(warehouse: str) -> None:
     options = {"path": _NAME, "warehouse": warehouse, "write-mode": "upsert"}
-    job = begin_write(options, _ROWS.schema)
+    job = begin_write(AskedWrite.of(options), _ROWS.schema)
     plan = plan_shuffle(job, _ROWS.column_names)
     assert plan is not None
     spread = _ROWS.append_column(ARRIVAL_COLUMN, pa.array([0, 1], pa.int64()))

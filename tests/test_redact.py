@@ -15,7 +15,9 @@ import pytest
 import arctic
 from arctic.cli.main import main
 from arctic.errors import ArcticError, InvalidInputError
+from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.engine_scan import begin_engine_scan
+from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.write_job import begin_write
 from arctic.redact import Secrets, may_hold_secret, without_secrets
 
@@ -77,8 +79,9 @@ def test_a_table_is_used_without_a_word_of_its_secrets(
     table = arctic.create_table("a.b", SCHEMA, primary_key=["id"], catalog=catalog)
 
     begun = {"path": "a.b", **{f"catalog.{name}": text for name, text in catalog.items()}}
-    said = [repr(begin_write(begun, SCHEMA))]
-    said += [repr(begin_engine_scan(begun, columns=["id"], engine=None, filter_for=lambda _: None))]
+    said = [repr(begin_write(AskedWrite.of(begun), SCHEMA))]
+    read = AskedRead.of(begun)
+    said += [repr(begin_engine_scan(read, columns=["id"], engine=None, filter_for=lambda _: None))]
     said += [str(table.write(rows, mode="upsert")), str(table.optimize(type="full"))]
     said += [repr(table), repr(table._opened), str(table.properties), str(table.status())]
     said += [str(table.explain(analyze=True, verbose=True)), str(table.expire(dry_run=True))]

@@ -15,20 +15,30 @@ import pyarrow as pa
 from arctic import options as opt
 from arctic.errors import InvalidInputError
 from arctic.iceberg.filters.parse_filter import parse_filter
-from arctic.iceberg.tables.open_table import open_table
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.changes.asked_changes import (
+    AskedChanges,
+    Moment,
+    is_whole,
+    moment_options,
+    range_options,
+)
 from arctic.job.changes.change_batch import begin_changes
-from arctic.job.changes.change_range import Moment, is_whole, moment_options, range_options
-from arctic.job.past.restore_job import PastState, RestoreReport, restore_table
+from arctic.job.past.restore_job import RestoreReport, restore_table
+from arctic.job.past_state import PastState
 from arctic.job.read.aggregate_job import count_rows
 from arctic.job.read.analyze import analyze as touched_by
+from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import ScanJob, scan_opened
-from arctic.job.reference import as_names, parse_reference, table_reference
+from arctic.job.reference import as_names
 from arctic.job.tasks.progress import default_progress
 from arctic.job.tasks.run_tasks import LocalRunner, TaskRunner
-from arctic.job.upkeep.auto_optimize import optimize_after_write, optimizes_after_write
+from arctic.job.upkeep.asked_upkeep import AskedExpire, AskedOptimize
+from arctic.job.upkeep.auto_optimize import optimize_after_write
 from arctic.job.upkeep.expire_job import expire_table
 from arctic.job.upkeep.optimize_job import optimize_table
 from arctic.job.upkeep.survey import table_status
+from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import commit_write
 from arctic.job.write.first_write import taken_back_on_failure
 from arctic.job.write.new_only import NEW_ONLY_MODES, create_for_write
@@ -97,12 +107,7 @@ def past_options(as_of: Moment | None, version: Version | None) -> dict[str, str
 
 def past_state(as_of: Moment | None, version: Version | None) -> PastState:
     """Return the state that two arguments name; the newest one if they name none."""
-    past = past_options(as_of, version)
-    return PastState(
-        version=opt.VERSION.value(past),
-        snapshot_id=opt.SNAPSHOT_ID.value(past),
-        as_of_ms=opt.AS_OF_TIMESTAMP.value(past),
-    )
+    return PastState.of(past_options(as_of, version))
 
 
 def restore(
@@ -112,7 +117,7 @@ def restore(
     if (version is None) == (as_of is None):
         raise InvalidInputError("restore: expected a version or as_of, which say what comes back")
     runner = LocalRunner(opt.default_parallelism())
-    return restore_table(base, past_state(as_of, version), runner=runner)
+    return restore_table(AskedOptimize.of(base), past_state(as_of, version), runner=runner)
 
 
 def scan(
@@ -125,20 +130,23 @@ def scan(
     options: Mapping[str, str] | None = None,
 ) -> ScanJob:
     """Plan a read."""
-    past = past_options(as_of, version)
-    given = joined({**base, **past}, options)
-    opt.check_known(given, opt.Scope.READ)
-    reference = parse_reference(given)
-    opened = open_table(reference.config, reference.identifier)
+    asked = AskedRead.of(joined({**base, **past_options(as_of, version)}, options))
+    return _scan(asked.reference.open(), asked, columns=columns, filter=filter)
+
+
+def _scan(
+    opened: OpenTable, asked: AskedRead, *, columns: str | Sequence[str] | None, filter: Any
+) -> ScanJob:
     row_filter = None if filter is None else parse_filter(filter, opened)
+    reference = asked.reference
     if row_filter is not None and reference.metadata_table is not None:
         raise InvalidInputError(
-            f"a filter on metadata table {given['path']!r}; filter its rows instead"
+            f"a filter on metadata table '{reference.identifier}.{reference.metadata_table}'; "
+            "filter its rows instead"
         )
     return scan_opened(
         opened,
-        given,
-        metadata_name=reference.metadata_table,
+        asked,
         columns=None if columns is None else as_names(columns),
         row_filter=row_filter,
         is_fresh=True,
@@ -168,16 +176,13 @@ def count(
     options: Mapping[str, str] | None = None,
 ) -> int:
     """Count rows: from metadata where that is exact, else by a read of one column."""
-    past = past_options(as_of, version)
-    given = joined({**base, **past}, options)
-    opt.check_known(given, opt.Scope.READ)
-    reference = table_reference(given)
-    opened = open_table(reference.config, reference.identifier)
-    known = None if filter is not None else count_rows(opened, given)
+    asked = AskedRead.of(joined({**base, **past_options(as_of, version)}, options))
+    opened = asked.reference.whole().open()
+    known = None if filter is not None else count_rows(opened, asked)
     if known is not None:
         return known
     column = next(iter(opened.table.primary_key), opened.table.columns[0].name)
-    job = scan(given, columns=column, filter=filter)
+    job = _scan(asked.reference.open(), asked, columns=column, filter=filter)
     return sum(batch.num_rows for batch in job.batches())
 
 
@@ -192,7 +197,7 @@ def changes(
     """Begin to read changes."""
     given = joined({**base, **range_options(start=start, end=end)}, options)
     wanted = None if columns is None else as_names(columns)
-    return reader(begin_changes(given, columns=wanted))
+    return reader(begin_changes(AskedChanges.of(given), columns=wanted))
 
 
 def reader(job: ScanJob, *, limit: int | None = None) -> pa.RecordBatchReader:
@@ -237,7 +242,7 @@ def optimize(
 ) -> OptimizeReport:
     """Optimize a table."""
     return optimize_table(
-        joined(base, options),
+        AskedOptimize.of(joined(base, options)),
         type=type,
         where=where,
         runner=runner or LocalRunner(opt.default_parallelism()),
@@ -249,7 +254,7 @@ def status(
     base: Mapping[str, str], *, where: Any = None, options: Mapping[str, str] | None = None
 ) -> TableStatus:
     """Say what is due."""
-    return table_status(joined(base, options), where=where)
+    return table_status(AskedOptimize.of(joined(base, options)), where=where)
 
 
 def expire(
@@ -259,7 +264,7 @@ def expire(
     options: Mapping[str, str] | None = None,
 ) -> ExpireReport:
     """Remove what is no longer needed."""
-    return expire_table(joined(base, options), dry_run=dry_run)
+    return expire_table(AskedExpire.of(joined(base, options)), dry_run=dry_run)
 
 
 def write(data: Any, options: Mapping[str, str]) -> WriteReport:
@@ -267,18 +272,18 @@ def write(data: Any, options: Mapping[str, str]) -> WriteReport:
     rows = _batches(data)
     mode = options.get(opt.WRITE_MODE.name, "").strip().lower()
     if mode not in NEW_ONLY_MODES:
-        return _write(rows, options)
+        return _write(rows, AskedWrite.of(options))
+    given = {name: text for name, text in options.items() if name != opt.WRITE_MODE.name}
+    asked = AskedWrite.of(given)
     with taken_back_on_failure():
-        given = {name: text for name, text in options.items() if name != opt.WRITE_MODE.name}
-        settled = create_for_write(given, rows.schema, mode=mode)
-        return _NOTHING_WRITTEN if settled is None else _write(rows, settled)
+        settled = create_for_write(asked, rows.schema, mode=mode)
+        return _NOTHING_WRITTEN if settled is None else _write(rows, asked.with_mode(settled))
 
 
-def _write(rows: pa.RecordBatchReader, options: Mapping[str, str]) -> WriteReport:
+def _write(rows: pa.RecordBatchReader, asked: AskedWrite) -> WriteReport:
     started = time.monotonic()
-    optimizes = optimizes_after_write(options)
     with taken_back_on_failure():
-        job = begin_write(options, rows.schema)
+        job = begin_write(asked, rows.schema)
         result = write_task(
             work_here(job), rows, partition_id=0, task_id=0, threads=opt.default_parallelism()
         )
@@ -292,8 +297,8 @@ def _write(rows: pa.RecordBatchReader, options: Mapping[str, str]) -> WriteRepor
         bytes=sum(file.size_bytes for file in result.files),
         seconds=time.monotonic() - started,
     )
-    if optimizes:
-        optimize_after_write(options, LocalRunner(opt.default_parallelism()))
+    if asked.optimizes:
+        optimize_after_write(asked.reference, LocalRunner(opt.default_parallelism()))
     return report
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from arctic.api import calls
-from arctic.job.reference import Catalog, call_options
+from arctic.job.reference import Catalog, call_options, table_reference
 from arctic.job.tasks.run_tasks import TaskRunner
 from arctic.job.upkeep.writers import retire_writer as retire
 from arctic.job.upkeep.writers import writer_watermarks
@@ -94,7 +94,7 @@ def watermarks(
     Raises:
         NotFoundError: no such table.
     """
-    return writer_watermarks(call_options(identifier, warehouse, catalog))
+    return writer_watermarks(table_reference(call_options(identifier, warehouse, catalog)))
 
 
 def retire_writer(
@@ -119,4 +119,4 @@ def retire_writer(
         NotFoundError: no such table, or no watermark of such a writer.
         ConflictError: other commits won every retry; retire it again.
     """
-    return retire(call_options(identifier, warehouse, catalog), writer)
+    return retire(table_reference(call_options(identifier, warehouse, catalog)), writer)

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from arctic.api import calls
 from arctic.api.calls import Version, WriteReport
-from arctic.job.changes.change_range import Moment
+from arctic.job.changes.asked_changes import Moment
 from arctic.job.reference import Catalog, call_options
 
 

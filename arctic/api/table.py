@@ -14,12 +14,13 @@ from arctic.errors import NotFoundError, UnsupportedError
 from arctic.iceberg.commits.commit_notes import watermark_properties
 from arctic.iceberg.snapshots.inspect import METADATA_TABLES
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
-from arctic.iceberg.tables.open_table import OpenTable, open_table
+from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.tables.rename_table import rename_table
 from arctic.iceberg.tables.set_properties import PropertyChange, set_properties
-from arctic.job.changes.change_range import Moment
+from arctic.job.changes.asked_changes import Moment
 from arctic.job.past.named_states import Tag, drop_table_tag, list_tags, list_versions, tag_table
 from arctic.job.past.restore_job import RestoreReport
+from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import begin_scan
 from arctic.job.reference import as_names, placed, table_reference
 from arctic.job.upkeep.writers import retire_writer as retire
@@ -132,11 +133,11 @@ class Table:
 
     def watermarks(self) -> dict[str, int]:
         """Return each writer's own watermark; see ``arctic.watermarks``."""
-        return writer_watermarks(self._options)
+        return writer_watermarks(table_reference(self._options))
 
     def retire_writer(self, writer: str) -> dict[str, int]:
         """Let the watermark no longer wait for a writer; see ``arctic.retire_writer``."""
-        return retire(self._options, writer)
+        return retire(table_reference(self._options), writer)
 
     def evolve_schema(self, **changes: Any) -> Table:
         """Change the columns; takes the arguments of ``arctic.evolve_schema``."""
@@ -157,10 +158,7 @@ class Table:
 
     def refresh(self) -> Table:
         """Look at the table anew: at what others did to its columns and properties."""
-        reference = table_reference(self._options)
-        return self._become(
-            Table(open_table(reference.config, reference.identifier), self._options)
-        )
+        return self._become(Table(table_reference(self._options).open(), self._options))
 
     def history(self) -> pa.Table:
         """Return the commits of both stores, oldest first, as the metadata table snapshots."""
@@ -174,19 +172,19 @@ class Table:
 
     def versions(self) -> pa.Table:
         """Return the states that commits have made, oldest first, with their numbers and tags."""
-        return list_versions(self._options)
+        return list_versions(table_reference(self._options))
 
     def tags(self) -> tuple[Tag, ...]:
         """Return the tags of the table, by name."""
-        return list_tags(self._options)
+        return list_tags(table_reference(self._options))
 
     def tag(self, name: str, version: Version | None = None, *, as_of: Moment | None = None) -> Tag:
         """Name a state of the table, the newest one if nothing is said; expiry keeps it."""
-        return tag_table(self._options, name, calls.past_state(as_of, version))
+        return tag_table(table_reference(self._options), name, calls.past_state(as_of, version))
 
     def drop_tag(self, name: str) -> None:
         """Forget a tag, so that expiry may take what only it needed."""
-        drop_table_tag(self._options, name)
+        drop_table_tag(table_reference(self._options), name)
 
     def restore(
         self, version: Version | None = None, *, as_of: Moment | None = None
@@ -214,7 +212,8 @@ class Table:
             raise NotFoundError(
                 f"metadata table {name!r}; expected one of {', '.join(METADATA_TABLES)}"
             )
-        return begin_scan({**self._options, "path": f"{self.name}.{name}"}).table()
+        asked = AskedRead.of({**self._options, "path": f"{self.name}.{name}"})
+        return begin_scan(asked).table()
 
     def _become(self, other: Table) -> Table:
         self._opened, self._options = other._opened, other._options

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from arctic.errors import InvalidInputError
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.snapshots.inspect import METADATA_TABLES
-from arctic.options import CATALOG_PREFIX, PATH, WAREHOUSE
+from arctic.iceberg.tables.open_table import OpenTable, open_table
+from arctic.options import CATALOG_PREFIX, OPTIONS, PATH, WAREHOUSE, Scope
 
 Catalog = str | Mapping[str, str]
 """A PyIceberg catalog, by name or by properties."""
+
+_PLACE_NAMES = frozenset(
+    name.lower() for option in OPTIONS if Scope.CATALOG in option.scopes for name in option.names
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +28,25 @@ class TableReference:
     """Namespace and name, dotted."""
     metadata_table: str | None
     """``snapshots``, ``files``, ...; None for the rows themselves."""
+    options: Mapping[str, str] = field(repr=False)
+    """``path`` and catalog options, as they were given; not printed, as they may hold passwords."""
+
+    def open(self, *, for_writing: bool = False) -> OpenTable:
+        """Open the table; raises as ``open_table``."""
+        return open_table(self.config, self.identifier, for_writing=for_writing)
+
+    def whole(self) -> TableReference:
+        """Return it, unless it names a metadata table.
+
+        Raises:
+            InvalidInputError: it does.
+        """
+        if self.metadata_table is not None:
+            raise InvalidInputError(
+                f"'{self.identifier}.{self.metadata_table}' is a metadata table of "
+                f"{self.identifier!r}; name the table"
+            )
+        return self
 
 
 def parse_reference(options: Mapping[str, str]) -> TableReference:
@@ -46,6 +70,7 @@ def parse_reference(options: Mapping[str, str]) -> TableReference:
         config=CatalogConfig.from_options(options),
         identifier=".".join(parts),
         metadata_table=metadata_table,
+        options=_place(options),
     )
 
 
@@ -55,12 +80,7 @@ def table_reference(options: Mapping[str, str]) -> TableReference:
     Raises:
         InvalidInputError: as ``parse_reference``, and for a metadata table.
     """
-    reference = parse_reference(options)
-    if reference.metadata_table is not None:
-        raise InvalidInputError(
-            f"{options['path']!r} is a metadata table of {reference.identifier!r}; name the table"
-        )
-    return reference
+    return parse_reference(options).whole()
 
 
 def as_names(given: str | Iterable[str]) -> tuple[str, ...]:
@@ -106,3 +126,16 @@ def call_options(
     elif catalog is not None:
         options |= {f"{CATALOG_PREFIX}{key}": str(value) for key, value in catalog.items()}
     return options
+
+
+def _place(options: Mapping[str, str]) -> dict[str, str]:
+    """Return the options that say where a table is, and no others.
+
+    >>> _place({"path": "ns.t", "catalog.uri": "u", "ordering-column": "at"})
+    {'path': 'ns.t', 'catalog.uri': 'u'}
+    """
+    return {
+        name: text
+        for name, text in options.items()
+        if name.lower() in _PLACE_NAMES or name.lower().startswith(CATALOG_PREFIX)
+    }

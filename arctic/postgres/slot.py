@@ -104,20 +104,20 @@ def sole_use(connection: Any, name: str) -> Iterator[None]:
 
 
 def peek(
-    connection: Any, name: str, options: Mapping[str, str], tables: Sequence[str], limit: int
+    connection: Any, name: str, plugin_options: Mapping[str, str], tables: Sequence[str], limit: int
 ) -> pa.ChunkedArray:
     """Return the messages of the next transactions, without confirming them.
 
     Args:
         connection: to the slot's database.
         name: of the slot.
-        options: of the plugin.
+        plugin_options: of its plug-in.
         tables: whose changes are wanted, as ``schema.table``.
         limit: transactions are added until there are so many messages.
 
     Memory: the messages; a single transaction may have more than ``limit``.
     """
-    given = {**options, "add-tables": ",".join(_escaped(table) for table in tables)}
+    given = {**plugin_options, "add-tables": ",".join(_escaped(table) for table in tables)}
     flat = [text for pair in given.items() for text in pair]
     rows = fetch(connection, f"read slot {name}", _PEEK, _MESSAGES_PER_ROW, name, limit, flat)
     # No document holds a line break: inside its texts they are escaped.

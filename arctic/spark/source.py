@@ -19,10 +19,12 @@ from pyspark.sql.datasource import (
 from pyspark.sql.types import StructType
 
 from arctic.errors import InvalidInputError
+from arctic.job.changes.asked_changes import AskedChanges, asks_for_changes
 from arctic.job.changes.change_batch import change_schema
-from arctic.job.changes.change_range import asks_for_changes
+from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import table_schema
-from arctic.options import OPTIONS, STREAMING, Scope
+from arctic.job.reference import table_reference
+from arctic.options import COLUMNS, OPTIONS, STREAMING, Scope
 from arctic.spark.base.error_surface import message_first
 from arctic.spark.base.protocol import ScanQuestion, asked_of_worker
 from arctic.spark.base.spark_types import spark_schema
@@ -58,8 +60,8 @@ class ArcticDataSource(DataSource):
         """Return the columns that ``load()`` yields."""
         options = self._options_of(*READS)
         if STREAMING.value(options) or asks_for_changes(options):
-            return spark_schema(change_schema(options))
-        return spark_schema(table_schema(options))
+            return spark_schema(change_schema(table_reference(options), COLUMNS.value(options)))
+        return spark_schema(table_schema(AskedRead.of(options)))
 
     @message_first
     def reader(self, schema: StructType) -> DataSourceReader:
@@ -103,8 +105,8 @@ def plan_batch(
     """Plan what a relation with these options means in a batch: rows, or changes of them."""
     given = relevant_options(options, *READS)
     if asks_for_changes(given):
-        return plan_change_reader(given, requested, question)
-    return plan_reader(given, requested, question)
+        return plan_change_reader(AskedChanges.of(given), requested, question)
+    return plan_reader(AskedRead.of(given), requested, question)
 
 
 def relevant_options(options: Mapping[str, str], *scopes: Scope) -> dict[str, str]:

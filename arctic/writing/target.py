@@ -100,8 +100,12 @@ class WriteOptions:
     """Threads that encode files beside one another."""
 
     @classmethod
-    def from_settings(cls, options: Mapping[str, str], table: KeyedTable) -> WriteOptions:
+    def of(cls, options: Mapping[str, str], table: KeyedTable) -> WriteOptions:
         """Read the settings in force for a write.
+
+        Args:
+            options: what the call gave.
+            table: its properties count where the call says nothing.
 
         Raises:
             InvalidInputError: a text that is not a value, a level that the codec does not have, or

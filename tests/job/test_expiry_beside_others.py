@@ -15,6 +15,7 @@ import arctic
 from arctic.errors import ConflictError, StorageError
 from arctic.iceberg.snapshots.pin import pin
 from arctic.job.tasks.run_tasks import LocalRunner, Progress, Task
+from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import commit_write
 from arctic.job.write.write_job import begin_write, work_here
 from arctic.job.write.write_task import write_task
@@ -74,7 +75,7 @@ def seen(table: arctic.Table) -> set[tuple[str, str]]:
 def upsert_job(table: arctic.Table, tmp_path: Path) -> Any:
     """Begin an upsert that moves every row to another partition."""
     options = {"path": "c.t", "warehouse": str(tmp_path), "write-mode": "upsert"}
-    return begin_write(options, SCHEMA)
+    return begin_write(AskedWrite.of(options), SCHEMA)
 
 
 class TestUpsert:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import arctic
+from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.plan_shuffle import plan_shuffle
 from arctic.job.write.shuffle import ROW_HASH_COLUMN, ShufflePlan
 from arctic.job.write.write_job import begin_write
@@ -37,7 +38,7 @@ def plan_of(warehouse: Path, key: list[str], shares: dict[str, float]) -> Shuffl
     )
     options = {"path": "h.t", "warehouse": str(warehouse)}
     options["write-mode"] = "upsert" if key else "append"
-    job = begin_write(options, SCHEMA)
+    job = begin_write(AskedWrite.of(options), SCHEMA)
     plan = plan_shuffle(job, SCHEMA.names, shares=PartitionShares(shares=shares))
     assert plan is not None
     return plan

@@ -14,6 +14,7 @@ import pytest
 import arctic
 from arctic.errors import ConflictError, InvalidInputError
 from arctic.job.read.locate import locate_rows
+from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import commit_write
 from arctic.job.write.stored_rows import looked_up
 from arctic.job.write.write_job import WriteJob, begin_write
@@ -240,7 +241,7 @@ def test_a_part_of_a_column_is_refused_like_a_whole_one(warehouse: str) -> None:
 def begin(warehouse: str, rows: pa.Table, **options: str) -> tuple[WriteJob, TaskResult]:
     """Write rows without a commit, in chunks of four."""
     given = {"path": "m.t", "warehouse": warehouse, "write-mode": "upsert", **KEEP, **options}
-    job = begin_write(given, rows.schema)
+    job = begin_write(AskedWrite.of(given), rows.schema)
     target = replace(job.target, options=replace(job.target.options, chunk_rows=1))
     job = replace(job, work=replace(job.work, target=target))
     return job, write_task(job.work, rows.to_batches(), partition_id=0, task_id=0)
@@ -378,7 +379,7 @@ def test_rows_go_to_no_other_table_of_the_name(
     create(warehouse, (1, "eu", 1, "a"))
     options = {"path": "m.t", "warehouse": warehouse, "write-mode": "upsert", **KEEP}
     rows = frame(id=[1], n=[2])
-    job = begin_write(options, rows.schema)
+    job = begin_write(AskedWrite.of(options), rows.schema)
     results = [write_task(job.work, rows.to_batches(), partition_id=0, task_id=0)]
     look = looked_up._look
 

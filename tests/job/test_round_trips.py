@@ -13,6 +13,7 @@ from pyiceberg.table import CommitTableResponse, Table
 from sqlalchemy.exc import OperationalError
 
 import arctic
+from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import commit_write
 from arctic.job.write.write_job import begin_write
 from arctic.job.write.write_task import write_task
@@ -145,7 +146,7 @@ def test_another_catalog_is_opened_anew_for_the_commit(
         name = f"db.t{key}"
         arctic.create_table(name, SCHEMA, primary_key=[key] if key else [], catalog=catalog)
         named = {f"catalog.{each}": text for each, text in catalog.items()}
-        job = begin_write({"path": name, **named}, SCHEMA)
+        job = begin_write(AskedWrite.of({"path": name, **named}), SCHEMA)
         results = [write_task(job.work, ROWS.to_batches(), partition_id=0, task_id=0)]
         assert job.opened is not None
 

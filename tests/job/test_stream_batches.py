@@ -11,6 +11,7 @@ import pytest
 
 import arctic
 from arctic.iceberg.commits.commit_notes import BatchLandedError
+from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import commit_write
 from arctic.job.write.write_job import WriteJob, begin_write
 from arctic.job.write.write_task import write_task
@@ -61,7 +62,7 @@ def put(
 def begun(warehouse: str, batch_id: int, mode: str = "append") -> WriteJob:
     """Begin to write a batch as an engine does."""
     given = {"path": "s.t", "warehouse": warehouse, "write-mode": mode}
-    return begin_write({**given, **batch_options(batch_id)}, SCHEMA)
+    return begin_write(AskedWrite.of({**given, **batch_options(batch_id)}), SCHEMA)
 
 
 def read(warehouse: str) -> list[Row]:

@@ -11,6 +11,7 @@ import pytest
 
 import arctic
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
+from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import commit_write
 from arctic.job.write.write_job import begin_write
 from arctic.job.write.write_task import write_task
@@ -108,7 +109,7 @@ def test_a_write_at_work_keeps_its_event_time(warehouse: str, mode: str, key_dec
     """Its column may get another name before the commit: the files have the old one."""
     table = create(warehouse, partition_by=() if key_decides else ("at",))
     options = {"path": "w.t", "warehouse": warehouse, "write-mode": mode}
-    job = begin_write(options, SCHEMA)
+    job = begin_write(AskedWrite.of(options), SCHEMA)
     rows = pa.table([[1], ["eu"], [moment(5)]], schema=SCHEMA)
     result = write_task(job.work, rows.to_batches(), partition_id=0, task_id=0)
     table.evolve_schema(rename={"at": "since"})

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import arctic
+from arctic.job.changes.asked_changes import AskedChanges
 from arctic.job.changes.change_job import Changes
 from arctic.scan.changes.change_limit import ChangeLimit
 from arctic.table.streams.stream_position import StreamPosition
@@ -59,7 +60,7 @@ class Follower:
 
     def resume(self) -> None:
         """Go on in another process, which knows no more than the offset."""
-        self.changes = Changes(self.options)
+        self.changes = Changes(AskedChanges.of(self.options))
         if self.at is not None:
             self.at = StreamPosition.from_json(json.loads(json.dumps(self.at.to_json())))
 
@@ -71,7 +72,8 @@ class Follower:
             return False
         job = self.changes.plan(self.at, end, columns=None)
         events = job.table().to_pylist()
-        again = Changes(self.options).plan(self.at, end, columns=None).table().to_pylist()
+        other = Changes(AskedChanges.of(self.options))
+        again = other.plan(self.at, end, columns=None).table().to_pylist()
         assert sorted(map(repr, events)) == sorted(map(repr, again))
         for event in events:
             self.apply(event)
@@ -116,7 +118,7 @@ def test_the_replayed_stream_is_the_table(
             warehouse=warehouse,
         )
         options = {"path": "db.t", "warehouse": warehouse}
-        follower = Follower(options, Changes(options))
+        follower = Follower(options, Changes(AskedChanges.of(options)))
         model: dict[Key, Row] = {}
         for kind, argument in steps:
             if kind == "read":

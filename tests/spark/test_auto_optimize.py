@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +10,7 @@ import pytest
 from arctic.errors import ConflictError, InvalidInputError
 from arctic.job.tasks.run_tasks import LocalRunner
 from arctic.job.upkeep import auto_optimize
+from arctic.job.upkeep.asked_upkeep import AskedOptimize
 from arctic.spark.base.spark_types import spark_schema
 from arctic.spark.tasks.spark_tasks import SparkRunner
 from arctic.spark.write.spark_writer import begin_writer
@@ -25,12 +25,12 @@ class Optimizer:
     """Stands where tables are optimized, and counts the rows that it would see."""
 
     def __init__(self, lake: Lake) -> None:
-        self.calls: list[tuple[Mapping[str, str], dict[str, Any], int]] = []
+        self.calls: list[tuple[AskedOptimize, dict[str, Any], int]] = []
         self._lake = lake
 
-    def __call__(self, options: Mapping[str, str], **arguments: Any) -> None:
+    def __call__(self, asked: AskedOptimize, **arguments: Any) -> None:
         """Remember the call."""
-        self.calls.append((options, arguments, len(self._lake.arrow_rows())))
+        self.calls.append((asked, arguments, len(self._lake.arrow_rows())))
 
 
 @pytest.fixture
@@ -48,9 +48,10 @@ def test_save_optimizes_on_the_cluster_after_the_commit(
     """On the session of the frame, and with what says where the table is."""
     lake.create()
     lake.save(lake.frame(ROWS), mode, optimize="AUTO")
-    ((options, arguments, rows),) = optimizer.calls
+    ((asked, arguments, rows),) = optimizer.calls
 
-    assert options == {"path": NAME, "warehouse": lake.warehouse}
+    assert asked.reference.options == {"path": NAME, "warehouse": lake.warehouse}
+    assert asked.given == {}
     assert isinstance(arguments["runner"], SparkRunner)
     assert (arguments["type"], arguments["where"]) == (None, None)
     assert rows == 1
@@ -98,7 +99,7 @@ def test_a_write_that_save_does_not_see_optimizes_where_it_commits(
     begin_writer(options, schema, overwrite=False).commit([])
     assert optimizer.calls == []
     begin_writer({**options, "optimize": "auto"}, schema, overwrite=False).commit([])
-    ((given, arguments, _),) = optimizer.calls
+    ((asked, arguments, _),) = optimizer.calls
 
-    assert given == {"path": NAME, "warehouse": lake.warehouse}
+    assert asked.reference.options == {"path": NAME, "warehouse": lake.warehouse}
     assert isinstance(arguments["runner"], LocalRunner)

@@ -17,6 +17,7 @@ from pyspark.sql import functions as F
 
 import arctic
 from arctic.errors import InvalidInputError
+from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.write_job import begin_write
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.source import ArcticDataSource
@@ -281,7 +282,7 @@ def test_rows_without_a_key_go_to_the_same_tasks_in_any_order(lake: Lake) -> Non
     task_of = []
     for given in (rows, rows[::-1]):
         frame = lake.frame(given, f"{FIELDS}, tags map<string, string>").coalesce(1)
-        job = begin_write(options, arrow_schema(frame.schema))
+        job = begin_write(AskedWrite.of(options), arrow_schema(frame.schema))
         spread = spread_rows(frame, job, shares=shares)
         task_of.append({row["id"]: row["_arctic_task"] for row in spread.frame.collect()})
 
@@ -475,7 +476,7 @@ def test_a_batch_that_landed_writes_nothing(lake: Lake) -> None:
     rows: Sequence[Row] = [(1, "eu", 1.0)]
     files = []
     for _ in range(2):
-        sink = BatchSink(options, memory=None)
+        sink = BatchSink(AskedWrite.of(options), memory=None)
         sink.begin(query_id)
         sink(lake.frame(rows), 0)
         files.append(sorted(Path(lake.warehouse).rglob("*.parquet")))

@@ -84,7 +84,7 @@ def test_buckets_that_are_no_power_of_two_are_refused(
     table = replace(make_target(tmp_path).table, properties={property_: value})
 
     with pytest.raises(InvalidInputError, match=property_):
-        WriteOptions.from_settings({}, table)
+        WriteOptions.of({}, table)
 
 
 def test_settings_come_from_the_call_the_table_and_the_defaults(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_settings_come_from_the_call_the_table_and_the_defaults(tmp_path: Path) 
         },
     )
 
-    found = WriteOptions.from_settings({"write.target-file-size-bytes": "2 MiB"}, table)
+    found = WriteOptions.of({"write.target-file-size-bytes": "2 MiB"}, table)
 
     assert (found.change_mask, found.base_mask) == (7, 3)
     assert (found.upsert_inserts, found.target_file_bytes) == (False, 2**21)

@@ -10,13 +10,12 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
 import pyarrow as pa
 
-from arctic import options as opt
 from arctic.columns.field_ids import child_fields, field_id
 from arctic.errors import InvalidInputError, NotFoundError
 from arctic.iceberg.catalogs.refresh import refresh
@@ -26,16 +25,16 @@ from arctic.iceberg.snapshots.change_log import (
     head_sequence,
     stream_store,
 )
-from arctic.iceberg.tables.open_table import OpenTable, open_table
+from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.values.schema import arrow_schema
+from arctic.job.changes.asked_changes import AskedChanges
 from arctic.job.changes.change_files import files_between
 from arctic.job.changes.change_range import start_position
 from arctic.job.changes.change_reader import ChangeReader
 from arctic.job.newest_state import expired_under, on_newest_state
+from arctic.job.read.plan_rows import merge_request
 from arctic.job.read.read_columns import change_columns, project
-from arctic.job.read.read_settings import ReadSettings
-from arctic.job.read.scan_job import ScanJob, merge_request
-from arctic.job.reference import table_reference
+from arctic.job.read.scan_job import ScanJob
 from arctic.scan.changes.change_limit import ChangeLimit, cut_changes
 from arctic.scan.changes.change_tasks import ChangeGroup, plan_changes
 from arctic.table.streams.stream_position import StreamPosition
@@ -44,19 +43,16 @@ from arctic.table.streams.stream_position import StreamPosition
 class Changes:
     """The changes of one table, to be read from one position to another."""
 
-    def __init__(self, options: Mapping[str, str]) -> None:
-        if opt.STORE.value(options) == "base":
-            raise InvalidInputError("option store = 'base' for changes; expected 'change' or none")
-        self._options = options
-        self.skips_overwrites = opt.SKIP_OVERWRITES.value(options)
+    def __init__(self, asked: AskedChanges) -> None:
+        self._asked = asked
+        self.skips_overwrites = asked.skips_overwrites
         self._looked_at = (0, 0)
         """Base commits that are known to keep all rows: after the first one, up to the last."""
 
     @cached_property
     def opened(self) -> OpenTable:
         """The table; its columns stay what they were when it was asked for first."""
-        reference = table_reference(self._options)
-        return open_table(reference.config, reference.identifier)
+        return self._asked.reference.open()
 
     @property
     def head(self) -> int:
@@ -70,7 +66,7 @@ class Changes:
 
     def beginning(self) -> StreamPosition:
         """Return where the options say that a new stream begins."""
-        return start_position(self.opened, self._options)
+        return start_position(self.opened, self._asked)
 
     def advance(
         self, start: StreamPosition, *, limit: ChangeLimit, up_to: int | None = None
@@ -124,7 +120,7 @@ class Changes:
                 f"{start.sequence_number}; expected a later one"
             )
         opened = self.opened
-        settings = ReadSettings.of(self._options, opened.table.properties)
+        settings = self._asked.settings(opened)
         schema = chosen_columns(opened, columns)
 
         def planned(_: bool) -> tuple[ChangeGroup, ...]:
@@ -148,6 +144,7 @@ class Changes:
             groups=groups,
             reader=reader,
             plan=None,
+            settings=settings,
             why_gone=partial(expired_under, opened, None),
         )
 

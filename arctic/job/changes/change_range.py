@@ -1,21 +1,16 @@
-"""Where a reader of changes begins and ends, from what its options say.
+"""Where a reader of changes begins and ends.
 
 Rules:
     - A start is exclusive and an end inclusive, so ranges that touch neither lose nor repeat a
-      commit. ``stream-from-timestamp`` alone counts its own moment in.
+      commit.
     - Base commits are placed between changes by their time: the stores share no number.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, timezone
-from numbers import Integral
-from typing import Any
 
-from arctic import options as opt
 from arctic.errors import InvalidInputError
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.snapshots.change_log import (
@@ -26,21 +21,9 @@ from arctic.iceberg.snapshots.change_log import (
 )
 from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.changes.asked_changes import AskedChanges
 from arctic.job.newest_state import on_newest_state
-from arctic.options import Option
 from arctic.table.streams.stream_position import StreamPin, StreamPosition
-
-Moment = int | datetime | str
-"""A snapshot id, or a time with a zone, in ISO 8601 if it is a text."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-_STARTS: tuple[Option[Any], ...] = (
-    opt.START_SNAPSHOT_ID,
-    opt.START_TIMESTAMP,
-    opt.STREAM_FROM_TIMESTAMP,
-    opt.STREAM_FROM,
-)
-_ENDS: tuple[Option[Any], ...] = (opt.END_SNAPSHOT_ID, opt.END_TIMESTAMP)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,112 +34,39 @@ class ChangeEnd:
     base_sequence_number: int
 
 
-def asks_for_changes(options: Mapping[str, str]) -> bool:
-    """Say whether a batch read wants a range of changes, not a state of the table.
-
-    >>> asks_for_changes({"END-timestamp": "5"}), asks_for_changes({"snapshot-id": "5"})
-    (True, False)
-    """
-    return any(_is_given(option, options) for option in (*_STARTS[:2], *_ENDS))
-
-
-def range_options(*, start: Moment | None, end: Moment | None) -> dict[str, str]:
-    """Return the options that say the same as two moments.
-
-    >>> range_options(start=77, end=datetime(1970, 1, 1, 0, 0, 1, tzinfo=timezone.utc))
-    {'start-snapshot-id': '77', 'end-timestamp': '1000'}
-
-    Raises:
-        InvalidInputError: a time without a zone.
-    """
-    return {
-        **moment_options("start", start, opt.START_SNAPSHOT_ID, opt.START_TIMESTAMP),
-        **moment_options("end", end, opt.END_SNAPSHOT_ID, opt.END_TIMESTAMP),
-    }
-
-
-def moment_options(
-    name: str, moment: Moment | None, snapshot: Option[Any], timestamp: Option[Any]
-) -> dict[str, str]:
-    """Return the option that says the same as a moment; none for None.
-
-    Args:
-        name: of the argument, for messages.
-        moment: what was given for it.
-        snapshot: the option for the id of a snapshot.
-        timestamp: the option for a time.
-
-    Raises:
-        InvalidInputError: a time without a zone, or another thing.
-    """
-    if moment is None:
-        return {}
-    if isinstance(moment, datetime) and moment.tzinfo is not None:
-        return {timestamp.name: str((moment - _EPOCH) // timedelta(milliseconds=1))}
-    if isinstance(moment, str) and not moment.strip().lstrip("-").isdigit():
-        timestamp.value({timestamp.name: moment})
-        return {timestamp.name: moment}
-    if is_whole(moment):
-        return {snapshot.name: str(moment)}
-    raise InvalidInputError(
-        f"{name} = {moment!r}: expected the id of a snapshot as a number, or a time with a zone, "
-        "as a datetime or a text such as '2024-02-29T12:00:00Z'"
-    )
-
-
-def is_whole(value: Any) -> bool:
-    """Say whether a value is a whole number, NumPy's too, and no truth value."""
-    return isinstance(value, Integral) and not isinstance(value, bool)
-
-
-def start_position(opened: OpenTable, options: Mapping[str, str]) -> StreamPosition:
+def start_position(opened: OpenTable, asked: AskedChanges) -> StreamPosition:
     """Return where a reader begins; the stores are refreshed.
 
     Raises:
-        InvalidInputError: options that contradict each other, or a time that is still to come.
+        InvalidInputError: a time that is still to come.
         NotFoundError: a snapshot or time whose history has expired.
     """
-    _check_one_of(_STARTS, options)
     _refresh(opened)
-    snapshot_id = opt.START_SNAPSHOT_ID.value(options)
-    if snapshot_id is not None:
-        snapshot = change_snapshot(opened, snapshot_id)
+    if asked.start_snapshot_id is not None:
+        snapshot = change_snapshot(opened, asked.start_snapshot_id)
         return _position(
-            opened, snapshot.sequence_number or 0, _base_at(opened, snapshot.timestamp_ms, options)
+            opened, snapshot.sequence_number or 0, _base_at(opened, snapshot.timestamp_ms, asked)
         )
-    after_ms = opt.START_TIMESTAMP.value(options)
-    from_ms = opt.STREAM_FROM_TIMESTAMP.value(options)
-    if from_ms is not None:
-        after_ms = from_ms - 1
+    after_ms = asked.start_after_ms
     if after_ms is not None:
-        return _position(
-            opened, _sequence_at(opened, after_ms), _base_at(opened, after_ms, options)
-        )
-    if opt.STREAM_FROM.value(options) == "latest":
+        return _position(opened, _sequence_at(opened, after_ms), _base_at(opened, after_ms, asked))
+    if asked.starts_at_latest:
         return _position(opened, head_sequence(stream_store(opened)), head_sequence(opened.base))
     return _earliest(opened)
 
 
-def batch_end(opened: OpenTable, options: Mapping[str, str]) -> ChangeEnd:
+def batch_end(opened: OpenTable, asked: AskedChanges) -> ChangeEnd:
     """Return where a batch ends; raises as ``start_position``."""
-    _check_one_of(_ENDS, options)
-    given = [option.name for option in _ENDS if _is_given(option, options)]
-    if given and not any(_is_given(option, options) for option in _STARTS):
-        raise InvalidInputError(
-            f"option {given[0]} without a start; expected start-snapshot-id or start-timestamp too"
-        )
-    snapshot_id = opt.END_SNAPSHOT_ID.value(options)
-    if snapshot_id is not None:
-        snapshot = change_snapshot(opened, snapshot_id)
+    if asked.end_snapshot_id is not None:
+        snapshot = change_snapshot(opened, asked.end_snapshot_id)
         return ChangeEnd(
             sequence_number=snapshot.sequence_number or 0,
-            base_sequence_number=_base_at(opened, snapshot.timestamp_ms, options),
+            base_sequence_number=_base_at(opened, snapshot.timestamp_ms, asked),
         )
-    until_ms = opt.END_TIMESTAMP.value(options)
-    if until_ms is not None:
+    if asked.end_ms is not None:
         return ChangeEnd(
-            sequence_number=_sequence_at(opened, until_ms),
-            base_sequence_number=_base_at(opened, until_ms, options),
+            sequence_number=_sequence_at(opened, asked.end_ms),
+            base_sequence_number=_base_at(opened, asked.end_ms, asked),
         )
     return ChangeEnd(
         sequence_number=head_sequence(stream_store(opened)),
@@ -200,9 +110,9 @@ def _sequence_at(opened: OpenTable, timestamp_ms: int) -> int:
     return sequence_at(opened, stream_store(opened), timestamp_ms)
 
 
-def _base_at(opened: OpenTable, timestamp_ms: int, options: Mapping[str, str]) -> int:
+def _base_at(opened: OpenTable, timestamp_ms: int, asked: AskedChanges) -> int:
     """Return how far base was then; where nobody will look at its commits, how far it is."""
-    if opened.change is None or opt.SKIP_OVERWRITES.value(options):
+    if opened.change is None or asked.skips_overwrites:
         return head_sequence(opened.base)
     return sequence_at(opened, opened.base, timestamp_ms)
 
@@ -211,14 +121,3 @@ def _refresh(opened: OpenTable) -> None:
     for store in (opened.change, opened.base):
         if store is not None:
             refresh(store)
-
-
-def _check_one_of(choices: tuple[Option[Any], ...], options: Mapping[str, str]) -> None:
-    given = [option.name for option in choices if _is_given(option, options)]
-    if len(given) > 1:
-        raise InvalidInputError(f"options {' and '.join(given)}: give only one of them")
-
-
-def _is_given(option: Option[Any], options: Mapping[str, str]) -> bool:
-    known = {name.lower() for name in option.names}
-    return any(name.lower() in known for name in options)

@@ -24,10 +24,10 @@ from arctic.cdc.evolution import change_by_name
 from arctic.cdc.wal2json import wal2json_events
 from arctic.errors import InvalidInputError
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
-from arctic.iceberg.tables.open_table import OpenTable, open_table
+from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.mirror.apply_events import Share, apply_events
 from arctic.job.mirror.write_changes import WriteRows, write_quarantine
-from arctic.job.reference import table_reference
+from arctic.job.reference import TableReference, table_reference
 from arctic.table.streams.stream_batch import StreamBatch
 
 ENVELOPES = ("debezium", "wal2json")
@@ -76,7 +76,7 @@ class ApplySettings:
         named = [(f"source {source!r}", table) for source, table in self.tables.items()]
         for user, table in [*named, ("the quarantine", self.quarantine)]:
             # Some catalogs tell names apart by case, some do not.
-            name = table_reference(self.options(table)).identifier.casefold()
+            name = self.reference(table).identifier.casefold()
             if name in users:
                 raise InvalidInputError(
                     f"table {table!r} is that of {users[name]} and of {user}; expected a table "
@@ -84,9 +84,9 @@ class ApplySettings:
                 )
             users[name] = user
 
-    def options(self, table: str) -> dict[str, str]:
-        """Return the options that name a table."""
-        return {**self.place, "path": table}
+    def reference(self, table: str) -> TableReference:
+        """Return a table, named as ``tables`` names it."""
+        return table_reference({**self.place, "path": table})
 
 
 def apply_changes(
@@ -118,7 +118,7 @@ def apply_changes(
         share_of=partial(_share, settings),
         stranger="no table is named for this source",
         quarantine=partial(
-            write_quarantine, settings.options(settings.quarantine), batch=settings.batch
+            write_quarantine, settings.reference(settings.quarantine), batch=settings.batch
         ),
         write=write,
     )
@@ -134,7 +134,7 @@ def _share(settings: ApplySettings, source: str, events: pa.Table) -> Share:
     opened = _followed(settings, source, counting)
     typed = _typed(settings, source, opened, counting)
     return Share(
-        options=settings.options(opened.table.name),
+        reference=settings.reference(opened.table.name),
         key=opened.table.primary_key,
         batch=settings.batch,
         truncated=truncated,
@@ -145,8 +145,8 @@ def _share(settings: ApplySettings, source: str, events: pa.Table) -> Share:
 
 def _followed(settings: ApplySettings, source: str, events: pa.Table) -> OpenTable:
     """Open the table of a source, with the columns that its events describe."""
-    reference = table_reference(settings.options(settings.tables[source]))
-    opened = open_table(reference.config, reference.identifier, for_writing=True)
+    reference = settings.reference(settings.tables[source])
+    opened = reference.open(for_writing=True)
     shapes = events["shape"].drop_null()
     if not opened.table.is_keyed:
         raise InvalidInputError(f"table {opened.table.name!r} has no primary key: changes need one")

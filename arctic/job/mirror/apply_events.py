@@ -11,7 +11,7 @@ Must not know: where events come from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from arctic.cdc.events import Events, refused
 from arctic.job.mirror.write_changes import WriteRows, write_changes
+from arctic.job.reference import TableReference
 from arctic.table.streams.stream_batch import StreamBatch
 
 
@@ -26,8 +27,7 @@ from arctic.table.streams.stream_batch import StreamBatch
 class Share:
     """What one table takes of a batch."""
 
-    options: Mapping[str, str]
-    """``path`` and catalog options."""
+    reference: TableReference
     key: tuple[str, ...]
     batch: StreamBatch
     truncated: bool
@@ -40,7 +40,7 @@ class Share:
     def commit(self, write: WriteRows) -> None:
         """Write it, unless the table holds the batch already."""
         write_changes(
-            self.options,
+            self.reference,
             self.rows,
             key=self.key,
             batch=self.batch,

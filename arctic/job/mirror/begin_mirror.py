@@ -18,6 +18,7 @@ from arctic.errors import ConflictError
 from arctic.job.mirror.mirror_copies import Copies
 from arctic.job.mirror.mirror_settings import MirrorSettings, check_names, target_of
 from arctic.job.mirror.mirror_table import MirrorTable, create_mirror, new_state, open_mirror
+from arctic.job.reference import TableReference
 from arctic.postgres.copy import one_moment
 from arctic.postgres.slot import created_slot, find_slot, log_end, system_of
 from arctic.postgres.source_tables import SourceTable, describe_tables, find_table
@@ -44,7 +45,7 @@ def begin_mirror(settings: MirrorSettings, connection: Any, copies: Copies) -> B
     names = {s.full_name: name for s, (_, name) in zip(sources, asked, strict=True)}
     check_names(names)
     system = system_of(connection)
-    places = {source: settings.options(name) for source, name in names.items()}
+    places = {source: settings.reference(name) for source, name in names.items()}
     mirrors = {s.full_name: open_mirror(places[s.full_name], system) for s in sources}
     new = f"cdc.{settings.slot}.{secrets.token_hex(5)}"
     beginning = _Beginning(
@@ -70,8 +71,8 @@ class _Beginning:
     connection: Any
     copies: Copies
     system: str
-    places: Mapping[str, Mapping[str, str]]
-    """Source -> the options that name its table."""
+    places: Mapping[str, TableReference]
+    """Source -> its table."""
 
     def first_copy(
         self,

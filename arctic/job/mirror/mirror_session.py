@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 
 from arctic.cdc.events import Events, after_truncate
 from arctic.errors import NotFoundError
-from arctic.iceberg.tables.open_table import open_table
 from arctic.job.mirror.apply_events import Share, apply_events
 from arctic.job.mirror.begin_mirror import begin_mirror
 from arctic.job.mirror.mirror_copies import Copies
@@ -25,7 +24,6 @@ from arctic.job.mirror.mirror_log import MirrorLog, special_columns
 from arctic.job.mirror.mirror_settings import QUARANTINE_NAME, MirrorReport, MirrorSettings
 from arctic.job.mirror.mirror_state import MirrorState
 from arctic.job.mirror.write_changes import WriteRows, last_batch, write_quarantine
-from arctic.job.reference import table_reference
 from arctic.postgres.source_tables import check_mirrorable, find_table, parse_name
 from arctic.table.streams.stream_batch import StreamBatch
 
@@ -48,7 +46,7 @@ class MirrorSession:
         self._log = MirrorLog.open(
             connection, settings.slot, list(self._tables), max_changes=settings.max_changes
         )
-        self._quarantine = settings.options(QUARANTINE_NAME)
+        self._quarantine = settings.reference(QUARANTINE_NAME)
         self.report = MirrorReport(batches=0, events=0, quarantined=0, place=0)
         """What was done so far."""
 
@@ -118,7 +116,7 @@ class MirrorSession:
         typed = mirror.read_events(counting)
         self._note_gaps(name, typed.lacking, typed.nulls)
         return Share(
-            options=mirror.options,
+            reference=mirror.reference,
             key=mirror.opened.table.primary_key,
             batch=batch,
             truncated=truncated,
@@ -136,9 +134,8 @@ class MirrorSession:
 
     def _quarantined_up_to(self) -> int:
         """Return up to where of the log broken events are kept already; -1: nowhere."""
-        reference = table_reference(self._quarantine)
         try:
-            return last_batch(open_table(reference.config, reference.identifier), self._writer)
+            return last_batch(self._quarantine.open(), self._writer)
         except NotFoundError:
             return -1
 

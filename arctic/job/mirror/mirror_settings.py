@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from arctic.errors import InvalidInputError
+from arctic.job.reference import TableReference, table_reference
 from arctic.postgres.source_tables import parse_name
 
 QUARANTINE_NAME = "cdc_quarantine"
@@ -40,9 +41,9 @@ class MirrorSettings:
     partition_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """``schema.table`` -> partition fields of its mirror, when that is created."""
 
-    def options(self, table: str) -> dict[str, str]:
-        """Return the options that name a table of the mirror."""
-        return {**self.place, "path": f"{self.namespace}.{table}"}
+    def reference(self, table: str) -> TableReference:
+        """Return a table of the mirror."""
+        return table_reference({**self.place, "path": f"{self.namespace}.{table}"})
 
 
 def target_of(text: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -24,11 +24,11 @@ from arctic.cdc.wal2json import columns_of
 from arctic.errors import InvalidInputError, NotFoundError
 from arctic.iceberg.tables.create_table import create_table
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
-from arctic.iceberg.tables.open_table import OpenTable, open_table
+from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.mirror.mirror_columns import column_step, mirror_columns
 from arctic.job.mirror.mirror_state import MirrorColumn, MirrorState
 from arctic.job.mirror.write_changes import WriteRows, last_batch
-from arctic.job.reference import table_reference
+from arctic.job.reference import TableReference
 from arctic.postgres.source_tables import SourceTable
 
 
@@ -36,8 +36,7 @@ from arctic.postgres.source_tables import SourceTable
 class MirrorTable:
     """A table and its source; stays where the catalog can be reached."""
 
-    options: Mapping[str, str]
-    """``path`` and catalog options."""
+    reference: TableReference
     opened: OpenTable
     state: MirrorState
 
@@ -115,7 +114,7 @@ class MirrorTable:
         schema = pa.schema([field.with_nullable(True) for field in schema])
         batches = (batch for table in rows for batch in table.cast(schema).to_batches())
         reader = pa.RecordBatchReader.from_batches(schema, batches)
-        write(reader, {**self.options, opt.WRITE_MODE.name: mode})
+        write(reader, {**self.reference.options, opt.WRITE_MODE.name: mode})
 
     def _read_columns(self, shape: str | None) -> list[ReadColumn]:
         theirs = {} if shape is None else {c.position: c for c in columns_of(shape)}
@@ -149,25 +148,22 @@ class MirrorTable:
         return [by_name[name] for name in self.opened.arrow_schema.names]
 
     def _evolved(self, change: SchemaChange, state: MirrorState) -> MirrorTable:
-        reference = table_reference(self.options)
-        opened = evolve_schema(reference.config, reference.identifier, change)
+        opened = evolve_schema(self.reference.config, self.reference.identifier, change)
         return replace(self, opened=opened, state=state)
 
     def reopened(self) -> MirrorTable:
         """Return it as it is now."""
-        reference = table_reference(self.options)
-        return replace(self, opened=open_table(reference.config, reference.identifier))
+        return replace(self, opened=self.reference.open())
 
 
-def open_mirror(options: Mapping[str, str], system: str) -> MirrorTable | None:
+def open_mirror(reference: TableReference, system: str) -> MirrorTable | None:
     """Open the mirror of a table; None: there is no table yet.
 
     Raises:
         InvalidInputError: the table mirrors nothing, or a table of another database.
     """
-    reference = table_reference(options)
     try:
-        opened = open_table(reference.config, reference.identifier, for_writing=True)
+        opened = reference.open(for_writing=True)
     except NotFoundError:
         return None
     state = MirrorState.of(opened.table.properties)
@@ -176,11 +172,11 @@ def open_mirror(options: Mapping[str, str], system: str) -> MirrorTable | None:
         raise InvalidInputError(
             f"table {opened.table.name!r} {what}; choose another namespace, or drop the table"
         )
-    return MirrorTable(options=options, opened=opened, state=state)
+    return MirrorTable(reference=reference, opened=opened, state=state)
 
 
 def create_mirror(
-    options: Mapping[str, str],
+    reference: TableReference,
     source: SourceTable,
     *,
     system: str,
@@ -188,7 +184,6 @@ def create_mirror(
     partition_by: Sequence[str],
 ) -> MirrorTable:
     """Create the table that mirrors a source; it is not complete yet."""
-    reference = table_reference(options)
     state = new_state(source, system=system, writer=writer)
     columns = [column.source_column for column in source.columns]
     opened = create_table(
@@ -201,7 +196,7 @@ def create_mirror(
         own_properties=state.property(),
         exist_ok=False,
     )
-    return MirrorTable(options=options, opened=opened, state=state)
+    return MirrorTable(reference=reference, opened=opened, state=state)
 
 
 def new_state(source: SourceTable, *, system: str, writer: str) -> MirrorState:

@@ -13,8 +13,9 @@ from arctic import options as opt
 from arctic.cdc.event_rows import ACTION, ORDER, last_rows
 from arctic.errors import NotFoundError
 from arctic.iceberg.tables.create_table import create_table
-from arctic.iceberg.tables.open_table import OpenTable, open_table
-from arctic.job.reference import parse_reference
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.reference import TableReference
+from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import commit_write
 from arctic.job.write.first_write import taken_back_on_failure
 from arctic.job.write.write_job import begin_write, work_here
@@ -40,12 +41,12 @@ QUARANTINE = pa.schema(
 def write_here(rows: pa.RecordBatchReader, options: Mapping[str, str]) -> None:
     """Write rows in this process, in one commit."""
     with taken_back_on_failure():
-        job = begin_write(options, rows.schema)
+        job = begin_write(AskedWrite.of(options), rows.schema)
         commit_write(job, [write_task(work_here(job), rows, partition_id=0, task_id=0)])
 
 
 def write_changes(
-    options: Mapping[str, str],
+    reference: TableReference,
     rows: pa.Table,
     *,
     key: Sequence[str],
@@ -56,14 +57,14 @@ def write_changes(
     """Commit the rows of a batch to one table, unless it holds the batch already.
 
     Args:
-        options: ``path`` and catalog options.
+        reference: the table.
         rows: the table's columns, ``ACTION`` and ``ORDER``.
         key: the table's key columns.
         batch: which one it is.
         truncated: the table was emptied before these rows.
         write: carries it out.
     """
-    given = {**options, **batch_options(batch)}
+    given = {**reference.options, **batch_options(batch)}
     if truncated:
         left = last_rows(rows, key)
         write(left.to_reader(), {**given, opt.WRITE_MODE.name: "overwrite"})
@@ -81,12 +82,12 @@ def write_changes(
 
 
 def write_quarantine(
-    options: Mapping[str, str], broken: Sequence[pa.Table], *, batch: StreamBatch | None
+    reference: TableReference, broken: Sequence[pa.Table], *, batch: StreamBatch | None
 ) -> int:
     """Commit the broken events of a batch, unless they are there already; return how many.
 
     Args:
-        options: ``path`` and catalog options; the table is created if need be.
+        reference: the table; it is created if need be.
         broken: ``BROKEN`` events.
         batch: which one they are of; None: of none, so they are always written.
     """
@@ -94,9 +95,8 @@ def write_quarantine(
         [QUARANTINE.empty_table(), *(t.select(QUARANTINE.names) for t in broken)]
     )
     if rows.num_rows:
-        reference = parse_reference(options)
         try:
-            open_table(reference.config, reference.identifier)
+            reference.open()
         except NotFoundError:
             create_table(
                 reference.config,
@@ -107,7 +107,7 @@ def write_quarantine(
                 properties={},
                 exist_ok=True,
             )
-        given = {**options, opt.WRITE_MODE.name: "append"}
+        given = {**reference.options, opt.WRITE_MODE.name: "append"}
         if batch is not None:
             given |= batch_options(batch)
         write_here(rows.to_reader(), given)

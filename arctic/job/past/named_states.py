@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -10,9 +9,8 @@ import pyarrow as pa
 from arctic.iceberg.commits.commit_tag import drop_tag, make_tag
 from arctic.iceberg.snapshots.tags import TagState, tags_of
 from arctic.iceberg.snapshots.versions import table_versions
-from arctic.iceberg.tables.open_table import OpenTable, open_table
-from arctic.job.past.restore_job import PastState
-from arctic.job.reference import table_reference
+from arctic.job.past_state import PastState
+from arctic.job.reference import TableReference
 
 VERSIONS_SCHEMA = pa.schema(
     [
@@ -36,13 +34,13 @@ class Tag:
     change_snapshot_id: int | None
 
 
-def list_versions(options: Mapping[str, str]) -> pa.Table:
+def list_versions(reference: TableReference) -> pa.Table:
     """Return the versions of a table, oldest first.
 
     Args:
-        options: ``path`` and catalog options.
+        reference: the table.
     """
-    opened = _opened(options)
+    opened = reference.open()
     tags = tags_of(opened.base.properties)
     rows = []
     for each in table_versions(opened):
@@ -63,17 +61,17 @@ def list_versions(options: Mapping[str, str]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=VERSIONS_SCHEMA)
 
 
-def list_tags(options: Mapping[str, str]) -> tuple[Tag, ...]:
+def list_tags(reference: TableReference) -> tuple[Tag, ...]:
     """Return the tags of a table that Arctic made, by name."""
-    found = tags_of(_opened(options).base.properties)
+    found = tags_of(reference.open().base.properties)
     return tuple(_tag(name, state) for name, state in found.items())
 
 
-def tag_table(options: Mapping[str, str], name: str, moment: PastState) -> Tag:
+def tag_table(reference: TableReference, name: str, moment: PastState) -> Tag:
     """Name a state of a table, so that expiry leaves what it needs.
 
     Args:
-        options: ``path`` and catalog options.
+        reference: the table.
         name: of the tag.
         moment: the state; the newest one if it says nothing.
 
@@ -83,15 +81,15 @@ def tag_table(options: Mapping[str, str], name: str, moment: PastState) -> Tag:
         NotFoundError: no such table or state.
         ConflictError: other commits won every retry.
     """
-    opened = _opened(options)
+    opened = reference.open()
     state = TagState.of(moment.pinned(opened, is_fresh=True))
     make_tag(opened, name, state)
     return _tag(name, state)
 
 
-def drop_table_tag(options: Mapping[str, str], name: str) -> None:
+def drop_table_tag(reference: TableReference, name: str) -> None:
     """Forget a tag of a table; raises as ``drop_tag``."""
-    drop_tag(_opened(options), name)
+    drop_tag(reference.open(), name)
 
 
 def _tag(name: str, state: TagState) -> Tag:
@@ -100,8 +98,3 @@ def _tag(name: str, state: TagState) -> Tag:
         base_snapshot_id=state.base_snapshot_id,
         change_snapshot_id=state.change_snapshot_id,
     )
-
-
-def _opened(options: Mapping[str, str]) -> OpenTable:
-    reference = table_reference(options)
-    return open_table(reference.config, reference.identifier)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from arctic.errors import ArcticError, CommitStateUnknownError, ConflictError, StorageError
@@ -22,15 +22,16 @@ from arctic.iceberg.commits.commit_restore import commit_restore
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.storage.table_io import is_file_gone
-from arctic.iceberg.tables.open_table import OpenTable, open_table
-from arctic.job.reference import table_reference
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.past_state import PastState
 from arctic.job.tasks.progress import default_progress
 from arctic.job.tasks.run_tasks import TaskRunner
+from arctic.job.upkeep.asked_upkeep import AskedOptimize
 from arctic.job.upkeep.optimize_job import run_plan
 from arctic.job.upkeep.survey import survey_state
 from arctic.optimizing.optimize_task import OptimizeResult
 from arctic.optimizing.planning.plan_run import OptimizePlan, plan_optimize
-from arctic.optimizing.settings import OptimizeSettings, OptimizeType
+from arctic.optimizing.settings import OptimizeType
 from arctic.table.commit_plan import RestoreBase
 from arctic.table.snapshot import TableSnapshot
 
@@ -62,32 +63,11 @@ class RestoreReport:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PastState:
-    """Which state is meant: at most one of these is given, and none means the newest."""
-
-    version: str | None = None
-    snapshot_id: int | None = None
-    as_of_ms: int | None = None
-
-    def pinned(self, opened: OpenTable, *, is_fresh: bool = False) -> TableSnapshot:
-        """Return the state; raises as ``pin``."""
-        return pin(
-            opened,
-            version=self.version,
-            snapshot_id=self.snapshot_id,
-            as_of_ms=self.as_of_ms,
-            is_fresh=is_fresh,
-        )
-
-
-def restore_table(
-    options: Mapping[str, str], moment: PastState, *, runner: TaskRunner
-) -> RestoreReport:
+def restore_table(asked: AskedOptimize, moment: PastState, *, runner: TaskRunner) -> RestoreReport:
     """Let an earlier state be the newest one.
 
     Args:
-        options: ``path`` and catalog options.
+        asked: the table.
         moment: the state.
         runner: where changes are merged that lay on its base snapshot.
 
@@ -98,13 +78,12 @@ def restore_table(
         CommitStateUnknownError: the catalog did not answer; the files stay.
     """
     started = time.monotonic()
-    reference = table_reference(options)
     for attempt in range(1, _MAX_ATTEMPTS + 1):
-        opened = open_table(reference.config, reference.identifier, for_writing=True)
+        opened = asked.reference.open(for_writing=True)
         now = pin(opened, is_fresh=True)
         then = moment.pinned(opened, is_fresh=True)
         try:
-            snapshot_id, files = _restored(opened, options, now, then, runner)
+            snapshot_id, files = _restored(opened, asked, now, then, runner)
         except (ConflictError, StorageError) as error:
             if isinstance(error, StorageError) and not is_file_gone(error):
                 raise
@@ -127,14 +106,14 @@ def restore_table(
 
 def _restored(
     opened: OpenTable,
-    options: Mapping[str, str],
+    asked: AskedOptimize,
     now: TableSnapshot,
     then: TableSnapshot,
     runner: TaskRunner,
 ) -> tuple[int | None, int]:
     if _ids(now) == _ids(then):
         return None, 0
-    plan, results = _merge(opened, options, then, runner)
+    plan, results = _merge(opened, asked, then, runner)
     files = tuple(file for result in results for file in result.files)
     table = opened.table
     present = list_files(opened, now, field_ids=(), row_filter=None)
@@ -157,13 +136,11 @@ def _restored(
 
 
 def _merge(
-    opened: OpenTable, options: Mapping[str, str], then: TableSnapshot, runner: TaskRunner
+    opened: OpenTable, asked: AskedOptimize, then: TableSnapshot, runner: TaskRunner
 ) -> tuple[OptimizePlan, Sequence[OptimizeResult]]:
     """Merge the changes that lay on the earlier base snapshot; nobody refers to the files yet."""
-    settings = replace(
-        OptimizeSettings.of(options, opened.table.properties), max_change_files=sys.maxsize
-    )
-    survey = survey_state(opened, options, then, settings)
+    settings = replace(asked.settings(opened), max_change_files=sys.maxsize)
+    survey = survey_state(opened, asked, then, settings)
     plan = plan_optimize(
         [
             (files, OptimizeType.MINOR)
@@ -175,7 +152,7 @@ def _merge(
         parallelism=runner.parallelism,
         sort_column=survey.sort_column,
     )
-    return plan, run_plan(survey, plan, options, runner=runner, progress=default_progress())
+    return plan, run_plan(survey, plan, asked, runner=runner, progress=default_progress())
 
 
 def _ids(state: TableSnapshot) -> tuple[int | None, int | None]:

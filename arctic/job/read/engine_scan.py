@@ -5,16 +5,16 @@ Must not know: engines by name, how they say their filters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
-from arctic import options as opt
 from arctic.iceberg.storage.table_io import is_local
-from arctic.iceberg.tables.open_table import OpenTable, open_table
+from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.tables.plain_columns import ever_had, plain_columns
+from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.engine_share import (
     Engine,
     FilesAsFound,
@@ -25,8 +25,6 @@ from arctic.job.read.engine_share import (
 from arctic.job.read.read_settings import ReadSettings
 from arctic.job.read.read_task import FirstRows, GroupReader
 from arctic.job.read.scan_job import ScanJob, scan_opened
-from arctic.job.reference import parse_reference
-from arctic.options import Scope
 from arctic.scan.scan_input import SetApart
 from arctic.table.filters.predicate import Predicate
 from arctic.table.keyed_table import KeyedTable
@@ -43,13 +41,13 @@ class EngineScan:
     """One value for each task; those that must be merged come first."""
     shared: SharedPlan | None
     """None for a metadata table."""
-    settings: ReadSettings
-    """In force whoever reads the files."""
+    settings: ReadSettings | None
+    """In force whoever reads the files; None for a metadata table."""
     opened: OpenTable
 
 
 def begin_engine_scan(
-    options: Mapping[str, str],
+    asked: AskedRead,
     *,
     columns: Sequence[str],
     engine: Engine | None,
@@ -58,7 +56,7 @@ def begin_engine_scan(
     """Pin the table's state and plan the read of it.
 
     Args:
-        options: ``path``, catalog and read options.
+        asked: what the options say.
         columns: what the query wants, in this order.
         engine: what the engine knows and can do; None: it says nothing, and gets all rows.
         filter_for: says in the columns of the table which rows the engine may be spared. It
@@ -67,24 +65,20 @@ def begin_engine_scan(
     Raises:
         ArcticError: as ``begin_scan``.
     """
-    opt.check_known(options, Scope.READ)
-    reference = parse_reference(options)
-    opened = open_table(reference.config, reference.identifier)
+    opened = asked.reference.open()
     row_filter, share = None, SetApart.NOTHING
-    if engine is not None and reference.metadata_table is None:
+    if engine is not None and asked.reference.metadata_table is None:
         row_filter = filter_for(opened.table)
         if engine.reads_files:  # else nobody needs to know what it would find
-            share = share_of(engine, columns, _found(opened, options, engine))
-        if opt.PARALLELISM.value(options, opened.table.properties) is None:
-            options = {**options, opt.PARALLELISM.name: str(engine.parallelism)}
+            share = share_of(engine, columns, _found(opened, asked, engine))
     job = scan_opened(
         opened,
-        options,
-        metadata_name=reference.metadata_table,
+        asked,
         columns=columns,
         row_filter=row_filter,
         snapshot=None if engine is None else engine.snapshot,
         is_fresh=True,
+        parallelism=None if engine is None else engine.parallelism,
         set_apart=share,
     )
     others = () if job.plan is None else (*job.plan.dirty_groups, *job.plan.clean_groups)
@@ -93,14 +87,14 @@ def begin_engine_scan(
         reader=_reader(job, engine),
         groups=(*job.groups, *others),
         shared=None if job.plan is None else shared_plan(job.plan),
-        settings=ReadSettings.of(options, opened.table.properties),
+        settings=job.settings,
         opened=opened,
     )
 
 
-def _found(opened: OpenTable, options: Mapping[str, str], engine: Engine) -> FilesAsFound:
+def _found(opened: OpenTable, asked: AskedRead, engine: Engine) -> FilesAsFound:
     return FilesAsFound(
-        is_merged_view=opt.STORE.value(options) == "merged",
+        is_merged_view=asked.store == "merged",
         is_local=is_local(opened.io.location),
         plain_columns=plain_columns(opened),
         hides_columns=any(ever_had(opened, name) for name in engine.own_columns),

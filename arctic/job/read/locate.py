@@ -20,12 +20,14 @@ import pyarrow as pa
 from arctic import options as opt
 from arctic.columns.field_ids import known_field_id
 from arctic.columns.key_codes import KeyIndex
-from arctic.errors import ConflictError, InternalError, StorageError
+from arctic.errors import ConflictError, StorageError
+from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.storage.table_io import TableIO, is_file_gone
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.newest_state import on_newest_state
-from arctic.job.read.read_task import MergeReader
-from arctic.job.read.scan_job import scan_opened
+from arctic.job.read.plan_rows import merge_request, plan_rows
+from arctic.job.read.read_columns import project
+from arctic.job.read.read_settings import ReadSettings
 from arctic.mor.read import read_group
 from arctic.mor.request import ReadRequest
 from arctic.scan.task import FileTask, NodeTask, NodeTaskGroup
@@ -148,16 +150,20 @@ def locate_rows(
     ids = {known_field_id(field) for field in wanted}
     more = (field.name for field in opened.arrow_schema if known_field_id(field) in ids)
     names = tuple(dict.fromkeys((*table.primary_key, *sources, *more)))
-    job = scan_opened(opened, {}, columns=names, is_fresh=is_fresh, rewrites=True)
-    if not isinstance(job.reader, MergeReader) or job.plan is None:
-        raise InternalError(f"table {table.name!r}: a search for rows needs a read of rows")
+    schema = project(opened.arrow_schema, names, table_name=table.name)
+    settings = ReadSettings.of({}, table.properties).for_rewriting()
+    plan = on_newest_state(
+        opened,
+        lambda is_fresh: plan_rows(opened, pin(opened, is_fresh=is_fresh), settings),
+        is_fresh=is_fresh,
+    )
     buckets = opt.CHANGE_BUCKETS.value({}, table.properties)
     return RowLocator(
-        tasks=tuple(task for group in job.groups for task in group.tasks),
-        request=job.reader.request,
-        io=job.reader.io,
+        tasks=tuple(task for group in plan.groups for task in group.tasks),
+        request=merge_request(opened, settings, schema=schema, row_filter=None),
+        io=opened.io,
         mask=bucket_mask(buckets, subject=f"table {table.name!r}: {opt.CHANGE_BUCKETS.name}"),
-        snapshot=job.plan.snapshot,
+        snapshot=plan.snapshot,
     )
 
 

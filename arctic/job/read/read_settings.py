@@ -24,12 +24,19 @@ class ReadSettings:
     """Whether checksums of pages are compared."""
 
     @classmethod
-    def of(cls, options: Mapping[str, str], properties: Mapping[str, str]) -> ReadSettings:
+    def of(
+        cls,
+        options: Mapping[str, str],
+        properties: Mapping[str, str],
+        *,
+        parallelism: int | None = None,
+    ) -> ReadSettings:
         """Read the settings.
 
         Args:
             options: what the call gave.
             properties: of the table.
+            parallelism: tasks at a time, where neither says it; None: the cores of this machine.
 
         Raises:
             InvalidInputError: a text that is not a value.
@@ -38,7 +45,9 @@ class ReadSettings:
             division=ScanOptions(
                 weight_ratio=opt.WEIGHT_RATIO.value(options, properties),
                 parallel_multiple=opt.PARALLEL_MULTIPLE.value(options, properties),
-                parallelism=opt.PARALLELISM.value(options, properties) or opt.default_parallelism(),
+                parallelism=opt.PARALLELISM.value(options, properties)
+                or parallelism
+                or opt.default_parallelism(),
                 target_bytes=opt.TARGET_SIZE.value(options, properties),
                 open_file_cost_bytes=opt.OPEN_FILE_COST.value(options, properties),
                 vector_min_rows=opt.VECTOR_MIN_ROWS.value(options, properties),

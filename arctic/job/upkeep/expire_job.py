@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from arctic import options as opt
 from arctic.errors import InvalidInputError
@@ -29,46 +28,21 @@ from arctic.iceberg.cleaning.orphans import find_orphans
 from arctic.iceberg.cleaning.spare_others import spare_others
 from arctic.iceberg.ownership.reachable import normalised, referenced_paths
 from arctic.iceberg.snapshots.pin import changes_under
-from arctic.iceberg.tables.open_table import OpenTable, open_table
-from arctic.job.reference import table_reference
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.upkeep.asked_upkeep import AskedExpire, ExpireSettings
 from arctic.table.expire_report import ExpiredItem, ExpiredKind, ExpireReport
 from arctic.table.expiry import duration_text
 
-_MINUTE_MS = 60_000
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Settings:
-    change_ttl_ms: int
-    keep_ms: int
-    min_count: int
-    cleans_orphans: bool
-    orphan_age_ms: int
-    deletes_outside: bool
-
-    @classmethod
-    def of(cls, options: Mapping[str, str], properties: Mapping[str, str]) -> _Settings:
-        """Read what a call and a table say; a bad value is an ``InvalidInputError``."""
-        return cls(
-            change_ttl_ms=opt.CHANGE_TTL_MINUTES.value(options, properties) * _MINUTE_MS,
-            keep_ms=opt.SNAPSHOT_KEEP_MS.value(options, properties),
-            min_count=opt.SNAPSHOT_KEEP_COUNT.value(options, properties),
-            cleans_orphans=opt.CLEAN_ORPHANS.value(options, properties),
-            orphan_age_ms=opt.ORPHAN_AGE_MINUTES.value(options, properties) * _MINUTE_MS,
-            deletes_outside=opt.DELETE_OUTSIDE_FILES.value(options),
-        )
-
-
-def expire_table(options: Mapping[str, str], *, dry_run: bool) -> ExpireReport:
+def expire_table(asked: AskedExpire, *, dry_run: bool) -> ExpireReport:
     """Clean a table up.
 
     Args:
-        options: ``path``, catalog and expire options.
+        asked: what the options say.
         dry_run: change nothing, only say what would go.
 
     Raises:
-        InvalidInputError: an unknown option, a bad value, a metadata table, or a table whose files
-            must not be deleted.
+        InvalidInputError: a bad value of a property, or a table whose files must not be deleted.
         NotFoundError: an unknown table.
         UnsupportedError: content that this version would read wrongly.
         ConflictError: other writers won every retry; the steps before are done.
@@ -76,13 +50,11 @@ def expire_table(options: Mapping[str, str], *, dry_run: bool) -> ExpireReport:
         StorageError: the catalog or a file cannot be reached; the steps before are done.
     """
     started = time.monotonic()
-    opt.check_known(options, opt.Scope.EXPIRE)
-    reference = table_reference(options)
-    opened = open_table(reference.config, reference.identifier)
+    opened = asked.reference.open()
     _check_may_delete(opened)
     run = _Run(
         opened,
-        _Settings.of(options, opened.table.properties),
+        asked.settings(opened),
         now_ms=time.time_ns() // 1_000_000,
         dry_run=dry_run,
     )
@@ -110,7 +82,7 @@ class _Run:
     """One cleaning that goes on; the steps stand in their order."""
 
     def __init__(
-        self, opened: OpenTable, settings: _Settings, *, now_ms: int, dry_run: bool
+        self, opened: OpenTable, settings: ExpireSettings, *, now_ms: int, dry_run: bool
     ) -> None:
         self.items: list[ExpiredItem] = []
         self.outside: list[ExpiredItem] = []

@@ -16,7 +16,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from arctic import options as opt
 from arctic.errors import (
     ArcticError,
     CommitStateUnknownError,
@@ -27,13 +26,13 @@ from arctic.errors import (
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits.commit import CommitResult
 from arctic.iceberg.commits.commit_rewrite import commit_rewrite
-from arctic.job.read.read_settings import ReadSettings
-from arctic.job.read.scan_job import merge_request
+from arctic.job.read.plan_rows import merge_request
 from arctic.job.tasks.run_tasks import Progress, Task, TaskRunner
+from arctic.job.upkeep.asked_upkeep import AskedOptimize
 from arctic.job.upkeep.merged_watermark import merged_watermark
 from arctic.job.upkeep.optimize_attempt import OptimizeAttempt, all_done
 from arctic.job.upkeep.survey import Survey, partition_status, survey_table
-from arctic.job.write.asked_write import write_target
+from arctic.job.write.target_table import write_target
 from arctic.optimizing.execute import OptimizeJob
 from arctic.optimizing.optimize_task import OptimizeResult
 from arctic.optimizing.planning.partition_files import PartitionFiles
@@ -62,7 +61,7 @@ class _Chosen:
 
 
 def optimize_table(
-    options: Mapping[str, str],
+    asked: AskedOptimize,
     *,
     type: str | None,
     where: Any,
@@ -72,7 +71,7 @@ def optimize_table(
     """Optimize a table, or some of its partitions.
 
     Args:
-        options: ``path``, catalog options and ``self-optimizing.*``.
+        asked: what the options say.
         type: ``minor``, ``major`` or ``full`` for every partition; None: what is due in each.
         where: only the partitions that can hold such rows.
         runner: where tasks run.
@@ -88,7 +87,7 @@ def optimize_table(
     started = time.monotonic()
     kind = _type(type)
     for attempt in range(1, _MAX_ATTEMPTS + 1):
-        survey = survey_table(options, where, for_writing=True)
+        survey = survey_table(asked, where, for_writing=True)
         chosen = _chosen(survey, kind)
         plan = plan_optimize(
             [(each.files, each.type) for each in chosen],
@@ -98,7 +97,7 @@ def optimize_table(
             sort_column=survey.sort_column,
         )
         try:
-            results = run_plan(survey, plan, options, runner=runner, progress=progress)
+            results = run_plan(survey, plan, asked, runner=runner, progress=progress)
             commit = _commit(survey, plan, results, is_whole=where is None)
         except (ConflictError, StorageError) as error:
             # A file that is gone was replaced by a commit since, and expired.
@@ -139,13 +138,13 @@ def _chosen(survey: Survey, kind: OptimizeType | None) -> list[_Chosen]:
 def run_plan(
     survey: Survey,
     plan: OptimizePlan,
-    options: Mapping[str, str],
+    asked: AskedOptimize,
     *,
     runner: TaskRunner,
     progress: Progress,
 ) -> list[OptimizeResult]:
     """Carry out the tasks of a plan; nobody refers to what they make yet."""
-    job = _job(survey, options)
+    job = _job(survey, asked)
     outcomes = runner.run(
         OptimizeAttempt(job).run,
         [Task(value=group, rows=group.record_count) for group in plan.groups],
@@ -162,18 +161,17 @@ def _given_up(survey: Survey, error: ArcticError) -> ConflictError:
     )
 
 
-def _job(survey: Survey, options: Mapping[str, str]) -> OptimizeJob:
+def _job(survey: Survey, asked: AskedOptimize) -> OptimizeJob:
     opened = survey.opened
-    settings = ReadSettings.of(options, opened.table.properties)
     return OptimizeJob(
         request=merge_request(
-            opened, settings.for_rewriting(), schema=opened.arrow_schema, row_filter=None
+            opened, asked.read_settings(opened), schema=opened.arrow_schema, row_filter=None
         ),
-        target=write_target(opened, options),
+        target=write_target(opened, asked.write_options(opened)),
         order=RowOrder(
             fields=_order_fields(survey),
             sorts=bool(survey.sort_columns),
-            buffer_bytes=opt.SORT_BUFFER_BYTES.value(options, opened.table.properties),
+            buffer_bytes=asked.sort_buffer_bytes(opened),
             fragment_bytes=survey.settings.fragment_bytes,
         ),
         open_file=opened.io.open_input,

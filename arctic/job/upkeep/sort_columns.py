@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from arctic import options as opt
 from arctic.columns.field_ids import child_fields
 from arctic.errors import InvalidInputError
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.upkeep.asked_upkeep import AskedOptimize
 
 
-def sort_columns(opened: OpenTable, options: Mapping[str, str]) -> tuple[str, ...]:
+def sort_columns(opened: OpenTable, asked: AskedOptimize) -> tuple[str, ...]:
     """Return the sort columns of a table, most significant first; empty if it has none.
 
     Raises:
         InvalidInputError: a name that is no column, or one that has no order.
     """
     schema = opened.arrow_schema
-    names = opt.SORT_COLUMNS.value(options, opened.table.properties) or ()
+    names = asked.sort_columns(opened)
     for name in names:
         if name not in schema.names or child_fields(schema.field(name).type):
             raise InvalidInputError(

@@ -7,26 +7,23 @@ Rules:
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from arctic import options as opt
 from arctic.errors import ConflictError
 from arctic.iceberg.filters.parse_filter import parse_filter
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.snapshots.optimized_times import OptimizedTimes, optimized_times
 from arctic.iceberg.snapshots.pin import pin
-from arctic.iceberg.tables.open_table import OpenTable, open_table, reopen
+from arctic.iceberg.tables.open_table import OpenTable, reopen
 from arctic.job.newest_state import on_newest_state
-from arctic.job.reference import table_reference
+from arctic.job.upkeep.asked_upkeep import AskedOptimize
 from arctic.job.upkeep.sort_columns import sort_columns
 from arctic.optimizing.planning.evaluate import LastTimes, evaluate
 from arctic.optimizing.planning.health import measure
 from arctic.optimizing.planning.partition_files import PartitionFiles, files_by_partition
 from arctic.optimizing.report import PartitionStatus, TableStatus
 from arctic.optimizing.settings import OptimizeSettings
-from arctic.options import Scope
 from arctic.table.files import Partition
 from arctic.table.keyed_table import Column
 from arctic.table.snapshot import TableSnapshot
@@ -53,60 +50,55 @@ class Survey:
         return next((table.column(name) for name in self.sort_columns), None)
 
 
-def table_status(options: Mapping[str, str], *, where: Any = None) -> TableStatus:
+def table_status(asked: AskedOptimize, *, where: Any = None) -> TableStatus:
     """Look at a table: what it consists of, and what is due.
 
     Args:
-        options: ``path``, catalog options and ``self-optimizing.*``.
+        asked: what the options say.
         where: only the partitions that can hold such rows.
 
     Raises:
         NotFoundError: an unknown table.
         InvalidInputError: an option or a filter that cannot be understood.
     """
-    survey = survey_table(options, where, for_writing=False)
+    survey = survey_table(asked, where, for_writing=False)
     return TableStatus(
         table=survey.opened.table.name,
         partitions=tuple(partition_status(files, survey) for files in survey.partitions),
     )
 
 
-def survey_table(options: Mapping[str, str], where: Any, *, for_writing: bool) -> Survey:
+def survey_table(asked: AskedOptimize, where: Any, *, for_writing: bool) -> Survey:
     """Open and pin a table, and sort its files into partitions.
 
     Args:
-        options: ``path``, catalog options and ``self-optimizing.*``.
+        asked: what the options say.
         where: only the partitions that can hold such rows; None: all.
         for_writing: complete a schema change that reached only the base store.
     """
-    opt.check_known(options, Scope.OPTIMIZE)
-    reference = table_reference(options)
-    opened = open_table(reference.config, reference.identifier, for_writing=for_writing)
+    opened = asked.reference.open(for_writing=for_writing)
     return on_newest_state(
         opened,
-        lambda is_fresh: _survey(
-            opened, options, where, for_writing=for_writing, is_fresh=is_fresh
-        ),
+        lambda is_fresh: _survey(opened, asked, where, for_writing=for_writing, is_fresh=is_fresh),
         is_fresh=True,
     )
 
 
 def _survey(
     before: OpenTable,
-    options: Mapping[str, str],
+    asked: AskedOptimize,
     where: Any,
     *,
     for_writing: bool,
     is_fresh: bool,
 ) -> Survey:
     opened, snapshot = _pinned(before, for_writing=for_writing, is_fresh=is_fresh)
-    settings = OptimizeSettings.of(options, opened.table.properties)
-    return survey_state(opened, options, snapshot, settings, where=where)
+    return survey_state(opened, asked, snapshot, asked.settings(opened), where=where)
 
 
 def survey_state(
     opened: OpenTable,
-    options: Mapping[str, str],
+    asked: AskedOptimize,
     snapshot: TableSnapshot,
     settings: OptimizeSettings,
     *,
@@ -116,12 +108,12 @@ def survey_state(
 
     Args:
         opened: the table, with every column that rows of the state can have.
-        options: ``path``, catalog options and ``self-optimizing.*``.
+        asked: what the options say.
         snapshot: the state.
         settings: of the table.
         where: only the partitions that can hold such rows; None: all.
     """
-    names = sort_columns(opened, options)
+    names = sort_columns(opened, asked)
     bounded = [*opened.table.key_columns, *(opened.table.column(name) for name in names[:1])]
     files = list_files(
         opened,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from arctic.job.read.engine_scan import EngineScan
-from arctic.job.read.scan_job import merge_request
+from arctic.job.read.plan_rows import merge_request
 from arctic.job.vectors.vector_work import VectorWork
 
 _NO_COLUMNS = pa.schema([])
@@ -16,7 +16,7 @@ _NO_COLUMNS = pa.schema([])
 
 def engine_work(scan: EngineScan) -> VectorWork | None:
     """Return the work that tells which rows of an engine's files are dead; None: none are."""
-    if scan.shared is None or not scan.shared.dirty_tasks:
+    if scan.shared is None or scan.settings is None or not scan.shared.dirty_tasks:
         return None
     return VectorWork(
         tasks=scan.shared.dirty_tasks,

@@ -1,35 +1,157 @@
-"""What the options of a write ask of its table, and how its tasks see that table.
-
-Must not know: catalogs, how rows become files, how they are committed.
-"""
+"""What a caller's options ask of a write, before its table is open."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from arctic import options as opt
 from arctic.errors import InvalidInputError
-from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.reference import TableReference, parse_reference
+from arctic.options import Scope
 from arctic.table.keyed_table import KeyedTable
-from arctic.writing.target import (
-    MissingColumns,
-    WriteMode,
-    WriteOptions,
-    WriteRequest,
-    WriteTarget,
-)
+from arctic.table.streams.stream_batch import StreamBatch
+from arctic.table.streams.watermark import check_writer
+from arctic.writing.target import MissingColumns, WriteMode, WriteOptions, WriteRequest
 
 
-def asked_mode(options: Mapping[str, str], *, overwrite: bool) -> WriteMode | None:
-    """Return the mode that a caller says; None: the table decides.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedWrite:
+    """What is written to which table, and how."""
 
-    Args:
-        options: write options.
-        overwrite: the caller's save mode was overwrite.
+    reference: TableReference
+    mode: WriteMode | None
+    """None: the table decides."""
+    primary_key: tuple[str, ...] | None
+    """Of the table that the write creates; None: it creates none."""
+    partition_by: tuple[str, ...] | None
+    action_column: str | None
+    ordering_column: str | None
+    missing_columns: MissingColumns | None
+    is_dynamic: bool
+    """An overwrite replaces only the partitions that it has rows for."""
+    batch: StreamBatch | None
+    """Which batch of which stream it is; None: a write of its own."""
+    writer_id: str | None
+    """Who feeds the table, where that is said."""
+    max_tasks: int | None
+    spread: str | None
+    """What a process tells that has spread the rows; None: nobody has."""
+    optimizes: bool
+    """The table is optimized once the write is committed."""
+    optimize_every: int
+    """Batches of a stream from one such run to the next."""
+    given: Mapping[str, str] = field(repr=False)
+    """All that the call gave, for what a property of the table may say as well."""
 
-    Raises:
-        InvalidInputError: the two contradict each other.
-    """
+    @classmethod
+    def of(cls, options: Mapping[str, str], *, overwrite: bool = False) -> AskedWrite:
+        """Read ``path``, catalog and write options.
+
+        Args:
+            options: what the call gave.
+            overwrite: the caller's save mode was overwrite.
+
+        Raises:
+            InvalidInputError: an unknown option, a bad value, no table, or options that contradict
+                each other.
+        """
+        opt.check_known(options, Scope.WRITE)
+        missing = opt.MISSING_COLUMNS.value(options)
+        return cls(
+            reference=parse_reference(options),
+            mode=_mode(options, overwrite=overwrite),
+            primary_key=opt.PRIMARY_KEY.value(options),
+            partition_by=opt.PARTITION_BY.value(options),
+            action_column=opt.ACTION_COLUMN.value(options),
+            ordering_column=opt.ORDERING_COLUMN.value(options),
+            missing_columns=None if missing is None else MissingColumns(missing),
+            is_dynamic=opt.PARTITION_OVERWRITE_MODE.value(options) == "dynamic",
+            batch=_batch(options),
+            writer_id=opt.WRITER_ID.value(options),
+            max_tasks=opt.MAX_TASKS.value(options),
+            spread=opt.SPREAD.value(options),
+            optimizes=opt.OPTIMIZE.value(options) == "auto",
+            optimize_every=opt.OPTIMIZE_EVERY.value(options),
+            given=dict(options),
+        )
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether a table without a key cannot take the write."""
+        is_keyed = self.mode in (WriteMode.UPSERT, WriteMode.DELETE)
+        return is_keyed or bool(self.action_column or self.ordering_column)
+
+    @property
+    def writer(self) -> str | None:
+        """Who feeds the table: the writer that is named, else the stream; None: neither.
+
+        Raises:
+            InvalidInputError: a name that is none.
+        """
+        stream = None if self.batch is None else self.batch.query_id
+        name = self.writer_id or stream
+        return None if name is None else check_writer(name)
+
+    def mode_for(self, table: KeyedTable) -> WriteMode:
+        """Return what the write means to a table: never a second row of a key by accident."""
+        return self.mode or (WriteMode.UPSERT if table.is_keyed else WriteMode.APPEND)
+
+    def request_for(self, table: KeyedTable) -> WriteRequest:
+        """Return what is asked of a table, of rows that lie as the caller has them."""
+        return WriteRequest(
+            mode=self.mode_for(table),
+            action_column=self.action_column,
+            ordering_column=self.ordering_column,
+            missing_columns=self.missing_columns,
+        )
+
+    def settings(self, table: KeyedTable) -> WriteOptions:
+        """Return the settings in force for a table; raises as ``WriteOptions.of``."""
+        return WriteOptions.of(self.given, table)
+
+    def assumes_stable(self, table: KeyedTable) -> bool:
+        """Say whether the caller vouches that no key ever changes its partition."""
+        return opt.CROSS_PARTITION.value(self.given, table.properties) == "assume-stable"
+
+    def with_mode(self, mode: WriteMode) -> AskedWrite:
+        """Return the same write in a mode."""
+        return replace(self, mode=mode)
+
+    def of_batch(self, batch: StreamBatch) -> AskedWrite:
+        """Return the write of one batch of a stream."""
+        return replace(self, batch=batch)
+
+    def of_stream(self, *, output_mode: str) -> AskedWrite:
+        """Return what the batches of a stream are written with.
+
+        Args:
+            output_mode: Spark's: append, update or complete.
+
+        Raises:
+            InvalidInputError: what the two say cannot be done batch by batch.
+        """
+        if output_mode == "complete":
+            raise InvalidInputError(
+                "output mode 'complete' would replace the table in every batch; expected "
+                "outputMode('update') on a table with the grouping columns as its key"
+            )
+        if self.mode is WriteMode.OVERWRITE:
+            raise InvalidInputError(
+                "option write-mode = 'overwrite' in a stream: every batch would replace the ones "
+                "before; expected append, upsert or delete"
+            )
+        if output_mode == "update" and self.mode is WriteMode.APPEND:
+            raise InvalidInputError(
+                "output mode 'update' with write-mode = 'append': every row that changes would be "
+                "added again; expected write-mode upsert"
+            )
+        if output_mode == "update" and self.mode is None:
+            return self.with_mode(WriteMode.UPSERT)
+        return self
+
+
+def _mode(options: Mapping[str, str], *, overwrite: bool) -> WriteMode | None:
     given = opt.WRITE_MODE.value(options)
     if overwrite and given not in (None, "overwrite"):
         raise InvalidInputError(
@@ -40,69 +162,14 @@ def asked_mode(options: Mapping[str, str], *, overwrite: bool) -> WriteMode | No
     return None if given is None else WriteMode(given)
 
 
-def default_mode(table: KeyedTable) -> WriteMode:
-    """Return what a write means that says no mode: never a second row of a key."""
-    return WriteMode.UPSERT if table.is_keyed else WriteMode.APPEND
-
-
-def needs_key(asked: WriteMode | None, options: Mapping[str, str]) -> bool:
-    """Say whether a table without a key cannot take a write."""
-    columns = (opt.ACTION_COLUMN.value(options), opt.ORDERING_COLUMN.value(options))
-    return asked in (WriteMode.UPSERT, WriteMode.DELETE) or any(columns)
-
-
-def write_request(mode: WriteMode, options: Mapping[str, str]) -> WriteRequest:
-    """Return what a write asks for whose rows lie as its caller has them."""
-    missing = opt.MISSING_COLUMNS.value(options)
-    return WriteRequest(
-        mode=mode,
-        action_column=opt.ACTION_COLUMN.value(options),
-        ordering_column=opt.ORDERING_COLUMN.value(options),
-        missing_columns=None if missing is None else MissingColumns(missing),
-    )
-
-
-def write_target(opened: OpenTable, options: Mapping[str, str]) -> WriteTarget:
-    """Return a table as write tasks see it."""
-    return WriteTarget(
-        table=opened.table,
-        schema=opened.arrow_schema,
-        partition_arrays=opened.partitioner.arrays,
-        partition_path=opened.partitioner.path,
-        create_output=opened.io.create_output,
-        delete_files=opened.io.delete_quietly,
-        options=WriteOptions.from_settings(options, opened.table),
-    )
-
-
-def is_dynamic(options: Mapping[str, str]) -> bool:
-    """Say whether an overwrite replaces only the partitions it has rows for."""
-    return opt.PARTITION_OVERWRITE_MODE.value(options) == "dynamic"
-
-
-def assumes_stable(target: WriteTarget, options: Mapping[str, str]) -> bool:
-    """Say whether the caller vouches that no key ever changes its partition."""
-    return opt.CROSS_PARTITION.value(options, target.table.properties) == "assume-stable"
-
-
-def may_move(target: WriteTarget, request: WriteRequest, options: Mapping[str, str]) -> bool:
-    """Say whether a row of the write may have its stored row in another partition."""
-    if not target.keys_move or request.mode is WriteMode.OVERWRITE:
-        return False
-    if request.mode is WriteMode.APPEND and request.action_column is None:
-        return False
-    return not assumes_stable(target, options)
-
-
-def refuse_moving_keys(target: WriteTarget, options: Mapping[str, str]) -> None:
-    """Refuse a dynamic overwrite whose keys may have rows outside of what it replaces.
-
-    Raises:
-        InvalidInputError: the caller does not vouch that none has.
-    """
-    if target.keys_move and not assumes_stable(target, options):
-        raise InvalidInputError(
-            f"dynamic overwrite of table {target.table.name!r}: its key does not decide the "
-            "partition, so a key of the new rows could also stay in a partition that is not "
-            "replaced; overwrite the whole table, or set write.upsert.cross-partition=assume-stable"
-        )
+def _batch(options: Mapping[str, str]) -> StreamBatch | None:
+    query_id = opt.STREAM_QUERY_ID.value(options)
+    batch_id = opt.STREAM_BATCH_ID.value(options)
+    if query_id is None and batch_id is None:
+        return None
+    if query_id is None or batch_id is None:
+        given, missing = opt.STREAM_QUERY_ID.name, opt.STREAM_BATCH_ID.name
+        if query_id is None:
+            given, missing = missing, given
+        raise InvalidInputError(f"option {given} without {missing}; a batch is named by both")
+    return StreamBatch(query_id=query_id, batch_id=batch_id)

@@ -13,7 +13,6 @@ from dataclasses import replace
 import pyarrow as pa
 
 from arctic import options as opt
-from arctic.job.write.asked_write import assumes_stable
 from arctic.job.write.shuffle import (
     ARRIVAL_COLUMN,
     ROW_HASH_COLUMN,
@@ -42,7 +41,7 @@ def plan_shuffle(
     table = target.table
     if not table.is_keyed and not table.partition_fields:
         return None
-    stays = assumes_stable(target, job.options) or not table.is_keyed or mode is WriteMode.APPEND
+    stays = job.assume_stable or not table.is_keyed or mode is WriteMode.APPEND
     # Tasks that search for the stored rows of their keys: each key has one task, whatever
     # partition its rows say.
     looks_up = job.locator is not None

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import pyarrow as pa
 
-from arctic import options as opt
 from arctic.errors import AlreadyExistsError, InvalidInputError, NotFoundError
 from arctic.iceberg.tables.create_table import create_table
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.iceberg.values.partitioning import parse_partition_field
-from arctic.job.reference import parse_reference
+from arctic.job.write.asked_write import AskedWrite
+from arctic.writing.target import WriteOptions, WriteTarget
 
 
-def open_or_create(
-    options: Mapping[str, str], incoming: pa.Schema, *, needs_key: bool, exist_ok: bool = True
-) -> OpenTable:
+def open_or_create(asked: AskedWrite, incoming: pa.Schema, *, exist_ok: bool = True) -> OpenTable:
     """Open the table for writing; create it when it is missing and its key is given.
 
     A table without a key is asked for as clearly as one with a key, by an empty ``primaryKey``:
@@ -24,9 +22,8 @@ def open_or_create(
     upsert.
 
     Args:
-        options: ``path``, catalog and write options.
+        asked: what the options say.
         incoming: the columns of the rows to be written.
-        needs_key: the write is one that a table without a key cannot take.
         exist_ok: a table that is there will do.
 
     Raises:
@@ -35,13 +32,12 @@ def open_or_create(
         InvalidInputError: a metadata table, a key or partition option that contradicts the
             table that is there, or a table without a key that this write could not go to.
     """
-    reference = parse_reference(options)
+    reference = asked.reference
     if reference.metadata_table is not None:
         raise InvalidInputError(
             f"table {reference.identifier}.{reference.metadata_table}: metadata cannot be written"
         )
-    key = opt.PRIMARY_KEY.value(options)
-    partition_by = opt.PARTITION_BY.value(options)
+    key, partition_by = asked.primary_key, asked.partition_by
     try:
         opened = open_table(
             reference.config, reference.identifier, for_writing=True, suggests=False
@@ -53,7 +49,7 @@ def open_or_create(
                 "primaryKey='column, ...', or primaryKey='' and mode append for a table without "
                 "a key"
             ) from error
-        if needs_key and not key:
+        if asked.needs_key and not key:
             raise InvalidInputError(
                 f"option primaryKey = '': table {reference.identifier!r} would have no key, and "
                 "an upsert, a delete and a replay of changes need one; name the key columns, or "
@@ -62,7 +58,7 @@ def open_or_create(
         return create_table(
             reference.config,
             reference.identifier,
-            _table_columns(incoming, options),
+            pa.schema([field for field in incoming if field.name != asked.action_column]),
             primary_key=key,
             partition_by=partition_by or (),
             properties={},
@@ -74,9 +70,17 @@ def open_or_create(
     return opened
 
 
-def _table_columns(incoming: pa.Schema, options: Mapping[str, str]) -> pa.Schema:
-    action = opt.ACTION_COLUMN.value(options)
-    return pa.schema([field for field in incoming if field.name != action])
+def write_target(opened: OpenTable, options: WriteOptions) -> WriteTarget:
+    """Return a table as the tasks of a write see it."""
+    return WriteTarget(
+        table=opened.table,
+        schema=opened.arrow_schema,
+        partition_arrays=opened.partitioner.arrays,
+        partition_path=opened.partitioner.path,
+        create_output=opened.io.create_output,
+        delete_files=opened.io.delete_quietly,
+        options=options,
+    )
 
 
 def _check_agrees(

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from arctic import options as opt
 from arctic.errors import InvalidInputError
+from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.plan_shuffle import spread_job
 from arctic.job.write.shuffle import HELPER_COLUMNS, ShufflePlan
 from arctic.job.write.write_job import WriteJob, begin_write
@@ -33,22 +34,18 @@ def told_spread(job: WriteJob, plan: ShufflePlan) -> dict[str, str]:
     return {opt.SPREAD.name: json.dumps(told)}
 
 
-def begin_told(
-    options: Mapping[str, str], incoming: pa.Schema, *, overwrite: bool = False
-) -> WriteJob:
+def begin_told(asked: AskedWrite, incoming: pa.Schema) -> WriteJob:
     """Begin a write, whose rows another process may have spread; raises as ``begin_write``.
 
     Args:
-        options: write options; perhaps with those of ``told_spread``.
+        asked: what the options say, perhaps with those of ``told_spread``.
         incoming: the columns of the rows, with the helper columns of a shuffle if there was one.
-        overwrite: the caller's save mode was overwrite.
     """
-    told = opt.SPREAD.value(options)
+    told = asked.spread
     if told is None:
-        return begin_write(options, incoming, overwrite=overwrite)
-    given = {name: text for name, text in options.items() if name.lower() != opt.SPREAD.name}
+        return begin_write(asked, incoming)
     own = pa.schema([field for field in incoming if field.name not in HELPER_COLUMNS])
-    job = begin_write(given, own, overwrite=overwrite)
+    job = begin_write(replace(asked, spread=None), own)
     replaces_up_to, deep_nodes = _parsed(told)
     is_whole = len(incoming) == len(own) + len(HELPER_COLUMNS)
     if not is_whole or not 0 <= replaces_up_to <= job.replaces_up_to:

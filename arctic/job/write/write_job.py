@@ -12,8 +12,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Any
 
@@ -27,22 +26,11 @@ from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.job.newest_state import on_newest_state
 from arctic.job.read.locate import LastingLocator, RowLocator, locate_rows
-from arctic.job.write.asked_write import (
-    asked_mode,
-    assumes_stable,
-    default_mode,
-    is_dynamic,
-    may_move,
-    needs_key,
-    refuse_moving_keys,
-    write_request,
-    write_target,
-)
+from arctic.job.write.asked_write import AskedWrite
+from arctic.job.write.landed_batches import has_landed
 from arctic.job.write.shuffle import HELPER_COLUMNS
-from arctic.job.write.stream_job import batch_of, has_landed, writer_of
-from arctic.job.write.target_table import open_or_create
+from arctic.job.write.target_table import open_or_create, write_target
 from arctic.job.write.write_task import WriteWork
-from arctic.options import Scope
 from arctic.table.files import Partition
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.streams.stream_batch import StreamBatch
@@ -62,8 +50,6 @@ class WriteJob:
     identifier: str
     table_uuid: str
     """Of the base store, so that a table dropped and made anew meanwhile is noticed."""
-    options: Mapping[str, str] = field(repr=False)
-    """``path``, catalog and write options; not printed, because they may hold passwords."""
     replaces_up_to: int
     """An overwrite replaces the changes up to this sequence number, inclusive."""
     work: WriteWork
@@ -82,6 +68,8 @@ class WriteJob:
     """Which batch of which stream this is; None: a write of its own."""
     writer: str | None
     """Who feeds the table with it; None: a save without a name."""
+    max_tasks: int | None
+    """Tasks that write at most; None: any number."""
 
     def __reduce__(self) -> Any:
         """Travel without the open table, which has a catalog connection."""
@@ -103,28 +91,24 @@ class WriteJob:
         return self.opened or open_table(self.config, self.identifier)
 
 
-def begin_write(
-    options: Mapping[str, str], incoming: pa.Schema, *, overwrite: bool = False
-) -> WriteJob:
+def begin_write(asked: AskedWrite, incoming: pa.Schema) -> WriteJob:
     """Open the table, pin its state, and refuse what cannot be written, whatever the rows are.
 
     Args:
-        options: ``path``, catalog and write options.
+        asked: what the options say.
         incoming: the columns of the rows, as the caller has them.
-        overwrite: the caller's save mode was overwrite.
 
     Raises:
         NotFoundError: an unknown table that the options cannot create.
         InvalidInputError: an option, a column or a type that does not fit.
     """
-    opt.check_known(options, Scope.WRITE)
-    _refuse_private(options, incoming)
-    batch, writer = batch_of(options), writer_of(options)
-    asked = asked_mode(options, overwrite=overwrite)
-    opened = open_or_create(options, incoming, needs_key=needs_key(asked, options))
-    target = write_target(opened, options)
-    request = write_request(asked or default_mode(opened.table), options)
-    moves = may_move(target, request, options)
+    _refuse_private(asked, incoming)
+    writer = asked.writer
+    opened = open_or_create(asked, incoming)
+    target = write_target(opened, asked.settings(opened.table))
+    request = asked.request_for(opened.table)
+    is_stable = asked.assumes_stable(opened.table)
+    moves = _may_move(target, request) and not is_stable
     conform = _conform(opened, incoming, request, locates=moves)
     kept = conform.missing_columns if conform.keeps else ()
     if kept and request.action_column and not target.options.upsert_inserts:
@@ -132,8 +116,8 @@ def begin_write(
             "option missing-columns = 'keep' with write.upsert.enabled=false: an insert would not "
             "look for the row whose values it keeps; set option write.upsert.enabled=true"
         )
-    if request.mode is WriteMode.OVERWRITE and is_dynamic(options):
-        refuse_moving_keys(target, options)
+    if request.mode is WriteMode.OVERWRITE and asked.is_dynamic and not is_stable:
+        _refuse_moving_keys(target)
     began = _began(opened, request, kept, locates=moves or bool(kept))
     if request.mode is WriteMode.OVERWRITE:
         request = replace(request, transaction_id=began.snapshot.change_sequence_number)
@@ -142,22 +126,22 @@ def begin_write(
         config=opened.config,
         identifier=opened.table.name,
         table_uuid=str(opened.base.metadata.table_uuid),
-        options=dict(options),
         replaces_up_to=began.snapshot.change_sequence_number,
         work=WriteWork(
             target=target,
             request=request,
             conform=conform,
             locate=began.locator,
-            is_done=has_landed(opened, batch),
+            is_done=has_landed(opened, asked.batch),
         ),
-        assume_stable=assumes_stable(target, options) and not kept,
+        assume_stable=is_stable and not kept,
         locator=began.locator,
         kept=kept,
-        dynamic=is_dynamic(options),
+        dynamic=asked.is_dynamic,
         change_partitions=began.change_partitions,
-        batch=batch,
+        batch=asked.batch,
         writer=writer,
+        max_tasks=asked.max_tasks,
     )
 
 
@@ -172,14 +156,30 @@ def _arrived(state: dict[str, Any]) -> WriteJob:
     return WriteJob(**state)
 
 
-def _refuse_private(options: Mapping[str, str], incoming: pa.Schema) -> None:
+def _may_move(target: WriteTarget, request: WriteRequest) -> bool:
+    """Say whether a row of the write may have its stored row in another partition."""
+    if not target.keys_move or request.mode is WriteMode.OVERWRITE:
+        return False
+    return request.mode is not WriteMode.APPEND or request.action_column is not None
+
+
+def _refuse_moving_keys(target: WriteTarget) -> None:
+    """Refuse a dynamic overwrite whose keys may have rows outside of what it replaces."""
+    if target.keys_move:
+        raise InvalidInputError(
+            f"dynamic overwrite of table {target.table.name!r}: its key does not decide the "
+            "partition, so a key of the new rows could also stay in a partition that is not "
+            "replaced; overwrite the whole table, or set write.upsert.cross-partition=assume-stable"
+        )
+
+
+def _refuse_private(asked: AskedWrite, incoming: pa.Schema) -> None:
     reserved = [name for name in HELPER_COLUMNS if name in incoming.names]
     if reserved:
         raise InvalidInputError(f"column {reserved[0]!r}: the name is reserved; rename the column")
-    spread = opt.SPREAD.value(options)
-    if spread is not None:
+    if asked.spread is not None:
         raise InvalidInputError(
-            f"option {opt.SPREAD.name} = {spread}: save() sets it; leave the option out"
+            f"option {opt.SPREAD.name} = {asked.spread}: save() sets it; leave the option out"
         )
 
 

@@ -16,6 +16,7 @@ from arctic.errors import InvalidInputError, NotFoundError
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.catalogs.pair import DEFAULT_PROPERTIES
 from arctic.iceberg.tables.open_table import OpenTable, open_table
+from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import table_schema
 from arctic.job.reference import parse_reference, placed
 from arctic.options import Scope, check_known
@@ -84,7 +85,7 @@ def described(
     reference = parse_reference(options)
     opened = open_table(reference.config, reference.identifier, suggests=False)
     is_whole = reference.metadata_table is None
-    schema = spark_schema(table_schema(options))
+    schema = spark_schema(table_schema(AskedRead.of(options)))
     return TableAnswer(
         name=".".join(name),
         options=options,

@@ -22,11 +22,12 @@ from pyspark.sql import DataFrame
 
 from arctic.errors import InvalidInputError
 from arctic.job.reference import placed
-from arctic.job.upkeep.auto_optimize import optimize_after_write, optimizes_after_write
+from arctic.job.upkeep.auto_optimize import optimize_after_write
+from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.first_write import taken_back_on_failure
 from arctic.job.write.new_only import NEW_ONLY_MODES, create_for_write
 from arctic.job.write.write_job import begin_write
-from arctic.options import OPTIMIZE, Scope, check_known
+from arctic.options import OPTIMIZE, WRITE_MODE, Scope, check_known
 from arctic.spark.base.error_surface import named_errors
 from arctic.spark.base.private_names import frame_of, is_classic
 from arctic.spark.base.recorded_calls import (
@@ -140,10 +141,11 @@ def _save(
     if chosen not in NEW_ONLY_MODES:
         _write(frame, given, chosen)
         return
+    write = AskedWrite.of(given)
     with taken_back_on_failure():
-        settled = create_for_write(given, arrow_schema(frame.schema), mode=chosen)
+        settled = create_for_write(write, arrow_schema(frame.schema), mode=chosen)
         if settled is not None:
-            _write(frame, settled, "append")
+            _write(frame, {**given, WRITE_MODE.name: settled.value}, "append")
 
 
 def _write(frame: DataFrame, options: dict[str, str], mode: str) -> None:
@@ -156,14 +158,14 @@ def _write(frame: DataFrame, options: dict[str, str], mode: str) -> None:
     if is_classic(frame.sparkSession):
         save_rows(frame, given, overwrite=chosen == "overwrite")
         return
-    optimizes = optimizes_after_write(given)
+    asked = AskedWrite.of(given, overwrite=chosen == "overwrite")
     given.pop(OPTIMIZE.name, None)
     with taken_back_on_failure():
-        job = begin_write(given, arrow_schema(frame.schema), overwrite=chosen == "overwrite")
+        job = begin_write(asked, arrow_schema(frame.schema))
         spread = spread_rows(frame, job)
         _save_natively(spread.frame, {**given, **spread.told}, chosen)
-    if optimizes:
-        optimize_after_write(given, SparkRunner(frame.sparkSession))
+    if asked.optimizes:
+        optimize_after_write(asked.reference, SparkRunner(frame.sparkSession))
 
 
 def _save_natively(frame: DataFrame, options: Mapping[str, str], mode: str) -> None:

@@ -23,7 +23,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from arctic.errors import InvalidInputError
 from arctic.job.reference import placed
-from arctic.job.write.stream_job import stream_write_options
+from arctic.job.write.asked_write import AskedWrite
 from arctic.options import Scope, check_known
 from arctic.spark.base.error_surface import named_errors
 from arctic.spark.base.private_names import frame_of, jvm_stream_writer, session_of
@@ -135,7 +135,7 @@ def _start(
     check_known([name for name in asked.names if name.lower() != _CHECKPOINT], Scope.WRITE)
     session = session_of(writer)
     memory = CheckpointFile(session, _checkpoint(session, asked), _SHARES_FILE)
-    sink = BatchSink(_write_options(asked, path), memory=memory)
+    sink = BatchSink(_write(asked, path), memory=memory)
     check_workers(session)
     with named_errors():
         sink.check(frame_of(writer))
@@ -167,7 +167,7 @@ def _checkpoint(session: SparkSession, asked: _Asked) -> str:
     )
 
 
-def _write_options(asked: _Asked, path: str | None) -> dict[str, str]:
+def _write(asked: _Asked, path: str | None) -> AskedWrite:
     """Return what each batch is written with."""
     given = {name: text for name, text in asked.options.items() if name != _CHECKPOINT}
     if path is not None:
@@ -175,4 +175,5 @@ def _write_options(asked: _Asked, path: str | None) -> dict[str, str]:
     columns = names_of(*asked.partition_by)
     if columns:
         given["partitionby"] = ", ".join(columns)
-    return stream_write_options(placed(given), output_mode=asked.output_mode or "append")
+    write = AskedWrite.of(placed(given))
+    return write.of_stream(output_mode=asked.output_mode or "append")

@@ -30,8 +30,9 @@ from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from arctic.errors import ArcticError
-from arctic.job.changes.change_range import asks_for_changes
+from arctic.job.changes.asked_changes import asks_for_changes
 from arctic.job.read.aggregate_job import known_aggregates
+from arctic.job.read.asked_read import AskedRead
 from arctic.job.reference import placed
 from arctic.job.vectors.deletion_vectors import DeletionVectors
 from arctic.spark.base.private_names import gateway
@@ -142,7 +143,7 @@ def _aggregated(asked: AggregatesQuestion) -> AggregatesAnswer | None:
     if asks_for_changes(given):
         return None
     answer = known_aggregates(
-        given,
+        AskedRead.of(given),
         asked.aggregates,
         relation=arrow_schema(StructType.fromJson(dict(asked.schema))),
         snapshot=pinned_snapshot(asked.pin),

@@ -9,7 +9,7 @@ Must not know: how files are merged, which of them Spark may read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
 
+from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.engine_scan import EngineScan, begin_engine_scan
 from arctic.job.read.engine_share import Engine
 from arctic.job.read.read_columns import check_types
@@ -61,12 +62,12 @@ class ArcticReader(PartitionReader):
 
 
 def plan_reader(
-    options: Mapping[str, str], requested: StructType, question: ScanQuestion | None
+    asked: AskedRead, requested: StructType, question: ScanQuestion | None
 ) -> ArcticReader:
     """Pin the table's state and plan a read of the requested columns.
 
     Args:
-        options: ``path``, catalog and read options.
+        asked: what the options of the relation say.
         requested: what Spark wants back: all columns of the table, or those that a query needs,
             or what the user gave to ``.schema(...)``.
         question: what a scan of ours asks; None: Spark itself plans it, and wants no answer.
@@ -75,7 +76,7 @@ def plan_reader(
         ArcticError: as ``begin_scan``; InvalidInputError for a requested column of another type.
     """
     scan = begin_engine_scan(
-        options,
+        asked,
         columns=requested.names,
         engine=None if question is None else _engine(question),
         filter_for=partial(hinted_filter, () if question is None else question.hints),
@@ -113,8 +114,8 @@ def _engine(question: ScanQuestion) -> Engine:
 
 
 def _answer(scan: EngineScan) -> ScanAnswer:
-    shared = scan.shared
-    if shared is None:
+    shared, settings = scan.shared, scan.settings
+    if shared is None or settings is None:
         return no_files(merged=0)
     work = engine_work(scan)
     return ScanAnswer(
@@ -125,5 +126,5 @@ def _answer(scan: EngineScan) -> ScanAnswer:
         paths=[file.path for file in shared.files],
         row_counts=[file.record_count for file in shared.dirty_files],
         work=None if work is None else work_texts(work),
-        verifies_pages=scan.settings.verifies_pages,
+        verifies_pages=settings.verifies_pages,
     )

@@ -13,15 +13,15 @@ Must not know: how a frame becomes files.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from threading import Event
 
 from pyspark.sql import DataFrame
 
-from arctic import options as opt
 from arctic.errors import ConflictError, InternalError, InvalidInputError
-from arctic.job.upkeep.auto_optimize import optimize_after_write, optimizes_after_write
+from arctic.job.upkeep.auto_optimize import optimize_after_write
+from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.first_write import taken_back_on_failure
 from arctic.job.write.plan_shuffle import plan_shuffle
 from arctic.job.write.write_job import begin_write
@@ -33,6 +33,7 @@ from arctic.spark.write.spread import spread_rows
 from arctic.spark.write.write_frame import write_frame
 from arctic.table.files import Partition, WrittenFile
 from arctic.table.hot_partitions import PartitionShares
+from arctic.table.streams.stream_batch import StreamBatch
 
 _START_SECONDS = 60.0
 _TRIES = RetryPolicy(retries=3)
@@ -42,11 +43,8 @@ _TRIES = RetryPolicy(retries=3)
 class BatchSink:
     """What a query calls with each batch."""
 
-    def __init__(self, options: Mapping[str, str], *, memory: CheckpointFile | None) -> None:
-        self._every = opt.OPTIMIZE_EVERY.value(options)
-        self._optimizes = optimizes_after_write(options)
-        left_out = {opt.OPTIMIZE.name, opt.OPTIMIZE_EVERY.name}
-        self._options = {name: text for name, text in options.items() if name not in left_out}
+    def __init__(self, asked: AskedWrite, *, memory: CheckpointFile | None) -> None:
+        self._asked = asked
         self._query_id = ""
         self._has_begun = Event()
         self._since_optimized = 0
@@ -58,8 +56,8 @@ class BatchSink:
 
     @property
     def table(self) -> str:
-        """The name of the table, as the user gave it."""
-        return self._options[opt.PATH.name]
+        """The name of the table."""
+        return self._asked.reference.identifier
 
     def check(self, frame: DataFrame) -> None:
         """Refuse what no batch of this frame could be written with; creates a missing table.
@@ -68,7 +66,7 @@ class BatchSink:
             ArcticError: whatever ``begin_write`` refuses.
         """
         with taken_back_on_failure():
-            job = begin_write(self._options, arrow_schema(frame.schema))
+            job = begin_write(self._asked, arrow_schema(frame.schema))
         plan = plan_shuffle(job, frame.columns)
         if plan is None or plan.partition_arrays is None:
             return
@@ -87,17 +85,14 @@ class BatchSink:
         """Write one batch; one that the table holds is only computed."""
         if not self._has_begun.wait(_START_SECONDS):
             raise InternalError("a stream wrote its first batch before it was started")
-        named = {
-            opt.STREAM_QUERY_ID.name: self._query_id,
-            opt.STREAM_BATCH_ID.name: str(batch_id),
-        }
-        files = _written(frame, {**self._options, **named}, self._shares)
+        batch = StreamBatch(query_id=self._query_id, batch_id=batch_id)
+        files = _written(frame, self._asked.of_batch(batch), self._shares)
         if files and self._path_of is not None:
             self._learn(self._path_of, files)
         self._since_optimized += 1
-        if self._optimizes and self._since_optimized >= self._every:
+        if self._asked.optimizes and self._since_optimized >= self._asked.optimize_every:
             self._since_optimized = 0
-            optimize_after_write(self._options, SparkRunner(frame.sparkSession))
+            optimize_after_write(self._asked.reference, SparkRunner(frame.sparkSession))
 
     def _learn(self, path_of: Callable[[Partition], str], files: Iterable[WrittenFile]) -> None:
         rows = Counter[str]()
@@ -110,15 +105,15 @@ class BatchSink:
 
 
 def _written(
-    frame: DataFrame, options: Mapping[str, str], shares: PartitionShares
+    frame: DataFrame, asked: AskedWrite, shares: PartitionShares
 ) -> tuple[WrittenFile, ...]:
     """Write one batch, again from its beginning where that is what a conflict asks for."""
-    return _TRIES.run(lambda: _written_once(frame, options, shares), on=ConflictError)
+    return _TRIES.run(lambda: _written_once(frame, asked, shares), on=ConflictError)
 
 
 def _written_once(
-    frame: DataFrame, options: Mapping[str, str], shares: PartitionShares
+    frame: DataFrame, asked: AskedWrite, shares: PartitionShares
 ) -> tuple[WrittenFile, ...]:
-    job = begin_write(options, arrow_schema(frame.schema))
+    job = begin_write(asked, arrow_schema(frame.schema))
     spread = spread_rows(frame, job, shares=shares if shares.shares else None)
     return write_frame(spread.frame, spread.job)

@@ -25,6 +25,7 @@ from pyspark.sql.types import StructType
 
 from arctic import options as opt
 from arctic.errors import InvalidInputError
+from arctic.job.changes.asked_changes import AskedChanges
 from arctic.job.changes.change_batch import begin_changes
 from arctic.job.changes.change_job import Changes
 from arctic.job.read.read_columns import check_types
@@ -48,8 +49,7 @@ class ArcticStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Reads the changes of a table, micro-batch by micro-batch."""
 
     def __init__(self, options: Mapping[str, str], requested: StructType) -> None:
-        opt.check_known(options, Scope.STREAM)
-        self._options = dict(options)
+        self._asked = AskedChanges.of(options, Scope.STREAM)
         self._requested = requested
         self._limit = ChangeLimit(
             max_files=opt.MAX_FILES.value(options),
@@ -70,7 +70,7 @@ class ArcticStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @cached_property
     def _changes(self) -> Changes:
-        changes = Changes(self._options)
+        changes = Changes(self._asked)
         table = changes.opened.table
         if table.is_keyed and CHANGE_ACTION_FIELD.name not in self._requested.names:
             raise InvalidInputError(
@@ -144,19 +144,19 @@ class ArcticStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 
 def plan_change_reader(
-    options: Mapping[str, str], requested: StructType, question: ScanQuestion | None
+    asked: AskedChanges, requested: StructType, question: ScanQuestion | None
 ) -> ArcticReader:
     """Plan a batch of changes.
 
     Args:
-        options: ``path``, catalog and options of changes.
+        asked: what the options of the relation say.
         requested: the columns that Spark wants back.
         question: what a scan of ours asks; None: Spark itself plans it, and wants no answer.
 
     Raises:
         ArcticError: as ``begin_changes``; InvalidInputError for a requested column of another type.
     """
-    job = begin_changes(options, columns=requested.names)
+    job = begin_changes(asked, columns=requested.names)
     schema = arrow_schema(requested)
     check_types(job.schema, schema)
     answer = None if question is None else no_files(merged=len(job.groups))

@@ -20,16 +20,14 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 from pyspark.sql.types import StructType
 
 from arctic.errors import InternalError, InvalidInputError
+from arctic.job.reference import TableReference
 from arctic.job.tasks.run_tasks import LocalRunner
-from arctic.job.upkeep.auto_optimize import (
-    optimize_after_write,
-    optimizes_after_write,
-    table_options,
-)
+from arctic.job.upkeep.auto_optimize import optimize_after_write
+from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import abort_write, commit_write
-from arctic.job.write.stream_job import checkpoint_query_id, stream_write_options
+from arctic.job.write.landed_batches import checkpoint_query_id
 from arctic.job.write.write_job import WriteJob, begin_write
-from arctic.options import OPTIMIZE_EVERY, default_parallelism
+from arctic.options import default_parallelism
 from arctic.spark.base.error_surface import message_first
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.write.task_writer import TaskWriter
@@ -52,12 +50,12 @@ class ArcticStreamWriter(DataSourceStreamArrowWriter):
     """Writes Arrow batches of one batch of a stream in tasks."""
 
     def __init__(
-        self, job: WriteJob, query_id: str, *, optimized: Mapping[str, str] | None, every: int
+        self, job: WriteJob, query_id: str, *, optimized: TableReference | None, every: int
     ) -> None:
         self._job = job
         self._query_id = query_id
         self._optimized = optimized
-        """Where the table is that commits optimize; None where they do not."""
+        """The table that commits optimize; None where they do not."""
         self._every = every
 
     @message_first
@@ -112,10 +110,8 @@ def begin_stream_writer(
         ArcticError: whatever ``begin_write`` refuses.
         InvalidInputError: output mode complete, or no checkpoint.
     """
-    given = stream_write_options(
-        {name: text for name, text in options.items() if name != _CHECKPOINT},
-        output_mode="complete" if overwrite else "append",
-    )
+    asked = AskedWrite.of({name: text for name, text in options.items() if name != _CHECKPOINT})
+    asked = asked.of_stream(output_mode="complete" if overwrite else "append")
     checkpoint = options.get(_CHECKPOINT)
     if not checkpoint:
         raise InvalidInputError(
@@ -123,10 +119,10 @@ def begin_stream_writer(
             ".option('checkpointLocation', '...')"
         )
     return ArcticStreamWriter(
-        begin_write(given, arrow_schema(schema)),
-        checkpoint_query_id(given, checkpoint),
-        optimized=table_options(given) if optimizes_after_write(given) else None,
-        every=OPTIMIZE_EVERY.value(given),
+        begin_write(asked, arrow_schema(schema)),
+        checkpoint_query_id(asked.reference, checkpoint),
+        optimized=asked.reference if asked.optimizes else None,
+        every=asked.optimize_every,
     )
 
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping
 
 from pyspark.sql import DataFrame
 
-from arctic.job.upkeep.auto_optimize import optimize_after_write, optimizes_after_write
+from arctic.job.upkeep.auto_optimize import optimize_after_write
+from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.first_write import taken_back_on_failure
 from arctic.job.write.write_job import begin_write
-from arctic.options import OPTIMIZE
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.tasks.spark_tasks import SparkRunner
 from arctic.spark.write.spread import spread_rows
@@ -30,11 +30,10 @@ def save_rows(frame: DataFrame, options: Mapping[str, str], *, overwrite: bool) 
     Raises:
         ArcticError: as ``begin_write`` and ``write_frame``.
     """
-    optimizes = optimizes_after_write(options)
-    given = {name: text for name, text in options.items() if name != OPTIMIZE.name}
+    asked = AskedWrite.of(options, overwrite=overwrite)
     with taken_back_on_failure():
-        job = begin_write(given, arrow_schema(frame.schema), overwrite=overwrite)
+        job = begin_write(asked, arrow_schema(frame.schema))
         spread = spread_rows(frame, job)
         write_frame(spread.frame, spread.job)
-    if optimizes:
-        optimize_after_write(given, SparkRunner(frame.sparkSession))
+    if asked.optimizes:
+        optimize_after_write(asked.reference, SparkRunner(frame.sparkSession))

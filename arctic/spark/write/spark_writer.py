@@ -14,12 +14,10 @@ from pyspark.sql.types import StructType
 
 from arctic.errors import InternalError
 from arctic.iceberg.tables.new_table import NewTable
+from arctic.job.reference import TableReference
 from arctic.job.tasks.run_tasks import LocalRunner
-from arctic.job.upkeep.auto_optimize import (
-    optimize_after_write,
-    optimizes_after_write,
-    table_options,
-)
+from arctic.job.upkeep.auto_optimize import optimize_after_write
+from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import abort_write, commit_write
 from arctic.job.write.first_write import take_back_all, taken_back_on_failure
 from arctic.job.write.told_spread import begin_told
@@ -45,14 +43,14 @@ class ArcticWriter(DataSourceArrowWriter):
         self,
         job: WriteJob,
         *,
-        optimized: Mapping[str, str] | None = None,
+        optimized: TableReference | None = None,
         made: Sequence[NewTable] = (),
     ) -> None:
         self._job = job
         self._made = made
         """What the write made before it began."""
         self._optimized = optimized
-        """Where the table is that the commit optimizes; None where it does not."""
+        """The table that the commit optimizes; None where it does not."""
 
     @message_first
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
@@ -90,9 +88,10 @@ def begin_writer(
     options: Mapping[str, str], schema: StructType, *, overwrite: bool
 ) -> ArcticWriter:
     """Check everything about a write that can be checked before its first row."""
-    optimized = table_options(options) if optimizes_after_write(options) else None
+    asked = AskedWrite.of(options, overwrite=overwrite)
+    optimized = asked.reference if asked.optimizes else None
     with taken_back_on_failure() as made:
-        job = begin_told(options, arrow_schema(schema), overwrite=overwrite)
+        job = begin_told(asked, arrow_schema(schema))
     return ArcticWriter(job, optimized=optimized, made=tuple(made))
 
 

@@ -20,7 +20,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
-from arctic import options as opt
 from arctic.job.write.plan_shuffle import plan_shuffle, spread_job
 from arctic.job.write.shuffle import ARRIVAL_COLUMN, ROW_HASH_COLUMN, TASK_COLUMN, ShufflePlan
 from arctic.job.write.told_spread import told_spread
@@ -61,7 +60,7 @@ def spread_rows(
         shares: what part of the rows partitions are thought to have; None: nobody knows.
     """
     plan = plan_shuffle(job, frame.columns, shares=shares)
-    max_tasks = opt.MAX_TASKS.value(job.options)
+    max_tasks = job.max_tasks
     if plan is None:
         fewer = frame if max_tasks is None else frame.coalesce(max_tasks)
         return SpreadRows(frame=fewer, job=job, told={})

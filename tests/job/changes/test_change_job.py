@@ -19,7 +19,9 @@ from arctic.errors import InvalidInputError, NotFoundError, UnsupportedError
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.cleaning.expire_files import expire_changes
 from arctic.iceberg.tables.open_table import OpenTable, open_table
+from arctic.job.changes.asked_changes import AskedChanges
 from arctic.job.changes.change_job import Changes
+from arctic.options import Scope
 from arctic.scan.changes.change_limit import ChangeLimit
 from arctic.table.streams.stream_position import StreamPosition
 from tests.iceberg.stores import commit_files
@@ -53,7 +55,8 @@ class Table:
     def changes(self, **options: str) -> Changes:
         """Return the changes as a stream reads them."""
         named = {name.replace("_", "-"): text for name, text in options.items()}
-        return Changes({"path": "db.t", "warehouse": self.warehouse, **named})
+        given = {"path": "db.t", "warehouse": self.warehouse, **named}
+        return Changes(AskedChanges.of(given, Scope.STREAM))
 
     def opened(self) -> OpenTable:
         """Open both stores."""
@@ -375,7 +378,7 @@ def test_a_query_that_runs_goes_on_over_a_widened_column(
     table = arctic.create_table(
         "db.w", pa.schema([ids, ("v", narrow)]), primary_key=["id"], **place
     )
-    changes = Changes({"path": "db.w", **place})
+    changes = Changes(AskedChanges.of({"path": "db.w", **place}))
     start = changes.advance(changes.beginning(), limit=ALL)
     old = pa.table([[1], [fits]], schema=table.schema)
     table.write(old, mode="append")
@@ -395,7 +398,7 @@ def test_a_query_that_runs_goes_on_over_a_widened_column(
     last = changes.advance(end, limit=ALL)
     with pytest.raises(UnsupportedError, match=r"column 'v': .* restart the query"):
         read(changes, end, last)
-    again = read(Changes({"path": "db.w", **place}), end, last)
+    again = read(Changes(AskedChanges.of({"path": "db.w", **place})), end, last)
     assert again["v"].to_pylist() == [too_large]
 
 

@@ -19,6 +19,7 @@ from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.job.read.aggregate_job import aggregate_metadata
+from arctic.job.read.asked_read import AskedRead
 from arctic.scan.aggregate import Aggregate, AggregateKind
 from arctic.table.files import Value
 
@@ -69,7 +70,9 @@ def _ask(tmp_path: Path, *asked: str, **options: str) -> tuple[Value, ...] | Non
     for text in asked:
         kind, _, name = text.partition(" ")
         aggregates.append(Aggregate(kind=AggregateKind(kind), column=by_name.get(name)))
-    return aggregate_metadata(opened, pin(opened), options, aggregates)
+    return aggregate_metadata(
+        opened, pin(opened), AskedRead.of({"path": NAME, **options}), aggregates
+    )
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import arctic
+from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.engine_scan import EngineScan, begin_engine_scan
 from arctic.job.read.engine_share import Engine
 from arctic.job.vectors.engine_work import engine_work
@@ -72,7 +73,7 @@ def scan(
 
     given = {"path": path, "warehouse": warehouse, "read.deletion-vector.min-rows": "1"}
     return begin_engine_scan(
-        {**given, **options}, columns=columns, engine=engine, filter_for=filter_for
+        AskedRead.of({**given, **options}), columns=columns, engine=engine, filter_for=filter_for
     )
 
 

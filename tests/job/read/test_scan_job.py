@@ -11,6 +11,7 @@ import pytest
 import arctic
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.snapshots.pin import pin
+from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import begin_scan
 from tests.iceberg.stores import (
     append,
@@ -55,7 +56,7 @@ def test_a_reader_and_its_groups_travel_small(tmp_path: Path) -> None:
     arctic.create_table("a.t", schema, primary_key=["id"], warehouse=warehouse)
     rows = pa.table({"id": range(1000), "name": ["x" * 50] * 1000}, schema=schema)
     arctic.write("a.t", rows, mode="upsert", warehouse=warehouse)
-    job = begin_scan({"path": "a.t", "warehouse": warehouse})
+    job = begin_scan(AskedRead.of({"path": "a.t", "warehouse": warehouse}))
 
     reader = pickle.loads(pickle.dumps(job.reader))
     groups = [pickle.loads(pickle.dumps(group)) for group in job.groups]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import arctic
 from arctic.errors import ConflictError, InvalidInputError
 from arctic.job.tasks.run_tasks import LocalRunner
 from arctic.job.upkeep import auto_optimize
+from arctic.job.upkeep.asked_upkeep import AskedOptimize
 
 ROWS = pa.table({"id": [1, 2], "name": ["a", "b"]})
 
@@ -21,12 +21,12 @@ class Optimizer:
     """Stands where tables are optimized."""
 
     def __init__(self, error: Exception | None = None) -> None:
-        self.calls: list[tuple[Mapping[str, str], dict[str, Any]]] = []
+        self.calls: list[tuple[AskedOptimize, dict[str, Any]]] = []
         self._error = error
 
-    def __call__(self, options: Mapping[str, str], **arguments: Any) -> None:
+    def __call__(self, asked: AskedOptimize, **arguments: Any) -> None:
         """Remember the call."""
-        self.calls.append((options, arguments))
+        self.calls.append((asked, arguments))
         if self._error is not None:
             raise self._error
 
@@ -54,9 +54,10 @@ def test_the_table_of_the_write_is_optimized_in_this_process(
     optimizer = _install(monkeypatch)
 
     _write(tmp_path, optimize="auto", **{"ordering-column": "id"})
-    ((options, arguments),) = optimizer.calls
+    ((asked, arguments),) = optimizer.calls
 
-    assert options == {"path": "db.t", "warehouse": str(tmp_path)}
+    assert asked.reference.options == {"path": "db.t", "warehouse": str(tmp_path)}
+    assert asked.given == {}
     assert (arguments["type"], arguments["where"]) == (None, None)
     assert isinstance(arguments["runner"], LocalRunner)
 

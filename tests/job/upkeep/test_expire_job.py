@@ -19,6 +19,7 @@ from arctic.errors import FormatError, InvalidInputError, NotFoundError, Unsuppo
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.cleaning import spare_others
 from arctic.iceberg.tables.open_table import open_table
+from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.write_job import begin_write
 from arctic.job.write.write_task import write_task
 from arctic.retry import RetryPolicy
@@ -352,7 +353,7 @@ class TestOrphans:
         """They look like any other data file."""
         before = on_disk(tmp_path)
         options = {"path": "m.t", "warehouse": str(tmp_path), "write-mode": "upsert"}
-        job = begin_write(options, SCHEMA)
+        job = begin_write(AskedWrite.of(options), SCHEMA)
         data = pa.Table.from_pylist([{"id": 5, "region": "eu", "by": "x"}], schema=SCHEMA)
         write_task(job.work, data.to_batches(), partition_id=0, task_id=0)
         assert on_disk(tmp_path) > before

@@ -28,6 +28,7 @@ from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.tasks.progress import SilentProgress
 from arctic.job.tasks.run_tasks import LocalRunner
 from arctic.job.upkeep import optimize_job
+from arctic.job.upkeep.asked_upkeep import AskedOptimize
 from arctic.job.upkeep.optimize_job import optimize_table
 from arctic.optimizing import execute
 from arctic.optimizing.sorting import ordered_rows
@@ -511,7 +512,7 @@ def interrupted(
 ) -> arctic.OptimizeReport:
     """Optimize while another writer commits first."""
     return optimize_table(
-        {"path": "db.t", "warehouse": str(folder)},
+        AskedOptimize.of({"path": "db.t", "warehouse": str(folder)}),
         type=kind,
         where=None,
         runner=Interrupted(other, times),

@@ -13,8 +13,10 @@ import pytest
 
 import arctic
 from arctic.iceberg.tables.open_table import open_table
+from arctic.job.read.asked_read import AskedRead
+from arctic.job.read.plan_rows import merge_request
 from arctic.job.read.read_settings import ReadSettings
-from arctic.job.read.scan_job import merge_request, scan_opened
+from arctic.job.read.scan_job import scan_opened
 from arctic.job.reference import parse_reference
 from arctic.job.tasks.progress import SilentProgress
 from arctic.job.tasks.run_tasks import LocalRunner, Progress, Task
@@ -78,7 +80,7 @@ def work_of(warehouse: str) -> VectorWork:
     options = {"path": NAME, "warehouse": warehouse, "read.deletion-vector.min-rows": "1"}
     reference = parse_reference(options)
     opened = open_table(reference.config, reference.identifier)
-    job = scan_opened(opened, options, set_apart=SetApart.CLEAN_AND_DIRTY)
+    job = scan_opened(opened, AskedRead.of(options), set_apart=SetApart.CLEAN_AND_DIRTY)
     assert job.plan is not None
     assert job.groups == ()
     settings = ReadSettings.of(options, opened.table.properties)

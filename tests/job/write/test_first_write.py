@@ -12,6 +12,7 @@ import pytest
 import arctic
 from arctic.errors import CommitStateUnknownError, InvalidInputError
 from arctic.iceberg.tables import create_table, new_table
+from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.first_write import taken_back_on_failure
 from arctic.job.write.target_table import open_or_create
 
@@ -120,7 +121,7 @@ def test_a_writer_that_comes_too_late_is_told(tmp_path: Path) -> None:
 
     options = {"path": "m.t", "warehouse": str(tmp_path), "primaryKey": "id"}
     with new_table.new_tables() as made:
-        open_or_create(options, SCHEMA, needs_key=False)
+        open_or_create(AskedWrite.of(options), SCHEMA)
     with pytest.raises(arctic.ArcticError, match=r"'m\.t'"):
         first_write(tmp_path, fails_meanwhile)
 
@@ -165,7 +166,7 @@ def test_a_commit_of_unknown_outcome_keeps_it(tmp_path: Path) -> None:
 
     def write() -> None:
         with taken_back_on_failure():
-            open_or_create(options, SCHEMA, needs_key=False)
+            open_or_create(AskedWrite.of(options), SCHEMA)
             raise CommitStateUnknownError("no answer")
 
     with pytest.raises(CommitStateUnknownError):

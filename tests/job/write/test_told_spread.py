@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import arctic
+from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import commit_write
 from arctic.job.write.plan_shuffle import plan_shuffle
 from arctic.job.write.shuffle import ARRIVAL_COLUMN, TASK_COLUMN
@@ -38,12 +39,12 @@ def test_what_an_overwrite_replaces_is_what_the_first_process_saw(tmp_path: Path
     """Rows that were committed before the second one began stay, for nobody has read them."""
     options = create(tmp_path, primary_key=["id"])
     upsert(tmp_path, 1, "first")
-    client = begin_write(options, SCHEMA)
+    client = begin_write(AskedWrite.of(options), SCHEMA)
     plan = plan_shuffle(client, SCHEMA.names)
     assert plan is not None
     upsert(tmp_path, 2, "late")
 
-    job = begin_told({**options, **told_spread(client, plan)}, SPREAD)
+    job = begin_told(AskedWrite.of({**options, **told_spread(client, plan)}), SPREAD)
     rows = pa.table({"id": [1], "by": ["new"], ARRIVAL_COLUMN: [0], TASK_COLUMN: [0]})
     batches = rows.cast(SPREAD).to_batches()
     commit_write(job, [write_task(job.work, batches, partition_id=0, task_id=0)])
@@ -60,13 +61,13 @@ def test_hot_partitions_have_their_nodes_in_the_second_process(tmp_path: Path) -
         partition_by=["by"],
         properties={"change.file-index.hash-bucket": "1"},
     )
-    client = begin_write({**options, "write-mode": "upsert"}, SCHEMA)
+    client = begin_write(AskedWrite.of({**options, "write-mode": "upsert"}), SCHEMA)
     shares = PartitionShares(shares={"by=hot": 0.8, "by=r0": 0.2})
     plan = plan_shuffle(client, SCHEMA.names, shares=shares)
     assert plan is not None
 
     told = told_spread(client, plan.for_tasks(6))
-    job = begin_told({**options, "write-mode": "upsert", **told}, SPREAD)
+    job = begin_told(AskedWrite.of({**options, "write-mode": "upsert", **told}), SPREAD)
 
     assert job.target.options.deep_masks == {"by=hot": 7, "by=r0": 1}
 
@@ -81,7 +82,7 @@ def test_nobody_can_say_that_an_overwrite_replaces_the_future(
     told = f'{{"replaces-up-to": {spread_at}, "deep-nodes": {{}}}}'
 
     with pytest.raises(arctic.InvalidInputError, match="leave the option out"):
-        begin_told({**options, NAME: told}, SPREAD)
+        begin_told(AskedWrite.of({**options, NAME: told}), SPREAD)
 
 
 @pytest.mark.parametrize("told", ["1", "x", "{}", "[]", '{"replaces-up-to": 0, "deep-nodes": 1}'])
@@ -90,9 +91,9 @@ def test_what_is_no_spread_is_refused(tmp_path: Path, told: str) -> None:
     options = {**create(tmp_path, primary_key=["id"]), NAME: told}
 
     with pytest.raises(arctic.InvalidInputError, match="leave the option out"):
-        begin_told(options, SPREAD)
+        begin_told(AskedWrite.of(options), SPREAD)
     with pytest.raises(arctic.InvalidInputError, match="leave the option out"):
-        begin_write(options, SCHEMA)
+        begin_write(AskedWrite.of(options), SCHEMA)
 
 
 def test_rows_that_were_not_spread_are_refused_as_such(tmp_path: Path) -> None:
@@ -101,6 +102,6 @@ def test_rows_that_were_not_spread_are_refused_as_such(tmp_path: Path) -> None:
     told = '{"replaces-up-to": 0, "deep-nodes": {}}'
 
     with pytest.raises(arctic.InvalidInputError, match="leave the option out"):
-        begin_told({**options, NAME: told}, SCHEMA)
+        begin_told(AskedWrite.of({**options, NAME: told}), SCHEMA)
     with pytest.raises(arctic.InvalidInputError, match="the name is reserved"):
-        begin_told(options, SPREAD)
+        begin_told(AskedWrite.of(options), SPREAD)

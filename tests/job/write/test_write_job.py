@@ -18,6 +18,7 @@ import arctic
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.tables.open_table import open_table
 from arctic.job.read import locate
+from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import commit_write
 from arctic.job.write.stored_rows import looked_up
 from arctic.job.write.write_job import WriteJob, begin_write
@@ -62,7 +63,7 @@ def upsert(warehouse: str, *rows: Row, **options: str) -> None:
 def begin(warehouse: str, mode: str, **options: str) -> WriteJob:
     """Begin a write as an engine does."""
     given = {"path": "m.t", "warehouse": warehouse, "write-mode": mode, **options}
-    return begin_write(given, SCHEMA)
+    return begin_write(AskedWrite.of(given), SCHEMA)
 
 
 def task(job: WriteJob, number: int, *rows: Row) -> TaskResult:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 import arctic
+from arctic.job.read.asked_read import AskedRead
 from arctic.spark.base.protocol import ScanQuestion
 from arctic.spark.base.spark_types import spark_schema
 from arctic.spark.read.partition_reader import PartitionReader
@@ -52,7 +53,7 @@ class Asked:
             takes_vectors=False,
             limit=limit,
         )
-        return plan_reader(source, schema, question)
+        return plan_reader(AskedRead.of(source), schema, question)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame
 
+from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.write_job import begin_write
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.write.narrow_input import is_narrow
@@ -50,7 +51,9 @@ def _stays(lake: Lake, frame: DataFrame, mode: str = "upsert", **options: str) -
     given = {"path": NAME, "warehouse": lake.warehouse, **options}
     if mode != "overwrite":
         given["write-mode"] = mode
-    job = begin_write(given, arrow_schema(frame.schema), overwrite=mode == "overwrite")
+    job = begin_write(
+        AskedWrite.of(given, overwrite=mode == "overwrite"), arrow_schema(frame.schema)
+    )
     spread = spread_rows(frame, job)
     assert (spread.frame is frame) == (not spread.told) == (spread.job is job)
     return spread.frame is frame

@@ -261,8 +261,8 @@ def test_a_level_that_the_codec_lacks_is_refused(
     options = {"write.parquet.compression-codec": codec}
 
     with pytest.raises(InvalidInputError, match=message):
-        WriteOptions.from_settings(options | {"write.parquet.compression-level": str(level)}, table)
-    assert WriteOptions.from_settings(options, table).compression_level is None
+        WriteOptions.of(options | {"write.parquet.compression-level": str(level)}, table)
+    assert WriteOptions.of(options, table).compression_level is None
 
 
 def test_a_level_compresses_more(tmp_path: Path) -> None:

@@ -1,0 +1,160 @@
+"""What a caller's options ask of a reader of changes, and its moments as those options.
+
+Rules:
+    - A start is exclusive and an end inclusive; ``stream-from-timestamp`` alone counts its own
+      moment in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
+from numbers import Integral
+from typing import Any
+
+from arctic import options as opt
+from arctic.errors import InvalidInputError
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.read.read_settings import ReadSettings
+from arctic.job.reference import TableReference, table_reference
+from arctic.options import Option, Scope
+
+Moment = int | datetime | str
+"""A snapshot id, or a time with a zone, in ISO 8601 if it is a text."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_STARTS: tuple[Option[Any], ...] = (
+    opt.START_SNAPSHOT_ID,
+    opt.START_TIMESTAMP,
+    opt.STREAM_FROM_TIMESTAMP,
+    opt.STREAM_FROM,
+)
+_ENDS: tuple[Option[Any], ...] = (opt.END_SNAPSHOT_ID, opt.END_TIMESTAMP)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedChanges:
+    """Which changes of which table, and how they are read."""
+
+    reference: TableReference
+    columns: tuple[str, ...] | None
+    """In this order; None: all."""
+    skips_overwrites: bool
+    """Commits that replace rows without a change that says so are passed over."""
+    start_snapshot_id: int | None
+    start_after_ms: int | None
+    """Exclusive."""
+    starts_at_latest: bool
+    """Without another start, the rows that are there now are left out."""
+    end_snapshot_id: int | None
+    end_ms: int | None
+    """Inclusive."""
+    given: Mapping[str, str] = field(repr=False)
+    """All that the call gave, for what a property of the table may say as well."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, str], scope: Scope = Scope.CHANGES) -> AskedChanges:
+        """Read ``path``, catalog options and those of a batch of changes, or of a stream.
+
+        Raises:
+            InvalidInputError: an unknown option, a bad value, no table, or options that contradict
+                each other.
+        """
+        opt.check_known(options, scope)
+        if opt.STORE.value(options) == "base":
+            raise InvalidInputError("option store = 'base' for changes; expected 'change' or none")
+        starts = _one_of(_STARTS, options)
+        ends = _one_of(_ENDS, options)
+        if ends and not starts:
+            raise InvalidInputError(
+                f"option {ends[0]} without a start; expected start-snapshot-id or start-timestamp "
+                "too"
+            )
+        from_ms = opt.STREAM_FROM_TIMESTAMP.value(options)
+        after_ms = opt.START_TIMESTAMP.value(options)
+        return cls(
+            reference=table_reference(options),
+            columns=opt.COLUMNS.value(options),
+            skips_overwrites=opt.SKIP_OVERWRITES.value(options),
+            start_snapshot_id=opt.START_SNAPSHOT_ID.value(options),
+            start_after_ms=after_ms if from_ms is None else from_ms - 1,
+            starts_at_latest=opt.STREAM_FROM.value(options) == "latest",
+            end_snapshot_id=opt.END_SNAPSHOT_ID.value(options),
+            end_ms=opt.END_TIMESTAMP.value(options),
+            given=dict(options),
+        )
+
+    def settings(self, opened: OpenTable) -> ReadSettings:
+        """Return the settings in force for a table; raises as ``ReadSettings.of``."""
+        return ReadSettings.of(self.given, opened.table.properties)
+
+
+def asks_for_changes(options: Mapping[str, str]) -> bool:
+    """Say whether a batch read wants a range of changes, not a state of the table.
+
+    >>> asks_for_changes({"END-timestamp": "5"}), asks_for_changes({"snapshot-id": "5"})
+    (True, False)
+    """
+    return any(_is_given(option, options) for option in (*_STARTS[:2], *_ENDS))
+
+
+def range_options(*, start: Moment | None, end: Moment | None) -> dict[str, str]:
+    """Return the options that say the same as two moments.
+
+    >>> range_options(start=77, end=datetime(1970, 1, 1, 0, 0, 1, tzinfo=timezone.utc))
+    {'start-snapshot-id': '77', 'end-timestamp': '1000'}
+
+    Raises:
+        InvalidInputError: a time without a zone.
+    """
+    return {
+        **moment_options("start", start, opt.START_SNAPSHOT_ID, opt.START_TIMESTAMP),
+        **moment_options("end", end, opt.END_SNAPSHOT_ID, opt.END_TIMESTAMP),
+    }
+
+
+def moment_options(
+    name: str, moment: Moment | None, snapshot: Option[Any], timestamp: Option[Any]
+) -> dict[str, str]:
+    """Return the option that says the same as a moment; none for None.
+
+    Args:
+        name: of the argument, for messages.
+        moment: what was given for it.
+        snapshot: the option for the id of a snapshot.
+        timestamp: the option for a time.
+
+    Raises:
+        InvalidInputError: a time without a zone, or another thing.
+    """
+    if moment is None:
+        return {}
+    if isinstance(moment, datetime) and moment.tzinfo is not None:
+        return {timestamp.name: str((moment - _EPOCH) // timedelta(milliseconds=1))}
+    if isinstance(moment, str) and not moment.strip().lstrip("-").isdigit():
+        timestamp.value({timestamp.name: moment})
+        return {timestamp.name: moment}
+    if is_whole(moment):
+        return {snapshot.name: str(moment)}
+    raise InvalidInputError(
+        f"{name} = {moment!r}: expected the id of a snapshot as a number, or a time with a zone, "
+        "as a datetime or a text such as '2024-02-29T12:00:00Z'"
+    )
+
+
+def is_whole(value: Any) -> bool:
+    """Say whether a value is a whole number, NumPy's too, and no truth value."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def _one_of(choices: tuple[Option[Any], ...], options: Mapping[str, str]) -> list[str]:
+    given = [option.name for option in choices if _is_given(option, options)]
+    if len(given) > 1:
+        raise InvalidInputError(f"options {' and '.join(given)}: give only one of them")
+    return given
+
+
+def _is_given(option: Option[Any], options: Mapping[str, str]) -> bool:
+    known = {name.lower() for name in option.names}
+    return any(name.lower() in known for name in options)
