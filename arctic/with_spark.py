@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def register(spark: SparkSession) -> None:
-    """Teach a Spark session ``format("arctic")`` with filter push-down and ``mode("upsert")``.
+    """Teach a Spark session ``format("arctic")``, with filter push-down and ``mode("upsert")``.
 
-    May be called again, for the same session or another one. Reading and plain appends work
-    without it; see ``docs/spark.md``.
+    To call it again, for the same session or another one, is harmless. ``docs/spark.md`` says what
+    works without it.
     """
     # The only import of Spark outside its folder, and late: reading and writing Arrow data needs
     # no Spark, and importing it takes longer than a small read.
@@ -37,8 +37,8 @@ def local_session(
 
     Args:
         master: where tasks run.
-        app_name: how the session calls itself.
-        conf: further settings; the web interface is off unless they turn it on.
+        app_name: name of the Spark application.
+        conf: further Spark settings; the web interface is off unless they turn it on.
 
     Raises:
         StorageError: there is no Java that Spark can run on.
@@ -49,11 +49,12 @@ def local_session(
 
 
 def spark_writer(spark: SparkSession) -> WriteRows:
-    """Return what lets a cluster write: ``apply_changes(..., write=arctic.spark_writer(spark))``.
+    """Return the ``write`` argument with which ``apply_changes`` writes through Spark.
 
-    Rows of this process are saved as a frame of the session is.
+    Each write makes a frame of its rows and saves it, so the tasks of the cluster write the files:
+    ``apply_changes(..., write=arctic.spark_writer(spark))``.
 
-    Memory: all the rows of a write, here and in the JVM.
+    Memory: all rows of a write, in this process and in the JVM.
     """
     from arctic.spark.local_rows import write_with  # noqa: PLC0415 - late, as in register
 
@@ -85,8 +86,8 @@ def optimize(
         NotFoundError: no such table.
         InvalidInputError: a type, filter or option that cannot be understood.
         UnsupportedError: content that would be read wrongly.
-        ConflictError: other writers overwrote what was optimized, in every attempt.
-        CommitStateUnknownError: the catalog did not answer; look before running again.
+        ConflictError: in every attempt another writer replaced what was being optimized.
+        CommitStateUnknownError: the catalog did not answer; look at the table before running again.
     """
     runner = None
     if spark is not None:
@@ -120,19 +121,20 @@ def mirror_postgres(
 ) -> MirrorReport:
     """Copy tables of PostgreSQL, then follow their changes; see ``docs/cdc.md``.
 
-    Every change arrives once, in the order of the source's commits, however often this process is
-    killed and started again. Columns that are added, renamed, widened or dropped follow. What the
-    tables cannot hold exactly goes to ``<into>.cdc_quarantine`` with the reason.
+    Every change is applied once, in the order of the source's commits, however often this process
+    is killed and started again. Columns that the source adds, renames, widens or drops are changed
+    in the mirror too. Events that a table cannot hold exactly go to ``<into>.cdc_quarantine``, with
+    the reason.
 
     Args:
         dsn: what libpq takes, such as ``postgresql://user@host/database``.
         tables: names as ``schema.table``, or ``schema.table:name`` for a mirror of another name;
             each needs a primary key, and most ``REPLICA IDENTITY FULL``.
         into: the namespace that gets a table for each.
-        slot: the replication slot, which is created if need be; one for each mirror.
+        slot: the replication slot; a missing one is created. Each mirror needs its own.
         once: return when everything that was committed before the call is mirrored.
         max_changes: about how many changes one batch has; a transaction is never cut.
-        interval_seconds: how long to wait when there is nothing to do.
+        interval_seconds: seconds to wait when there is nothing to do.
         partition_by: table -> partition fields of its mirror, as ``create_table`` takes them.
         spark: the session whose cluster writes the rows; None: this process.
         warehouse: folder of the embedded catalog.

@@ -24,11 +24,12 @@ def optimize(
     warehouse: str | None = None,
     catalog: Catalog | None = None,
 ) -> OptimizeReport:
-    """Optimize as ``arctic.optimize`` does, wherever a runner takes the tasks.
+    """Optimize as ``arctic.optimize`` does, with the tasks run by ``runner``.
 
-    Arguments are those of ``arctic.optimize``; without ``runner`` tasks are threads.
+    Arguments are those of ``arctic.optimize``; without ``runner`` the tasks are threads of this
+    process.
 
-    Memory, for each task that runs: the deletes of one node (``merge.max-delete-bytes``), the sort
+    Memory of each running task: the deletes of one node (``merge.max-delete-bytes``), the sort
     buffer (``self-optimizing.sort-buffer-bytes``), the write buffer and some row groups.
     """
     base = call_options(identifier, warehouse, catalog)
@@ -43,9 +44,20 @@ def status(
     warehouse: str | None = None,
     catalog: Catalog | None = None,
 ) -> TableStatus:
-    """Say what a table consists of, how far it is from ideal, and what is due; changes nothing.
+    """Report for each partition what it consists of, and which kind of optimizing is due, if any.
 
-    Arguments are those of ``optimize``.
+    Nothing is changed.
+
+    Args:
+        identifier: ``namespace.table``.
+        where: only the partitions that can hold such rows, as ``"day = '2026-01-31'"``.
+        options: ``self-optimizing.*``, for this look.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Raises:
+        NotFoundError: no such table.
+        InvalidInputError: a filter or option that cannot be understood.
     """
     return calls.status(call_options(identifier, warehouse, catalog), where=where, options=options)
 
@@ -58,15 +70,15 @@ def expire(
     warehouse: str | None = None,
     catalog: Catalog | None = None,
 ) -> ExpireReport:
-    """Remove what is no longer needed: merged changes, old snapshots, files of nobody.
+    """Delete what nobody needs any more: merged changes, old snapshots, unreferenced files.
 
-    Rows never change. What can still be read of the past afterwards is in ``docs/cleaning.md``.
-    A run that was interrupted is finished by the next one.
+    Current rows stay as they are; ``docs/cleaning.md`` says how much of the past can be read
+    afterwards. The next run finishes one that was interrupted.
 
     Args:
         identifier: ``namespace.table``.
-        dry_run: change nothing, only report what would go and why.
-        options: such as ``{"snapshot.keep.duration": "1d"}``; else the table's properties count.
+        dry_run: change nothing; report what would be deleted, and why.
+        options: such as ``{"snapshot.keep.duration": "1d"}``; they win over the table's properties.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
 
@@ -86,10 +98,17 @@ def expire(
 def watermarks(
     identifier: str, *, warehouse: str | None = None, catalog: Catalog | None = None
 ) -> dict[str, int]:
-    """Return how far event time has come with each writer that has a name.
+    """Return the watermark of each named writer: how far event time has come in what it wrote.
 
-    Milliseconds since 1970-01-01 UTC. The least of them is the table's, which its properties show
-    as ``watermark.table``.
+    The least of them is the watermark of the table, its property ``watermark.table``.
+
+    Args:
+        identifier: ``namespace.table``.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Returns:
+        Name of the writer -> milliseconds since 1970-01-01 UTC, sorted by name.
 
     Raises:
         NotFoundError: no such table.
@@ -104,16 +123,18 @@ def retire_writer(
     warehouse: str | None = None,
     catalog: Catalog | None = None,
 ) -> dict[str, int]:
-    """Let the table's watermark no longer wait for a writer; return those of the others.
+    """Take a writer out of the table's watermark, so that the table no longer waits for it.
 
-    A writer that writes again counts again. What it wrote stays, and so does the number of its
-    last batch.
+    A writer that writes again counts again. Its rows and the number of its last batch stay.
 
     Args:
         identifier: ``namespace.table``.
-        writer: as ``watermarks`` names it: its ``writer-id``, or the id of a stream.
+        writer: its name in ``watermarks``: a ``writer-id``, or the id of a stream.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Returns:
+        The watermarks of the other writers, as ``watermarks`` does.
 
     Raises:
         NotFoundError: no such table, or no watermark of such a writer.

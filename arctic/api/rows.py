@@ -32,16 +32,18 @@ def read(
         columns: columns to read, in this order; all if None.
         filter: rows to keep, as ``"amount > 10 and region = 'eu'"``, or an expression of pyarrow or
             PyIceberg.
-        as_of: read the past: the id of a snapshot of either store, or a time with a zone, as a
-            ``datetime`` or a text such as ``"2024-02-29T12:00:00Z"``.
-        version: read the past by a number of ``Table.versions``, or by the name of a tag.
-        limit: rows to read at most, whichever they are; the rest is not read.
+        as_of: the state to read: the id of a snapshot of either store, or a time with a zone, as a
+            ``datetime`` or a text such as ``"2024-02-29T12:00:00Z"``; None: the newest.
+        version: the state to read: a number of ``Table.versions``, or the name of a tag.
+        limit: the most rows to return, in no particular order; None: all. What lies beyond is not
+            read.
         options: read options, such as ``{"snapshot-id": "..."}``.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
 
     Memory: one row group of a data file, and the deletes of one node task up to
-    ``merge.max-delete-bytes``; all that for each core of ``parallelism``, but at most four times.
+    ``merge.max-delete-bytes``. Up to ``parallelism`` groups are read at a time, never more than
+    four, and each needs as much.
 
     Raises:
         NotFoundError: no such table, column or snapshot.
@@ -77,21 +79,22 @@ def read_changes(
 
     Args:
         identifier: ``namespace.table``.
-        start: exclusive; a snapshot id of the change store, or a time with a zone, as a
-            ``datetime`` or a text. None: the rows that are there now come first, each as ``+I``,
-            then the changes that they lack.
-        end: inclusive, as ``start``; None: now.
+        start: the moment after which changes count: a snapshot id of the change store, or a time
+            with a zone, as a ``datetime`` or a text; exclusive. None: first the rows that are there
+            now, each as ``+I``, then the changes that they do not contain yet.
+        end: the last moment whose changes count, written as ``start``; inclusive. None: now.
         columns: columns to read, in this order; all if None.
-        options: such as ``{"streaming-skip-overwrite-snapshots": "true"}``.
+        options: options of changes, such as ``{"streaming-skip-overwrite-snapshots": "true"}``.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
 
-    Memory: small files of one commit and node up to 64 MiB, a run of row groups of each larger one.
+    Memory: up to 64 MiB for the small files of one commit and node, and a few row groups of each
+    larger file.
 
     Raises:
         NotFoundError: no such table, column or snapshot, or history that has expired.
         InvalidInputError: a range or option that cannot be understood.
-        UnsupportedError: rows were replaced in between, and no change says so.
+        UnsupportedError: an overwrite in the range replaced rows, which no change records.
     """
     base = call_options(identifier, warehouse, catalog)
     return calls.changes(base, start=start, end=end, columns=columns, options=options)
@@ -113,8 +116,8 @@ def write(
         data: a ``pyarrow`` table, batch or batch reader, or anything with the Arrow C stream
             interface (Polars, DuckDB, pandas).
         mode: ``upsert``, ``append``, ``delete`` or ``overwrite``; None: ``upsert`` on a table with
-            a key, ``append`` on one without. For a new table only: ``error``, which refuses one
-            that is there, and ``ignore``, which does nothing then.
+            a key, ``append`` on one without. ``error`` and ``ignore`` write new tables only: where
+            the table exists, ``error`` raises, and ``ignore`` does nothing.
         options: write options, such as ``{"ordering-column": "updated_at"}``.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
@@ -124,7 +127,7 @@ def write(
     partition).
 
     Raises:
-        AlreadyExistsError: a table that is there, with mode ``error``.
+        AlreadyExistsError: the table exists, and the mode is ``error``.
         InvalidInputError: columns, types, keys or options that do not fit; nothing is committed.
         ConflictError: other writers won every retry.
         CommitStateUnknownError: the catalog did not answer; look before writing again.
@@ -148,9 +151,24 @@ def explain(
 ) -> str:
     """Return the plan of a read as text: nodes, files, deletes, groups, and what was left out.
 
-    The same table state and options give the same text. Arguments are those of ``read``; with
-    ``verbose`` every file is listed, however many there are; with ``analyze`` the read is carried
-    out here, and the text ends with the files and row groups that it touched.
+    The same state of the table and the same options give the same text. Arguments are those of
+    ``read``, and:
+
+    Args:
+        identifier: ``namespace.table``; metadata tables have no plan.
+        columns: as in ``read``.
+        filter: as in ``read``.
+        as_of: as in ``read``.
+        version: as in ``read``.
+        options: as in ``read``.
+        verbose: list every file, however many there are.
+        analyze: carry the read out, and add which files and row groups it touched.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Raises:
+        InvalidInputError: a metadata table, or a filter or option that cannot be understood.
+        NotFoundError: no such table, column or snapshot.
     """
     base = call_options(identifier, warehouse, catalog)
     return calls.explain(

@@ -30,10 +30,10 @@ from arctic.table.expire_report import ExpireReport
 
 
 class Table:
-    """A table that is open: its description, and the verbs on it.
+    """An open table: its description, and the verbs on it.
 
-    The description is that of the moment it was opened, changed by a verb of this object, or
-    refreshed; rows are always those of now.
+    The description (columns, key, properties) is as of the last open, ``refresh`` or change by a
+    verb of this object. Rows are not kept: every read gets those of the moment it begins.
     """
 
     def __init__(self, opened: OpenTable, options: Mapping[str, str]) -> None:
@@ -62,12 +62,12 @@ class Table:
 
     @property
     def is_keyed(self) -> bool:
-        """Whether it has a primary key, hence takes upserts."""
+        """Whether it has a primary key, and so takes upserts and deletes."""
         return self._opened.table.is_keyed
 
     @property
     def primary_key(self) -> tuple[str, ...]:
-        """The key columns in key order; empty without a key."""
+        """The key columns in key order; empty for a table without a key."""
         return self._opened.table.primary_key
 
     @property
@@ -128,7 +128,7 @@ class Table:
         return calls.explain(self._options, **arguments)
 
     def expire(self, **arguments: Any) -> ExpireReport:
-        """Remove what is no longer needed; takes the arguments of ``arctic.expire``."""
+        """Delete what nobody needs any more; takes the arguments of ``arctic.expire``."""
         return calls.expire(self._options, **arguments)
 
     def watermarks(self) -> dict[str, int]:
@@ -153,15 +153,15 @@ class Table:
         return self._become(with_properties(self._options, change))
 
     def rename(self, new_identifier: str) -> Table:
-        """Give it another name, under which this object finds it from then on."""
+        """Rename the table; from then on this object stands for it under the new name."""
         return self._become(renamed(self._options, new_identifier))
 
     def refresh(self) -> Table:
-        """Look at the table anew: at what others did to its columns and properties."""
+        """Load the description again, with what others have changed since."""
         return self._become(Table(table_reference(self._options).open(), self._options))
 
     def history(self) -> pa.Table:
-        """Return the commits of both stores, oldest first, as the metadata table snapshots."""
+        """Return the commits of both stores: ``inspect("snapshots")``, oldest first."""
         return self.inspect("snapshots").sort_by(
             [
                 ("committed_at", "ascending"),
@@ -203,10 +203,13 @@ class Table:
         return calls.restore(self._options, version=version, as_of=as_of)
 
     def inspect(self, name: str) -> pa.Table:
-        """Return a metadata table: snapshots, files, partitions, nodes, history or refs.
+        """Return a metadata table.
+
+        Args:
+            name: ``snapshots``, ``files``, ``partitions``, ``nodes``, ``history`` or ``refs``.
 
         Raises:
-            NotFoundError: another name.
+            NotFoundError: any other name.
         """
         if name not in METADATA_TABLES:
             raise NotFoundError(

@@ -29,19 +29,22 @@ def create_table(
     """Create a table and return it.
 
     Args:
-        identifier: ``namespace.table``; the namespace is created if need be.
+        identifier: ``namespace.table``; a missing namespace is created.
         schema: a ``pyarrow.Schema`` or a PyIceberg ``Schema``.
-        primary_key: key columns in key order, or the only one; none makes a table without upserts.
-        partition_by: such as ``["day(ts)", "bucket(16, id)", "region"]``.
+        primary_key: the key columns in key order, or the name of the only one. Empty: the table has
+            no key, so it takes appends and overwrites, but no upserts or deletes.
+        partition_by: partition fields, such as ``["day(ts)", "bucket(16, id)", "region"]``.
         properties: table properties, see ``docs/options.md``.
-        exist_ok: return the table that is there, if it has the same columns, key and partitions.
+        exist_ok: return an existing table of this name, if it has the same columns, key and
+            partition fields.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
 
     Raises:
-        AlreadyExistsError: the name is taken.
-        InvalidInputError: a column type, key, partition field or property that cannot be.
-        UnsupportedError: a partition transform that a keyed table cannot carry.
+        AlreadyExistsError: the name is taken; with ``exist_ok``, by a table that differs.
+        InvalidInputError: a name, column type, key, partition field or property that no table can
+            have.
+        UnsupportedError: a partition transform that a table with a key cannot have.
     """
     options = call_options(identifier, warehouse, catalog)
     reference = table_reference(options)
@@ -62,10 +65,15 @@ def open_table(
 ) -> Table:
     """Open a table.
 
+    Args:
+        identifier: ``namespace.table``.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
     Raises:
         NotFoundError: no such table.
         UnsupportedError: an Iceberg table that is not Arctic's, or of a newer format.
-        FormatError: half of a table, or stores that do not fit together.
+        FormatError: one of its two stores is missing, or they do not fit together.
     """
     options = call_options(identifier, warehouse, catalog)
     reference = table_reference(options)
@@ -79,12 +87,19 @@ def drop_table(
     warehouse: str | None = None,
     catalog: Catalog | None = None,
 ) -> None:
-    """Remove a table from the catalog, and with ``purge`` its files too.
+    """Remove a table from the catalog.
+
+    Args:
+        identifier: ``namespace.table``.
+        purge: delete its files too; without it they stay where they are.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
 
     Raises:
         NotFoundError: no such table.
         InvalidInputError: with ``purge``, another table may have files in the same folders.
-        ConflictError: with ``purge``, others renamed or registered it meanwhile; the files stay.
+        ConflictError: with ``purge``, somebody renamed or registered the table meanwhile; its files
+            stay.
     """
     reference = table_reference(call_options(identifier, warehouse, catalog))
     tables.drop_table(reference.config, reference.identifier, purge=purge)
@@ -100,26 +115,26 @@ def evolve_schema(
     warehouse: str | None = None,
     catalog: Catalog | None = None,
 ) -> Table:
-    """Change the columns of a table, all at once, and return it as it is then.
+    """Change the columns of a table in one commit of each store, and return the changed table.
 
-    No file is rewritten: older rows have null in an added column. Writers and readers that are at
-    work finish with the columns they began with.
+    No file is rewritten: rows written before have null in an added column. Writes and reads that
+    have begun finish with the columns they began with.
 
     Args:
         identifier: ``namespace.table``.
-        add: name -> type of optional columns, which come after the others.
+        add: name -> type of new columns. They are optional, and come after the others.
         rename: old name -> new name.
         widen: column -> ``int64`` for int32, ``float64`` for float32, or a decimal of more digits.
-        drop: columns that go. Added again, a column of that name begins with nulls.
+        drop: columns to remove. A column added later under the same name begins with nulls.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
 
     Raises:
         NotFoundError: no such table.
-        InvalidInputError: an unknown or taken name, a type that values would not survive, or a
-            column of the key or of a partition field that is to be dropped or retyped.
+        InvalidInputError: an unknown or taken name, a type that does not hold every value of the
+            old one, or a drop or change of type of a column that the key or a partition field uses.
         ConflictError: other changes of the columns won every try; nothing was changed.
-        CommitStateUnknownError: the catalog did not answer; look at the columns.
+        CommitStateUnknownError: the catalog did not answer; look at the columns, then try again.
     """
     options = call_options(identifier, warehouse, catalog)
     return evolve(options, add=add, rename=rename, widen=widen, drop=drop)
@@ -132,20 +147,22 @@ def set_properties(
     warehouse: str | None = None,
     catalog: Catalog | None = None,
 ) -> Table:
-    """Set properties of a table, and return it as it is then.
+    """Set properties of a table, and return the changed table.
 
-    Also of a table that cannot be opened because a property has a bad value. A call that was
-    interrupted may have set them for reads and not yet in the change store; call again.
+    This also mends a table that cannot be opened because one of its properties has a bad value. The
+    base store is changed first, then the change store; after a call that was interrupted between
+    the two, call again.
 
     Args:
         identifier: ``namespace.table``.
-        properties: name -> value, as in ``create_table``; others stay as they are.
+        properties: name -> value, as in ``create_table``; all others stay as they are.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
 
     Raises:
         NotFoundError: no such table.
-        InvalidInputError: a name that is not known or Arctic's own, or a value that it cannot have.
+        InvalidInputError: a name that is unknown or that only Arctic sets, or a value that the
+            property cannot have.
         ConflictError: other commits won every try; call again.
         CommitStateUnknownError: the catalog did not answer; call again.
     """
@@ -160,13 +177,13 @@ def unset_properties(
     warehouse: str | None = None,
     catalog: Catalog | None = None,
 ) -> Table:
-    """Remove properties of a table, so that defaults count again, and return it as it is then.
+    """Remove properties of a table, so that their defaults apply, and return the changed table.
 
-    A property that is not there is no failure. Errors are those of ``set_properties``.
+    A property that is not set is passed over. Raises the errors of ``set_properties``.
 
     Args:
         identifier: ``namespace.table``.
-        names: of the properties.
+        names: the properties to remove, or the name of the only one.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
     """
@@ -181,14 +198,14 @@ def rename(
     warehouse: str | None = None,
     catalog: Catalog | None = None,
 ) -> Table:
-    """Give a table another name, also in another namespace, and return it under that.
+    """Rename a table, also into another namespace, and return it under its new name.
 
-    Its files stay where they are. A call that was interrupted leaves the table under its old name,
-    complete; call again. Writers that are at work under the old name fail and commit nothing.
+    Its files stay where they are. A call that was interrupted leaves the whole table under its old
+    name; call again. Writes that have begun under the old name fail and commit nothing.
 
     Args:
         identifier: ``namespace.table``.
-        new_identifier: as it shall be called; the namespace is created if need be.
+        new_identifier: the new ``namespace.table``; a missing namespace is created.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
 
@@ -208,6 +225,19 @@ def list_tables(
     warehouse: str | None = None,
     catalog: Catalog | None = None,
 ) -> list[str]:
-    """Return the dotted names of the tables in a namespace, or in all, sorted."""
+    """List the tables of a catalog.
+
+    Args:
+        namespace: only the tables in it, without those of namespaces inside it; None: of all.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Returns:
+        Names as ``namespace.table``, sorted. Other Iceberg tables are left out.
+
+    Raises:
+        NotFoundError: no such namespace or warehouse.
+        StorageError: the catalog cannot be reached.
+    """
     config = catalogs.CatalogConfig.from_options(call_options(None, warehouse, catalog))
     return list(catalogs.list_tables(config, namespace))
