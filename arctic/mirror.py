@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from arctic.cdc.decode import Decoding
+from arctic.cdc.envelopes import envelope_of
 from arctic.job.mirror.apply_changes import ApplyReport, ApplySettings
 from arctic.job.mirror.apply_changes import apply_changes as run_apply
 from arctic.job.mirror.mirror_postgres import MirrorReport, MirrorSettings
@@ -39,13 +40,14 @@ def apply_changes(
         messages: an Arrow array or a sequence of texts, in the order of the source.
         envelope: ``debezium`` or ``wal2json``.
         tables: source, as ``schema.table``, -> ``namespace.table``, which must exist; each its own.
-        quarantine: ``namespace.table`` of what cannot be applied; created if need be.
-        writer: names the sequence of batches, such as a topic or the id of a streaming query.
-        batch_id: number of this one; they ascend. A batch that a table holds is skipped there.
-        keys: the keys of the messages, for Debezium's deletes without a row before.
-        drops_columns: whether columns that no message of the batch describes are dropped.
+        quarantine: ``namespace.table`` for events that cannot be applied; a missing one is created.
+        writer: name of the sequence of batches, such as a topic or the id of a streaming query.
+        batch_id: number of this batch; numbers ascend. A table that holds the batch skips it.
+        keys: the keys of the messages, in their order; needed for deletes of Debezium that carry no
+            row.
+        drops_columns: drop columns that no message of the batch describes.
         decodings: source -> column -> how its values are written, where no schema says so.
-        write: writes the rows elsewhere than in this process.
+        write: writes the rows, such as ``spark_writer(spark)``; None: this process does.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
 
@@ -53,11 +55,12 @@ def apply_changes(
 
     Raises:
         NotFoundError: a table that events go to.
-        InvalidInputError: an unknown envelope, a table named twice, or columns that cannot follow.
+        InvalidInputError: an unknown envelope, a table named twice, or columns that cannot be
+            changed as the messages describe them.
         UnsupportedError: the extra ``cdc`` is not installed.
     """
     settings = ApplySettings(
-        envelope=envelope,
+        envelope=envelope_of(envelope),
         tables=dict(tables),
         quarantine=quarantine,
         place=placed(call_options(None, warehouse, catalog)),

@@ -8,20 +8,18 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from arctic.cdc import debezium, wal2json
-from arctic.cdc.debezium import debezium_events
 from arctic.cdc.decode import PLAIN, Decoding
+from arctic.cdc.envelopes import Envelope
 from arctic.cdc.event_rows import ReadColumn, TypedRows, typed_rows
-from arctic.cdc.events import SourceColumn, after_truncate, split_by_shape
+from arctic.cdc.events import after_truncate, split_by_shape
 from arctic.cdc.evolution import change_by_name
-from arctic.cdc.wal2json import wal2json_events
 from arctic.errors import InvalidInputError
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
 from arctic.iceberg.tables.open_table import OpenTable
@@ -29,12 +27,6 @@ from arctic.job.mirror.apply_events import Share, apply_events
 from arctic.job.mirror.write_changes import WriteRows, write_quarantine
 from arctic.job.reference import TableReference, table_reference
 from arctic.table.streams.stream_batch import StreamBatch
-
-ENVELOPES = ("debezium", "wal2json")
-_COLUMNS_OF: Mapping[str, Callable[[str], tuple[SourceColumn, ...]]] = {
-    "debezium": debezium.columns_of,
-    "wal2json": wal2json.columns_of,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +44,8 @@ class ApplyReport:
 class ApplySettings:
     """Where the events of which source go."""
 
-    envelope: str
+    envelope: Envelope
+    """The form of the messages."""
     tables: Mapping[str, str]
     """Source, as ``schema.table``, -> ``namespace.table``."""
     quarantine: str
@@ -64,14 +57,10 @@ class ApplySettings:
     """Source -> column -> how its values are written, where the messages do not say."""
 
     def __post_init__(self) -> None:
-        """Refuse an unknown envelope, and a table that would take two commits of a batch.
+        """Refuse a table that would take two commits of a batch.
 
         The second would pass for one that is there already, so its rows would be lost.
         """
-        if self.envelope not in ENVELOPES:
-            raise InvalidInputError(
-                f"envelope {self.envelope!r}; expected one of {', '.join(ENVELOPES)}"
-            )
         users: dict[str, str] = {}
         named = [(f"source {source!r}", table) for source, table in self.tables.items()]
         for user, table in [*named, ("the quarantine", self.quarantine)]:
@@ -110,8 +99,7 @@ def apply_changes(
         NotFoundError: a table that events go to.
         InvalidInputError: columns that cannot follow.
     """
-    found = debezium_events(values, keys) if settings.envelope == "debezium" else None
-    found = found or wal2json_events(values)
+    found = settings.envelope.events(values, keys)
     count = apply_events(
         found,
         sources=settings.tables,
@@ -150,10 +138,9 @@ def _followed(settings: ApplySettings, source: str, events: pa.Table) -> OpenTab
     shapes = events["shape"].drop_null()
     if not opened.table.is_keyed:
         raise InvalidInputError(f"table {opened.table.name!r} has no primary key: changes need one")
-    if not len(shapes) or settings.envelope == "wal2json":
-        # A message of wal2json leaves out values, so it does not tell which columns there are.
+    if not len(shapes) or not settings.envelope.is_whole:
         return opened
-    describe = _COLUMNS_OF[settings.envelope]
+    describe = settings.envelope.columns_of
     columns = [column for shape in pc.unique(shapes).to_pylist() for column in describe(shape)]
     change = change_by_name(
         opened.arrow_schema, opened.table.primary_key, columns, drops=settings.drops_columns
@@ -169,15 +156,14 @@ def _typed(settings: ApplySettings, source: str, opened: OpenTable, events: pa.T
     parts = split_by_shape(events) or {None: events}
     typed = []
     for shape, part in parts.items():
-        described = () if shape is None else _COLUMNS_OF[settings.envelope](shape)
+        described = () if shape is None else settings.envelope.columns_of(shape)
         decodings = {**told, **{column.name: column.decoding for column in described}}
         columns = [
             ReadColumn(
                 field=each.remove_metadata(),
                 source=each.name,
                 decoding=decodings.get(each.name, PLAIN),
-                # It leaves out what an update did not touch, Debezium says so.
-                absent_is_broken=settings.envelope == "wal2json",
+                absent_is_broken=not settings.envelope.is_whole,
             )
             for each in opened.arrow_schema
         ]

@@ -1,0 +1,47 @@
+"""The forms that change messages come in, by the names that callers give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from arctic.cdc import debezium, wal2json
+from arctic.cdc.events import Events, SourceColumn
+from arctic.errors import InvalidInputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Envelope:
+    """One form, and what its messages tell."""
+
+    events: Callable[[Any, Any], Events]
+    """Arrow texts of messages and of their keys (None: not known) -> their events, in order."""
+    columns_of: Callable[[str], tuple[SourceColumn, ...]]
+    """Reads a description that an event carries as its ``shape``."""
+    is_whole: bool
+    """Whether a message describes all columns of its table, and says of a value that it leaves out
+    that it stays."""
+
+
+_ENVELOPES: Mapping[str, Envelope] = {
+    "debezium": Envelope(
+        events=debezium.debezium_events, columns_of=debezium.columns_of, is_whole=True
+    ),
+    "wal2json": Envelope(
+        events=lambda values, _: wal2json.wal2json_events(values),
+        columns_of=wal2json.columns_of,
+        is_whole=False,
+    ),
+}
+
+
+def envelope_of(name: str) -> Envelope:
+    """Return the form of a name.
+
+    Raises:
+        InvalidInputError: an unknown one.
+    """
+    if name not in _ENVELOPES:
+        raise InvalidInputError(f"envelope {name!r}; expected one of {', '.join(_ENVELOPES)}")
+    return _ENVELOPES[name]
