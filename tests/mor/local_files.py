@@ -16,13 +16,10 @@ from arctic.scan.task import FileTask, NodeTask, NodeTaskGroup
 from arctic.table.files import FileKind, KeyedFile
 from arctic.table.filters.predicate import Predicate
 from arctic.tree.node import ROOT, TreeNode
+from tests.factories.files import table_file
+from tests.factories.tables import field
 
 Row = dict[str, Any]
-
-
-def field(name: str, data_type: pa.DataType, number: int, *, nullable: bool = True) -> pa.Field:
-    """Return a column with a field id."""
-    return pa.field(name, data_type, nullable, metadata={b"PARQUET:field_id": str(number)})
 
 
 ID = field("id", pa.int64(), 1, nullable=False)
@@ -65,15 +62,13 @@ class LocalFiles:
         table = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(rows, schema=schema)
         path = self._folder / f"{next(self._numbers)}-{kind.value}.parquet"
         pq.write_table(table, path, row_group_size=row_group_size or 1024, **parquet)
-        return KeyedFile(
-            path=str(path),
-            kind=kind,
+        return table_file(
+            str(path),
+            kind,
+            path.stat().st_size,
+            rows=table.num_rows,
             node=node,
-            partition=(),
-            transaction_id=transaction_id,
-            sequence_number=transaction_id,
-            size_bytes=path.stat().st_size,
-            record_count=table.num_rows,
+            transaction=transaction_id,
         )
 
     def base(

@@ -27,7 +27,8 @@ from arctic.mor.touched import Touched
 from arctic.scan.task import FileTask, NodeTaskGroup
 from arctic.table.files import ColumnBounds, FileKind
 from arctic.table.filters.predicate import ColumnTest, Op, Predicate
-from tests.mor.local_files import ID, TABLE, LocalFiles, field, group, request, task
+from tests.factories.tables import field
+from tests.mor.local_files import ID, TABLE, LocalFiles, group, request, task
 
 UTC = timezone.utc
 

@@ -17,7 +17,8 @@ from arctic.scan.task import FileTask
 from arctic.table.files import FileKind
 from arctic.table.filters.predicate import ColumnTest, Op
 from arctic.table.streams.lsn import BASE_FILE_OFFSET, Lsn
-from tests.mor.local_files import LocalFiles, field, group, task
+from tests.factories.tables import field
+from tests.mor.local_files import LocalFiles, group, task
 
 TABLE = pa.schema(
     [

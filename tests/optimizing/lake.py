@@ -19,28 +19,16 @@ from arctic.optimizing.settings import OptimizeSettings, OptimizeType
 from arctic.scan.task import FileTask
 from arctic.table.files import FileKind, KeyedFile, Partition, Value
 from arctic.table.filters.predicate import And, Op, Or, Predicate
-from arctic.table.keyed_table import Column, KeyedTable
 from arctic.table.streams.lsn import BASE_FILE_OFFSET, Lsn
-from tests.scan.lake import ID, NAME, Lake, lsn
+from tests.factories.tables import columns_of, table_of
+from tests.scan.lake import Lake, lsn
 
 SETTINGS: dict[str, str] = {
     "self-optimizing.target-size": "400",
     "self-optimizing.max-task-size-bytes": "600",
 }
 """Files of 20 bytes are fragments, of 100 undersized, of 500 of the right size."""
-TABLE = KeyedTable(
-    identifier=("db", "t"),
-    columns=(
-        Column(field_id=ID, name="id", type="int", required=False),
-        Column(field_id=NAME, name="name", type="string", required=False),
-    ),
-    primary_key=("id", "name"),
-    partition_fields=(),
-    properties={},
-    base_location="b",
-    change_location="c",
-    change_identifier=("db", "t_change_"),
-)
+TABLE = table_of(columns_of({"id": "int", "name": "string"}), key=("id", "name"))
 
 
 def settings_of(**changed: str) -> OptimizeSettings:

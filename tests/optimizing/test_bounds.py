@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pytest
 
@@ -18,6 +19,7 @@ from arctic.scan.task import FileTask
 from arctic.table.files import FileKind, KeyedFile, Partition
 from arctic.table.snapshot import TableSnapshot
 from arctic.tree.node import TreeNode
+from tests.factories.files import table_file
 from tests.optimizing.lake import settings_of
 
 MINOR, MAJOR, FULL = OptimizeType.MINOR, OptimizeType.MAJOR, OptimizeType.FULL
@@ -364,28 +366,8 @@ def test_the_strongest_type_is_the_one_that_does_most() -> None:
     assert strongest([idle]) is None
 
 
-def file(
-    path: str,
-    kind: FileKind,
-    *,
-    size: int = 100,
-    rows: int = 100,
-    node: TreeNode = NODE,
-    partition: Partition = (),
-    transaction: int = 1,
-    sequence: int = 1,
-) -> KeyedFile:
-    """Return a file without bounds."""
-    return KeyedFile(
-        path=path,
-        kind=kind,
-        node=node,
-        partition=partition,
-        transaction_id=transaction,
-        sequence_number=sequence,
-        size_bytes=size,
-        record_count=rows,
-    )
+file = partial(table_file, node=NODE, sequence=1)
+"""A file without bounds."""
 
 
 def partition(

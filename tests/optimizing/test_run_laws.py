@@ -15,6 +15,7 @@ from arctic.table.files import FileKind
 from arctic.table.filters.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
 from arctic.tree.node import TreeNode
+from tests.factories.files import keyed_file, name_of
 from tests.optimizing.lake import (
     TABLE,
     all_settings,
@@ -24,7 +25,6 @@ from tests.optimizing.lake import (
     rows_after,
     settings_of,
 )
-from tests.scan.files import keyed_file, name_of
 from tests.scan.lake import KEYS, Lake, lakes
 
 KINDS = st.lists(st.sampled_from(OptimizeType), min_size=1, max_size=3)

@@ -20,21 +20,19 @@ from arctic.scan.store_files import StoreFiles
 from arctic.scan.task import NodeTask, PruneCounts, ScanOptions
 from arctic.table.files import ColumnBounds, FileKind, KeyedFile, Partition, Value
 from arctic.table.filters.predicate import And, ColumnTest, Op, Predicate
-from arctic.table.keyed_table import Column
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.streams.lsn import BASE_FILE_OFFSET, Lsn
 from arctic.tree.key_hash import hash_key
 from arctic.tree.node import TreeNode
+from tests.factories.files import table_file
+from tests.factories.tables import columns_of
 
 T = TypeVar("T")
 
 ID, NAME = 1, 2
 KEY_IDS = (ID, NAME)
 KEY_TYPES = ("int", "string")
-KEY = tuple(
-    Column(field_id=number, name=name, type=type_text, required=False)
-    for number, name, type_text in zip(KEY_IDS, ("id", "name"), KEY_TYPES, strict=True)
-)
+KEY = columns_of(dict(zip(("id", "name"), KEY_TYPES, strict=True)))
 KEYS: tuple[tuple[Value, ...], ...] = (
     *((number, "a") for number in range(5)),
     (2, "b"),
@@ -365,17 +363,17 @@ def _file(chosen: _Data, number: int, rows: dict[str, tuple[Row, ...]]) -> Keyed
     path = f"w/{prefix}{kind.value}-0-00000-0-0-{number:05d}.parquet"
     rows[path] = tuple(Row(key=key, offset=chosen.offset + place) for place, key in enumerate(keys))
     sizes = (1, 5, 5) if kind is FileKind.CHANGE_DELETE else (20, 100, 500)
-    return KeyedFile(
-        path=path,
-        kind=kind,
+    file = table_file(
+        path,
+        kind,
+        sizes[chosen.size],
+        rows=len(keys),
         node=node,
         partition=chosen.partition,
-        transaction_id=max(chosen.sequence_number - age, 0 if is_base else 1),
-        sequence_number=chosen.sequence_number,
-        size_bytes=sizes[chosen.size],
-        record_count=len(keys),
-        bounds=chosen.bounds(keys),
+        transaction=max(chosen.sequence_number - age, 0 if is_base else 1),
+        sequence=chosen.sequence_number,
     )
+    return replace(file, bounds=chosen.bounds(keys))
 
 
 @cache
@@ -417,14 +415,14 @@ def _position_delete(
     targets += [(near[place % len(near)], chosen) for place, chosen in mark.targets[1:]]
     positions[path] = {file.path: chosen for file, chosen in targets}
     lineage = [*reversed(first.node.lineage_ids()), first.node.children()[0].node_id]
-    return KeyedFile(
-        path=path,
-        kind=FileKind.POS_DELETE,
+    return table_file(
+        path,
+        FileKind.POS_DELETE,
+        1,
+        rows=4,
         node=TreeNode.from_id(lineage[mark.lineage % len(lineage)]),
         partition=("eu",) if mark.is_elsewhere else first.partition,
-        transaction_id=0,
-        sequence_number=mark.sequence_number,
-        size_bytes=1,
-        record_count=4,
+        transaction=0,
+        sequence=mark.sequence_number,
         referenced_path=first.path if len(positions[path]) == 1 else None,
     )

@@ -30,7 +30,7 @@ from arctic.scan.task import PruneCounts, ScanOptions
 from arctic.table.files import FileKind, KeyedFile, Partition
 from arctic.table.filters.predicate import ColumnTest, Op, Predicate, conjunction
 from arctic.table.snapshot import TableSnapshot
-from tests.scan.files import KEY, KEY_ID, keyed_file
+from tests.factories.files import KEY, KEY_ID, keyed_file
 
 FOLDER = Path(__file__).parent.parent / "golden"
 CASES = sorted(FOLDER.glob("*.txt"))

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from arctic.table.filename import parse_base_name, parse_change_name
 from arctic.table.files import FileKind, Partition, WrittenFile
-from arctic.table.keyed_table import Column, KeyedTable, PartitionField
+from arctic.table.keyed_table import Column, PartitionField
 from arctic.table.streams.lsn import Lsn
 from arctic.tree.key_hash import hash_key
 from arctic.writing.target import (
@@ -28,14 +28,10 @@ from arctic.writing.target import (
     WriteTarget,
 )
 from arctic.writing.writer import Writer, open_writer, plan_write
+from tests.factories.tables import field, table_of
 
 Row = dict[str, Any]
 _operations = itertools.count(1)
-
-
-def field(name: str, data_type: pa.DataType, number: int, *, nullable: bool = True) -> pa.Field:
-    """Return a column as the table schema has it."""
-    return pa.field(name, data_type, nullable, metadata={"PARQUET:field_id": str(number)})
 
 
 SCHEMA = pa.schema(
@@ -127,18 +123,14 @@ def make_target(
         for column in schema
     )
     by_name = {column.name: column.field_id for column in columns}
-    table = KeyedTable(
-        identifier=("db", "t"),
-        columns=columns,
-        primary_key=tuple(key),
-        partition_fields=tuple(
+    table = table_of(
+        columns,
+        key=key,
+        partition_fields=[
             PartitionField(source_id=by_name[name], name=name, transform="identity")
             for name in partition_by
-        ),
-        properties={},
-        base_location=str(folder / "base"),
-        change_location=str(folder / "change") if key else None,
-        change_identifier=("db", "t_change_") if key else None,
+        ],
+        location=f"{folder}/",
     )
     partitions = IdentityPartitions(names=tuple(partition_by))
     files = LocalFiles()

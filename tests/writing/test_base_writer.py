@@ -16,7 +16,8 @@ from arctic.errors import InternalError, InvalidInputError
 from arctic.table.filename import parse_base_name
 from arctic.table.files import FileKind
 from arctic.tree.key_hash import hash_key
-from tests.writing.local_table import SCHEMA, Row, base_rows, batch, field, make_target, read, write
+from tests.factories.tables import field
+from tests.writing.local_table import SCHEMA, Row, base_rows, batch, make_target, read, write
 
 ORDERED = pa.schema([*(column.with_nullable(True) for column in SCHEMA), ("seq", pa.int64())])
 

@@ -21,7 +21,8 @@ from arctic.iceberg.values.literals import internal_literal
 from arctic.iceberg.values.schema import iceberg_schema
 from arctic.table.filters.filter_tree import MAX_DEPTH
 from arctic.table.filters.predicate import And, ColumnTest, Op, Or, Predicate, may_match
-from arctic.table.keyed_table import Column, KeyedTable
+from arctic.table.keyed_table import Column
+from tests.factories.tables import table_of
 
 SCHEMA = iceberg_schema(
     pa.schema(
@@ -42,9 +43,8 @@ SCHEMA = iceberg_schema(
         ]
     )
 )
-TABLE = KeyedTable(
-    identifier=("db", "t"),
-    columns=tuple(
+TABLE = table_of(
+    [
         Column(
             field_id=column.field_id,
             name=column.name,
@@ -52,13 +52,7 @@ TABLE = KeyedTable(
             required=column.required,
         )
         for column in SCHEMA.columns
-    ),
-    primary_key=("id",),
-    partition_fields=(),
-    properties={},
-    base_location="file:///b",
-    change_location="file:///c",
-    change_identifier=("db", "t_change_"),
+    ]
 )
 UTC = timezone.utc
 

@@ -28,13 +28,14 @@ from arctic.iceberg.storage.puffin import puffin_file
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.values.partition_key import PartitionKeys, partition_keys
 from arctic.table.files import Partition, Value
-from arctic.table.keyed_table import Column, KeyedTable, PartitionField
+from arctic.table.keyed_table import PartitionField
 from arctic.table.property_names import (
     LEGACY_OPTIMIZED_SEQUENCE,
     MERGED_UP_TO,
     OPTIMIZED_SEQUENCE,
     SEQUENCE_WRITTEN_AT,
 )
+from tests.factories.tables import columns_of, table_of
 from tests.iceberg.stores import append, commit_files, foreign_file, make, overwrite, reopened, row
 
 # Dates and timestamps of the years 1 to 9999: Python has no others.
@@ -70,21 +71,13 @@ def keys_of(*fields: tuple[str, str], names: tuple[str, ...] = ()) -> PartitionK
     """Return the keys of a table with these (transform, column type) fields, called f0, f1, ..."""
     named = names or tuple(f"f{number}" for number in range(len(fields)))
     return partition_keys(
-        KeyedTable(
-            identifier=("db", "t"),
-            columns=tuple(
-                Column(field_id=number, name=f"c{number}", type=column_type, required=False)
-                for number, (_, column_type) in enumerate(fields)
-            ),
-            primary_key=("c0",),
-            partition_fields=tuple(
+        table_of(
+            columns_of({f"c{number}": each for number, (_, each) in enumerate(fields)}, first_id=0),
+            key=("c0",),
+            partition_fields=[
                 PartitionField(source_id=number, name=name, transform=transform)
                 for number, ((transform, _), name) in enumerate(zip(fields, named, strict=True))
-            ),
-            properties={},
-            base_location="file:///base",
-            change_location="file:///change",
-            change_identifier=("db", "t_change_"),
+            ],
         )
     )
 

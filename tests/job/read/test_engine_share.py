@@ -14,7 +14,7 @@ from arctic.scan.store_files import StoreFiles
 from arctic.scan.task import PruneCounts, ScanOptions
 from arctic.table.files import FileKind
 from arctic.table.snapshot import TableSnapshot
-from tests.scan.files import KEY, keyed_file, name_of
+from tests.factories.files import KEY, keyed_file, name_of
 
 ABLE = Engine(
     parallelism=2,

@@ -12,14 +12,8 @@ from arctic.errors import FormatError, InternalError
 from arctic.scan.task import FileTask
 from arctic.table.files import FileKind, KeyedFile
 from arctic.table.filters.predicate import ColumnTest, Op
-from tests.mor.local_files import (
-    POSITION_DELETES,
-    LocalFiles,
-    field,
-    group,
-    request,
-    task,
-)
+from tests.factories.tables import field
+from tests.mor.local_files import POSITION_DELETES, LocalFiles, group, request, task
 
 
 @pytest.fixture

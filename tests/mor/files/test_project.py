@@ -16,7 +16,8 @@ from arctic.errors import FormatError, InternalError
 from arctic.mor.files.project import converter
 from arctic.mor.request import ReadRequest
 from arctic.table.files import FileKind
-from tests.mor.local_files import ID, KEY, TABLE, LocalFiles, field, group, request, task
+from tests.factories.tables import field
+from tests.mor.local_files import ID, KEY, TABLE, LocalFiles, group, request, task
 
 
 @pytest.fixture

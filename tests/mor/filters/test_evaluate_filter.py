@@ -26,7 +26,8 @@ from arctic.mor.filters.prune import matching_row_groups
 from arctic.mor.request import META_FIELDS
 from arctic.table.files import FileKind, Value
 from arctic.table.filters.predicate import And, ColumnTest, Op, Or, Predicate
-from tests.mor.local_files import ID, TABLE, LocalFiles, Row, field, group, request, task
+from tests.factories.tables import field
+from tests.mor.local_files import ID, TABLE, LocalFiles, Row, group, request, task
 from tests.table.like import is_like
 
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)

@@ -9,8 +9,8 @@ from arctic.optimizing.planning.balance import balance
 from arctic.scan.task import FileTask
 from arctic.table.files import FileKind
 from arctic.tree.node import ROOT
+from tests.factories.files import keyed_file, name_of
 from tests.optimizing.lake import settings_of
-from tests.scan.files import keyed_file, name_of
 
 
 def groups(*costs: int, parallelism: int = 1) -> list[list[int]]:

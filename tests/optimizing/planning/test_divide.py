@@ -14,8 +14,8 @@ from arctic.optimizing.planning.divide import RangePart, divide_by_range
 from arctic.scan.task import FileTask
 from arctic.table.files import ColumnBounds, FileKind
 from arctic.table.keyed_table import Column
+from tests.factories.files import keyed_file, name_of
 from tests.optimizing.lake import matches
-from tests.scan.files import keyed_file, name_of
 
 COLUMN = Column(field_id=7, name="status", type="int", required=False)
 _numbers = itertools.count(1)

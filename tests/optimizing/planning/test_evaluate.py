@@ -18,8 +18,8 @@ from arctic.optimizing.settings import OptimizeSettings, OptimizeType
 from arctic.table.files import FileKind, KeyedFile
 from arctic.table.snapshot import TableSnapshot
 from arctic.tree.node import TreeNode
+from tests.factories.files import keyed_file, name_of
 from tests.optimizing.lake import TABLE, settings_of
-from tests.scan.files import keyed_file, name_of
 
 HOUR = 3_600_000
 NOW = 1_000 * HOUR

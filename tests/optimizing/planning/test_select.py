@@ -7,6 +7,7 @@ Settings of ``tests.optimizing.lake``: a fragment has up to 50 bytes, an undersi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 
@@ -16,8 +17,9 @@ from arctic.optimizing.planning.select import Selection, select
 from arctic.optimizing.settings import OptimizeSettings, OptimizeType
 from arctic.scan.reach import FileRanges
 from arctic.scan.task import FileTask
-from arctic.table.files import ColumnBounds, FileKind, KeyedFile
+from arctic.table.files import FileKind, KeyedFile
 from arctic.tree.node import TreeNode
+from tests.factories.files import table_file
 from tests.optimizing.lake import settings_of
 
 MINOR, MAJOR, FULL = OptimizeType.MINOR, OptimizeType.MAJOR, OptimizeType.FULL
@@ -37,28 +39,8 @@ DEFAULTS = settings_of()
 SPARING = settings_of(full__rewrite_all_files="false")
 
 
-def file(
-    path: str,
-    kind: FileKind,
-    size: int,
-    *,
-    node: TreeNode = NODE,
-    rows: int = 100,
-    keys: tuple[int, int] = (0, 9),
-    transaction: int = 1,
-) -> KeyedFile:
-    """Return a file of the only partition."""
-    return KeyedFile(
-        path=path,
-        kind=kind,
-        node=node,
-        partition=(),
-        transaction_id=transaction,
-        sequence_number=transaction,
-        size_bytes=size,
-        record_count=rows,
-        bounds={KEY_ID: ColumnBounds(lower=keys[0], upper=keys[1], null_count=0)},
-    )
+file = partial(table_file, node=NODE, keys=(0, 9))
+"""A file of the only partition."""
 
 
 def base(

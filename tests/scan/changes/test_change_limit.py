@@ -8,7 +8,7 @@ import pytest
 
 from arctic.scan.changes.change_limit import ChangeLimit, Cut, cut_changes
 from arctic.table.files import FileKind, KeyedFile
-from tests.scan.files import keyed_file, name_of
+from tests.factories.files import keyed_file, name_of
 
 
 def commit(sequence_number: int, files: int = 2) -> list[KeyedFile]:

@@ -8,7 +8,7 @@ from arctic.scan.changes.change_tasks import ChangeGroup, ChangeTask, plan_chang
 from arctic.scan.choose.plan_files import FilesToRead
 from arctic.scan.task import FileTask, ScanOptions
 from arctic.table.files import FileKind, KeyedFile, Partition
-from tests.scan.files import KEY_ID, keyed_file, name_of
+from tests.factories.files import KEY_ID, keyed_file, name_of
 
 OPTIONS = ScanOptions(
     weight_ratio=2.0,

@@ -9,7 +9,7 @@ from arctic.scan.task import PruneCounts
 from arctic.table.files import FileKind, KeyedFile
 from arctic.table.filters.predicate import ColumnTest, Op
 from arctic.table.snapshot import TableSnapshot
-from tests.scan.files import KEY_ID, keyed_file, name_of
+from tests.factories.files import KEY_ID, keyed_file, name_of
 
 SNAPSHOT = TableSnapshot(
     base_snapshot_id=1,

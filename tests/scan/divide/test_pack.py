@@ -10,7 +10,7 @@ from arctic.scan.task import FileTask, NodeTask, NodeTaskGroup, ScanOptions
 from arctic.scan.weight import packing_weight_bytes
 from arctic.table.files import FileKind, KeyedFile
 from arctic.tree.node import TreeNode
-from tests.scan.files import keyed_file, name_of
+from tests.factories.files import keyed_file, name_of
 from tests.scan.lake import scan_options
 
 

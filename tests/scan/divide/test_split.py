@@ -10,7 +10,7 @@ from arctic.scan.task import FileTask, NodeTask
 from arctic.scan.weight import packing_weight_bytes, ratio_weight_bytes
 from arctic.table.files import FileKind, KeyedFile
 from arctic.tree.node import ROOT
-from tests.scan.files import KEY_ID, keyed_file, name_of
+from tests.factories.files import KEY_ID, keyed_file, name_of
 from tests.scan.lake import scan_options
 
 OPEN = 10

@@ -9,7 +9,7 @@ from arctic.scan.set_apart.dirty_files import set_dirty_apart
 from arctic.scan.task import FileTask, NodeTask
 from arctic.table.files import FileKind
 from arctic.tree.node import ROOT
-from tests.scan.files import KEY_ID, keyed_file, name_of
+from tests.factories.files import KEY_ID, keyed_file, name_of
 
 HALF = 64 * 2**20
 

@@ -43,7 +43,7 @@ from arctic.spark.base.protocol import (
 from arctic.spark.jvm.compiled import compiled
 from arctic.spark.read.hints import hinted_filter
 from arctic.spark.read.reader import FIRST_ROW_COLUMN
-from arctic.table.keyed_table import Column, KeyedTable
+from tests.factories.tables import columns_of, table_of
 
 TYPES = {
     "id": "long",
@@ -120,28 +120,11 @@ def test_python_writes_the_answers_of_the_golden_file(name: str) -> None:
     assert GOLDEN["answers"][name] == json.loads(answer_text(ANSWERS[name]))
 
 
-def keyed_table(columns: tuple[Column, ...]) -> KeyedTable:
-    """Return a table of these columns."""
-    return KeyedTable(
-        identifier=("ns", "t"),
-        columns=columns,
-        primary_key=("id",),
-        partition_fields=(),
-        properties={},
-        base_location="base",
-        change_location="change",
-        change_identifier=("ns", "t_change_"),
-    )
-
-
 def test_python_understands_the_hints_of_the_golden_file() -> None:
     """Each alone, as a filter is printed."""
-    columns = tuple(
-        Column(field_id=number, name=name, type=kind, required=False)
-        for number, (name, kind) in enumerate(TYPES.items(), start=1)
-    )
+    table = table_of(columns_of(TYPES))
 
-    assert [str(hinted_filter([hint], keyed_table(columns))) for hint in GOLDEN["hints"]] == [
+    assert [str(hinted_filter([hint], table)) for hint in GOLDEN["hints"]] == [
         "id = 5",
         "name starts with 'é' or name is not null or flag = True",
         "price in (Decimal('1.50'), Decimal('-0.01'))",

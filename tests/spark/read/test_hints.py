@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from arctic.spark.read.hints import hinted_filter
-from arctic.table.keyed_table import Column, KeyedTable
+from tests.factories.tables import columns_of, table_of
 
 TYPES = {
     "id": "long",
@@ -25,19 +25,7 @@ TYPES = {
     "ratio": "double",
     "place": "struct<1: x: int>",
 }
-TABLE = KeyedTable(
-    identifier=("ns", "t"),
-    columns=tuple(
-        Column(field_id=number, name=name, type=text, required=False)
-        for number, (name, text) in enumerate(TYPES.items(), start=1)
-    ),
-    primary_key=("id",),
-    partition_fields=(),
-    properties={},
-    base_location="base",
-    change_location="change",
-    change_identifier=("ns", "t_change_"),
-)
+TABLE = table_of(columns_of(TYPES))
 
 
 @dataclass(frozen=True)

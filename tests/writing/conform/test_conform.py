@@ -12,7 +12,8 @@ import pytest
 from arctic.errors import InvalidInputError
 from arctic.writing.conform.conform import Conform, plan_conform
 from arctic.writing.target import WriteMode
-from tests.writing.local_table import SCHEMA, field
+from tests.factories.tables import field
+from tests.writing.local_table import SCHEMA
 
 FRAME = {"id": pa.int32(), "region": pa.large_string(), "amount": pa.int8(), "note": pa.string()}
 

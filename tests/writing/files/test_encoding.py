@@ -14,7 +14,8 @@ from arctic.table.files import FileKind
 from arctic.tree.node import ROOT
 from arctic.writing.files.encoding import choose_encoding
 from arctic.writing.files.node_files import DataFiles, Destination
-from tests.writing.local_table import field, make_target, new_task
+from tests.factories.tables import field
+from tests.writing.local_table import make_target, new_task
 
 ROWS = 100_000
 RANDOM = np.random.default_rng(7)

@@ -1,4 +1,4 @@
-"""Files for tests: a name by the real rules, and what the manifest would say of it."""
+"""Files for tests, as the manifest would tell of them: nothing of them is anywhere."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from arctic.table.filename import (
 )
 from arctic.table.files import ColumnBounds, FileKind, KeyedFile, Partition
 from arctic.table.keyed_table import Column
+from arctic.tree.node import ROOT, TreeNode
 
 KEY_ID = 1
 KEY = (Column(field_id=KEY_ID, name="id", type="long", required=True),)
@@ -20,6 +21,47 @@ _PARSERS = {
     FileKind.CHANGE_DELETE: parse_change_name,
     FileKind.POS_DELETE: parse_position_delete_name,
 }
+
+
+def table_file(
+    path: str,
+    kind: FileKind,
+    size: int = 100,
+    *,
+    rows: int = 100,
+    node: TreeNode = ROOT,
+    partition: Partition = (),
+    transaction: int = 1,
+    sequence: int | None = None,
+    keys: tuple[object, object] | None = None,
+    referenced_path: str | None = None,
+) -> KeyedFile:
+    """Return a file that is said to be so, whatever its name.
+
+    Args:
+        path: of the file.
+        kind: what its rows are.
+        size: in bytes.
+        rows: how many it has.
+        node: of its keys.
+        partition: of its rows.
+        transaction: the greatest of its rows.
+        sequence: number of its commit; None: as ``transaction``.
+        keys: bounds of column ``KEY_ID``, inclusive; None: not known.
+        referenced_path: of a position delete, the one data file it is for.
+    """
+    return KeyedFile(
+        path=path,
+        kind=kind,
+        node=node,
+        partition=partition,
+        transaction_id=transaction,
+        sequence_number=transaction if sequence is None else sequence,
+        size_bytes=size,
+        record_count=rows,
+        bounds={} if keys is None else {KEY_ID: _bounds(*keys)},
+        referenced_path=referenced_path,
+    )
 
 
 def keyed_file(
@@ -37,16 +79,16 @@ def keyed_file(
     parsed = _PARSERS[kind](name)
     if parsed.kind is not kind:
         raise ValueError(f"{name} is not of kind {kind}")
-    return KeyedFile(
-        path=f"s3://w/db/t/data/{name}",
-        kind=kind,
+    return table_file(
+        f"s3://w/db/t/data/{name}",
+        kind,
+        size_bytes,
+        rows=record_count,
         node=parsed.node,
         partition=partition,
-        transaction_id=_transaction_id(parsed, sequence_number),
-        sequence_number=sequence_number,
-        size_bytes=size_bytes,
-        record_count=record_count,
-        bounds={} if keys is None else {KEY_ID: _bounds(*keys)},
+        transaction=_transaction_id(parsed, sequence_number),
+        sequence=sequence_number,
+        keys=keys,
         referenced_path=referenced_path,
     )
 
