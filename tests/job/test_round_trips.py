@@ -13,6 +13,8 @@ from pyiceberg.table import CommitTableResponse, Table
 from sqlalchemy.exc import OperationalError
 
 import arctic
+from arctic.iceberg.catalogs.catalog import CatalogConfig
+from arctic.iceberg.tables.keyless_names import note_key
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import commit_write
 from arctic.job.write.write_job import begin_write
@@ -124,17 +126,38 @@ def test_a_read_loads_each_store_once(tmp_path: Path, asked: Asked) -> None:
         assert asked.loads == {BASE: 1, CHANGE: 1}
 
 
-def test_a_table_without_a_key_is_asked_for_a_change_store(tmp_path: Path, asked: Asked) -> None:
-    """Which is not there: a change store must be loaded before the base store that names it."""
+def test_a_table_without_a_key_is_asked_for_a_change_store_once(
+    tmp_path: Path, asked: Asked
+) -> None:
+    """Which must be loaded before the base store that names it, as long as nobody knows better."""
     create(tmp_path, primary_key=[])
-    asked.forget()
-    arctic.read(BASE, warehouse=str(tmp_path)).read_all()
-    assert asked.loads == {BASE: 1, CHANGE: 1}
+    config = CatalogConfig.from_options({"warehouse": str(tmp_path)})
+    note_key(config, ("db", "t"), is_keyed=True)
+    for loads in ({BASE: 1, CHANGE: 1}, {BASE: 1}):
+        asked.forget()
+        arctic.read(BASE, warehouse=str(tmp_path)).read_all()
+
+        assert asked.loads == loads
 
     asked.forget()
     arctic.write(BASE, ROWS, mode="append", warehouse=str(tmp_path))
-    assert asked.loads == {BASE: 2, CHANGE: 1}
+    assert asked.loads == {BASE: 2}
     assert asked.commits == {BASE: 1}
+
+
+def test_a_table_that_has_a_key_by_now_is_read_whole(tmp_path: Path, asked: Asked) -> None:
+    """Somebody dropped the one without, and made another of its name."""
+    create(tmp_path, primary_key=["id"])
+    config = CatalogConfig.from_options({"warehouse": str(tmp_path)})
+    note_key(config, ("db", "t"), is_keyed=False)
+    asked.forget()
+    arctic.write(BASE, ROWS.slice(0, 1), mode="delete", warehouse=str(tmp_path))
+    assert asked.loads == {BASE: 3, CHANGE: 2}
+
+    note_key(config, ("db", "t"), is_keyed=False)
+    asked.forget()
+    rows = arctic.read(BASE, warehouse=str(tmp_path)).read_all()
+    assert (rows["id"].to_pylist(), asked.loads) == ([2], {BASE: 2, CHANGE: 1})
 
 
 def test_another_catalog_is_opened_anew_for_the_commit(

@@ -4,8 +4,9 @@ Rules:
     - Only what a table's properties say counts, never its name.
     - What would be read or written wrongly is refused here, before any planning.
     - The change store is loaded before base, as for a pin: so a table that was just opened can be
-      pinned as it is. Which store that is only base can tell, so the usual one is tried; where
-      another has its place, as after a rename, base is loaded once more.
+      pinned as it is. Which store that is only base can tell, so the usual one is tried, unless the
+      table had no key when it was seen last. Where that was wrong, or another store has its place,
+      as after a rename, base is loaded once more.
 
 Source: amoro BasicMixedIcebergCatalog.loadTable, KeyedSchemaUpdate @96a4d781a.
 """
@@ -43,6 +44,7 @@ from arctic.iceberg.tables.check_stores import (
     check_store,
     checked_key,
 )
+from arctic.iceberg.tables.keyless_names import note_key, was_keyless
 from arctic.iceberg.tables.missing_table import not_found
 from arctic.iceberg.tables.schema_sync import change_lags, complete_change
 from arctic.iceberg.values.names import change_identifier, parse_identifier
@@ -114,7 +116,7 @@ def open_table(
     catalog = open_catalog(config)
     if for_writing:
         check_writable(catalog)
-    place = change_identifier(parts)
+    place = None if was_keyless(config, parts) else change_identifier(parts)
     return _open(config, catalog, parts, place, for_writing=for_writing, suggests=suggests)
 
 
@@ -168,6 +170,7 @@ def open_base(
     check_is_base(base, parts)
     check_store(base, subject=f"table {name!r}")
     key = checked_key(base, name)
+    note_key(config, parts, is_keyed=bool(key))
     try:
         check_buckets(base.properties)
     except InvalidInputError as error:
