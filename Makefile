@@ -12,6 +12,10 @@ PYTHON := $(VENV)/bin/python
 READY := $(VENV)/.installed
 # The oldest PySpark that pyproject.toml allows, beside the one in the environment.
 OLDEST := $(VENV)/oldest-pyspark
+# What the JVMs of tests share: the classes of Spark, ready to be mapped. They live for seconds, in
+# which the second compiler and parallel collectors cost more than they give.
+ARCHIVE := $(VENV)/spark.jsa
+SHORT_LIVED := -Xlog:disable -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
 # Test files that run at a time; each process starts a Spark of its own when it needs one.
 WORKERS ?= 2
 # A file of tests stays in one process, and files begin in the order that conftest.py gives them.
@@ -31,9 +35,15 @@ $(READY): pyproject.toml .ci/install
 demo: $(READY) ## Replay weeks of real promotions through Spark, and check the result with DuckDB
 	@$(PYTHON) -m examples.demo $(ARGS)
 
-test: $(READY) ## Run every test; ARGS="-k name" narrows, HYPOTHESIS_PROFILE=deep explores
+test: export SPARK_SUBMIT_OPTS = -XX:SharedArchiveFile=$(abspath $(ARCHIVE)) $(SHORT_LIVED)
+test: $(READY) $(ARCHIVE) ## Run every test; ARGS="-k name" narrows, HYPOTHESIS_PROFILE=deep explores
 	@$(PYTHON) -m pytest -n $(WORKERS) $(SPREAD) $(ARGS)
 
+$(ARCHIVE): $(READY) tests/jvm_archive.py
+	@printf 'arctic: mapping the classes of Spark (log: %s)\n' $@.log
+	@$(PYTHON) -m tests.jvm_archive $@ 2> $@.log || { tail -n 20 $@.log >&2; exit 1; }
+
+test-oldest: export SPARK_SUBMIT_OPTS = $(SHORT_LIVED)
 test-oldest: $(READY) $(OLDEST)/.installed ## Run the tests of what PySpark changes on the oldest that is supported
 	@PYTHONPATH=$(OLDEST) $(PYTHON) -m pytest -n $(WORKERS) $(SPREAD) $(ARGS) \
 		$(addprefix tests/spark/, jvm base/test_private_names.py write/test_write_frame.py \
