@@ -47,8 +47,8 @@ if TYPE_CHECKING:
         StorageError,
         UnsupportedError,
     )
-    from arctic.job.mirror.apply_changes import ApplyReport
-    from arctic.job.mirror.mirror_postgres import MirrorReport
+    from arctic.job.mirror.apply_messages import ApplyReport
+    from arctic.job.mirror.run_mirror import MirrorReport
     from arctic.mirror import apply_changes
     from arctic.optimizing.report import OptimizeReport, TableStatus
     from arctic.table.expire_report import ExpireReport
@@ -107,11 +107,11 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ApplyReport": "arctic.job.mirror.apply_changes",
+    "ApplyReport": "arctic.job.mirror.apply_messages",
     "Decoding": "arctic.cdc.decode",
     "Encoding": "arctic.cdc.decode",
     "ExpireReport": "arctic.table.expire_report",
-    "MirrorReport": "arctic.job.mirror.mirror_postgres",
+    "MirrorReport": "arctic.job.mirror.run_mirror",
     "OptimizeReport": "arctic.optimizing.report",
     "TableStatus": "arctic.optimizing.report",
     "apply_changes": "arctic.mirror",

@@ -9,10 +9,8 @@ import pyarrow as pa
 
 from arctic.cdc.decode import Decoding
 from arctic.cdc.envelopes import envelope_of
-from arctic.job.mirror.apply_changes import ApplyReport, ApplySettings
-from arctic.job.mirror.apply_changes import apply_changes as run_apply
-from arctic.job.mirror.mirror_postgres import MirrorReport, MirrorSettings
-from arctic.job.mirror.mirror_postgres import mirror_postgres as run_mirror
+from arctic.job.mirror.apply_messages import ApplyReport, ApplySettings, apply_messages
+from arctic.job.mirror.run_mirror import MirrorReport, MirrorSettings, run_mirror
 from arctic.job.mirror.write_changes import WriteRows, write_here
 from arctic.job.reference import Catalog, as_names, call_options, placed
 from arctic.postgres.source_tables import parse_name
@@ -68,7 +66,7 @@ def apply_changes(
         drops_columns=drops_columns,
         decodings=dict(decodings or {}),
     )
-    return run_apply(settings, _texts(messages), _texts(keys), write=write or write_here)
+    return apply_messages(settings, _texts(messages), _texts(keys), write=write or write_here)
 
 
 def _texts(messages: Any) -> Any:
@@ -77,7 +75,7 @@ def _texts(messages: Any) -> Any:
     return pa.array(messages, pa.string())
 
 
-def mirror_postgres(
+def follow_postgres(
     dsn: str,
     tables: str | Sequence[str],
     *,

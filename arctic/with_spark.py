@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from arctic import api, mirror
-from arctic.job.mirror.mirror_postgres import MirrorReport
+from arctic.job.mirror.run_mirror import MirrorReport
 from arctic.job.mirror.write_changes import WriteRows
 from arctic.job.reference import Catalog
 from arctic.optimizing.report import OptimizeReport
@@ -150,7 +150,7 @@ def mirror_postgres(
         UnsupportedError: the extra ``cdc`` is not installed.
     """
     write = None if spark is None else spark_writer(spark)
-    return mirror.mirror_postgres(
+    return mirror.follow_postgres(
         dsn,
         tables,
         into=into,

@@ -23,7 +23,7 @@ from arctic.job.changes.asked_changes import (
     moment_options,
     range_options,
 )
-from arctic.job.changes.change_batch import begin_changes
+from arctic.job.changes.change_scan import begin_changes
 from arctic.job.past.restore_job import RestoreReport, restore_table
 from arctic.job.past_state import PastState
 from arctic.job.read.aggregate_job import count_rows

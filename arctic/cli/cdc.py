@@ -9,8 +9,8 @@ import click
 
 from arctic.cli.place import catalog_options, place_of
 from arctic.cli.render import print_json
-from arctic.job.mirror.mirror_postgres import MirrorReport
-from arctic.mirror import mirror_postgres
+from arctic.job.mirror.run_mirror import MirrorReport
+from arctic.mirror import follow_postgres
 
 
 @click.group()
@@ -60,7 +60,7 @@ def postgres(
     names = [name.strip() for text in tables for name in text.split(",") if name.strip()]
     if not names:
         raise click.UsageError("--tables names no table.")
-    report = mirror_postgres(
+    report = follow_postgres(
         dsn,
         names,
         into=into,

@@ -19,7 +19,7 @@ import pyarrow as pa
 from arctic.columns.integer_index import IntArray
 from arctic.columns.row_set import RowSet
 from arctic.errors import InternalError
-from arctic.mor.data_file import DataFile
+from arctic.mor.data_file_reader import DataFileReader
 from arctic.mor.deletes.change_deletes import DeleteIndex, DeletePiece, delete_pieces
 from arctic.mor.deletes.position_deletes import PositionDeletes
 from arctic.mor.request import OpenFile, ReadRequest
@@ -83,7 +83,9 @@ class TaskReader:
     def _remember(self, task: NodeTask, index: DeleteIndex, dead: dict[str, RowSet]) -> None:
         """Look up the keys of all data in some of the deletes, without reading the payload."""
         for file_task in task.data:
-            with DataFile(file_task.file, self._request, self._open_file, self._touched) as data:
+            with DataFileReader(
+                file_task.file, self._request, self._open_file, self._touched
+            ) as data:
                 rows = dead.setdefault(file_task.file.path, RowSet(data.row_count))
                 for killed in data.killed_rows(index):
                     rows.add(killed)
@@ -111,7 +113,7 @@ class LoadedTask:
     def open(self, file_task: FileTask) -> LoadedFile:
         """Open one of the task's data files; to be used as a context manager."""
         positions = self._positions.rows(file_task.file.path, file_task.position_deletes)
-        data = DataFile(file_task.file, self._request, self._open_file, self._touched)
+        data = DataFileReader(file_task.file, self._request, self._open_file, self._touched)
         return LoadedFile(data, positions, self._dead.get(file_task.file.path), self._last)
 
 
@@ -119,7 +121,11 @@ class LoadedFile:
     """A data file that is open, with the deletes of its rows."""
 
     def __init__(
-        self, data: DataFile, positions: IntArray, dead: RowSet | None, last: DeleteIndex | None
+        self,
+        data: DataFileReader,
+        positions: IntArray,
+        dead: RowSet | None,
+        last: DeleteIndex | None,
     ) -> None:
         self._data = data
         self._positions = positions

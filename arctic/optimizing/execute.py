@@ -37,7 +37,7 @@ from arctic.table.position_delete import (
     DELETED_POSITION_NAME,
 )
 from arctic.tree.node import TreeNode
-from arctic.writing.files.node_files import DataFiles, Destination
+from arctic.writing.files.node_files import Destination, NodeFiles
 from arctic.writing.route import Partitions, Places, group_rows, hash_keys
 from arctic.writing.rows.gather import take_rows
 from arctic.writing.target import TaskId, WriteTarget
@@ -138,7 +138,7 @@ class _Execution:
         if not sources:
             return ()
         schema = target.schema if kind is FileKind.BASE else POSITION_DELETE_SCHEMA
-        files = DataFiles(
+        files = NodeFiles(
             target,
             self._id,
             schemas={kind: schema},

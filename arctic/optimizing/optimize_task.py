@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from arctic.errors import InternalError
 from arctic.scan.task import FileTask
-from arctic.table.files import KeyedFile, Partition, WrittenFile
+from arctic.table.files import Partition, TableFile, WrittenFile
 from arctic.table.filters.predicate import Predicate
 from arctic.tree.node import TreeNode
 
@@ -22,7 +22,7 @@ class OptimizeTask:
     """Their surviving rows within ``row_range`` go to new base files."""
     mark: tuple[FileTask, ...]
     """Each gets one position-delete file with all its deleted rows."""
-    change_deletes: tuple[KeyedFile, ...]
+    change_deletes: tuple[TableFile, ...]
     row_range: Predicate | None
     """None: every row. Else other tasks of the subtree take the other rows."""
     target_bytes: int

@@ -10,7 +10,7 @@ from arctic.optimizing.planning.health import FileCounts, PartitionHealth, healt
 from arctic.optimizing.planning.partition_files import PartitionFiles
 from arctic.optimizing.planning.plan_run import PartitionPlan
 from arctic.optimizing.settings import OptimizeType
-from arctic.table.files import FileKind, KeyedFile, WrittenFile
+from arctic.table.files import FileKind, TableFile, WrittenFile
 
 SHOWN_PARTITIONS = 20
 """How many partitions a text lists before it only counts."""
@@ -195,7 +195,7 @@ class OptimizeReport:
         )
 
 
-def _left(files: Iterable[KeyedFile], removed: frozenset[str]) -> FileCounts:
+def _left(files: Iterable[TableFile], removed: frozenset[str]) -> FileCounts:
     return FileCounts.of(file for file in files if file.path not in removed)
 
 

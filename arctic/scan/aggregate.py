@@ -18,8 +18,8 @@ from typing import Any
 
 from arctic.scan.plan_scan import ScanPlan
 from arctic.table.filename import has_format_name
-from arctic.table.files import ColumnBounds, KeyedFile, Value
-from arctic.table.keyed_table import Column
+from arctic.table.files import ColumnBounds, TableFile, Value
+from arctic.table.table_description import Column
 
 _EXACT_TYPES = frozenset({"int", "long", "date", "time", "timestamp", "timestamptz"})
 
@@ -50,7 +50,7 @@ class Aggregate:
 
 
 def aggregate_plan(
-    plan: ScanPlan, files: Mapping[str, KeyedFile], aggregates: Sequence[Aggregate]
+    plan: ScanPlan, files: Mapping[str, TableFile], aggregates: Sequence[Aggregate]
 ) -> tuple[Value, ...] | None:
     """Return the value of each aggregate; None: the rows must be read.
 
@@ -77,7 +77,7 @@ class _NotSaidError(Exception):
     """A file does not say what is asked; never leaves this module."""
 
 
-def _value(aggregate: Aggregate, files: Sequence[KeyedFile]) -> Value:
+def _value(aggregate: Aggregate, files: Sequence[TableFile]) -> Value:
     if aggregate.column is None:
         return sum(file.record_count for file in files)
     said = [(file, _bounds(file, aggregate.column)) for file in files if file.record_count]
@@ -98,7 +98,7 @@ def _value(aggregate: Aggregate, files: Sequence[KeyedFile]) -> Value:
     return smallest
 
 
-def _bounds(file: KeyedFile, column: Column) -> ColumnBounds:
+def _bounds(file: TableFile, column: Column) -> ColumnBounds:
     bounds = file.bounds.get(column.field_id)
     if bounds is None:
         raise _NotSaidError

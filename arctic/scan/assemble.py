@@ -20,7 +20,7 @@ from arctic.scan.file_order import age_order
 from arctic.scan.reach import FileRanges, Reach, ReachIndex
 from arctic.scan.task import FileTask, NodeTask, PruneCounts
 from arctic.scan.weight import packing_weight_bytes
-from arctic.table.files import KeyedFile, Partition
+from arctic.table.files import Partition, TableFile
 from arctic.tree.key_range import KeyRange
 from arctic.tree.node import TreeNode
 
@@ -67,11 +67,11 @@ def assemble(
 
 
 def _judged(
-    data: Sequence[KeyedFile],
-    candidates: Sequence[tuple[KeyedFile, KeyRange]],
+    data: Sequence[TableFile],
+    candidates: Sequence[tuple[TableFile, KeyRange]],
     ranges: FileRanges,
     verdicts: dict[Reach, int],
-) -> list[KeyedFile]:
+) -> list[TableFile]:
     """Return the deletes that can touch the data, oldest first, and count all verdicts."""
     if not candidates:
         return []
@@ -90,9 +90,9 @@ class ChangeDeleteIndex:
 
     __slots__ = ("_at", "_below")
 
-    def __init__(self, deletes: Sequence[KeyedFile], ranges: FileRanges) -> None:
-        self._at: dict[tuple[Partition, int], list[tuple[KeyedFile, KeyRange]]] = {}
-        self._below: dict[tuple[Partition, int], list[tuple[KeyedFile, KeyRange]]] = {}
+    def __init__(self, deletes: Sequence[TableFile], ranges: FileRanges) -> None:
+        self._at: dict[tuple[Partition, int], list[tuple[TableFile, KeyRange]]] = {}
+        self._below: dict[tuple[Partition, int], list[tuple[TableFile, KeyRange]]] = {}
         for delete in deletes:
             entry = (delete, ranges.of(delete))
             own_id, *ancestor_ids = delete.node.lineage_ids()
@@ -102,13 +102,13 @@ class ChangeDeleteIndex:
 
     def overlapping(
         self, partition: Partition, node: TreeNode
-    ) -> Sequence[tuple[KeyedFile, KeyRange]]:
+    ) -> Sequence[tuple[TableFile, KeyRange]]:
         """Return each delete of an overlapping node once, with its key range."""
         return list(self._overlapping(partition, node))
 
     def _overlapping(
         self, partition: Partition, node: TreeNode
-    ) -> Iterator[tuple[KeyedFile, KeyRange]]:
+    ) -> Iterator[tuple[TableFile, KeyRange]]:
         for node_id in node.lineage_ids():
             yield from self._at.get((partition, node_id), ())
         yield from self._below.get((partition, node.node_id), ())

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from arctic.scan.plan_scan import ScanPlan
 from arctic.scan.task import FileTask, NodeTask, NodeTaskGroup, PruneCounts
-from arctic.table.files import FileKind, KeyedFile, Partition
+from arctic.table.files import FileKind, Partition, TableFile
 
 MAX_DETAILED_TASKS = 40
 """A plan with more tasks is summarised by group."""
@@ -199,7 +199,7 @@ def _bounded(lines: Sequence[str], noun: str, *, verbose: bool) -> Iterator[str]
         yield f"    ... and {counted(len(lines) - len(shown), f'more {noun}')}"
 
 
-def _file_line(file: KeyedFile, *, mark: str = "") -> str:
+def _file_line(file: TableFile, *, mark: str = "") -> str:
     order = f"transaction {file.transaction_id}"
     if file.sequence_number != file.transaction_id:
         order += f", sequence {file.sequence_number}"
@@ -209,7 +209,7 @@ def _file_line(file: KeyedFile, *, mark: str = "") -> str:
     )
 
 
-def _files(task: NodeTask) -> Iterator[KeyedFile]:
+def _files(task: NodeTask) -> Iterator[TableFile]:
     for part in task.data:
         yield part.file
         yield from part.position_deletes

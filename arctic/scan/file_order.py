@@ -11,7 +11,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
-from arctic.table.files import KeyedFile, Partition, Value
+from arctic.table.files import Partition, TableFile, Value
 from arctic.tree.node import TreeNode
 
 
@@ -41,10 +41,10 @@ age_order = attrgetter("transaction_id", "sequence_number", "path")
 """Return a sort key for the files of one task: the oldest transaction first."""
 
 
-def in_file_order(files: Iterable[KeyedFile]) -> list[KeyedFile]:
+def in_file_order(files: Iterable[TableFile]) -> list[TableFile]:
     """Sort the files of one table: by node, then by age; a path stands in a store once."""
     # In two steps: comparing whole keys of all files with each other takes four times as long.
-    nodes: dict[tuple[Any, ...], list[KeyedFile]] = {}
+    nodes: dict[tuple[Any, ...], list[TableFile]] = {}
     for file in files:
         nodes.setdefault(node_order(file.partition, file.node), []).append(file)
     return [file for node in sorted(nodes) for file in sorted(nodes[node], key=age_order)]

@@ -13,7 +13,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from arctic.scan.file_order import age_order
-from arctic.table.files import FileKind, KeyedFile
+from arctic.table.files import FileKind, TableFile
 from arctic.tree.key_range import KeyRange, KeyRangeIndex
 
 
@@ -25,7 +25,7 @@ class Reach(Enum):
     OTHER_KEYS = "holds other keys than the rows that are old enough"
 
 
-def least_deadly_transaction(data: KeyedFile) -> int:
+def least_deadly_transaction(data: TableFile) -> int:
     """Return the least transaction id whose deletes can kill a row of the file."""
     return data.transaction_id + (1 if data.kind is FileKind.BASE else 0)
 
@@ -39,7 +39,7 @@ class FileRanges:
         self._key_ids = key_ids
         self._by_path: dict[str, KeyRange] = {}
 
-    def of(self, file: KeyedFile) -> KeyRange:
+    def of(self, file: TableFile) -> KeyRange:
         """Return the keys that a file can hold."""
         keys = self._by_path.get(file.path)
         if keys is None:
@@ -64,12 +64,12 @@ class ReachIndex:
         self._index = KeyRangeIndex(keys) if len(keys) > _FEW_FILES else None
 
     @classmethod
-    def of(cls, data: Sequence[KeyedFile], ranges: FileRanges) -> ReachIndex:
+    def of(cls, data: Sequence[TableFile], ranges: FileRanges) -> ReachIndex:
         """Return the index of some files, at least one."""
         keys = [ranges.of(file) for file in data]
         return cls([least_deadly_transaction(file) for file in data], keys)
 
-    def judge(self, delete: KeyedFile, keys: KeyRange) -> Reach:
+    def judge(self, delete: TableFile, keys: KeyRange) -> Reach:
         """Say whether a delete can kill a row.
 
         Args:
@@ -92,7 +92,7 @@ class ReachIndex:
 class TouchingDeletes(NamedTuple):
     """The deletes that can touch some data files."""
 
-    files: tuple[KeyedFile, ...]
+    files: tuple[TableFile, ...]
     """The oldest first; parts that are touched by the same deletes may share one tuple."""
     cost_bytes: int
     """Their packing weight."""
@@ -122,8 +122,8 @@ class DeletesByPart:
 
     def __init__(
         self,
-        deletes: Sequence[KeyedFile],
-        data: Sequence[KeyedFile],
+        deletes: Sequence[TableFile],
+        data: Sequence[TableFile],
         ranges: FileRanges,
         *,
         open_file_cost_bytes: int,

@@ -8,8 +8,8 @@ from enum import Enum
 from arctic.scan.store_files import StoreFiles
 from arctic.scan.task import ScanOptions
 from arctic.table.filters.predicate import Predicate
-from arctic.table.keyed_table import Column
 from arctic.table.snapshot import TableSnapshot
+from arctic.table.table_description import Column
 
 
 class SetApart(Enum):

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from arctic.scan.task import PruneCounts
-from arctic.table.files import KeyedFile
+from arctic.table.files import TableFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreFiles:
     """The files of both stores that a read may need."""
 
-    base: tuple[KeyedFile, ...]
+    base: tuple[TableFile, ...]
     """Every live data file."""
-    position_deletes: tuple[KeyedFile, ...]
+    position_deletes: tuple[TableFile, ...]
     """Those of base."""
-    change: tuple[KeyedFile, ...]
+    change: tuple[TableFile, ...]
     """Every live insert and change-delete file, merged ones too."""
     pruned: PruneCounts
     """What was left out while the files were listed."""

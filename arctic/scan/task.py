@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from arctic.errors import InternalError, InvalidInputError
-from arctic.table.files import KeyedFile, Partition
+from arctic.table.files import Partition, TableFile
 from arctic.tree.node import TreeNode
 
 
@@ -17,9 +17,9 @@ from arctic.tree.node import TreeNode
 class FileTask:
     """One data file, read whole, with its position deletes."""
 
-    file: KeyedFile
+    file: TableFile
     """A base or insert file; in a look at the change store alone, also a change delete."""
-    position_deletes: tuple[KeyedFile, ...] = ()
+    position_deletes: tuple[TableFile, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class NodeTask:
     partition: Partition
     node: TreeNode
     data: tuple[FileTask, ...]
-    change_deletes: tuple[KeyedFile, ...] = ()
+    change_deletes: tuple[TableFile, ...] = ()
     cost_bytes: int
     """Sum over data and change-delete files of max(size, open-file cost)."""
     part_number: int = 1

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from arctic.table.files import KeyedFile
+from arctic.table.files import TableFile
 
 
-def packing_weight_bytes(files: Iterable[KeyedFile], *, open_file_cost_bytes: int) -> int:
+def packing_weight_bytes(files: Iterable[TableFile], *, open_file_cost_bytes: int) -> int:
     """Return what reading the files costs: the sum of max(size, open-file cost).
 
     Answers how tasks are balanced. A tiny file is as dear as opening it.
@@ -21,7 +21,7 @@ def packing_weight_bytes(files: Iterable[KeyedFile], *, open_file_cost_bytes: in
     return sum([size if size > open_file_cost_bytes else open_file_cost_bytes for size in sizes])
 
 
-def ratio_weight_bytes(files: Iterable[KeyedFile], *, open_file_cost_bytes: int) -> int:
+def ratio_weight_bytes(files: Iterable[TableFile], *, open_file_cost_bytes: int) -> int:
     """Return what the files weigh against each other: the sum of (size + open-file cost).
 
     Answers whether the data of a node outweighs its deletes, which every part of it reads again.

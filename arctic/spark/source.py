@@ -20,7 +20,7 @@ from pyspark.sql.types import StructType
 
 from arctic.errors import InvalidInputError
 from arctic.job.changes.asked_changes import AskedChanges, asks_for_changes
-from arctic.job.changes.change_batch import change_schema
+from arctic.job.changes.change_scan import change_schema
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import table_schema
 from arctic.job.reference import table_reference

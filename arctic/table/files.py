@@ -47,7 +47,7 @@ class ColumnBounds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeyedFile:
+class TableFile:
     """One live file of the base or the change store."""
 
     path: str
@@ -92,8 +92,8 @@ def _without_bounds(
     size_bytes: int,
     record_count: int,
     referenced_path: str | None,
-) -> KeyedFile:
-    return KeyedFile(
+) -> TableFile:
+    return TableFile(
         path=path,
         kind=kind,
         node=node,

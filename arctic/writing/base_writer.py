@@ -23,7 +23,7 @@ import pyarrow as pa
 from arctic.columns.event_order import check_order
 from arctic.table.files import FileKind
 from arctic.writing.conform.conform import Conform
-from arctic.writing.files.node_files import DataFiles, Destination
+from arctic.writing.files.node_files import Destination, NodeFiles
 from arctic.writing.route import Group, Partitions, Places, find_partitions, group_rows, hash_keys
 from arctic.writing.rows.gather import Picked, RowBuffer, take_rows
 from arctic.writing.rows.last_by_key import last_by_key
@@ -46,7 +46,7 @@ class BaseWriter:
         self._task = task
         self._request = request
         self._conform = conform
-        self._files = DataFiles(
+        self._files = NodeFiles(
             target,
             task,
             schemas={FileKind.BASE: target.schema},

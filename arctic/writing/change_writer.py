@@ -28,7 +28,7 @@ from arctic.errors import InternalError
 from arctic.mor.request import FILE_OFFSET_FIELD
 from arctic.table.files import FileKind
 from arctic.writing.conform.conform import Conform
-from arctic.writing.files.node_files import DataFiles, Destination
+from arctic.writing.files.node_files import Destination, NodeFiles
 from arctic.writing.route import (
     Group,
     Places,
@@ -86,7 +86,7 @@ class ChangeWriter:
         self._request = request
         self._conform = conform
         self._locate = locate
-        self._files = DataFiles(
+        self._files = NodeFiles(
             target,
             task,
             schemas={

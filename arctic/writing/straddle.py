@@ -21,7 +21,7 @@ from arctic.errors import InvalidInputError
 from arctic.mor.files.parquet_footer import Size
 from arctic.mor.files.parquet_input import ParquetInput
 from arctic.table.files import Partition, WrittenFile
-from arctic.table.keyed_table import KeyedTable
+from arctic.table.table_description import TableDescription
 from arctic.tree.node import TreeNode
 from arctic.writing.target import TaskResult, WriteMode, WriteRequest
 
@@ -37,7 +37,7 @@ class Straddling:
     """Number of the input partition, and a file it wrote; in that order."""
 
 
-def must_own_keys(table: KeyedTable, request: WriteRequest) -> bool:
+def must_own_keys(table: TableDescription, request: WriteRequest) -> bool:
     """Say whether the result is only right if all rows of a key come to one task.
 
     A plain upsert or delete of a table whose key decides the partition is right anyway: offsets

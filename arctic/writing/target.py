@@ -18,7 +18,7 @@ import pyarrow as pa
 from arctic import options as opt
 from arctic.errors import InternalError, InvalidInputError
 from arctic.table.files import FileKind, Partition, WrittenFile
-from arctic.table.keyed_table import KeyedTable
+from arctic.table.table_description import TableDescription
 from arctic.tree.node import bucket_mask
 
 CHUNK_ROWS = 262_144
@@ -100,7 +100,7 @@ class WriteOptions:
     """Threads that encode files beside one another."""
 
     @classmethod
-    def of(cls, options: Mapping[str, str], table: KeyedTable) -> WriteOptions:
+    def of(cls, options: Mapping[str, str], table: TableDescription) -> WriteOptions:
         """Read the settings in force for a write.
 
         Args:
@@ -132,7 +132,7 @@ class WriteOptions:
 class WriteTarget:
     """The table as a write task sees it."""
 
-    table: KeyedTable
+    table: TableDescription
     schema: pa.Schema
     """Table columns in table order, with field ids."""
     partition_arrays: Callable[[Any], list[Any]]
@@ -223,7 +223,7 @@ class WriteRequest:
         names = (self.action_column, *self.event_order)
         return tuple(dict.fromkeys(name for name in names if name is not None))
 
-    def check(self, table: KeyedTable) -> None:
+    def check(self, table: TableDescription) -> None:
         """Refuse what the table cannot do, or what would be ignored.
 
         Raises:
@@ -272,6 +272,6 @@ def _level(level: int | None, codec: str) -> int | None:
     return level
 
 
-def _mask(option: opt.Option[int], table: KeyedTable) -> int:
+def _mask(option: opt.Option[int], table: TableDescription) -> int:
     count = option.value({}, table.properties)
     return bucket_mask(count, subject=f"table {table.name!r}: {option.name}")

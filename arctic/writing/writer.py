@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from arctic.errors import InvalidInputError
-from arctic.table.keyed_table import KeyedTable
+from arctic.table.table_description import TableDescription
 from arctic.writing.base_writer import BaseWriter
 from arctic.writing.change_writer import ChangeWriter
 from arctic.writing.conform.conform import Conform, plan_conform
@@ -45,7 +45,7 @@ class Writer(Protocol):
 
 
 def plan_write(
-    table: KeyedTable,
+    table: TableDescription,
     schema: pa.Schema,
     incoming: pa.Schema,
     *,
@@ -123,7 +123,7 @@ def open_writer(
 def check_key_owners(
     results: Sequence[TaskResult],
     *,
-    table: KeyedTable,
+    table: TableDescription,
     request: WriteRequest,
     assume_stable: bool,
     open_input: Callable[[str], Any],

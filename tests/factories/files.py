@@ -8,8 +8,8 @@ from arctic.table.filename import (
     parse_change_name,
     parse_position_delete_name,
 )
-from arctic.table.files import ColumnBounds, FileKind, KeyedFile, Partition
-from arctic.table.keyed_table import Column
+from arctic.table.files import ColumnBounds, FileKind, Partition, TableFile
+from arctic.table.table_description import Column
 from arctic.tree.node import ROOT, TreeNode
 
 KEY_ID = 1
@@ -35,7 +35,7 @@ def table_file(
     sequence: int | None = None,
     keys: tuple[object, object] | None = None,
     referenced_path: str | None = None,
-) -> KeyedFile:
+) -> TableFile:
     """Return a file that is said to be so, whatever its name.
 
     Args:
@@ -50,7 +50,7 @@ def table_file(
         keys: bounds of column ``KEY_ID``, inclusive; None: not known.
         referenced_path: of a position delete, the one data file it is for.
     """
-    return KeyedFile(
+    return TableFile(
         path=path,
         kind=kind,
         node=node,
@@ -64,7 +64,7 @@ def table_file(
     )
 
 
-def keyed_file(
+def named_file(
     kind: FileKind,
     name: str,
     *,
@@ -74,7 +74,7 @@ def keyed_file(
     record_count: int = 10,
     keys: tuple[object, object] | None = None,
     referenced_path: str | None = None,
-) -> KeyedFile:
+) -> TableFile:
     """Return a file whose name is parsed as a reader would; ``keys`` are its bounds."""
     parsed = _PARSERS[kind](name)
     if parsed.kind is not kind:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from arctic.table.keyed_table import Column, KeyedTable, PartitionField
+from arctic.table.table_description import Column, PartitionField, TableDescription
 
 
 def field(name: str, data_type: pa.DataType, number: int, *, nullable: bool = True) -> pa.Field:
@@ -33,7 +33,7 @@ def table_of(
     key: Sequence[str] = ("id",),
     partition_fields: Sequence[PartitionField] = (),
     location: str = "",
-) -> KeyedTable:
+) -> TableDescription:
     """Return table ``db.t``.
 
     Args:
@@ -42,7 +42,7 @@ def table_of(
         partition_fields: in spec order.
         location: what the locations of its stores begin with.
     """
-    return KeyedTable(
+    return TableDescription(
         identifier=("db", "t"),
         columns=tuple(columns),
         primary_key=tuple(key),

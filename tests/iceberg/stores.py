@@ -32,7 +32,7 @@ from arctic.iceberg.tables.create_table import create_table
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.table.commit_plan import AppendFiles, OverwriteBase
 from arctic.table.filename import format_name
-from arctic.table.files import FileKind, KeyedFile, Partition, WrittenFile
+from arctic.table.files import FileKind, Partition, TableFile, WrittenFile
 from arctic.tree.node import ROOT, TreeNode
 
 SCHEMA = pa.schema(
@@ -260,7 +260,7 @@ def position_delete(
     return file
 
 
-def paths(files: Sequence[KeyedFile]) -> set[str]:
+def paths(files: Sequence[TableFile]) -> set[str]:
     """Return the paths of listed files."""
     return {file.path for file in files}
 

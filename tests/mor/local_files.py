@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from arctic.mor.read import read_group
 from arctic.mor.request import FILE_OFFSET_FIELD, ReadRequest
 from arctic.scan.task import FileTask, NodeTask, NodeTaskGroup
-from arctic.table.files import FileKind, KeyedFile
+from arctic.table.files import FileKind, TableFile
 from arctic.table.filters.predicate import Predicate
 from arctic.tree.node import ROOT, TreeNode
 from tests.factories.files import table_file
@@ -57,7 +57,7 @@ class LocalFiles:
         node: TreeNode = ROOT,
         row_group_size: int | None = None,
         **parquet: Any,
-    ) -> KeyedFile:
+    ) -> TableFile:
         """Write a file of any kind."""
         table = rows if isinstance(rows, pa.Table) else pa.Table.from_pylist(rows, schema=schema)
         path = self._folder / f"{next(self._numbers)}-{kind.value}.parquet"
@@ -78,29 +78,29 @@ class LocalFiles:
         *,
         schema: pa.Schema = TABLE,
         **more: Any,
-    ) -> KeyedFile:
+    ) -> TableFile:
         """Write a base file."""
         return self.write(FileKind.BASE, rows, schema, transaction_id=transaction_id, **more)
 
     def insert(
         self, rows: Sequence[Row], transaction_id: int, *, schema: pa.Schema = TABLE, **more: Any
-    ) -> KeyedFile:
+    ) -> TableFile:
         """Write an insert file; rows carry ``_file_offset``."""
         full = pa.schema([*schema, FILE_OFFSET_FIELD])
         return self.write(FileKind.INSERT, rows, full, transaction_id=transaction_id, **more)
 
-    def insert_without_offset(self, rows: Sequence[Row], transaction_id: int) -> KeyedFile:
+    def insert_without_offset(self, rows: Sequence[Row], transaction_id: int) -> TableFile:
         """Write an insert file as a foreign writer would."""
         return self.write(FileKind.INSERT, rows, TABLE, transaction_id=transaction_id)
 
     def deletes(
         self, rows: Sequence[Row], transaction_id: int, *, schema: pa.Schema = TABLE, **more: Any
-    ) -> KeyedFile:
+    ) -> TableFile:
         """Write change deletes; rows carry ``_file_offset``."""
         full = pa.schema([*schema, FILE_OFFSET_FIELD])
         return self.write(FileKind.CHANGE_DELETE, rows, full, transaction_id=transaction_id, **more)
 
-    def position_deletes(self, rows: Sequence[tuple[str, int]], **more: Any) -> KeyedFile:
+    def position_deletes(self, rows: Sequence[tuple[str, int]], **more: Any) -> TableFile:
         """Write position deletes, as pairs of path and position."""
         pairs = [{"file_path": path, "pos": position} for path, position in rows]
         return self.write(FileKind.POS_DELETE, pairs, POSITION_DELETES, **more)
@@ -118,7 +118,7 @@ class LocalFiles:
 
 
 def task(
-    *data: KeyedFile | FileTask, deletes: Sequence[KeyedFile] = (), node: TreeNode = ROOT
+    *data: TableFile | FileTask, deletes: Sequence[TableFile] = (), node: TreeNode = ROOT
 ) -> NodeTask:
     """Return a task over data files."""
     tasks = tuple(part if isinstance(part, FileTask) else FileTask(file=part) for part in data)

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arctic.columns import integer_index
-from arctic.mor import data_file
-from arctic.mor.data_file import DataFile
+from arctic.mor import data_file_reader
+from arctic.mor.data_file_reader import DataFileReader
 from arctic.mor.files.keep import kept
 from arctic.mor.filters.key_span import KeySpan, has_span
 from arctic.mor.read import read_group
@@ -61,11 +61,11 @@ KEYS: dict[str, tuple[list[pa.DataType], st.SearchStrategy[Any]]] = {
 @pytest.fixture(autouse=True)
 def small_files_in_two_readings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Treat the small files here as large ones."""
-    monkeypatch.setattr(data_file, "MIN_ROWS", 0)
+    monkeypatch.setattr(data_file_reader, "MIN_ROWS", 0)
 
 
 def read_everything(
-    self: DataFile,
+    self: DataFileReader,
     row_groups: Collection[int],
     output: Any,
     test: Any,
@@ -73,8 +73,8 @@ def read_everything(
     removed: Any,
     index: Any,
 ) -> Iterator[tuple[pa.RecordBatch, np.ndarray]]:
-    """Stand for ``DataFile._read``: every column of every row group, every key looked up."""
-    names = data_file._names(output, merge, test.projection)
+    """Stand for ``DataFileReader._read``: every column of every row group, every key looked up."""
+    names = data_file_reader._names(output, merge, test.projection)
     for first_row, batch in self._batches(row_groups, names):
         mask = removed.alive(first_row, len(batch)) & test.mask(batch)
         if index is not None:
@@ -87,9 +87,9 @@ def read_slowly(
 ) -> list[dict[str, Any]]:
     """Read with every fast path closed."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(DataFile, "_read", read_everything)
-        patch.setattr(DataFile, "_may_be_killed", lambda *_: True)
-        patch.setattr(data_file, "kept", lambda batch, mask: batch.filter(pa.array(mask)))
+        patch.setattr(DataFileReader, "_read", read_everything)
+        patch.setattr(DataFileReader, "_may_be_killed", lambda *_: True)
+        patch.setattr(data_file_reader, "kept", lambda batch, mask: batch.filter(pa.array(mask)))
         patch.setattr(integer_index, "FEW_VALUES", 2**40)
         return files.read(tasks, wanted)
 

@@ -17,7 +17,7 @@ import pytest
 from arctic.errors import ArcticError, FormatError, InternalError, StorageError
 from arctic.mor.read import read_group
 from arctic.scan.task import FileTask
-from arctic.table.files import FileKind, KeyedFile
+from arctic.table.files import FileKind, TableFile
 from tests.mor.local_files import TABLE, LocalFiles, group, request, task
 
 NO_KEY = pa.schema([])
@@ -176,7 +176,7 @@ def test_a_delete_without_a_key_column_is_refused(files: LocalFiles) -> None:
         files.read(group(task(files.base(rows(1)), deletes=[deletes])), request())
 
 
-def as_kind(kind: FileKind) -> Callable[[KeyedFile], KeyedFile]:
+def as_kind(kind: FileKind) -> Callable[[TableFile], TableFile]:
     """Return a file under another kind."""
     return lambda file: replace(file, kind=kind)
 

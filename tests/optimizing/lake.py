@@ -17,7 +17,7 @@ from arctic.optimizing.planning.partition_files import PartitionFiles, files_by_
 from arctic.optimizing.planning.plan_run import OptimizePlan, plan_optimize
 from arctic.optimizing.settings import OptimizeSettings, OptimizeType
 from arctic.scan.task import FileTask
-from arctic.table.files import FileKind, KeyedFile, Partition, Value
+from arctic.table.files import FileKind, Partition, TableFile, Value
 from arctic.table.filters.predicate import And, Op, Or, Predicate
 from arctic.table.streams.lsn import BASE_FILE_OFFSET, Lsn
 from tests.factories.tables import columns_of, table_of
@@ -182,7 +182,7 @@ def matches(predicate: Predicate | None, value: Any) -> bool:
     return bool(value >= literal if predicate.op is Op.GE else value < literal)
 
 
-def _kept(file: KeyedFile, position: int, key: tuple[Value, ...], stand: Lsn) -> Kept:
+def _kept(file: TableFile, position: int, key: tuple[Value, ...], stand: Lsn) -> Kept:
     return Kept(origin=(file.path, position), partition=file.partition, key=key, lsn=stand)
 
 

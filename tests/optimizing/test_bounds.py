@@ -16,7 +16,7 @@ from arctic.optimizing.planning.partition_files import (
 )
 from arctic.optimizing.settings import OptimizeSettings, OptimizeType
 from arctic.scan.task import FileTask
-from arctic.table.files import FileKind, KeyedFile, Partition
+from arctic.table.files import FileKind, Partition, TableFile
 from arctic.table.snapshot import TableSnapshot
 from arctic.tree.node import TreeNode
 from tests.factories.files import table_file
@@ -371,7 +371,7 @@ file = partial(table_file, node=NODE, sequence=1)
 
 
 def partition(
-    *data: FileTask, inserts: tuple[FileTask, ...] = (), deletes: tuple[KeyedFile, ...] = ()
+    *data: FileTask, inserts: tuple[FileTask, ...] = (), deletes: tuple[TableFile, ...] = ()
 ) -> PartitionFiles:
     """Return the files of a partition."""
     return PartitionFiles(
@@ -459,7 +459,7 @@ def test_a_score_is_rounded_down_and_weighs_by_cost(
 EU, US = ("eu",), ("us",)
 
 
-def inserts(*of: tuple[int, int], partition: Partition = EU) -> list[KeyedFile]:
+def inserts(*of: tuple[int, int], partition: Partition = EU) -> list[TableFile]:
     """Return insert files by sequence number and transaction."""
     return [
         file(
@@ -495,10 +495,10 @@ class Horizon:
     """Change files, how many a run may take, and up to which number it takes them."""
 
     id: str
-    change: list[KeyedFile]
+    change: list[TableFile]
     most: int
     expected: int
-    base: tuple[KeyedFile, ...] = ()
+    base: tuple[TableFile, ...] = ()
     snapshot: TableSnapshot = UNMERGED
 
 

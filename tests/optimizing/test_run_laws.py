@@ -15,7 +15,7 @@ from arctic.table.files import FileKind
 from arctic.table.filters.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
 from arctic.tree.node import TreeNode
-from tests.factories.files import keyed_file, name_of
+from tests.factories.files import name_of, named_file
 from tests.optimizing.lake import (
     TABLE,
     all_settings,
@@ -188,7 +188,7 @@ def test_repeated_runs_merge_everything(lake: Lake) -> None:
 def test_many_small_transactions_are_taken_as_far_as_allowed() -> None:
     """Two files for each of five commits, at most five: the first two commits."""
     files = [
-        keyed_file(
+        named_file(
             FileKind.INSERT,
             name_of(FileKind.INSERT, number=10 * sequence + number),
             sequence_number=sequence,

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 import arctic
 from arctic.errors import NotFoundError
-from arctic.job.mirror.mirror_postgres import MirrorReport, MirrorSettings, mirror_postgres
+from arctic.job.mirror.run_mirror import MirrorReport, MirrorSettings, run_mirror
 from arctic.job.mirror.write_changes import write_here
 from arctic.postgres.connect import connect
 
@@ -58,7 +58,7 @@ class Source:
             max_changes=self.max_changes,
             partition_by=self.partition_by,
         )
-        return mirror_postgres(settings, write=changed.pop("write", write_here), once=True,
+        return run_mirror(settings, write=changed.pop("write", write_here), once=True,
                                interval_seconds=0, **changed)  # fmt: skip
 
     def rows(self, table: str = "t") -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from arctic.scan.plan_scan import ScanPlan, plan_scan
 from arctic.scan.scan_input import ScanInput, SetApart
 from arctic.scan.store_files import StoreFiles
 from arctic.scan.task import NodeTask, PruneCounts, ScanOptions
-from arctic.table.files import ColumnBounds, FileKind, KeyedFile, Partition, Value
+from arctic.table.files import ColumnBounds, FileKind, Partition, TableFile, Value
 from arctic.table.filters.predicate import And, ColumnTest, Op, Predicate
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.streams.lsn import BASE_FILE_OFFSET, Lsn
@@ -52,9 +52,9 @@ class Row:
 class Lake:
     """Both stores of a table, with what is in each file."""
 
-    base: tuple[KeyedFile, ...]
-    position_deletes: tuple[KeyedFile, ...]
-    change: tuple[KeyedFile, ...]
+    base: tuple[TableFile, ...]
+    position_deletes: tuple[TableFile, ...]
+    change: tuple[TableFile, ...]
     snapshot: TableSnapshot
     rows: Mapping[str, tuple[Row, ...]]
     """By path of a data or change-delete file."""
@@ -62,7 +62,7 @@ class Lake:
     """By path of a position-delete file: which rows of which file are deleted."""
 
     @property
-    def unmerged(self) -> tuple[KeyedFile, ...]:
+    def unmerged(self) -> tuple[TableFile, ...]:
         """The change files that base does not contain yet."""
         return tuple(
             file
@@ -71,12 +71,12 @@ class Lake:
         )
 
     @property
-    def data(self) -> tuple[KeyedFile, ...]:
+    def data(self) -> tuple[TableFile, ...]:
         """The files whose rows make up the merged view."""
         inserts = (file for file in self.unmerged if file.kind is FileKind.INSERT)
         return (*self.base, *inserts)
 
-    def killers(self, file: KeyedFile, row: Row) -> list[KeyedFile]:
+    def killers(self, file: TableFile, row: Row) -> list[TableFile]:
         """Return the change deletes that kill a row, by the rules alone."""
         return [
             delete
@@ -89,7 +89,7 @@ class Lake:
             )
         ]
 
-    def is_deleted_by_position(self, file: KeyedFile, position: int) -> bool:
+    def is_deleted_by_position(self, file: TableFile, position: int) -> bool:
         """Say whether a position delete applies, by the rules alone."""
         return file.kind is FileKind.BASE and any(
             position in self.positions[delete.path].get(file.path, ())
@@ -163,7 +163,7 @@ class Lake:
         )
 
 
-def lsn(file: KeyedFile, row: Row) -> Lsn:
+def lsn(file: TableFile, row: Row) -> Lsn:
     """Return where a row stands in the history of its key."""
     is_base = file.kind is FileKind.BASE
     return Lsn(file.transaction_id, BASE_FILE_OFFSET if is_base else row.offset)
@@ -330,7 +330,7 @@ def _lake(
 ) -> Lake:
     rows: dict[str, tuple[Row, ...]] = {}
     positions: dict[str, dict[str, frozenset[int]]] = {}
-    files: dict[FileKind, list[KeyedFile]] = {kind: [] for kind in FileKind}
+    files: dict[FileKind, list[TableFile]] = {kind: [] for kind in FileKind}
     for number, chosen in enumerate(data):
         files[chosen.kind].append(_file(chosen, number, rows))
     base = files[FileKind.BASE]
@@ -351,7 +351,7 @@ def _lake(
     )
 
 
-def _file(chosen: _Data, number: int, rows: dict[str, tuple[Row, ...]]) -> KeyedFile:
+def _file(chosen: _Data, number: int, rows: dict[str, tuple[Row, ...]]) -> TableFile:
     """Make a file of a node at some depth, with those keys that belong there."""
     kind, mask = chosen.kind, chosen.mask
     node = TreeNode(mask, _hash(chosen.keys[0]) & mask)
@@ -403,10 +403,10 @@ def _silent(keys: Sequence[tuple[Value, ...]]) -> dict[int, ColumnBounds]:
 
 def _position_delete(
     mark: _Marks,
-    base: Sequence[KeyedFile],
+    base: Sequence[TableFile],
     number: int,
     positions: dict[str, dict[str, frozenset[int]]],
-) -> KeyedFile:
+) -> TableFile:
     """Make a position delete, some of whose rows may be out of its reach."""
     path = f"w/PD-{number}.parquet"
     first = base[mark.targets[0][0] % len(base)]

@@ -27,10 +27,10 @@ from arctic.scan.plan_scan import ScanPlan, plan_scan
 from arctic.scan.scan_input import ScanInput, SetApart
 from arctic.scan.store_files import StoreFiles
 from arctic.scan.task import PruneCounts, ScanOptions
-from arctic.table.files import FileKind, KeyedFile, Partition
+from arctic.table.files import FileKind, Partition, TableFile
 from arctic.table.filters.predicate import ColumnTest, Op, Predicate, conjunction
 from arctic.table.snapshot import TableSnapshot
-from tests.factories.files import KEY, KEY_ID, keyed_file
+from tests.factories.files import KEY, KEY_ID, named_file
 
 FOLDER = Path(__file__).parent.parent / "golden"
 CASES = sorted(FOLDER.glob("*.txt"))
@@ -52,7 +52,7 @@ class Case:
     verbose: bool = False
     row_filter: Predicate | None = None
     already_pruned: PruneCounts = field(default_factory=PruneCounts)
-    files: dict[FileKind, list[KeyedFile]] = field(
+    files: dict[FileKind, list[TableFile]] = field(
         default_factory=lambda: {kind: [] for kind in FileKind}
     )
 
@@ -138,7 +138,7 @@ def _case(described: str) -> Case:
     return case
 
 
-def _files(line: str) -> Iterator[KeyedFile]:
+def _files(line: str) -> Iterator[TableFile]:
     """Read ``kind name size=1MiB rows=5 seq=3 keys=1..9 in=eu of=NAME``, or ``n x`` that.
 
     ``{n}`` stands for the number of the copy, ``{n%4}`` for its remainder.
@@ -155,9 +155,9 @@ def _files(line: str) -> Iterator[KeyedFile]:
         yield _file(KINDS[kind], name, dict(fact.split("=") for fact in facts))
 
 
-def _file(kind: FileKind, name: str, facts: dict[str, str]) -> KeyedFile:
+def _file(kind: FileKind, name: str, facts: dict[str, str]) -> TableFile:
     lower, _, upper = facts.get("keys", "").partition("..")
-    return keyed_file(
+    return named_file(
         kind,
         name,
         sequence_number=int(facts["seq"]),

@@ -19,7 +19,7 @@ from arctic.scan.reach import FileRanges
 from arctic.scan.scan_input import ScanInput, SetApart
 from arctic.scan.task import ScanOptions
 from arctic.table.filename import has_format_name
-from arctic.table.files import FileKind, KeyedFile
+from arctic.table.files import FileKind, TableFile
 from arctic.table.filters.predicate import Predicate, may_match
 from tests.scan.lake import KEY_IDS, Lake, all_options, filters, lakes, matches, tasks_of
 
@@ -146,7 +146,7 @@ def test_the_order_of_files_does_not_matter(
 ) -> None:
     """Same files, same plan, same text; a file that is listed twice is read once."""
 
-    def shuffled(files: tuple[KeyedFile, ...]) -> tuple[KeyedFile, ...]:
+    def shuffled(files: tuple[TableFile, ...]) -> tuple[TableFile, ...]:
         return tuple(shuffle.sample(files, len(files)))
 
     other = replace(

@@ -21,7 +21,7 @@ from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.write_job import begin_write
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.source import ArcticDataSource
-from arctic.spark.stream.stream_sink import BatchSink
+from arctic.spark.stream.stream_sink import StreamSink
 from arctic.spark.write.spread import spread_rows
 from arctic.table.hot_partitions import PartitionShares
 from tests.spark.lake import NAME, SCHEMA, Lake
@@ -476,7 +476,7 @@ def test_a_batch_that_landed_writes_nothing(lake: Lake) -> None:
     rows: Sequence[Row] = [(1, "eu", 1.0)]
     files = []
     for _ in range(2):
-        sink = BatchSink(AskedWrite.of(options), memory=None)
+        sink = StreamSink(AskedWrite.of(options), memory=None)
         sink.begin(query_id)
         sink(lake.frame(rows), 0)
         files.append(sorted(Path(lake.warehouse).rglob("*.parquet")))

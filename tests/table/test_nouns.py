@@ -6,12 +6,12 @@ from dataclasses import fields, replace
 import pytest
 
 from arctic.errors import InternalError
-from arctic.table.files import ColumnBounds, FileKind, KeyedFile
-from arctic.table.keyed_table import Column, KeyedTable, PartitionField
+from arctic.table.files import ColumnBounds, FileKind, TableFile
 from arctic.table.snapshot import TableSnapshot
+from arctic.table.table_description import Column, PartitionField, TableDescription
 from arctic.tree.node import TreeNode
 
-TABLE = KeyedTable(
+TABLE = TableDescription(
     identifier=("db", "orders"),
     columns=(
         Column(field_id=1, name="id", type="long", required=True),
@@ -28,7 +28,7 @@ TABLE = KeyedTable(
     change_location="s3://w/orders_change",
     change_identifier=("db", "orders_change"),
 )
-FILE = KeyedFile(
+FILE = TableFile(
     path="s3://w/orders/data/4-PD-7-00000-1-77-00001.parquet",
     kind=FileKind.POS_DELETE,
     node=TreeNode(3, 0),

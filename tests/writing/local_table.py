@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 
 from arctic.table.filename import parse_base_name, parse_change_name
 from arctic.table.files import FileKind, Partition, WrittenFile
-from arctic.table.keyed_table import Column, PartitionField
 from arctic.table.streams.lsn import Lsn
+from arctic.table.table_description import Column, PartitionField
 from arctic.tree.key_hash import hash_key
 from arctic.writing.target import (
     TaskId,

@@ -11,8 +11,8 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
 
 from arctic.iceberg.commits.snapshot_producer import SnapshotPlan, StagedSnapshot, stage_snapshot
-from arctic.iceberg.metadata.collector import collector_paused
 from arctic.iceberg.metadata.entries import entries_of, live_manifests
+from arctic.iceberg.metadata.gc_pause import collector_paused
 from arctic.iceberg.metadata.optimized_state import OptimizedState
 from arctic.iceberg.metadata.sequence_file import stage_state
 from arctic.iceberg.snapshots.list_files import check_specs, partition_of

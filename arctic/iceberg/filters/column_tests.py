@@ -23,7 +23,7 @@ from arctic.iceberg.values.literals import internal_literal, nearest_float
 from arctic.table.files import Value
 from arctic.table.filters.filter_tree import Filter, Join, Negation
 from arctic.table.filters.predicate import ColumnTest, Op
-from arctic.table.keyed_table import Column, KeyedTable
+from arctic.table.table_description import Column, TableDescription
 
 EVERYTHING, NOTHING = Join(True, ()), Join(False, ())
 _FLOATING = ("float", "double")
@@ -32,7 +32,7 @@ _FLOATING = ("float", "double")
 class ColumnTests:
     """Makes tests of one table's columns."""
 
-    def __init__(self, table: KeyedTable) -> None:
+    def __init__(self, table: TableDescription) -> None:
         self._table = table
         self._columns = {column.name: column for column in table.columns}
 

@@ -20,7 +20,7 @@ from arctic.iceberg.filters.filter_text import parse_text
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.table.filters.filter_tree import Filter, Join, Negation, predicate_of
 from arctic.table.filters.predicate import And, ColumnTest, Op, Or, Predicate
-from arctic.table.keyed_table import KeyedTable
+from arctic.table.table_description import TableDescription
 
 _COMPARISONS: dict[type[ice.LiteralPredicate], Op] = {
     ice.EqualTo: Op.EQ,
@@ -49,7 +49,7 @@ def parse_filter(row_filter: Any, opened: OpenTable) -> Predicate:
     return parse_table_filter(row_filter, opened.table)
 
 
-def parse_table_filter(row_filter: Any, table: KeyedTable) -> Predicate:
+def parse_table_filter(row_filter: Any, table: TableDescription) -> Predicate:
     """Do the work of ``parse_filter`` with only the noun."""
     if isinstance(row_filter, And | Or | ColumnTest):
         return row_filter

@@ -35,8 +35,8 @@ from arctic.errors import InternalError
 from arctic.iceberg.metadata.bounds import FILE_OFFSET_ID
 from arctic.table.filename import parse_base_name, parse_change_name, parse_position_delete_name
 from arctic.table.files import FileKind, WrittenFile
-from arctic.table.keyed_table import KeyedTable
 from arctic.table.position_delete import DELETED_PATH_ID, DELETED_POSITION_ID
+from arctic.table.table_description import TableDescription
 
 _PARSERS = {
     FileKind.BASE: parse_base_name,
@@ -52,7 +52,7 @@ _TIMES = (DateType, TimeType, TimestampType, TimestamptzType)
 
 def data_files(
     files: Sequence[WrittenFile],
-    table: KeyedTable,
+    table: TableDescription,
     *,
     spec_id: int,
     kinds: Iterable[FileKind],

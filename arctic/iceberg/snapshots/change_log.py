@@ -23,7 +23,7 @@ from arctic.iceberg.metadata.history import current_at, lineage
 from arctic.iceberg.snapshots.list_files import list_added
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.options import CHANGE_TTL_MINUTES, SKIP_OVERWRITES, SNAPSHOT_KEEP_MS, STREAM_FROM
-from arctic.table.files import KeyedFile
+from arctic.table.files import TableFile
 
 _PRODUCER = "snapshot.producer"
 _KEEPS_ROWS = ("OPTIMIZE", "CLEAN_DANGLING_DELETE")
@@ -81,7 +81,7 @@ class _Stretch:
 
 def added_between(
     opened: OpenTable, after: int, up_to: int, *, skips_overwrites: bool
-) -> tuple[KeyedFile, ...]:
+) -> tuple[TableFile, ...]:
     """List the files that were committed in a range of sequence numbers.
 
     Args:

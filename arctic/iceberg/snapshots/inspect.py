@@ -21,7 +21,7 @@ from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.values.names import METADATA_TABLES
 from arctic.scan.store_files import StoreFiles
-from arctic.table.files import FileKind, KeyedFile, Partition
+from arctic.table.files import FileKind, Partition, TableFile
 from arctic.table.snapshot import TableSnapshot
 
 __all__ = ["METADATA_TABLES", "metadata_schema", "metadata_table"]
@@ -220,7 +220,7 @@ def _nodes(opened: OpenTable, snapshot: TableSnapshot) -> Iterator[Row]:
     yield from (rows[key] for key in sorted(rows))  # type: ignore[type-var]
 
 
-def _listed(opened: OpenTable, snapshot: TableSnapshot) -> Iterator[tuple[str, KeyedFile]]:
+def _listed(opened: OpenTable, snapshot: TableSnapshot) -> Iterator[tuple[str, TableFile]]:
     files: StoreFiles = list_files(opened, snapshot, field_ids=(), row_filter=None)
     for file in (*files.base, *files.position_deletes):
         yield "base", file
@@ -228,12 +228,12 @@ def _listed(opened: OpenTable, snapshot: TableSnapshot) -> Iterator[tuple[str, K
         yield "change", file
 
 
-def _is_merged(file: KeyedFile, snapshot: TableSnapshot) -> bool:
+def _is_merged(file: TableFile, snapshot: TableSnapshot) -> bool:
     in_change = file.kind in (FileKind.INSERT, FileKind.CHANGE_DELETE)
     return in_change and file.sequence_number <= snapshot.merged_up_to(file.partition)
 
 
-def _node_columns(file: KeyedFile) -> Row:
+def _node_columns(file: TableFile) -> Row:
     return {"node_id": file.node.node_id, "mask": file.node.mask, "index": file.node.index}
 
 
@@ -241,7 +241,7 @@ def _empty(**columns: Any) -> Row:
     return {**columns, **{name: 0 for name, _ in _COUNTS}}
 
 
-def _count(row: Row, file: KeyedFile, snapshot: TableSnapshot) -> None:
+def _count(row: Row, file: TableFile, snapshot: TableSnapshot) -> None:
     if _is_merged(file, snapshot):
         return
     what = _WHAT[file.kind]

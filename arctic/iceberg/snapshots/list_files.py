@@ -18,13 +18,13 @@ from pyiceberg.typedef import Record
 
 from arctic.errors import FormatError, UnsupportedError
 from arctic.iceberg.metadata.bounds import BoundsDecoder
-from arctic.iceberg.metadata.collector import collector_paused
 from arctic.iceberg.metadata.entries import (
     entries_of,
     is_delete_manifest,
     live_manifests,
     snapshot_of,
 )
+from arctic.iceberg.metadata.gc_pause import collector_paused
 from arctic.iceberg.metadata.listed_files import listed_files
 from arctic.iceberg.metadata.manifest_decoder import ListedFile
 from arctic.iceberg.snapshots.partition_filter import PartitionFilter
@@ -37,7 +37,7 @@ from arctic.table.filename import (
     parse_change_name,
     parse_position_delete_name,
 )
-from arctic.table.files import ColumnBounds, FileKind, KeyedFile, Partition
+from arctic.table.files import ColumnBounds, FileKind, Partition, TableFile
 from arctic.table.filters.predicate import Predicate
 from arctic.table.position_delete import DELETED_PATH_ID
 from arctic.table.snapshot import TableSnapshot
@@ -67,7 +67,7 @@ def list_files(
         StorageError: a manifest cannot be read.
     """
     lister = _Lister(opened, field_ids, row_filter)
-    change: list[KeyedFile] = []
+    change: list[TableFile] = []
     with collector_paused():
         base = lister.files(opened.base, snapshot.base_snapshot_id, _base_file)
         if opened.change is not None:
@@ -82,7 +82,7 @@ def list_files(
 
 def list_added(
     opened: OpenTable, *, snapshot_id: int, added_by: Collection[int], after_sequence: int
-) -> tuple[KeyedFile, ...]:
+) -> tuple[TableFile, ...]:
     """List files that some snapshots have added to the store where changes are committed.
 
     Args:
@@ -132,8 +132,8 @@ class _Lister:
         self,
         table: Table,
         snapshot_id: int | None,
-        convert: Callable[[ListedFile, Partition, Mapping[int, ColumnBounds]], KeyedFile],
-    ) -> list[KeyedFile]:
+        convert: Callable[[ListedFile, Partition, Mapping[int, ColumnBounds]], TableFile],
+    ) -> list[TableFile]:
         """Return the files of one store, in manifest order."""
         _check_format(table)
         manifests = live_manifests(table, snapshot_of(table, snapshot_id))
@@ -198,7 +198,7 @@ def check_specs(table: Table, manifests: Collection[ManifestFile]) -> None:
 
 def _base_file(
     file: ListedFile, partition: Partition, bounds: Mapping[int, ColumnBounds]
-) -> KeyedFile:
+) -> TableFile:
     if file.content is DataFileContent.DATA:
         name = parse_base_name(file.path)
         return _keyed_file(file, name, name.transaction_id, partition, bounds, None)
@@ -211,7 +211,7 @@ def _base_file(
 
 def _change_file(
     file: ListedFile, partition: Partition, bounds: Mapping[int, ColumnBounds]
-) -> KeyedFile:
+) -> TableFile:
     name = parse_change_name(file.path)
     transaction_id = name.transaction_id or _sequence_number(file)
     return _keyed_file(file, name, transaction_id, partition, bounds, None)
@@ -224,8 +224,8 @@ def _keyed_file(
     partition: Partition,
     bounds: Mapping[int, ColumnBounds],
     referenced_path: str | None,
-) -> KeyedFile:
-    return KeyedFile(
+) -> TableFile:
+    return TableFile(
         path=file.path,
         kind=name.kind,
         node=name.node,

@@ -51,7 +51,7 @@ from arctic.iceberg.values.names import change_identifier, parse_identifier
 from arctic.iceberg.values.partitioning import Partitioner, check_partition_fields, partition_fields
 from arctic.iceberg.values.schema import arrow_schema
 from arctic.retry import RetryPolicy
-from arctic.table.keyed_table import Column, KeyedTable
+from arctic.table.table_description import Column, TableDescription
 
 _CREATOR_PATIENCE = RetryPolicy(retries=1_000, min_wait_ms=100, max_wait_ms=100, total_ms=3_000)
 _ONE_LOOK = RetryPolicy(retries=0)
@@ -61,7 +61,7 @@ _ONE_LOOK = RetryPolicy(retries=0)
 class OpenTable:
     """A table with its two Iceberg tables; stays where the catalog can be reached."""
 
-    table: KeyedTable
+    table: TableDescription
     arrow_schema: pa.Schema
     """Table column order, field ids, small types."""
     base: Table
@@ -263,8 +263,8 @@ def _in_step(
 
 def _describe(
     parts: tuple[str, ...], base: Table, change: Table | None, key: tuple[str, ...]
-) -> KeyedTable:
-    return KeyedTable(
+) -> TableDescription:
+    return TableDescription(
         identifier=parts,
         columns=tuple(
             Column(

@@ -30,7 +30,7 @@ from arctic.columns.calendar import (
 )
 from arctic.errors import FormatError, UnsupportedError
 from arctic.table.files import Partition, Value
-from arctic.table.keyed_table import KeyedTable, PartitionField
+from arctic.table.table_description import PartitionField, TableDescription
 
 _NULL = "null"
 _QUOTED_NULL = "%6Eull"
@@ -78,7 +78,7 @@ class PartitionKeys:
             ) from error
 
 
-def partition_keys(table: KeyedTable) -> PartitionKeys:
+def partition_keys(table: TableDescription) -> PartitionKeys:
     """Return the translation for a table.
 
     Raises:
@@ -90,7 +90,7 @@ def partition_keys(table: KeyedTable) -> PartitionKeys:
     )
 
 
-def _field(table: KeyedTable, field: PartitionField) -> _Field:
+def _field(table: TableDescription, field: PartitionField) -> _Field:
     types = {column.field_id: column.type for column in table.columns}
     source_type = types.get(field.source_id, "an unknown type")
     kind = _result_kind(field.transform, source_type)

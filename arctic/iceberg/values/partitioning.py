@@ -28,7 +28,7 @@ from pyiceberg.types import NestedField
 from arctic.errors import InvalidInputError, UnsupportedError
 from arctic.iceberg.values.transforms import partition_path_text, partition_values
 from arctic.table.files import Partition
-from arctic.table.keyed_table import KeyedTable, PartitionField
+from arctic.table.table_description import PartitionField, TableDescription
 
 _TEXT = re.compile(
     r"(?:(?P<transform>\w+)\s*\((?:\s*(?P<width>\d+)\s*,)?)?\s*(?P<column>[^()]+?)\s*\)?"
@@ -66,7 +66,7 @@ class Partitioner:
     steps: tuple[PartitionStep, ...]
 
     @classmethod
-    def of(cls, table: KeyedTable) -> Partitioner:
+    def of(cls, table: TableDescription) -> Partitioner:
         """Return the partitioner of a table that was opened."""
         by_id = {column.field_id: column for column in table.columns}
         return cls(

@@ -12,7 +12,7 @@ from arctic.scan.choose.key_filter import ANY_KEY
 from arctic.scan.choose.plan_files import FilesToRead, plan_files
 from arctic.scan.file_order import in_file_order
 from arctic.scan.task import FileTask
-from arctic.table.files import KeyedFile
+from arctic.table.files import TableFile
 from arctic.table.streams.stream_position import StreamPin, StreamPosition
 
 
@@ -22,7 +22,7 @@ class FilesBetween:
 
     beginning: FilesToRead
     """Of the pinned state: data files that are not done, in a lasting order."""
-    added: tuple[KeyedFile, ...]
+    added: tuple[TableFile, ...]
     """Files of commits: change files, or base files of an unkeyed table."""
 
     def all_at_once(self) -> FilesBetween:
@@ -48,7 +48,7 @@ def files_between(
         UnsupportedError: content that would be read wrongly.
         StorageError: a manifest cannot be read.
     """
-    added: dict[str, KeyedFile] = {}
+    added: dict[str, TableFile] = {}
     if end.sequence_number > start.sequence_number:
         listed = added_between(
             opened,

@@ -55,7 +55,7 @@ def start_position(opened: OpenTable, asked: AskedChanges) -> StreamPosition:
     return _earliest(opened)
 
 
-def batch_end(opened: OpenTable, asked: AskedChanges) -> ChangeEnd:
+def range_end(opened: OpenTable, asked: AskedChanges) -> ChangeEnd:
     """Return where a batch ends; raises as ``start_position``."""
     if asked.end_snapshot_id is not None:
         snapshot = change_snapshot(opened, asked.end_snapshot_id)

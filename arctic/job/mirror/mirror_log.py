@@ -21,8 +21,8 @@ _SPECIAL_TYPES = ("real", "double precision", "numeric")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogBatch:
-    """The next transactions, whole."""
+class LogPiece:
+    """The next piece of the log: whole transactions."""
 
     found: Events
     reached: int
@@ -70,7 +70,7 @@ class MirrorLog:
         """Return how far the log is written and safe."""
         return log_end(self.connection)
 
-    def read(self) -> LogBatch:
+    def read(self) -> LogPiece:
         """Return the next transactions, without confirming them."""
         before = log_end(self.connection)
         messages = peek(
@@ -78,7 +78,7 @@ class MirrorLog:
         )
         found = wal2json_events(messages)
         is_all = len(messages) < self.max_changes
-        return LogBatch(
+        return LogPiece(
             found=found,
             reached=max(found.ends, before) if is_all else found.ends,
             is_empty=not len(messages),

@@ -27,7 +27,7 @@ from arctic.job.read.read_task import FirstRows, GroupReader
 from arctic.job.read.scan_job import ScanJob, scan_opened
 from arctic.scan.scan_input import SetApart
 from arctic.table.filters.predicate import Predicate
-from arctic.table.keyed_table import KeyedTable
+from arctic.table.table_description import TableDescription
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ def begin_engine_scan(
     *,
     columns: Sequence[str],
     engine: Engine | None,
-    filter_for: Callable[[KeyedTable], Predicate | None],
+    filter_for: Callable[[TableDescription], Predicate | None],
 ) -> EngineScan:
     """Pin the table's state and plan the read of it.
 

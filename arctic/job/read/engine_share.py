@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from arctic.scan.plan_scan import ScanPlan
 from arctic.scan.scan_input import SetApart
 from arctic.scan.task import NodeTask
-from arctic.table.files import KeyedFile
+from arctic.table.files import TableFile
 from arctic.table.snapshot import TableSnapshot
 
 
@@ -93,13 +93,13 @@ class SharedPlan:
     merged: int
     """How many of the groups must be merged. Those after them hold the files below: they are read
     unless the engine reads the files itself."""
-    files: tuple[KeyedFile, ...]
+    files: tuple[TableFile, ...]
     """What the engine may read; those with deletes come first."""
     dirty_tasks: tuple[NodeTask, ...]
     """The files with deletes, each with exactly the deletes that can touch it."""
 
     @property
-    def dirty_files(self) -> tuple[KeyedFile, ...]:
+    def dirty_files(self) -> tuple[TableFile, ...]:
         """The files with deletes, in their order."""
         return _files(self.dirty_tasks)
 
@@ -120,5 +120,5 @@ def shared_plan(plan: ScanPlan) -> SharedPlan:
     )
 
 
-def _files(tasks: Collection[NodeTask]) -> tuple[KeyedFile, ...]:
+def _files(tasks: Collection[NodeTask]) -> tuple[TableFile, ...]:
     return tuple(part.file for task in tasks for part in task.data)

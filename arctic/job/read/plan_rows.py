@@ -9,7 +9,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from arctic.errors import InvalidInputError
-from arctic.iceberg.metadata.collector import collector_paused
+from arctic.iceberg.metadata.gc_pause import collector_paused
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.read.read_settings import ReadSettings

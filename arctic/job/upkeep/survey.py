@@ -25,8 +25,8 @@ from arctic.optimizing.planning.partition_files import PartitionFiles, files_by_
 from arctic.optimizing.report import PartitionStatus, TableStatus
 from arctic.optimizing.settings import OptimizeSettings
 from arctic.table.files import Partition
-from arctic.table.keyed_table import Column
 from arctic.table.snapshot import TableSnapshot
+from arctic.table.table_description import Column
 
 _MAX_OPENINGS = 5
 

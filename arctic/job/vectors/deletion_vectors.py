@@ -32,7 +32,7 @@ from arctic.job.vectors.vector_work import VectorWork, look_up
 from arctic.options import default_parallelism
 from arctic.scan.divide.split import balanced_runs
 from arctic.scan.task import FileTask, NodeTask
-from arctic.table.files import KeyedFile, Partition
+from arctic.table.files import Partition, TableFile
 from arctic.tree.node import TreeNode
 
 REMEMBERED_BYTES = 128 * 2**20
@@ -139,7 +139,7 @@ class _Asked:
         return _identity(self.part.file)
 
 
-def _identity(file: KeyedFile) -> tuple[str, int]:
+def _identity(file: TableFile) -> tuple[str, int]:
     return file.path, file.transaction_id
 
 
@@ -159,7 +159,7 @@ def _missing(wanted: Sequence[_Asked], known: Sequence[_Known | None]) -> list[N
     that cannot touch a file kills none of its rows.
     """
     data: dict[tuple[Partition, TreeNode], list[FileTask]] = {}
-    deletes: dict[tuple[Partition, TreeNode], dict[str, KeyedFile]] = {}
+    deletes: dict[tuple[Partition, TreeNode], dict[str, TableFile]] = {}
     tasks: dict[tuple[Partition, TreeNode], NodeTask] = {}
     for asked, before in zip(wanted, known, strict=True):
         done: frozenset[str] = frozenset() if before is None else before.deletes

@@ -15,7 +15,7 @@ from arctic.mor.request import ReadRequest
 from arctic.mor.task_reader import TaskReader
 from arctic.mor.touched import Touched
 from arctic.scan.task import NodeTask
-from arctic.table.files import KeyedFile
+from arctic.table.files import TableFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class VectorWork:
     io: TableIO
 
     @property
-    def files(self) -> list[KeyedFile]:
+    def files(self) -> list[TableFile]:
         """The files in the order of the answer."""
         return [part.file for task in self.tasks for part in task.data]
 
@@ -52,7 +52,7 @@ def look_up(work: VectorWork) -> list[RowSet]:
     return dead
 
 
-def _check_rows(file: KeyedFile, rows: int) -> None:
+def _check_rows(file: TableFile, rows: int) -> None:
     if rows != file.record_count:
         raise FormatError(
             f"file {file.path!r} has {rows:,} rows; expected the {file.record_count:,} that its "

@@ -9,9 +9,9 @@ from arctic import options as opt
 from arctic.errors import InvalidInputError
 from arctic.job.reference import TableReference, parse_reference
 from arctic.options import Scope
-from arctic.table.keyed_table import KeyedTable
 from arctic.table.streams.stream_batch import StreamBatch
 from arctic.table.streams.watermark import check_writer
+from arctic.table.table_description import TableDescription
 from arctic.writing.target import MissingColumns, WriteMode, WriteOptions, WriteRequest
 
 
@@ -93,11 +93,11 @@ class AskedWrite:
         name = self.writer_id or stream
         return None if name is None else check_writer(name)
 
-    def mode_for(self, table: KeyedTable) -> WriteMode:
+    def mode_for(self, table: TableDescription) -> WriteMode:
         """Return what the write means to a table: never a second row of a key by accident."""
         return self.mode or (WriteMode.UPSERT if table.is_keyed else WriteMode.APPEND)
 
-    def request_for(self, table: KeyedTable) -> WriteRequest:
+    def request_for(self, table: TableDescription) -> WriteRequest:
         """Return what is asked of a table, of rows that lie as the caller has them."""
         return WriteRequest(
             mode=self.mode_for(table),
@@ -106,11 +106,11 @@ class AskedWrite:
             missing_columns=self.missing_columns,
         )
 
-    def settings(self, table: KeyedTable) -> WriteOptions:
+    def settings(self, table: TableDescription) -> WriteOptions:
         """Return the settings in force for a table; raises as ``WriteOptions.of``."""
         return WriteOptions.of(self.given, table)
 
-    def assumes_stable(self, table: KeyedTable) -> bool:
+    def assumes_stable(self, table: TableDescription) -> bool:
         """Say whether the caller vouches that no key ever changes its partition."""
         return opt.CROSS_PARTITION.value(self.given, table.properties) == "assume-stable"
 

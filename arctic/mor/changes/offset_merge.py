@@ -21,12 +21,12 @@ import pyarrow as pa
 
 from arctic.columns.integer_index import IntArray
 from arctic.errors import FormatError
-from arctic.mor.data_file import DataFile
+from arctic.mor.data_file_reader import DataFileReader
 from arctic.mor.deletes.change_deletes import known_offsets
 from arctic.mor.request import FILE_OFFSET_FIELD, OpenFile, ReadRequest
 from arctic.mor.touched import Touched
 from arctic.scan.changes.change_tasks import ChangeUnit
-from arctic.table.files import FileKind, KeyedFile
+from arctic.table.files import FileKind, TableFile
 
 HELD_BYTES = 64 * 2**20
 """Bytes on disk of small files that are in memory at a time, all rows of them."""
@@ -74,7 +74,7 @@ def offset_windows(
 class _Shown:
     """A file, and those of its rows that have been read but not handed on."""
 
-    def __init__(self, file: KeyedFile, batches: Iterator[pa.RecordBatch]) -> None:
+    def __init__(self, file: TableFile, batches: Iterator[pa.RecordBatch]) -> None:
         self.path = file.path
         self.is_delete = file.kind is FileKind.CHANGE_DELETE
         self.is_read = False
@@ -115,9 +115,9 @@ class _Shown:
 
 
 def _batches(
-    file: KeyedFile, request: ReadRequest, open_file: OpenFile, batch_rows: int
+    file: TableFile, request: ReadRequest, open_file: OpenFile, batch_rows: int
 ) -> Generator[pa.RecordBatch, None, None]:
-    with DataFile(file, request, open_file, Touched()) as data:
+    with DataFileReader(file, request, open_file, Touched()) as data:
         for batch in data.every_row(list(request.schema), data.row_groups):
             for start in range(0, len(batch), batch_rows):
                 yield batch.slice(start, batch_rows)

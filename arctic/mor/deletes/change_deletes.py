@@ -30,7 +30,7 @@ from arctic.mor.filters.prune import matching_row_groups
 from arctic.mor.filters.row_filter import RowTest, filter_of_deletes
 from arctic.mor.request import FILE_OFFSET_FIELD, OpenFile, ReadRequest
 from arctic.mor.touched import Touched
-from arctic.table.files import ColumnBounds, FileKind, KeyedFile
+from arctic.table.files import ColumnBounds, FileKind, TableFile
 
 ROW_BYTES = 160
 """What a delete takes beside its key at most, while an index of one key column is built and rows
@@ -143,7 +143,7 @@ class DeletePiece:
 
 
 def delete_pieces(
-    files: Sequence[KeyedFile], request: ReadRequest, open_file: OpenFile, touched: Touched
+    files: Sequence[TableFile], request: ReadRequest, open_file: OpenFile, touched: Touched
 ) -> Iterator[DeletePiece]:
     """Read delete files into one index after the other; the caller forgets each before the next.
 
@@ -174,7 +174,7 @@ def delete_pieces(
 
 
 def _every_delete(
-    files: Sequence[KeyedFile], request: ReadRequest, open_file: OpenFile
+    files: Sequence[TableFile], request: ReadRequest, open_file: OpenFile
 ) -> Iterator[DeleteRows]:
     key_filter = filter_of_deletes(request)
     for file in files:

@@ -24,7 +24,7 @@ from arctic.mor.files.parquet_footer import Size
 from arctic.mor.files.parquet_input import ParquetInput
 from arctic.mor.request import OpenFile, ReadRequest
 from arctic.scan.task import NodeTask
-from arctic.table.files import FileKind, KeyedFile
+from arctic.table.files import FileKind, TableFile
 from arctic.table.position_delete import (
     DELETED_PATH_ID,
     DELETED_PATH_NAME,
@@ -54,7 +54,7 @@ class PositionDeletes:
         self._loaded: set[str] = set()
         self._pieces: dict[str, list[IntArray]] = {}
 
-    def rows(self, data_path: str, deletes: Sequence[KeyedFile]) -> IntArray:
+    def rows(self, data_path: str, deletes: Sequence[TableFile]) -> IntArray:
         """Return the deleted rows of a data file, ascending, possibly repeated.
 
         Args:
@@ -78,7 +78,7 @@ class PositionDeletes:
             self._pieces[data_path] = pieces = [np.sort(np.concatenate(pieces))]
         return pieces[0] if pieces else np.empty(0, np.int64)
 
-    def _load(self, file: KeyedFile) -> None:
+    def _load(self, file: TableFile) -> None:
         path = file.path
         data_paths = list(dict.fromkeys(self._data_paths[path]))
         wanted = pa.array(data_paths, pa.string())

@@ -20,7 +20,7 @@ from arctic.mor.request import (
     TRANSACTION_ID_FIELD_ID,
     ReadRequest,
 )
-from arctic.table.files import FileKind, KeyedFile, Value
+from arctic.table.files import FileKind, TableFile, Value
 from arctic.table.streams.lsn import BASE_FILE_OFFSET
 
 _ACTIONS = {FileKind.BASE: None, FileKind.INSERT: "INSERT", FileKind.CHANGE_DELETE: "DELETE"}
@@ -60,7 +60,7 @@ class Projection:
 class FileColumns:
     """The columns of one data or delete file by field id."""
 
-    def __init__(self, file: KeyedFile, schema: pa.Schema, request: ReadRequest) -> None:
+    def __init__(self, file: TableFile, schema: pa.Schema, request: ReadRequest) -> None:
         if file.kind not in _ACTIONS:
             raise InternalError(f"file {file.path!r} of kind {file.kind} holds no rows of a table")
         self.subject = f"file {file.path!r}"

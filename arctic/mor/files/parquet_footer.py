@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from arctic.table import footer_checksum
-from arctic.table.files import KeyedFile, WrittenFile
+from arctic.table.files import TableFile, WrittenFile
 
 _MAGIC = b"PAR1"
 _END_BYTES = 8
@@ -27,7 +27,7 @@ class Size(NamedTuple):
     record_count: int
 
     @classmethod
-    def of(cls, file: KeyedFile | WrittenFile) -> Size:
+    def of(cls, file: TableFile | WrittenFile) -> Size:
         """Return what is known of a listed or a written file."""
         return cls(file.size_bytes, file.record_count)
 

@@ -21,7 +21,7 @@ from arctic.scan.reach import FileRanges
 from arctic.scan.task import FileTask
 from arctic.table.files import FileKind
 from arctic.table.filters.predicate import ColumnTest, Op, Or, Predicate, conjunction
-from arctic.table.keyed_table import Column
+from arctic.table.table_description import Column
 from arctic.tree.key_range import ColumnRange
 
 

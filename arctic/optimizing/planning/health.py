@@ -18,7 +18,7 @@ from arctic.optimizing.planning.partition_files import PartitionFiles
 from arctic.optimizing.settings import OptimizeSettings
 from arctic.scan.task import FileTask
 from arctic.scan.weight import packing_weight_bytes
-from arctic.table.files import KeyedFile, Partition
+from arctic.table.files import Partition, TableFile
 from arctic.tree.node import TreeNode
 
 
@@ -31,7 +31,7 @@ class FileCounts:
     bytes: int
 
     @classmethod
-    def of(cls, files: Iterable[KeyedFile]) -> FileCounts:
+    def of(cls, files: Iterable[TableFile]) -> FileCounts:
         """Count files."""
         found = list(files)
         return cls(
@@ -160,17 +160,17 @@ def is_worn(task: FileTask, settings: OptimizeSettings) -> bool:
 
 
 def joinable_segments(
-    files: Iterable[KeyedFile], settings: OptimizeSettings
-) -> list[list[KeyedFile]]:
+    files: Iterable[TableFile], settings: OptimizeSettings
+) -> list[list[TableFile]]:
     """Return the undersized segments of each node where joining them gives fewer, larger files."""
-    by_node: dict[TreeNode, list[KeyedFile]] = defaultdict(list)
+    by_node: dict[TreeNode, list[TableFile]] = defaultdict(list)
     for file in files:
         if settings.fragment_bytes < file.size_bytes <= settings.min_target_bytes:
             by_node[file.node.capped(settings.base_buckets - 1)].append(file)
     return [found for found in by_node.values() if _can_join(found, settings)]
 
 
-def _can_join(files: Iterable[KeyedFile], settings: OptimizeSettings) -> bool:
+def _can_join(files: Iterable[TableFile], settings: OptimizeSettings) -> bool:
     ordered = sorted(file.size_bytes for file in files)
     return (
         len(ordered) > 1
@@ -180,7 +180,7 @@ def _can_join(files: Iterable[KeyedFile], settings: OptimizeSettings) -> bool:
 
 
 def _ideal_cost_bytes(
-    files: Sequence[KeyedFile], deleted_rows: int, settings: OptimizeSettings
+    files: Sequence[TableFile], deleted_rows: int, settings: OptimizeSettings
 ) -> int:
     rows = sum(file.record_count for file in files)
     if not rows:

@@ -22,7 +22,7 @@ from arctic.scan.choose.key_filter import ANY_KEY
 from arctic.scan.choose.plan_files import plan_files
 from arctic.scan.file_order import partition_order
 from arctic.scan.task import FileTask
-from arctic.table.files import FileKind, KeyedFile, Partition
+from arctic.table.files import FileKind, Partition, TableFile
 from arctic.table.snapshot import TableSnapshot
 
 
@@ -34,7 +34,7 @@ class PartitionFiles:
     base: tuple[FileTask, ...]
     """With the position deletes that apply to each."""
     inserts: tuple[FileTask, ...]
-    change_deletes: tuple[KeyedFile, ...]
+    change_deletes: tuple[TableFile, ...]
     store_paths: frozenset[str]
     """Every data and delete file of the base store in the partition, dangling ones too."""
     merged_up_to: int
@@ -43,7 +43,7 @@ class PartitionFiles:
     """The optimized sequence once all these files are merged."""
 
     @property
-    def position_deletes(self) -> tuple[KeyedFile, ...]:
+    def position_deletes(self) -> tuple[TableFile, ...]:
         """The position deletes of all base files, each once."""
         found = {delete.path: delete for task in self.base for delete in task.position_deletes}
         return tuple(found.values())
@@ -53,15 +53,15 @@ class PartitionFiles:
 class _Gathered:
     base: list[FileTask] = field(default_factory=list)
     inserts: list[FileTask] = field(default_factory=list)
-    change_deletes: list[KeyedFile] = field(default_factory=list)
+    change_deletes: list[TableFile] = field(default_factory=list)
     store_paths: set[str] = field(default_factory=set)
 
 
 def files_by_partition(
     *,
-    base: Sequence[KeyedFile],
-    position_deletes: Sequence[KeyedFile],
-    change: Sequence[KeyedFile],
+    base: Sequence[TableFile],
+    position_deletes: Sequence[TableFile],
+    change: Sequence[TableFile],
     snapshot: TableSnapshot,
     max_change_files: int,
 ) -> tuple[PartitionFiles, ...]:
@@ -110,8 +110,8 @@ def files_by_partition(
 
 
 def merge_horizon(
-    change: Iterable[KeyedFile],
-    base: Iterable[KeyedFile],
+    change: Iterable[TableFile],
+    base: Iterable[TableFile],
     snapshot: TableSnapshot,
     *,
     max_change_files: int,
@@ -145,14 +145,14 @@ def merge_horizon(
 
 
 def _tied(
-    numbers: Sequence[int], unmerged: Iterable[KeyedFile], base: Iterable[KeyedFile]
+    numbers: Sequence[int], unmerged: Iterable[TableFile], base: Iterable[TableFile]
 ) -> list[bool]:
     """Say for each number whether some partition has older transactions after it than before."""
     greatest_in_base: dict[Partition, int] = defaultdict(int)
     for file in base:
         found = greatest_in_base[file.partition]
         greatest_in_base[file.partition] = max(found, file.transaction_id)
-    by_partition: dict[Partition, list[KeyedFile]] = defaultdict(list)
+    by_partition: dict[Partition, list[TableFile]] = defaultdict(list)
     for file in unmerged:
         by_partition[file.partition].append(file)
     # How many partitions forbid a number, as differences between neighbours.

@@ -21,8 +21,8 @@ from arctic.scan.assemble import ChangeDeleteIndex
 from arctic.scan.reach import FileRanges, Reach, ReachIndex
 from arctic.scan.task import FileTask
 from arctic.scan.weight import packing_weight_bytes
-from arctic.table.files import FileKind, KeyedFile, Partition
-from arctic.table.keyed_table import Column, KeyedTable
+from arctic.table.files import FileKind, Partition, TableFile
+from arctic.table.table_description import Column, TableDescription
 from arctic.tree.node import TreeNode
 
 _MARK_SHARE = 10
@@ -75,7 +75,7 @@ class OptimizePlan:
 def plan_optimize(
     partitions: Sequence[tuple[PartitionFiles, OptimizeType]],
     *,
-    table: KeyedTable,
+    table: TableDescription,
     settings: OptimizeSettings,
     parallelism: int,
     sort_column: Column | None = None,
@@ -175,7 +175,7 @@ class _TaskMaker:
             ]
         return divide_by_range(rewrite, column=self._column, max_bytes=max_bytes)
 
-    def _is_small_base(self, file: KeyedFile) -> bool:
+    def _is_small_base(self, file: TableFile) -> bool:
         return file.kind is FileKind.BASE and file.size_bytes <= self._settings.min_target_bytes
 
     def _files_after(self, parts: Sequence[RangePart]) -> int:
@@ -204,7 +204,7 @@ class _TaskMaker:
             + len(data) * self._settings.open_file_cost_bytes,
         )
 
-    def _deletes(self, root: TreeNode, data: Sequence[KeyedFile]) -> list[KeyedFile]:
+    def _deletes(self, root: TreeNode, data: Sequence[TableFile]) -> list[TableFile]:
         rows = ReachIndex.of(data, self._ranges)
         return [
             delete

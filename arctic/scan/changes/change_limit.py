@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from arctic.table.files import KeyedFile
+from arctic.table.files import TableFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class _Taken:
         self._limit = limit
         self._files = self._bytes = self._rows = 0
 
-    def take(self, files: Sequence[KeyedFile]) -> bool:
+    def take(self, files: Sequence[TableFile]) -> bool:
         """Take files together, or say that they are too many."""
         count = self._files + len(files)
         size = self._bytes + sum(file.size_bytes for file in files)
@@ -66,7 +66,7 @@ class _Taken:
 
 
 def cut_changes(
-    beginning: Sequence[KeyedFile], change: Iterable[KeyedFile], *, limit: ChangeLimit
+    beginning: Sequence[TableFile], change: Iterable[TableFile], *, limit: ChangeLimit
 ) -> Cut:
     """Say how much of what lies ahead one micro-batch takes.
 

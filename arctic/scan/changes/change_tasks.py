@@ -26,7 +26,7 @@ from arctic.scan.divide.split import split_tasks
 from arctic.scan.file_order import in_file_order, node_order
 from arctic.scan.reach import FileRanges
 from arctic.scan.task import NodeTask, ScanOptions
-from arctic.table.files import FileKind, KeyedFile, Partition
+from arctic.table.files import FileKind, Partition, TableFile
 from arctic.tree.node import TreeNode
 
 
@@ -34,8 +34,8 @@ from arctic.tree.node import TreeNode
 class ChangeUnit:
     """What one transaction did to the keys of a task."""
 
-    deletes: tuple[KeyedFile, ...]
-    inserts: tuple[KeyedFile, ...]
+    deletes: tuple[TableFile, ...]
+    inserts: tuple[TableFile, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class ChangeGroup:
 
 def plan_changes(
     beginning: FilesToRead,
-    change: Sequence[KeyedFile],
+    change: Sequence[TableFile],
     *,
     key_ids: tuple[int, ...],
     keys_move: bool,
@@ -88,7 +88,7 @@ def plan_changes(
         keys_move=keys_move,
     )
     first: dict[Hashable, list[NodeTask]] = defaultdict(list)
-    then: dict[Hashable, list[KeyedFile]] = defaultdict(list)
+    then: dict[Hashable, list[TableFile]] = defaultdict(list)
     for task in sorted(nodes, key=lambda task: node_order(task.partition, task.node)):
         first[kin.of(task.partition, task.node)].append(task)
     for file in in_file_order(change):
@@ -119,14 +119,14 @@ class _Kin:
         return () if self._keys_move else partition
 
 
-def _place(file: KeyedFile) -> tuple[Partition, TreeNode]:
+def _place(file: TableFile) -> tuple[Partition, TreeNode]:
     return file.partition, file.node
 
 
 def _task(
-    beginning: Sequence[NodeTask], change: Sequence[KeyedFile], open_file_cost_bytes: int
+    beginning: Sequence[NodeTask], change: Sequence[TableFile], open_file_cost_bytes: int
 ) -> ChangeTask:
-    by_transaction: dict[tuple[int, int], list[KeyedFile]] = defaultdict(list)
+    by_transaction: dict[tuple[int, int], list[TableFile]] = defaultdict(list)
     for file in change:
         by_transaction[file.sequence_number, file.transaction_id].append(file)
     costs = (max(file.size_bytes, open_file_cost_bytes) for file in change)
@@ -137,7 +137,7 @@ def _task(
     )
 
 
-def _unit(files: Sequence[KeyedFile]) -> ChangeUnit:
+def _unit(files: Sequence[TableFile]) -> ChangeUnit:
     for file in files:
         if file.kind not in (FileKind.INSERT, FileKind.CHANGE_DELETE):
             raise InternalError(f"file {file.path!r} of kind {file.kind} as a change")

@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from arctic.scan.file_order import age_order
-from arctic.table.files import KeyedFile, Partition
+from arctic.table.files import Partition, TableFile
 
 
 class PositionDeleteIndex:
@@ -23,9 +23,9 @@ class PositionDeleteIndex:
 
     __slots__ = ("_by_node", "_by_path", "_sequences")
 
-    def __init__(self, deletes: Sequence[KeyedFile]) -> None:
-        self._by_path: dict[str, list[KeyedFile]] = defaultdict(list)
-        self._by_node: dict[tuple[Partition, int], list[KeyedFile]] = defaultdict(list)
+    def __init__(self, deletes: Sequence[TableFile]) -> None:
+        self._by_path: dict[str, list[TableFile]] = defaultdict(list)
+        self._by_node: dict[tuple[Partition, int], list[TableFile]] = defaultdict(list)
         for delete in sorted(deletes, key=lambda delete: delete.sequence_number):
             if delete.referenced_path is not None:
                 self._by_path[delete.referenced_path].append(delete)
@@ -36,7 +36,7 @@ class PositionDeleteIndex:
             for place, found in self._by_node.items()
         }
 
-    def applying_to(self, data: KeyedFile) -> tuple[KeyedFile, ...]:
+    def applying_to(self, data: TableFile) -> tuple[TableFile, ...]:
         """Return the position deletes of a base file, the oldest first."""
         if not self._by_path and not self._by_node:
             return ()

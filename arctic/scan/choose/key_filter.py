@@ -15,7 +15,7 @@ from itertools import product
 from typing import cast
 
 from arctic.errors import InvalidInputError
-from arctic.table.files import KeyedFile, Value
+from arctic.table.files import TableFile, Value
 from arctic.table.filters.predicate import And, ColumnTest, Op, Predicate, may_match, part_on
 from arctic.tree.key_hash import hash_key
 
@@ -56,11 +56,11 @@ class KeyFilter:
             hashes=_hashes(row_filter, key_ids, key_types) if len(exact) == len(key_ids) else None,
         )
 
-    def may_hold(self, file: KeyedFile) -> bool:
+    def may_hold(self, file: TableFile) -> bool:
         """Say whether a file of data or change deletes can hold a key that matches."""
         return self._in_node(file) and may_match(self.predicate, file.bounds, file.record_count)
 
-    def _in_node(self, file: KeyedFile) -> bool:
+    def _in_node(self, file: TableFile) -> bool:
         if self.hashes is None:
             return True
         mask = file.node.mask

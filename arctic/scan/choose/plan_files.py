@@ -18,7 +18,7 @@ from arctic.scan.choose.deletes_of_files import PositionDeleteIndex
 from arctic.scan.choose.key_filter import KeyFilter
 from arctic.scan.file_order import in_file_order
 from arctic.scan.task import FileTask, PruneCounts
-from arctic.table.files import FileKind, KeyedFile
+from arctic.table.files import FileKind, TableFile
 from arctic.table.filters.predicate import Predicate, may_match
 from arctic.table.snapshot import TableSnapshot
 
@@ -28,14 +28,14 @@ class FilesToRead:
     """What is left of both stores, in planning order."""
 
     data: tuple[FileTask, ...]
-    change_deletes: tuple[KeyedFile, ...]
+    change_deletes: tuple[TableFile, ...]
 
 
 def plan_files(
     *,
-    base: Sequence[KeyedFile],
-    position_deletes: Sequence[KeyedFile],
-    change: Sequence[KeyedFile],
+    base: Sequence[TableFile],
+    position_deletes: Sequence[TableFile],
+    change: Sequence[TableFile],
     snapshot: TableSnapshot,
     row_filter: Predicate | None,
     key_filter: KeyFilter,
@@ -76,8 +76,8 @@ def plan_files(
 
 def plan_data(
     *,
-    files: Sequence[KeyedFile],
-    position_deletes: Sequence[KeyedFile],
+    files: Sequence[TableFile],
+    position_deletes: Sequence[TableFile],
     row_filter: Predicate | None,
     key_filter: KeyFilter,
 ) -> tuple[tuple[FileTask, ...], PruneCounts]:
@@ -107,15 +107,15 @@ def plan_data(
     )
 
 
-def _once(files: Iterable[KeyedFile]) -> tuple[KeyedFile, ...]:
+def _once(files: Iterable[TableFile]) -> tuple[TableFile, ...]:
     """Sort files and keep the first of each path: a file that is listed twice has its rows once."""
-    by_path: dict[str, KeyedFile] = {}
+    by_path: dict[str, TableFile] = {}
     for file in in_file_order(files):
         by_path.setdefault(file.path, file)
     return tuple(by_path.values())
 
 
-def _kind_in_change(file: KeyedFile) -> FileKind:
+def _kind_in_change(file: TableFile) -> FileKind:
     if file.kind not in (FileKind.INSERT, FileKind.CHANGE_DELETE):
         raise InternalError(f"change file {file.path!r}: kind {file.kind}; expected I or ED")
     return file.kind

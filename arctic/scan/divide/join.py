@@ -18,7 +18,7 @@ from operator import attrgetter
 from arctic.scan.file_order import age_order, node_order
 from arctic.scan.task import NodeTask
 from arctic.scan.weight import packing_weight_bytes
-from arctic.table.files import KeyedFile, Partition
+from arctic.table.files import Partition, TableFile
 
 _Node = tuple[Partition, int]
 
@@ -89,12 +89,12 @@ def _join(
     )
 
 
-def _all_deletes(parts: Sequence[NodeTask]) -> tuple[KeyedFile, ...]:
+def _all_deletes(parts: Sequence[NodeTask]) -> tuple[TableFile, ...]:
     """Return the change deletes of some parts together, the oldest first."""
     tuples = list({id(part.change_deletes): part.change_deletes for part in parts}.values())
     if len(tuples) == 1:
         return tuples[0]
-    found: dict[int, KeyedFile] = {}
+    found: dict[int, TableFile] = {}
     for deletes in tuples:
         found.update(zip(map(id, deletes), deletes, strict=True))
     return tuple(sorted(found.values(), key=age_order))

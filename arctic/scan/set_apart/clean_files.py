@@ -12,7 +12,7 @@ from arctic.scan.reach import FileRanges, least_deadly_transaction
 from arctic.scan.task import FileTask, NodeTask
 from arctic.scan.weight import packing_weight_bytes
 from arctic.table.filename import has_format_name
-from arctic.table.files import KeyedFile
+from arctic.table.files import TableFile
 from arctic.tree.key_range import KeyRangeIndex
 
 
@@ -49,7 +49,7 @@ def set_clean_apart(
     return tuple(merged), tuple(clean)
 
 
-def stands_alone(file: KeyedFile) -> bool:
+def stands_alone(file: TableFile) -> bool:
     """Say whether a file has every column: imported ones may leave their partition columns out."""
     return has_format_name(file.path)
 
@@ -57,7 +57,7 @@ def stands_alone(file: KeyedFile) -> bool:
 def cut_task(
     task: NodeTask,
     data: Sequence[FileTask],
-    deletes: Sequence[KeyedFile],
+    deletes: Sequence[TableFile],
     open_file_cost_bytes: int,
 ) -> NodeTask:
     """Return a task of some of a task's files and deletes, with the cost of these."""

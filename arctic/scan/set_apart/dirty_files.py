@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from arctic.scan.reach import FileRanges, least_deadly_transaction
 from arctic.scan.set_apart.clean_files import cut_task, stands_alone
 from arctic.scan.task import FileTask, NodeTask
-from arctic.table.files import KeyedFile
+from arctic.table.files import TableFile
 from arctic.tree.key_range import KeyRangeIndex
 
 MAX_PAIRS = 500_000
@@ -74,7 +74,7 @@ def set_dirty_apart(
 
 
 def _touching(
-    file: KeyedFile, task: NodeTask, index: KeyRangeIndex, ranges: FileRanges
+    file: TableFile, task: NodeTask, index: KeyRangeIndex, ranges: FileRanges
 ) -> tuple[int, ...]:
     """Return which of a task's change deletes can kill a row of a file, ascending."""
     least = least_deadly_transaction(file)

@@ -32,7 +32,7 @@ from arctic.spark.base.sealed import sealed_names
 from arctic.spark.jvm.named_sink import start_named
 from arctic.spark.source import FORMAT
 from arctic.spark.stream.checkpoint_file import CheckpointFile
-from arctic.spark.stream.stream_sink import BatchSink
+from arctic.spark.stream.stream_sink import StreamSink
 from arctic.spark.tasks.workers import check_workers
 
 _CHECKPOINT = "checkpointlocation"
@@ -135,7 +135,7 @@ def _start(
     check_known([name for name in asked.names if name.lower() != _CHECKPOINT], Scope.WRITE)
     session = session_of(writer)
     memory = CheckpointFile(session, _checkpoint(session, asked), _SHARES_FILE)
-    sink = BatchSink(_write(asked, path), memory=memory)
+    sink = StreamSink(_write(asked, path), memory=memory)
     check_workers(session)
     with named_errors():
         sink.check(frame_of(writer))

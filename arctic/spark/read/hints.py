@@ -21,7 +21,7 @@ from arctic.spark.base.protocol import BINARY, COLUMN, DECIMAL, VALUE, Hint
 from arctic.table.files import Value
 from arctic.table.filters.filter_tree import Certain, Filter, Join, Negation, predicate_of
 from arctic.table.filters.predicate import TURNED, ColumnTest, Op, Predicate, conjunction
-from arctic.table.keyed_table import Column, KeyedTable
+from arctic.table.table_description import Column, TableDescription
 
 _NULL_SAFE = "<=>"
 _COMPARISONS = {
@@ -44,7 +44,7 @@ class _NotExact(Exception):
     """A part of a filter that has no exact form here."""
 
 
-def hinted_filter(hints: Sequence[Hint], table: KeyedTable) -> Predicate | None:
+def hinted_filter(hints: Sequence[Hint], table: TableDescription) -> Predicate | None:
     """Return what a scan may test already; None: nothing.
 
     Args:

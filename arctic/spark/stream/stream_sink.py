@@ -40,7 +40,7 @@ _TRIES = RetryPolicy(retries=3)
 """Of one batch; each computes it anew."""
 
 
-class BatchSink:
+class StreamSink:
     """What a query calls with each batch."""
 
     def __init__(self, asked: AskedWrite, *, memory: CheckpointFile | None) -> None:

@@ -26,8 +26,8 @@ from pyspark.sql.types import StructType
 from arctic import options as opt
 from arctic.errors import InvalidInputError
 from arctic.job.changes.asked_changes import AskedChanges
-from arctic.job.changes.change_batch import begin_changes
 from arctic.job.changes.change_job import Changes
+from arctic.job.changes.change_scan import begin_changes
 from arctic.job.read.read_columns import check_types
 from arctic.mor.request import CHANGE_ACTION_FIELD
 from arctic.options import Scope

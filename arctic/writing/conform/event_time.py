@@ -30,7 +30,7 @@ import pyarrow.types as pt
 from arctic import options as opt
 from arctic.errors import InvalidInputError
 from arctic.table.files import WrittenFile
-from arctic.table.keyed_table import KeyedTable
+from arctic.table.table_description import TableDescription
 
 _TEXT_FORMAT = "%Y-%m-%d %H:%M:%S"
 _LAST_SECOND = (2**63 - 1) // 1000
@@ -48,7 +48,7 @@ class EventTime:
     lateness_ms: int
 
     @classmethod
-    def of(cls, table: KeyedTable) -> EventTime | None:
+    def of(cls, table: TableDescription) -> EventTime | None:
         """Return what the table's properties say; None: it has no event time.
 
         Raises:
@@ -105,7 +105,7 @@ class EventTime:
         return max(found) - self.lateness_ms if found else None
 
 
-def watermark_of(table: KeyedTable, files: Iterable[WrittenFile]) -> int | None:
+def watermark_of(table: TableDescription, files: Iterable[WrittenFile]) -> int | None:
     """Return the watermark that a commit of these files brings; None: none."""
     event_time = EventTime.of(table)
     return None if event_time is None else event_time.watermark_ms(files)
@@ -135,7 +135,7 @@ def _greatest(footer: bytes, column: str) -> Iterator[Any]:
             yield statistics.max if is_text else statistics.max_raw
 
 
-def _reading(table: KeyedTable, column: str) -> Callable[[Any], int | None]:
+def _reading(table: TableDescription, column: str) -> Callable[[Any], int | None]:
     if column == opt.INGEST_TIME:
         return _milliseconds
     types: Mapping[str, str] = {each.name: each.type for each in table.columns}

@@ -65,7 +65,7 @@ class _OpenFile:
     """What it has grown to at most: its size when it was last waited for, and Arrow bytes."""
 
 
-class DataFiles:
+class NodeFiles:
     """The files that one task writes."""
 
     def __init__(

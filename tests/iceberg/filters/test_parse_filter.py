@@ -21,7 +21,7 @@ from arctic.iceberg.values.literals import internal_literal
 from arctic.iceberg.values.schema import iceberg_schema
 from arctic.table.filters.filter_tree import MAX_DEPTH
 from arctic.table.filters.predicate import And, ColumnTest, Op, Or, Predicate, may_match
-from arctic.table.keyed_table import Column
+from arctic.table.table_description import Column
 from tests.factories.tables import table_of
 
 SCHEMA = iceberg_schema(

@@ -28,13 +28,13 @@ from arctic.iceberg.storage.puffin import puffin_file
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.values.partition_key import PartitionKeys, partition_keys
 from arctic.table.files import Partition, Value
-from arctic.table.keyed_table import PartitionField
 from arctic.table.property_names import (
     LEGACY_OPTIMIZED_SEQUENCE,
     MERGED_UP_TO,
     OPTIMIZED_SEQUENCE,
     SEQUENCE_WRITTEN_AT,
 )
+from arctic.table.table_description import PartitionField
 from tests.factories.tables import columns_of, table_of
 from tests.iceberg.stores import append, commit_files, foreign_file, make, overwrite, reopened, row
 

@@ -18,9 +18,9 @@ from arctic.job.read.engine_scan import EngineScan, begin_engine_scan
 from arctic.job.read.engine_share import Engine
 from arctic.job.vectors.engine_work import engine_work
 from arctic.job.vectors.vector_work import look_up
-from arctic.table.files import KeyedFile
+from arctic.table.files import TableFile
 from arctic.table.filters.predicate import ColumnTest, Op, Predicate
-from arctic.table.keyed_table import KeyedTable
+from arctic.table.table_description import TableDescription
 
 NAME = "db.t"
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("name", pa.string())])
@@ -65,7 +65,7 @@ def scan(
 ) -> EngineScan:
     """Plan as an engine does that asks."""
 
-    def filter_for(table: KeyedTable) -> Predicate | None:
+    def filter_for(table: TableDescription) -> Predicate | None:
         if key is None:
             return None
         column = table.key_columns[0]
@@ -84,7 +84,7 @@ def rows(planned: EngineScan, groups: Any = None) -> list[tuple[int, str]]:
     return sorted((row["id"], row["name"]) for batch in batches for row in batch.to_pylist())
 
 
-def stored(file: KeyedFile, *, alive: npt.NDArray[np.bool_]) -> list[tuple[int, str]]:
+def stored(file: TableFile, *, alive: npt.NDArray[np.bool_]) -> list[tuple[int, str]]:
     """Read the rows of a file that are alive, by their places."""
     found = pq.read_table(file.path.removeprefix("file://")).filter(pa.array(alive))
     return [(row["id"], row["name"]) for row in found.to_pylist()]

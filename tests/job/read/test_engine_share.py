@@ -14,7 +14,7 @@ from arctic.scan.store_files import StoreFiles
 from arctic.scan.task import PruneCounts, ScanOptions
 from arctic.table.files import FileKind
 from arctic.table.snapshot import TableSnapshot
-from tests.factories.files import KEY, keyed_file, name_of
+from tests.factories.files import KEY, name_of, named_file
 
 ABLE = Engine(
     parallelism=2,
@@ -77,11 +77,11 @@ def test_rows_that_are_filtered_later_do_not_count(
 def test_an_engine_is_told_of_each_file_once() -> None:
     """Those with deletes first, each with its rows; what must be merged is not among them."""
     base = [
-        keyed_file(FileKind.BASE, name_of(FileKind.BASE, node_id=4, number=1), keys=(0, 9)),
-        keyed_file(FileKind.BASE, name_of(FileKind.BASE, node_id=4, number=2), keys=(10, 19)),
+        named_file(FileKind.BASE, name_of(FileKind.BASE, node_id=4, number=1), keys=(0, 9)),
+        named_file(FileKind.BASE, name_of(FileKind.BASE, node_id=4, number=2), keys=(10, 19)),
     ]
     foreign = replace(base[1], path="s3://w/db/t/data/part-1.parquet", bounds={})
-    delete = keyed_file(
+    delete = named_file(
         FileKind.CHANGE_DELETE,
         name_of(FileKind.CHANGE_DELETE, node_id=4, transaction_id=5),
         sequence_number=5,

@@ -13,7 +13,7 @@ from arctic.mor.changes import offset_merge
 from arctic.mor.changes.change_rows import read_changes
 from arctic.mor.request import CHANGE_ACTION_FIELD, FILE_OFFSET_FIELD, META_FIELDS, ReadRequest
 from arctic.scan.changes.change_tasks import ChangeGroup, ChangeTask, ChangeUnit
-from arctic.table.files import FileKind, KeyedFile
+from arctic.table.files import FileKind, TableFile
 from tests.mor.local_files import KEY, TABLE, LocalFiles
 
 Event = tuple[int, str | None, int]
@@ -28,24 +28,24 @@ def files(tmp_path: Path) -> LocalFiles:
 
 def write(
     files: LocalFiles, kind: FileKind, events: list[Event], transaction_id: int = 1
-) -> KeyedFile:
+) -> TableFile:
     """Write a change file of (id, text, offset)."""
     rows = [dict(zip(CHANGE.names, event, strict=True)) for event in events]
     return files.write(kind, rows, CHANGE, transaction_id=transaction_id, row_group_size=7)
 
 
-def inserts(files: LocalFiles, *events: Event) -> KeyedFile:
+def inserts(files: LocalFiles, *events: Event) -> TableFile:
     """Write an insert file."""
     return write(files, FileKind.INSERT, list(events))
 
 
-def deletes(files: LocalFiles, *events: Event) -> KeyedFile:
+def deletes(files: LocalFiles, *events: Event) -> TableFile:
     """Write a change-delete file."""
     return write(files, FileKind.CHANGE_DELETE, list(events))
 
 
 def events_of(
-    files: LocalFiles, *written: KeyedFile, batch_rows: int = 65_536
+    files: LocalFiles, *written: TableFile, batch_rows: int = 65_536
 ) -> list[tuple[str, int, str | None]]:
     """Read files as one transaction; return action, key and text of each event."""
     unit = ChangeUnit(

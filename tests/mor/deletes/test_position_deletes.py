@@ -10,7 +10,7 @@ import pytest
 
 from arctic.errors import FormatError, InternalError
 from arctic.scan.task import FileTask
-from arctic.table.files import FileKind, KeyedFile
+from arctic.table.files import FileKind, TableFile
 from arctic.table.filters.predicate import ColumnTest, Op
 from tests.factories.tables import field
 from tests.mor.local_files import POSITION_DELETES, LocalFiles, group, request, task
@@ -22,13 +22,13 @@ def files(tmp_path: Path) -> LocalFiles:
     return LocalFiles(tmp_path)
 
 
-def numbered(files: LocalFiles, count: int, **more: int) -> KeyedFile:
+def numbered(files: LocalFiles, count: int, **more: int) -> TableFile:
     """Write a base file whose row ``n`` has id ``n``."""
     return files.base([{"id": at, "text": "x"} for at in range(count)], 1, **more)
 
 
 def ids(
-    files: LocalFiles, *tasks: FileTask, deletes: tuple[KeyedFile, ...] = (), **more: object
+    files: LocalFiles, *tasks: FileTask, deletes: tuple[TableFile, ...] = (), **more: object
 ) -> list[int]:
     """Read data files as one task and return their ids."""
     wanted = request(**more)  # type: ignore[arg-type]

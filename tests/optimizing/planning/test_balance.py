@@ -9,13 +9,13 @@ from arctic.optimizing.planning.balance import balance
 from arctic.scan.task import FileTask
 from arctic.table.files import FileKind
 from arctic.tree.node import ROOT
-from tests.factories.files import keyed_file, name_of
+from tests.factories.files import name_of, named_file
 from tests.optimizing.lake import settings_of
 
 
 def groups(*costs: int, parallelism: int = 1) -> list[list[int]]:
     """Balance tasks of these costs; 600 bytes are the most that a task has."""
-    data = FileTask(file=keyed_file(FileKind.BASE, name_of(FileKind.BASE)))
+    data = FileTask(file=named_file(FileKind.BASE, name_of(FileKind.BASE)))
     tasks = [
         OptimizeTask(
             partition=(),

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from arctic.optimizing.planning.divide import RangePart, divide_by_range
 from arctic.scan.task import FileTask
 from arctic.table.files import ColumnBounds, FileKind
-from arctic.table.keyed_table import Column
-from tests.factories.files import keyed_file, name_of
+from arctic.table.table_description import Column
+from tests.factories.files import name_of, named_file
 from tests.optimizing.lake import matches
 
 COLUMN = Column(field_id=7, name="status", type="int", required=False)
@@ -27,7 +27,7 @@ def file(
     """Return a file with values of the column between two."""
     name = name_of(kind, node_id=1, number=next(_numbers))
     bounds = ColumnBounds(lower=low, upper=high, null_count=nulls)
-    made = keyed_file(kind, name, size_bytes=size)
+    made = named_file(kind, name, size_bytes=size)
     return FileTask(file=replace(made, bounds={COLUMN.field_id: bounds}), position_deletes=())
 
 

@@ -15,10 +15,10 @@ from arctic.optimizing.planning.health import health_score, measure
 from arctic.optimizing.planning.partition_files import PartitionFiles, files_by_partition
 from arctic.optimizing.planning.plan_run import PartitionPlan, plan_optimize
 from arctic.optimizing.settings import OptimizeSettings, OptimizeType
-from arctic.table.files import FileKind, KeyedFile
+from arctic.table.files import FileKind, TableFile
 from arctic.table.snapshot import TableSnapshot
 from arctic.tree.node import TreeNode
-from tests.factories.files import keyed_file, name_of
+from tests.factories.files import name_of, named_file
 from tests.optimizing.lake import TABLE, settings_of
 
 HOUR = 3_600_000
@@ -30,10 +30,10 @@ MIB = 2**20
 
 def base(
     size: int, *, number: int = 1, node: int = 4, rows: int = 1_000, key: int = 0, sequence: int = 1
-) -> KeyedFile:
+) -> TableFile:
     """Return a base file of a node, one of 4 to 7, with ten keys from ``key`` on."""
     name = name_of(FileKind.BASE, node_id=node, number=number)
-    return keyed_file(
+    return named_file(
         FileKind.BASE,
         name,
         sequence_number=sequence,
@@ -43,18 +43,18 @@ def base(
     )
 
 
-def change(kind: FileKind, *, number: int, sequence: int = 2, size: int = 100) -> KeyedFile:
+def change(kind: FileKind, *, number: int, sequence: int = 2, size: int = 100) -> TableFile:
     """Return a change file with the keys 0 to 1000."""
     name = name_of(kind, node_id=4 + number % 4, number=number)
-    return keyed_file(
+    return named_file(
         kind, name, sequence_number=sequence, size_bytes=size, record_count=10, keys=(0, 1_000)
     )
 
 
-def deletes_of(data: KeyedFile, *, rows: int, number: int = 1) -> KeyedFile:
+def deletes_of(data: TableFile, *, rows: int, number: int = 1) -> TableFile:
     """Return position deletes of one base file."""
     name = name_of(FileKind.POS_DELETE, node_id=data.node.node_id, number=number)
-    return keyed_file(
+    return named_file(
         FileKind.POS_DELETE,
         name,
         sequence_number=2,
@@ -64,7 +64,7 @@ def deletes_of(data: KeyedFile, *, rows: int, number: int = 1) -> KeyedFile:
 
 
 def partition(
-    *base: KeyedFile, deletes: Sequence[KeyedFile] = (), change: Sequence[KeyedFile] = ()
+    *base: TableFile, deletes: Sequence[TableFile] = (), change: Sequence[TableFile] = ()
 ) -> PartitionFiles:
     """Return the only partition of a table."""
     (found,) = files_by_partition(
@@ -101,19 +101,19 @@ def verdict(
     )
 
 
-def fragments(count: int) -> list[KeyedFile]:
+def fragments(count: int) -> list[TableFile]:
     """Return small base files, spread over the nodes."""
     return [
         base(MIB, number=number, node=4 + number % 4, key=10 * number) for number in range(count)
     ]
 
 
-def inserts(count: int) -> list[KeyedFile]:
+def inserts(count: int) -> list[TableFile]:
     """Return insert files."""
     return [change(FileKind.INSERT, number=number) for number in range(count)]
 
 
-def change_deletes(count: int) -> list[KeyedFile]:
+def change_deletes(count: int) -> list[TableFile]:
     """Return change-delete files."""
     return [change(FileKind.CHANGE_DELETE, number=number) for number in range(count)]
 
@@ -304,13 +304,13 @@ def test_nothing_is_due_where_it_is_switched_off() -> None:
     )
 
 
-def _left(plan: PartitionPlan) -> list[KeyedFile]:
+def _left(plan: PartitionPlan) -> list[TableFile]:
     return [t.file for t in plan.files.base if t.file.path not in plan.removed_paths]
 
 
-def _written(plan: PartitionPlan) -> list[KeyedFile]:
+def _written(plan: PartitionPlan) -> list[TableFile]:
     """Return what tasks write if no row dies and rows take as much room as before."""
-    files: list[KeyedFile] = []
+    files: list[TableFile] = []
     for task in plan.tasks:
         left = sum(each.file.size_bytes for each in task.rewrite)
         while left > 0:

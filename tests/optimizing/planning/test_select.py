@@ -17,7 +17,7 @@ from arctic.optimizing.planning.select import Selection, select
 from arctic.optimizing.settings import OptimizeSettings, OptimizeType
 from arctic.scan.reach import FileRanges
 from arctic.scan.task import FileTask
-from arctic.table.files import FileKind, KeyedFile
+from arctic.table.files import FileKind, TableFile
 from arctic.tree.node import TreeNode
 from tests.factories.files import table_file
 from tests.optimizing.lake import settings_of
@@ -44,7 +44,7 @@ file = partial(table_file, node=NODE, keys=(0, 9))
 
 
 def base(
-    path: str, size: int, *marks: KeyedFile, node: TreeNode = NODE, transaction: int = 1
+    path: str, size: int, *marks: TableFile, node: TreeNode = NODE, transaction: int = 1
 ) -> FileTask:
     """Return a base file of 100 rows with the keys 0 to 9, and its position deletes."""
     data = file(path, FileKind.BASE, size, node=node, transaction=transaction)
@@ -56,7 +56,7 @@ def insert(path: str, *, node: TreeNode = NODE, size: int = SEGMENT) -> FileTask
     return FileTask(file=file(path, FileKind.INSERT, size, node=node, transaction=2))
 
 
-def marks(path: str, rows: int = 1) -> KeyedFile:
+def marks(path: str, rows: int = 1) -> TableFile:
     """Return a position-delete file, of whatever data files name it."""
     return file(path, FileKind.POS_DELETE, 10, rows=rows, transaction=2)
 
@@ -67,7 +67,7 @@ def killer(
     keys: tuple[int, int] = (0, 9),
     transaction: int = 2,
     node: TreeNode = NODE,
-) -> KeyedFile:
+) -> TableFile:
     """Return a change-delete file."""
     kind = FileKind.CHANGE_DELETE
     return file(path, kind, 10, keys=keys, transaction=transaction, node=node)
@@ -84,7 +84,7 @@ class Case:
     kind: OptimizeType
     base: tuple[FileTask, ...] = ()
     inserts: tuple[FileTask, ...] = ()
-    killers: tuple[KeyedFile, ...] = ()
+    killers: tuple[TableFile, ...] = ()
     settings: OptimizeSettings = DEFAULTS
     rewrite: str = ""
     """Paths of one letter each."""

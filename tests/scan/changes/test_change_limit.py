@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import pytest
 
 from arctic.scan.changes.change_limit import ChangeLimit, Cut, cut_changes
-from arctic.table.files import FileKind, KeyedFile
-from tests.factories.files import keyed_file, name_of
+from arctic.table.files import FileKind, TableFile
+from tests.factories.files import name_of, named_file
 
 
-def commit(sequence_number: int, files: int = 2) -> list[KeyedFile]:
+def commit(sequence_number: int, files: int = 2) -> list[TableFile]:
     """Return files of 100 bytes and 10 rows each."""
     return [
-        keyed_file(
+        named_file(
             FileKind.INSERT,
             name_of(FileKind.INSERT, number=number),
             sequence_number=sequence_number,
@@ -23,10 +23,10 @@ def commit(sequence_number: int, files: int = 2) -> list[KeyedFile]:
     ]
 
 
-def beginning(files: int) -> list[KeyedFile]:
+def beginning(files: int) -> list[TableFile]:
     """Return base files of 100 bytes and 10 rows each."""
     return [
-        keyed_file(FileKind.BASE, name_of(FileKind.BASE, number=number)) for number in range(files)
+        named_file(FileKind.BASE, name_of(FileKind.BASE, number=number)) for number in range(files)
     ]
 
 

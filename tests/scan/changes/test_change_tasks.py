@@ -7,8 +7,8 @@ import random
 from arctic.scan.changes.change_tasks import ChangeGroup, ChangeTask, plan_changes
 from arctic.scan.choose.plan_files import FilesToRead
 from arctic.scan.task import FileTask, ScanOptions
-from arctic.table.files import FileKind, KeyedFile, Partition
-from tests.factories.files import KEY_ID, keyed_file, name_of
+from arctic.table.files import FileKind, Partition, TableFile
+from tests.factories.files import KEY_ID, name_of, named_file
 
 OPTIONS = ScanOptions(
     weight_ratio=2.0,
@@ -22,9 +22,9 @@ OPTIONS = ScanOptions(
 
 def change(
     kind: FileKind, node_id: int, sequence_number: int, partition: Partition = ()
-) -> KeyedFile:
+) -> TableFile:
     """Return a change file."""
-    return keyed_file(
+    return named_file(
         kind,
         name_of(kind, node_id=node_id, number=sequence_number),
         sequence_number=sequence_number,
@@ -32,12 +32,12 @@ def change(
     )
 
 
-def insert(node_id: int, sequence_number: int, partition: Partition = ()) -> KeyedFile:
+def insert(node_id: int, sequence_number: int, partition: Partition = ()) -> TableFile:
     """Return an insert file."""
     return change(FileKind.INSERT, node_id, sequence_number, partition)
 
 
-def delete(node_id: int, sequence_number: int, partition: Partition = ()) -> KeyedFile:
+def delete(node_id: int, sequence_number: int, partition: Partition = ()) -> TableFile:
     """Return a change-delete file."""
     return change(FileKind.CHANGE_DELETE, node_id, sequence_number, partition)
 
@@ -45,11 +45,11 @@ def delete(node_id: int, sequence_number: int, partition: Partition = ()) -> Key
 def base(node_id: int, number: int = 1, partition: Partition = ()) -> FileTask:
     """Return a base file."""
     name = name_of(FileKind.BASE, node_id=node_id, number=number)
-    return FileTask(file=keyed_file(FileKind.BASE, name, partition=partition))
+    return FileTask(file=named_file(FileKind.BASE, name, partition=partition))
 
 
 def plan(
-    *files: KeyedFile, first: tuple[FileTask, ...] = (), keys_move: bool = False
+    *files: TableFile, first: tuple[FileTask, ...] = (), keys_move: bool = False
 ) -> tuple[ChangeGroup, ...]:
     """Plan with the options of this module."""
     return plan_changes(
@@ -121,7 +121,7 @@ def test_the_beginning_comes_before_the_changes_of_its_keys() -> None:
 
 def test_transactions_of_one_commit_stand_in_their_order() -> None:
     """A writer that names its transaction is older than what the commit's number says."""
-    named = keyed_file(
+    named = named_file(
         FileKind.INSERT,
         name_of(FileKind.INSERT, node_id=4, transaction_id=3),
         sequence_number=7,

@@ -6,10 +6,10 @@ from arctic.errors import InternalError
 from arctic.scan.choose.key_filter import ANY_KEY
 from arctic.scan.choose.plan_files import plan_files
 from arctic.scan.task import PruneCounts
-from arctic.table.files import FileKind, KeyedFile
+from arctic.table.files import FileKind, TableFile
 from arctic.table.filters.predicate import ColumnTest, Op
 from arctic.table.snapshot import TableSnapshot
-from tests.factories.files import KEY_ID, keyed_file, name_of
+from tests.factories.files import KEY_ID, name_of, named_file
 
 SNAPSHOT = TableSnapshot(
     base_snapshot_id=1,
@@ -20,9 +20,9 @@ SNAPSHOT = TableSnapshot(
 ID_ABOVE_50 = ColumnTest(op=Op.GT, field_id=KEY_ID, column="id", literal=50)
 
 
-def insert(sequence_number: int, *, keys: tuple[int, int] = (0, 99), txn: int = 0) -> KeyedFile:
+def insert(sequence_number: int, *, keys: tuple[int, int] = (0, 99), txn: int = 0) -> TableFile:
     """Return an insert file of partition eu."""
-    return keyed_file(
+    return named_file(
         FileKind.INSERT,
         name_of(FileKind.INSERT, transaction_id=txn, number=sequence_number),
         sequence_number=sequence_number,
@@ -31,9 +31,9 @@ def insert(sequence_number: int, *, keys: tuple[int, int] = (0, 99), txn: int = 
     )
 
 
-def delete(sequence_number: int, *, keys: tuple[int, int] = (0, 99)) -> KeyedFile:
+def delete(sequence_number: int, *, keys: tuple[int, int] = (0, 99)) -> TableFile:
     """Return a change-delete file of partition eu."""
-    return keyed_file(
+    return named_file(
         FileKind.CHANGE_DELETE,
         name_of(FileKind.CHANGE_DELETE, number=sequence_number),
         sequence_number=sequence_number,
@@ -42,10 +42,10 @@ def delete(sequence_number: int, *, keys: tuple[int, int] = (0, 99)) -> KeyedFil
     )
 
 
-def base(number: int, *, keys: tuple[int, int] = (0, 99)) -> KeyedFile:
+def base(number: int, *, keys: tuple[int, int] = (0, 99)) -> TableFile:
     """Return a base file of partition eu."""
     name = name_of(FileKind.BASE, transaction_id=3, number=number)
-    return keyed_file(FileKind.BASE, name, sequence_number=4, partition=("eu",), keys=keys)
+    return named_file(FileKind.BASE, name, sequence_number=4, partition=("eu",), keys=keys)
 
 
 def test_a_change_file_at_the_optimized_sequence_is_merged() -> None:
@@ -87,9 +87,9 @@ def position_delete(
     sequence_number: int = 4,
     partition: str = "eu",
     referenced_path: str | None = None,
-) -> KeyedFile:
+) -> TableFile:
     """Return a position-delete file."""
-    return keyed_file(
+    return named_file(
         FileKind.POS_DELETE,
         name_of(FileKind.POS_DELETE, node_id=node_id, number=number),
         sequence_number=sequence_number,
@@ -153,7 +153,7 @@ def test_an_impossible_kind_in_the_change_store_is_a_bug() -> None:
         plan_files(
             base=(),
             position_deletes=(),
-            change=[keyed_file(FileKind.BASE, name_of(FileKind.BASE), sequence_number=9)],
+            change=[named_file(FileKind.BASE, name_of(FileKind.BASE), sequence_number=9)],
             snapshot=SNAPSHOT,
             row_filter=None,
             key_filter=ANY_KEY,

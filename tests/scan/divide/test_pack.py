@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from arctic.scan.divide.pack import pack_tasks
 from arctic.scan.task import FileTask, NodeTask, NodeTaskGroup, ScanOptions
 from arctic.scan.weight import packing_weight_bytes
-from arctic.table.files import FileKind, KeyedFile
+from arctic.table.files import FileKind, TableFile
 from arctic.tree.node import TreeNode
-from tests.factories.files import keyed_file, name_of
+from tests.factories.files import name_of, named_file
 from tests.scan.lake import scan_options
 
 
@@ -20,12 +20,12 @@ def task(
     *,
     partition: str = "eu",
     node_id: int | None = None,
-    deletes: tuple[KeyedFile, ...] = (),
+    deletes: tuple[TableFile, ...] = (),
 ) -> NodeTask:
     """Return a task of one file; each number is a node of its own unless one is given."""
     node_id = node_id or number + 1
     name = name_of(FileKind.BASE, node_id=node_id, number=number)
-    data = keyed_file(FileKind.BASE, name, size_bytes=size_bytes, partition=(partition,))
+    data = named_file(FileKind.BASE, name, size_bytes=size_bytes, partition=(partition,))
     return NodeTask(
         partition=(partition,),
         node=TreeNode.from_id(node_id),
@@ -35,10 +35,10 @@ def task(
     )
 
 
-def delete(number: int, size_bytes: int) -> KeyedFile:
+def delete(number: int, size_bytes: int) -> TableFile:
     """Return a change delete of the root."""
     name = name_of(FileKind.CHANGE_DELETE, number=number)
-    return keyed_file(FileKind.CHANGE_DELETE, name, size_bytes=size_bytes, partition=("eu",))
+    return named_file(FileKind.CHANGE_DELETE, name, size_bytes=size_bytes, partition=("eu",))
 
 
 def bins(count: int) -> ScanOptions:

@@ -8,29 +8,29 @@ from arctic.scan.divide.split import average_cost_bytes, balanced_runs, split_ta
 from arctic.scan.reach import FileRanges
 from arctic.scan.task import FileTask, NodeTask
 from arctic.scan.weight import packing_weight_bytes, ratio_weight_bytes
-from arctic.table.files import FileKind, KeyedFile
+from arctic.table.files import FileKind, TableFile
 from arctic.tree.node import ROOT
-from tests.factories.files import KEY_ID, keyed_file, name_of
+from tests.factories.files import KEY_ID, name_of, named_file
 from tests.scan.lake import scan_options
 
 OPEN = 10
 
 
-def base(number: int, size_bytes: int, *, keys: tuple[int, int] | None = None) -> KeyedFile:
+def base(number: int, size_bytes: int, *, keys: tuple[int, int] | None = None) -> TableFile:
     """Return a base file of transaction 1."""
     name = name_of(FileKind.BASE, transaction_id=1, number=number)
-    return keyed_file(FileKind.BASE, name, size_bytes=size_bytes, keys=keys)
+    return named_file(FileKind.BASE, name, size_bytes=size_bytes, keys=keys)
 
 
 def delete(
     number: int, size_bytes: int, *, keys: tuple[int, int] | None = None, transaction_id: int = 2
-) -> KeyedFile:
+) -> TableFile:
     """Return a change delete."""
     name = name_of(FileKind.CHANGE_DELETE, transaction_id=transaction_id, number=number)
-    return keyed_file(FileKind.CHANGE_DELETE, name, size_bytes=size_bytes, keys=keys)
+    return named_file(FileKind.CHANGE_DELETE, name, size_bytes=size_bytes, keys=keys)
 
 
-def node(data: list[KeyedFile], deletes: tuple[KeyedFile, ...] = ()) -> NodeTask:
+def node(data: list[TableFile], deletes: tuple[TableFile, ...] = ()) -> NodeTask:
     """Return a whole node."""
     return NodeTask(
         partition=(),
@@ -118,7 +118,7 @@ def test_parts_are_runs_of_keys_that_share_few_deletes() -> None:
 def test_a_delete_is_judged_file_by_file() -> None:
     """A part can hold keys around those of a delete, yet none of them."""
     first, last = base(1, 100, keys=(0, 9)), base(2, 100, keys=(90, 99))
-    insert = keyed_file(
+    insert = named_file(
         FileKind.INSERT,
         name_of(FileKind.INSERT, transaction_id=9),
         size_bytes=100,

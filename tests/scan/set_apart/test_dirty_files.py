@@ -9,7 +9,7 @@ from arctic.scan.set_apart.dirty_files import set_dirty_apart
 from arctic.scan.task import FileTask, NodeTask
 from arctic.table.files import FileKind
 from arctic.tree.node import ROOT
-from tests.factories.files import KEY_ID, keyed_file, name_of
+from tests.factories.files import KEY_ID, name_of, named_file
 
 HALF = 64 * 2**20
 
@@ -19,10 +19,10 @@ def apart(
 ) -> tuple[tuple[NodeTask, ...], tuple[NodeTask, ...], tuple[NodeTask, ...]]:
     """Divide tasks of files with so many rows; return all tasks, those to merge, and the others."""
     kill = name_of(FileKind.CHANGE_DELETE, transaction_id=2)
-    delete = keyed_file(FileKind.CHANGE_DELETE, kill, sequence_number=2, keys=(0, 9))
+    delete = named_file(FileKind.CHANGE_DELETE, kill, sequence_number=2, keys=(0, 9))
     data = tuple(
         FileTask(
-            file=keyed_file(
+            file=named_file(
                 FileKind.BASE,
                 name_of(FileKind.BASE, number=number),
                 record_count=each,

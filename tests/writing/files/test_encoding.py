@@ -13,7 +13,7 @@ import pytest
 from arctic.table.files import FileKind
 from arctic.tree.node import ROOT
 from arctic.writing.files.encoding import choose_encoding
-from arctic.writing.files.node_files import DataFiles, Destination
+from arctic.writing.files.node_files import Destination, NodeFiles
 from tests.factories.tables import field
 from tests.writing.local_table import make_target, new_task
 
@@ -112,7 +112,7 @@ def test_every_type_is_written_as_chosen_and_read_back(
         schema=schema,
     )  # fmt: skip
     target = make_target(tmp_path, schema=schema, key=(), delta_encoding=delta_encoding)
-    files = DataFiles(target, new_task(), schemas={FileKind.BASE: schema}, transaction_id=0)
+    files = NodeFiles(target, new_task(), schemas={FileKind.BASE: schema}, transaction_id=0)
     files.add(Destination(partition=(), node=ROOT, kind=FileKind.BASE), rows)
     (written,) = files.close()
 

@@ -20,7 +20,7 @@ from arctic.errors import InvalidInputError, StorageError
 from arctic.table.files import FileKind
 from arctic.tree.node import ROOT, TreeNode
 from arctic.writing.files import node_files as files
-from arctic.writing.files.node_files import DataFiles, Destination
+from arctic.writing.files.node_files import Destination, NodeFiles
 from arctic.writing.rows.delete_rows import change_delete_schema, insert_schema
 from arctic.writing.rows.gather import Picked
 from arctic.writing.target import TaskId, WriteOptions, WriteTarget
@@ -57,9 +57,9 @@ def watched(folder: Path, watch: WatchedFiles, **options: Any) -> WriteTarget:
     return replace(target, create_output=watch.create, delete_files=watch.delete)
 
 
-def base_files(target: WriteTarget) -> DataFiles:
+def base_files(target: WriteTarget) -> NodeFiles:
     """Return files of a table, as a base writer has them."""
-    return DataFiles(target, new_task(), schemas={FileKind.BASE: target.schema}, transaction_id=0)
+    return NodeFiles(target, new_task(), schemas={FileKind.BASE: target.schema}, transaction_id=0)
 
 
 def random_rows(count: int, start: int = 0) -> pa.Table:
@@ -314,7 +314,7 @@ def test_threads_write_the_same_files(
                 threads=threads,
             )
             task = TaskId(partition_id=0, task_id=0, operation_id=1)
-            writer = DataFiles(
+            writer = NodeFiles(
                 target, task, schemas={FileKind.BASE: target.schema}, transaction_id=0
             )
             parts = [(replace(BASE, node=TreeNode(7, node)), n) for node, n in pieces]

@@ -1,4 +1,4 @@
-"""A batch of changes: everything between two moments, planned at once."""
+"""A read of changes: everything between two moments, planned at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from arctic.errors import InvalidInputError, NotFoundError
 from arctic.iceberg.snapshots.change_log import check_base
 from arctic.job.changes.asked_changes import AskedChanges
 from arctic.job.changes.change_job import Changes, chosen_columns
-from arctic.job.changes.change_range import batch_end, start_position
+from arctic.job.changes.change_range import range_end, start_position
 from arctic.job.read.scan_job import ScanJob
 from arctic.job.reference import TableReference
 from arctic.table.streams.stream_position import StreamPosition
@@ -58,7 +58,7 @@ def begin_changes(asked: AskedChanges, *, columns: Sequence[str] | None = None) 
 
 def _range(changes: Changes, asked: AskedChanges) -> tuple[StreamPosition, StreamPosition]:
     opened = changes.opened
-    start, end = start_position(opened, asked), batch_end(opened, asked)
+    start, end = start_position(opened, asked), range_end(opened, asked)
     if end.sequence_number < start.sequence_number:
         raise InvalidInputError(
             f"the range of changes ends at commit {end.sequence_number}, before it starts after "

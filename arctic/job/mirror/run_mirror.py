@@ -11,10 +11,10 @@ from arctic.job.mirror.write_changes import WriteRows
 from arctic.postgres.connect import connect
 from arctic.postgres.slot import log_end, sole_use
 
-__all__ = ["MirrorReport", "MirrorSettings", "mirror_postgres"]
+__all__ = ["MirrorReport", "MirrorSettings", "run_mirror"]
 
 
-def mirror_postgres(
+def run_mirror(
     settings: MirrorSettings,
     *,
     write: WriteRows,

@@ -78,7 +78,7 @@ class ApplySettings:
         return table_reference({**self.place, "path": table})
 
 
-def apply_changes(
+def apply_messages(
     settings: ApplySettings,
     values: pa.Array | pa.ChunkedArray,
     keys: pa.Array | pa.ChunkedArray | None,

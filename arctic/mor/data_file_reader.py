@@ -31,7 +31,7 @@ from arctic.mor.filters.prune import key_bounds, matching_row_groups
 from arctic.mor.filters.row_filter import RowTest
 from arctic.mor.request import FILE_OFFSET_FIELD, OpenFile, ReadRequest
 from arctic.mor.touched import Touched
-from arctic.table.files import FileKind, KeyedFile
+from arctic.table.files import FileKind, TableFile
 
 Mask = npt.NDArray[np.bool_]
 
@@ -40,11 +40,11 @@ MIN_ROWS = 4_096
 second reading."""
 
 
-class DataFile:
+class DataFileReader:
     """A data file that is open; to be used as a context manager."""
 
     def __init__(
-        self, file: KeyedFile, request: ReadRequest, open_file: OpenFile, touched: Touched
+        self, file: TableFile, request: ReadRequest, open_file: OpenFile, touched: Touched
     ) -> None:
         self._file = file
         self._request = request
@@ -64,7 +64,7 @@ class DataFile:
         touched.row_groups += len(self._parquet.row_groups)
         touched.outside_bounds += len(self._parquet.row_groups) - len(self._row_groups)
 
-    def __enter__(self) -> DataFile:
+    def __enter__(self) -> DataFileReader:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -35,7 +35,7 @@ class PartitionField:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeyedTable:
+class TableDescription:
     """A table with or without a primary key; without one there is no change store."""
 
     identifier: tuple[str, ...]

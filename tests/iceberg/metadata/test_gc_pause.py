@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import gc
 
-from arctic.iceberg.metadata.collector import collector_paused
+from arctic.iceberg.metadata.gc_pause import collector_paused
 
 
 def test_what_is_made_meanwhile_is_old_when_the_collector_starts_again() -> None:
