@@ -92,6 +92,7 @@ from arctic.options.table_options import (
     EVENT_TIME_NUMBERS,
     EVENT_TIME_TEXTS,
     INGEST_TIME,
+    INSERT_MODE,
     MAY_DELETE,
     WATERMARK_LATENESS,
 )
@@ -140,6 +141,7 @@ __all__ = [
     "FULL_INTERVAL",
     "FULL_REWRITE_ALL",
     "INGEST_TIME",
+    "INSERT_MODE",
     "MAX_BYTES",
     "MAX_DELETE_BYTES",
     "MAX_FILES",

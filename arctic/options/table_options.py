@@ -30,6 +30,15 @@ MAY_DELETE = Option(
     doc="Whether cleaning may delete files; false where they belong to other tables too.",
 )
 
+INSERT_MODE = Option(
+    name="write.insert-mode",
+    parse=one_of("upsert", "append"),
+    default="upsert",
+    scopes=_TABLE,
+    doc="What a write into a keyed table does that says no mode, such as INSERT INTO: replace the "
+    "rows of its keys, or append, for those who know that their keys are new.",
+)
+
 INGEST_TIME = "_ingest_time"
 """In place of a column: the moment of the commit is the event time."""
 

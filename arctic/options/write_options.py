@@ -22,7 +22,7 @@ WRITE_MODE = Option(
     default=None,
     scopes=_WRITE,
     doc="The save mode, for callers that cannot say .mode('upsert'). Where nobody says one, a "
-    "keyed table upserts and a table without a key appends.",
+    "keyed table upserts, unless write.insert-mode says otherwise, and one without a key appends.",
 )
 ACTION_COLUMN = Option(
     name="action-column",

@@ -52,6 +52,13 @@ class SchemaChange:
     widen: Mapping[str, pa.DataType] = field(default_factory=dict)
     """Column -> int64, float64, or a decimal of more digits and the same scale."""
     drop: tuple[str, ...] = ()
+    docs: Mapping[str, str | None] = field(default_factory=dict)
+    """Column -> its comment; None takes it away."""
+    optional: tuple[str, ...] = ()
+    """Columns that take null from now on."""
+    places: Mapping[str, str | None] = field(default_factory=dict)
+    """Column -> the column after which it is to be, by the names of after the change, one after the
+    other; None: it is the first."""
     properties: Mapping[str, str] = field(default_factory=dict)
     """Properties of the base store that are set in the same commit."""
     removed_properties: tuple[str, ...] = ()
@@ -110,6 +117,11 @@ def evolved_schema(opened: OpenTable, change: SchemaChange) -> Schema:
                 f"{subject}: column {name!r} {held[name]}, so it can be neither dropped nor "
                 "retyped: rows would be looked for in the wrong place; write into a new table"
             )
+    for name in change.optional:
+        if name in table.primary_key:
+            raise InvalidInputError(
+                f"{subject}: column {name!r} is part of its key, which has no null"
+            )
     for name in change.rename:
         if name in table.primary_key:
             raise InvalidInputError(
@@ -124,11 +136,18 @@ def evolved_schema(opened: OpenTable, change: SchemaChange) -> Schema:
     added = _added(change.add, opened.base.metadata.last_column_id)
     result = [*kept, *added]
     _check_names(subject, result)
+    _place(subject, result, change.places)
     return Schema(*result, identifier_field_ids=before.identifier_field_ids)
 
 
 def _check_known(subject: str, names: list[str], change: SchemaChange) -> None:
-    for what, asked in (("rename", change.rename), ("widen", change.widen), ("drop", change.drop)):
+    for what, asked in (
+        ("rename", change.rename),
+        ("widen", change.widen),
+        ("drop", change.drop),
+        ("comment on", change.docs),
+        ("drop the NOT NULL of", change.optional),
+    ):
         for name in asked:
             if name not in names:
                 raise InvalidInputError(
@@ -163,7 +182,26 @@ def _changed(subject: str, column: NestedField, change: SchemaChange) -> NestedF
                 "and the same scale"
             )
         update["field_type"] = wanted
+    if column.name in change.docs:
+        update["doc"] = change.docs[column.name]
+    if column.name in change.optional:
+        update["required"] = False
     return column.model_copy(update=update) if update else column
+
+
+def _place(subject: str, fields: list[NestedField], places: Mapping[str, str | None]) -> None:
+    """Move columns to their places."""
+    for name, after in places.items():
+        names = [column.name for column in fields]
+        for each in (name, after):
+            if (each is not None and each not in names) or name == after:
+                raise InvalidInputError(
+                    f"{subject}: place {name!r}: no column {each!r} beside it; expected one of "
+                    f"{', '.join(names)}"
+                )
+        column = fields.pop(names.index(name))
+        names.remove(name)
+        fields.insert(0 if after is None else names.index(str(after)) + 1, column)
 
 
 def _added(

@@ -94,8 +94,16 @@ class AskedWrite:
         return None if name is None else check_writer(name)
 
     def mode_for(self, table: TableDescription) -> WriteMode:
-        """Return what the write means to a table: never a second row of a key by accident."""
-        return self.mode or (WriteMode.UPSERT if table.is_keyed else WriteMode.APPEND)
+        """Return what the write means to a table.
+
+        Where nobody says, never a second row of a key, unless the table says that its writers
+        give none.
+        """
+        if self.mode is not None:
+            return self.mode
+        if not table.is_keyed:
+            return WriteMode.APPEND
+        return WriteMode(opt.INSERT_MODE.value({}, table.properties))
 
     def request_for(self, table: TableDescription) -> WriteRequest:
         """Return what is asked of a table, of rows that lie as the caller has them."""

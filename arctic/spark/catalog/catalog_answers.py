@@ -17,6 +17,7 @@ from pyspark.errors import PySparkException
 from arctic.errors import ArcticError
 from arctic.spark.base.catalog_protocol import (
     AlterNamespaceQuestion,
+    AlterTableQuestion,
     CatalogAnswer,
     CatalogQuestion,
     CreateNamespaceQuestion,
@@ -27,19 +28,24 @@ from arctic.spark.base.catalog_protocol import (
     NamespacesQuestion,
     RenameTableQuestion,
     SaveQuestion,
+    SettleQuestion,
     TableQuestion,
     TablesQuestion,
 )
 from arctic.spark.base.private_names import java_error
 from arctic.spark.base.protocol import Failure
 from arctic.spark.catalog import namespace_answers, table_answers
+from arctic.spark.catalog.alter_table import altered
 from arctic.spark.catalog.failures import failure_of
 from arctic.spark.catalog.saved import saved
+from arctic.spark.catalog.staged_tables import new_table, settled
 
 _ANSWERS: Mapping[type[CatalogQuestion], Callable[[Any], CatalogAnswer]] = {
     TablesQuestion: table_answers.tables,
     TableQuestion: table_answers.table,
-    CreateTableQuestion: table_answers.new_table,
+    CreateTableQuestion: new_table,
+    SettleQuestion: settled,
+    AlterTableQuestion: altered,
     DropTableQuestion: table_answers.dropped,
     RenameTableQuestion: table_answers.renamed,
     NamespacesQuestion: namespace_answers.namespaces,

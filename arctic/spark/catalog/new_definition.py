@@ -34,6 +34,8 @@ _REFUSED = {
     "external": "a table and its files are one; leave EXTERNAL out",
     "collation": "collations of columns are not stored; leave DEFAULT COLLATION out",
 }
+_PROVIDERS = frozenset({FORMAT, "parquet"})
+"""The second is what Spark says where a user says nothing, and how rows are stored."""
 _SAID = frozenset({PROVIDER, IS_MANAGED, "table_type"})
 """Properties of Spark's that say nothing more."""
 
@@ -93,7 +95,7 @@ def _key_and_properties(
             continue
         if name in _REFUSED:
             raise InvalidInputError(_REFUSED[name])
-        if name == PROVIDER and text.lower() != FORMAT:
+        if name == PROVIDER and text.lower() not in _PROVIDERS:
             raise InvalidInputError(
                 f"USING {text}: tables of this catalog are {FORMAT}'s; leave USING out"
             )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from arctic import options as opt
 from arctic.errors import InvalidInputError, NotFoundError
 from arctic.iceberg.catalogs.catalog import list_tables
-from arctic.iceberg.tables.create_table import create_table
 from arctic.iceberg.tables.drop_table import drop_table
 from arctic.iceberg.tables.rename_table import rename_table
+from arctic.job.past_state import PastState
+from arctic.job.reference import parse_reference
+from arctic.job.write.replace_table import is_aside
 from arctic.spark.base.catalog_protocol import (
-    CreateTableQuestion,
     DoneAnswer,
     DropTableQuestion,
     FailureKind,
@@ -21,7 +22,6 @@ from arctic.spark.base.catalog_protocol import (
 )
 from arctic.spark.catalog.described import config_of, described
 from arctic.spark.catalog.failures import CatalogFailureError, failures_of
-from arctic.spark.catalog.new_definition import new_definition
 
 
 def tables(asked: TablesQuestion) -> NamesAnswer:
@@ -31,35 +31,23 @@ def tables(asked: TablesQuestion) -> NamesAnswer:
         return NamesAnswer(names=())
     with failures_of(missing=FailureKind.NO_SUCH_NAMESPACE):
         found = list_tables(config, ".".join(asked.name))
-    return NamesAnswer(names=[name.split(".") for name in found])
+    return NamesAnswer(names=[name.split(".") for name in found if not is_aside(name)])
 
 
 def table(asked: TableQuestion) -> TableAnswer:
-    """Describe a table."""
+    """Describe a table; a past state of it must be there."""
     state: dict[str, str] = {}
     if asked.version is not None:
-        state[opt.SNAPSHOT_ID.name] = asked.version
+        state[opt.VERSION.name] = asked.version
     if asked.microseconds is not None:
         state[opt.AS_OF_TIMESTAMP.name] = str(asked.microseconds // 1000)
     if len(asked.name) < 2:
         raise CatalogFailureError("no namespace", FailureKind.NO_SUCH_TABLE)
     with failures_of(missing=FailureKind.NO_SUCH_TABLE):
-        return described(asked.catalog, asked.name, state=state)
-
-
-def new_table(asked: CreateTableQuestion) -> TableAnswer:
-    """Make a table."""
-    wanted = new_definition(asked)
-    with failures_of(exists=FailureKind.TABLE_EXISTS):
-        create_table(
-            config_of(asked.catalog),
-            ".".join(asked.name),
-            wanted.schema,
-            primary_key=wanted.primary_key,
-            partition_by=wanted.partition_by,
-            properties=wanted.properties,
-        )
-    return described(asked.catalog, asked.name)
+        answer = described(asked.catalog, asked.name, state=state)
+    if state:
+        PastState.of(state).pinned(parse_reference(answer.options).open())
+    return answer
 
 
 def dropped(asked: DropTableQuestion) -> DoneAnswer:

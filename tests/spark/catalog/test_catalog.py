@@ -3,51 +3,14 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import SparkSession
 
 import arctic
+from tests.spark.catalog.sql import Rows, Sql
 
 pytestmark = pytest.mark.spark
-
-Rows = list[tuple[Any, ...]]
-
-
-class Sql:
-    """Statements in a session whose catalog has a warehouse of its own."""
-
-    def __init__(self, spark: SparkSession, warehouse: str) -> None:
-        self.spark, self.warehouse = spark, warehouse
-
-    def __call__(self, *statements: str) -> Rows:
-        """Run statements, and return the rows of the last."""
-        rows: Rows = []
-        for statement in statements:
-            rows = [tuple(row) for row in self.spark.sql(statement).collect()]
-        return rows
-
-    def refused(self, statement: str) -> str:
-        """Return what the error of a statement says; it has no traceback of Python's."""
-        with pytest.raises(PySparkException) as caught:
-            self(statement)
-        assert "Traceback" not in str(caught.value)
-        return str(caught.value)
-
-    def commits(self, table: str) -> int:
-        """Count the commits of a table."""
-        return int(arctic.open_table(table).history().num_rows)
-
-
-@pytest.fixture
-def sql(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sql:
-    """The catalog has no configuration in these sessions: this process says where it is."""
-    warehouse = str(tmp_path / "warehouse")
-    monkeypatch.setenv("ARCTIC_WAREHOUSE", warehouse)
-    return Sql(spark, warehouse)
 
 
 def test_a_keyed_table_is_made_and_upserted_into(sql: Sql) -> None:
@@ -153,7 +116,7 @@ def test_what_is_missing_or_there_already_is_told_in_sparks_words(sql: Sql) -> N
 @pytest.mark.parametrize(
     ("statement", "said"),
     [
-        ("(id INT) USING parquet", "leave USING out"),
+        ("(id INT) USING csv", "leave USING out"),
         ("(id INT) LOCATION '/nowhere'", "leave LOCATION out"),
         ("(id INT, CHECK (id > 0))", "expected PRIMARY KEY only"),
         ("(id INT, n INT, PRIMARY KEY (id)) TBLPROPERTIES (primaryKey = 'n')", "expected one"),

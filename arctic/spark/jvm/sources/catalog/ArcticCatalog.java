@@ -33,6 +33,10 @@ public class ArcticCatalog implements StagingTableCatalog, SupportsNamespaces {
     return name;
   }
 
+  public String toString() {
+    return name;
+  }
+
   public Set capabilities() {
     Set all = new HashSet();
     all.add(TableCatalogCapability.SUPPORT_TABLE_CONSTRAINT);
@@ -107,7 +111,10 @@ public class ArcticCatalog implements StagingTableCatalog, SupportsNamespaces {
 
   public void renameTable(Identifier table, Identifier other) {
     Map question = about("rename_table", Questions.parts(table));
-    question.put("new_name", Arrays.asList(Questions.parts(other)));
+    // Spark leaves the name of the catalog before a new name that has one.
+    boolean named = other.namespace().length > 1 && other.namespace()[0].equals(name);
+    List parts = Arrays.asList(Questions.parts(other));
+    question.put("new_name", named ? parts.subList(1, parts.size()) : parts);
     Questions.answer(question);
   }
 

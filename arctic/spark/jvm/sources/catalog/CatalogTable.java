@@ -62,6 +62,10 @@ public class CatalogTable implements SupportsRead, SupportsWrite {
     return name;
   }
 
+  public String toString() {
+    return name;
+  }
+
   public StructType schema() {
     return schema;
   }

@@ -1,0 +1,191 @@
+"""Changes of a table that Spark asks for: of its columns all at once, or of its properties.
+
+Rules:
+    - Columns within columns are not changed.
+    - What is not known is refused, with all that came with it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.types import StructType
+
+from arctic import options as opt
+from arctic.errors import InvalidInputError, UnsupportedError
+from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
+from arctic.iceberg.tables.open_table import open_table
+from arctic.iceberg.tables.set_properties import PropertyChange, set_properties
+from arctic.spark.base.catalog_protocol import AlterTableQuestion, FailureKind, TableAnswer
+from arctic.spark.base.spark_types import arrow_schema
+from arctic.spark.catalog.described import COMMENT, config_of, described
+from arctic.spark.catalog.failures import failures_of
+
+
+@dataclass(slots=True, kw_only=True)
+class _Wanted:
+    """What one statement changes, gathered."""
+
+    add: dict[str, pa.Field] = field(default_factory=dict)
+    rename: dict[str, str] = field(default_factory=dict)
+    widen: dict[str, pa.DataType] = field(default_factory=dict)
+    drop: list[str] = field(default_factory=list)
+    drop_if_exists: list[str] = field(default_factory=list)
+    docs: dict[str, str | None] = field(default_factory=dict)
+    optional: list[str] = field(default_factory=list)
+    places: dict[str, str | None] = field(default_factory=dict)
+    set: dict[str, str] = field(default_factory=dict)
+    unset: list[str] = field(default_factory=list)
+
+
+def altered(asked: AlterTableQuestion) -> TableAnswer:
+    """Change a table."""
+    config, name = config_of(asked.catalog), ".".join(asked.name)
+    wanted = _Wanted()
+    for change in asked.changes:
+        gather = _KINDS.get(change["kind"])
+        if gather is None:
+            raise UnsupportedError(f"table {name!r}: {change['kind']} is not known")
+        gather(wanted, change)
+    emptied = [column for column in wanted.add if column in wanted.drop]
+    if emptied:
+        raise UnsupportedError(
+            f"table {name!r}: REPLACE COLUMNS would empty column {emptied[0]!r}; add, drop and "
+            "alter columns by their names"
+        )
+    with failures_of(missing=FailureKind.NO_SUCH_TABLE):
+        if wanted.set or wanted.unset:
+            set_properties(
+                config, name, PropertyChange(wanted=wanted.set, removed=tuple(wanted.unset))
+            )
+        else:
+            there = open_table(config, name, suggests=False).arrow_schema.names
+            evolve_schema(config, name, _schema_change(wanted, there))
+        return described(asked.catalog, asked.name)
+
+
+def _schema_change(wanted: _Wanted, there: list[str]) -> SchemaChange:
+    known = {column.lower(): column for column in there}
+
+    def spelt(column: str) -> str:
+        return known.get(column.lower(), column)
+
+    dropped = [*wanted.drop, *(each for each in wanted.drop_if_exists if each.lower() in known)]
+    return SchemaChange(
+        add=wanted.add,
+        rename={spelt(old): new for old, new in wanted.rename.items()},
+        widen={spelt(column): kind for column, kind in wanted.widen.items()},
+        drop=tuple(spelt(column) for column in dropped),
+        docs={spelt(column): text for column, text in wanted.docs.items()},
+        optional=tuple(spelt(column) for column in wanted.optional),
+        places={
+            spelt(column): None if after is None else spelt(after)
+            for column, after in wanted.places.items()
+        },
+    )
+
+
+def _add(wanted: _Wanted, change: Mapping[str, Any]) -> None:
+    name = _column(change)
+    if change["default"] is not None:
+        raise UnsupportedError(
+            f"column {name!r}: a default value needs Iceberg format version 3; leave it out"
+        )
+    column = pa.field(name, _type(name, change["type"]), nullable=change["nullable"])
+    if change["comment"]:
+        column = column.with_metadata({COMMENT: change["comment"]})
+    wanted.add[name] = column
+    if change["position"] is not None:
+        wanted.places[name] = _after(name, change["position"])
+
+
+def _rename(wanted: _Wanted, change: Mapping[str, Any]) -> None:
+    wanted.rename[_column(change)] = change["new_name"]
+
+
+def _retype(wanted: _Wanted, change: Mapping[str, Any]) -> None:
+    name = _column(change)
+    wanted.widen[name] = _type(name, change["type"])
+
+
+def _nullability(wanted: _Wanted, change: Mapping[str, Any]) -> None:
+    name = _column(change)
+    if not change["nullable"]:
+        raise UnsupportedError(
+            f"column {name!r}: SET NOT NULL is not known, rows that are there may have null; write "
+            "the rows into a new table"
+        )
+    wanted.optional.append(name)
+
+
+def _comment(wanted: _Wanted, change: Mapping[str, Any]) -> None:
+    wanted.docs[_column(change)] = change["comment"] or None
+
+
+def _position(wanted: _Wanted, change: Mapping[str, Any]) -> None:
+    name = _column(change)
+    wanted.places[name] = _after(name, change["position"])
+
+
+def _delete(wanted: _Wanted, change: Mapping[str, Any]) -> None:
+    (wanted.drop_if_exists if change["if_exists"] else wanted.drop).append(_column(change))
+
+
+def _set(wanted: _Wanted, change: Mapping[str, Any]) -> None:
+    _refuse_key(change["name"])
+    wanted.set[change["name"]] = change["value"]
+
+
+def _unset(wanted: _Wanted, change: Mapping[str, Any]) -> None:
+    _refuse_key(change["name"])
+    wanted.unset.append(change["name"])
+
+
+_KINDS: Mapping[str, Callable[[_Wanted, Mapping[str, Any]], None]] = {
+    "add_column": _add,
+    "rename_column": _rename,
+    "update_type": _retype,
+    "update_nullability": _nullability,
+    "update_comment": _comment,
+    "update_position": _position,
+    "delete_column": _delete,
+    "set_property": _set,
+    "remove_property": _unset,
+}
+
+
+def _refuse_key(name: str) -> None:
+    if name.lower() in {each.lower() for each in opt.PRIMARY_KEY.names}:
+        raise UnsupportedError(
+            f"table property {name!r}: the key of a table stays; write the rows into a new table"
+        )
+
+
+def _column(change: Mapping[str, Any]) -> str:
+    path = change["column"]
+    if len(path) != 1:
+        raise UnsupportedError(
+            f"column {'.'.join(path)!r}: what is within a column is not changed; change it whole, "
+            "in a new column"
+        )
+    return str(path[0])
+
+
+def _type(name: str, spark: Any) -> pa.DataType:
+    column = {"name": name, "type": spark, "nullable": True, "metadata": {}}
+    schema = StructType.fromJson(json.loads(json.dumps({"type": "struct", "fields": [column]})))
+    return arrow_schema(schema).field(0).type
+
+
+def _after(name: str, position: str) -> str | None:
+    """Return the column after which one is to be; None: it is the first."""
+    first, _, after = position.partition(" ")
+    if first == "FIRST":
+        return None
+    if first != "AFTER" or not after:
+        raise InvalidInputError(f"column {name!r}: position {position!r} is not known")
+    return after.strip("`")
