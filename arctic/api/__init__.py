@@ -4,7 +4,6 @@ Every function takes ``warehouse=``, a folder with the embedded SQLite catalog, 
 the name of a PyIceberg catalog or a mapping of its properties.
 """
 
-from arctic.api.calls import WriteReport
 from arctic.api.maintenance import expire, optimize, retire_writer, status, watermarks
 from arctic.api.rows import explain, read, read_changes, write
 from arctic.api.table import Table
@@ -18,6 +17,7 @@ from arctic.api.tables import (
     set_properties,
     unset_properties,
 )
+from arctic.api.write_data import WriteReport
 
 __all__ = [
     "Table",

@@ -5,9 +5,7 @@ Both forms of a verb end here: the function that names its table, and the method
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -34,54 +32,15 @@ from arctic.job.reference import as_names
 from arctic.job.tasks.progress import default_progress
 from arctic.job.tasks.run_tasks import LocalRunner, TaskRunner
 from arctic.job.upkeep.asked_upkeep import AskedExpire, AskedOptimize
-from arctic.job.upkeep.auto_optimize import optimize_after_write
 from arctic.job.upkeep.expire_job import expire_table
 from arctic.job.upkeep.optimize_job import optimize_table
 from arctic.job.upkeep.survey import table_status
-from arctic.job.write.asked_write import AskedWrite
-from arctic.job.write.commit_write import commit_write
-from arctic.job.write.first_write import taken_back_on_failure
-from arctic.job.write.new_only import NEW_ONLY_MODES, create_for_write
-from arctic.job.write.write_job import begin_write, work_here
-from arctic.job.write.write_task import write_task
 from arctic.optimizing.report import OptimizeReport, TableStatus
 from arctic.scan.explain import explain_plan
 from arctic.table.expire_report import ExpireReport
 
 Version = int | str
 """A number as ``Table.versions`` lists them, the name of a tag, or the id of a snapshot."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteReport:
-    """What one write did."""
-
-    snapshot_id: int | None
-    """The one snapshot it made; None when there was nothing to commit."""
-    rows: int
-    """Rows that came in."""
-    inserts: int
-    """Rows written as data."""
-    deletes: int
-    """Keys written as deletes."""
-    files: int
-    bytes: int
-    seconds: float
-
-    def __str__(self) -> str:
-        """Return a line for a terminal."""
-        if self.snapshot_id is None:
-            return f"{self.rows:,} rows came in; nothing was written"
-        return (
-            f"{self.rows:,} rows came in; {self.inserts:,} inserts and {self.deletes:,} deletes in "
-            f"{self.files:,} files of {self.bytes / 2**20:,.1f} MiB, in {self.seconds:.1f} s; "
-            f"snapshot {self.snapshot_id}"
-        )
-
-
-_NOTHING_WRITTEN = WriteReport(
-    snapshot_id=None, rows=0, inserts=0, deletes=0, files=0, bytes=0, seconds=0.0
-)
 
 
 def joined(base: Mapping[str, str], options: Mapping[str, str] | None) -> dict[str, str]:
@@ -265,53 +224,3 @@ def expire(
 ) -> ExpireReport:
     """Remove what is no longer needed."""
     return expire_table(AskedExpire.of(joined(base, options)), dry_run=dry_run)
-
-
-def write(data: Any, options: Mapping[str, str]) -> WriteReport:
-    """Write rows in one snapshot."""
-    rows = _batches(data)
-    mode = options.get(opt.WRITE_MODE.name, "").strip().lower()
-    if mode not in NEW_ONLY_MODES:
-        return _write(rows, AskedWrite.of(options))
-    given = {name: text for name, text in options.items() if name != opt.WRITE_MODE.name}
-    asked = AskedWrite.of(given)
-    with taken_back_on_failure():
-        settled = create_for_write(asked, rows.schema, mode=mode)
-        return _NOTHING_WRITTEN if settled is None else _write(rows, asked.with_mode(settled))
-
-
-def _write(rows: pa.RecordBatchReader, asked: AskedWrite) -> WriteReport:
-    started = time.monotonic()
-    with taken_back_on_failure():
-        job = begin_write(asked, rows.schema)
-        result = write_task(
-            work_here(job), rows, partition_id=0, task_id=0, threads=opt.default_parallelism()
-        )
-        commit = commit_write(job, [result])
-    report = WriteReport(
-        snapshot_id=None if commit is None else commit.snapshot_id,
-        rows=result.rows_in,
-        inserts=result.inserts,
-        deletes=result.deletes,
-        files=len(result.files),
-        bytes=sum(file.size_bytes for file in result.files),
-        seconds=time.monotonic() - started,
-    )
-    if asked.optimizes:
-        optimize_after_write(asked.reference, LocalRunner(opt.default_parallelism()))
-    return report
-
-
-def _batches(data: Any) -> pa.RecordBatchReader:
-    if isinstance(data, pa.RecordBatchReader):
-        return data
-    if isinstance(data, pa.Table):
-        return data.to_reader()
-    if isinstance(data, pa.RecordBatch):
-        return pa.RecordBatchReader.from_batches(data.schema, [data])
-    if hasattr(data, "__arrow_c_stream__"):
-        return pa.RecordBatchReader.from_stream(data)
-    raise InvalidInputError(
-        f"data of type {type(data).__name__!r}; expected a pyarrow table, batch or batch reader, "
-        "or an object with the Arrow C stream interface"
-    )

@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from arctic.api import calls
-from arctic.api.calls import Version, WriteReport
+from arctic.api.calls import Version
+from arctic.api.write_data import WriteReport, write_data
 from arctic.job.changes.asked_changes import Moment
 from arctic.job.reference import Catalog, call_options
 
@@ -133,7 +134,7 @@ def write(
         CommitStateUnknownError: the catalog did not answer; look before writing again.
     """
     base = {**call_options(identifier, warehouse, catalog), **calls.mode_option(mode)}
-    return calls.write(data, calls.joined(base, options))
+    return write_data(data, calls.joined(base, options))
 
 
 def explain(

@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from arctic.api import calls
-from arctic.api.calls import Version, WriteReport
+from arctic.api.calls import Version
 from arctic.api.html import description
+from arctic.api.write_data import WriteReport, write_data
 from arctic.errors import NotFoundError, UnsupportedError
 from arctic.iceberg.commits.commit_notes import watermark_properties
 from arctic.iceberg.snapshots.inspect import METADATA_TABLES
@@ -113,7 +114,7 @@ class Table:
     ) -> WriteReport:
         """Write rows; takes the arguments of ``arctic.write``."""
         given = {**self._options, **calls.mode_option(mode)}
-        return calls.write(data, calls.joined(given, options))
+        return write_data(data, calls.joined(given, options))
 
     def optimize(self, **arguments: Any) -> OptimizeReport:
         """Optimize in this process; takes the arguments of ``arctic.optimize`` but ``spark``."""
