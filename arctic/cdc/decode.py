@@ -34,21 +34,22 @@ class Encoding(Enum):
     DAYS = "days"
     """Days since 1970-01-01."""
     MILLISECONDS = "milliseconds"
-    """Since 1970-01-01, or since midnight for a time."""
+    """Milliseconds since 1970-01-01; microseconds and nanoseconds likewise."""
     MICROSECONDS = "microseconds"
     NANOSECONDS = "nanoseconds"
     TIME_MILLISECONDS = "time in milliseconds"
+    """Milliseconds since midnight; microseconds and nanoseconds likewise."""
     TIME_MICROSECONDS = "time in microseconds"
     TIME_NANOSECONDS = "time in nanoseconds"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoding:
-    """How the values of one column are to be read."""
+    """How an event writes the values of one column."""
 
     encoding: Encoding = Encoding.TEXT
     scale: int = 0
-    """Of ``UNSCALED``."""
+    """Digits after the decimal point, for ``UNSCALED``; no other encoding uses it."""
 
 
 PLAIN = Decoding()

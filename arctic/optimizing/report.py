@@ -18,20 +18,20 @@ SHOWN_PARTITIONS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionStatus:
-    """How one partition is, and what is due in it."""
+    """The health of one partition, and which optimizing is due in it."""
 
     partition: str
     """``name=value/...``; empty for a table without partitions."""
     health: PartitionHealth
     verdict: Verdict
     merged_up_to: int
-    """The optimized sequence."""
+    """The optimized sequence: changes up to this number, inclusive, are in base."""
     times: LastTimes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableStatus:
-    """How a table is, and what is due."""
+    """The health of a table, and which optimizing is due."""
 
     table: str
     partitions: tuple[PartitionStatus, ...]
@@ -39,7 +39,7 @@ class TableStatus:
 
     @property
     def score(self) -> int:
-        """Health, 0 to 100: what a read would open after a full, as a share of what it opens."""
+        """Health, 0 to 100: what a read would open after a full, in percent of what it does now."""
         return health_score(each.health for each in self.partitions)
 
     @property
@@ -49,7 +49,7 @@ class TableStatus:
 
     @property
     def reason(self) -> str:
-        """Why that is due, or nothing is."""
+        """Why that type is due, or why nothing is."""
         if not self.partitions:
             return "the table is empty"
         chosen = next(each for each in self.partitions if each.verdict.type is self.due)
@@ -57,7 +57,7 @@ class TableStatus:
 
     @property
     def worst_first(self) -> tuple[PartitionStatus, ...]:
-        """The partitions, what is due first, then the least healthy."""
+        """The partitions: those where something is due first, each part by rising health."""
         return tuple(
             sorted(self.partitions, key=lambda each: (each.verdict.type is None, each.health.score))
         )
@@ -128,7 +128,7 @@ class StoreCounts:
 
     @property
     def files(self) -> int:
-        """All files."""
+        """Number of files of all kinds."""
         return (
             self.base.files
             + self.position_deletes.files
@@ -138,7 +138,7 @@ class StoreCounts:
 
     @property
     def bytes(self) -> int:
-        """Their size."""
+        """Bytes of files of all kinds."""
         return (
             self.base.bytes
             + self.position_deletes.bytes
@@ -157,8 +157,9 @@ class OptimizeReport:
     partitions: tuple[OptimizedPartition, ...]
     """Those that were worked on."""
     before: StoreCounts
-    """Of those partitions."""
+    """What a read of those partitions opened when the run was planned."""
     after: StoreCounts
+    """What a read opens of them after the run."""
     rows_written: int
     """Rows in new base files."""
     rows_deleted: int
@@ -166,7 +167,7 @@ class OptimizeReport:
     bytes_written: int
     tasks: int
     attempts: int
-    """Above 1: other writers won, and the run was planned again."""
+    """How often the run was planned; above 1 because other writers won."""
     seconds: float
 
     @property

@@ -29,7 +29,7 @@ START_TIMESTAMP = Option(
     parse=optional(moment_ms),
     default=None,
     scopes=_EVENTS,
-    doc="Changes that were committed after this time; as for as-of-timestamp.",
+    doc="Changes that were committed after this time, written as for as-of-timestamp.",
 )
 END_SNAPSHOT_ID = Option(
     name="end-snapshot-id",
@@ -43,14 +43,15 @@ END_TIMESTAMP = Option(
     parse=optional(moment_ms),
     default=None,
     scopes=_CHANGES,
-    doc="Changes up to this time, inclusive; as for as-of-timestamp.",
+    doc="Changes up to this time, inclusive, written as for as-of-timestamp.",
 )
 SKIP_OVERWRITES = Option(
     name="streaming-skip-overwrite-snapshots",
     parse=truth,
     default=False,
     scopes=_EVENTS,
-    doc="Go on where rows were replaced or removed without a change that says so; else refuse.",
+    doc="Pass over commits that replaced or removed rows without recording changes; else they are "
+    "refused.",
 )
 STREAM_FROM = Option(
     name="stream-from",
@@ -58,14 +59,15 @@ STREAM_FROM = Option(
     default="earliest",
     scopes=_STREAM,
     aliases=("startingOffsets", "scan.startup.mode"),
-    doc="A new stream begins with the rows that are there, or with what is committed from now on.",
+    doc="Whether a new stream begins with the rows that are there (earliest), or with what is "
+    "committed from now on (latest).",
 )
 STREAM_FROM_TIMESTAMP = Option(
     name="stream-from-timestamp",
     parse=optional(moment_ms),
     default=None,
     scopes=_STREAM,
-    doc="A new stream begins with what was committed at this time or later; as for "
+    doc="A new stream begins with what was committed at this time or later, written as for "
     "as-of-timestamp.",
 )
 MAX_FILES = Option(
@@ -74,7 +76,7 @@ MAX_FILES = Option(
     default=None,
     scopes=_STREAM,
     aliases=("maxFilesPerTrigger",),
-    doc="Files of a micro-batch, unless a single commit has more.",
+    doc="The most files of a micro-batch, unless a single commit has more.",
 )
 MAX_BYTES = Option(
     name="streaming-max-bytes-per-micro-batch",
@@ -82,7 +84,7 @@ MAX_BYTES = Option(
     default=None,
     scopes=_STREAM,
     aliases=("maxBytesPerTrigger",),
-    doc="Bytes of the files of a micro-batch, unless a single commit has more.",
+    doc="The most bytes of files of a micro-batch, unless a single commit has more.",
 )
 MAX_ROWS = Option(
     name="streaming-max-rows-per-micro-batch",
@@ -90,7 +92,7 @@ MAX_ROWS = Option(
     default=None,
     scopes=_STREAM,
     aliases=("maxRowsPerTrigger",),
-    doc="Rows of a micro-batch, unless a single commit has more.",
+    doc="The most rows of a micro-batch, unless a single commit has more.",
 )
 STREAMING = Option(
     name="_arctic_stream",

@@ -41,13 +41,13 @@ ORPHAN_AGE_MINUTES = Option(
     parse=count,
     default=2_880,
     scopes=_EXPIRE_TABLE,
-    doc="Minutes that such a file stays: it may belong to a write that has not committed yet.",
+    doc="Minutes that an unreferenced file stays: a write that has not committed may need it.",
 )
 DELETE_OUTSIDE_FILES = Option(
     name="delete-outside-files",
     parse=truth,
     default=False,
     scopes=frozenset({Scope.EXPIRE}),
-    doc="Whether cleaning also deletes files of expired snapshots that lie outside the table's "
-    "folders, in no other table's.",
+    doc="Whether cleaning also deletes files of expired snapshots that lie outside the folders of "
+    "this table and of every other.",
 )

@@ -55,7 +55,7 @@ ROW_GROUP_ROWS = Option(
     parse=positive_int,
     default=1_000_000,
     scopes=_WRITE_TABLE,
-    doc="Rows of a row group at most, however few bytes they have.",
+    doc="The most rows of a row group, however few bytes they have.",
 )
 WRITE_BUFFER_BYTES = Option(
     name="write.buffer-bytes",

@@ -20,7 +20,7 @@ OPTIMIZE_ENABLED = Option(
     parse=truth,
     default=True,
     scopes=_OPTIMIZE_TABLE,
-    doc="Whether anything is ever due; a type that is asked for runs all the same.",
+    doc="Whether optimizing is ever due by itself; a type that is asked for runs in any case.",
 )
 OPTIMIZE_TARGET_SIZE = Option(
     name="self-optimizing.target-size",
@@ -41,14 +41,14 @@ MIN_TARGET_RATIO = Option(
     parse=ratio,
     default=0.75,
     scopes=_OPTIMIZE_TABLE,
-    doc="A segment up to target-size times this is undersized.",
+    doc="A segment up to target-size times this ratio is undersized.",
 )
 MINOR_FILE_COUNT = Option(
     name="self-optimizing.minor.trigger.file-count",
     parse=positive_int,
     default=12,
     scopes=_OPTIMIZE_TABLE,
-    doc="So many fragments and delete files in a partition make a minor due.",
+    doc="Number of fragments and delete files in a partition that makes a minor due.",
 )
 MINOR_INTERVAL: Option[int | None] = Option(
     name="self-optimizing.minor.trigger.interval",
@@ -83,7 +83,7 @@ MAX_FILE_COUNT = Option(
     parse=positive_int,
     default=10_000,
     scopes=_OPTIMIZE_TABLE,
-    doc="Change files that one run merges at most; the newer ones wait for the next run.",
+    doc="The most change files that one run merges; newer ones wait for the next run.",
 )
 MAX_TASK_SIZE = Option(
     name="self-optimizing.max-task-size-bytes",

@@ -34,7 +34,7 @@ STORE = Option(
     parse=one_of("merged", "base", "change"),
     default="merged",
     scopes=_ANY_READ,
-    doc="Look at the merged view, or at one store with its transaction columns.",
+    doc="What is read: the merged view, or one store alone with its transaction columns.",
 )
 SNAPSHOT_ID = Option(
     name="snapshot-id",
@@ -95,21 +95,21 @@ OPEN_FILE_COST = Option(
     default=4 * 2**20,
     scopes=_READ_TABLE,
     aliases=("read.split.open-file-cost",),
-    doc="What opening a file weighs in planning, as bytes.",
+    doc="The least that a file weighs in planning, in bytes, since opening it takes time too.",
 )
 VECTOR_MIN_ROWS = Option(
     name="read.deletion-vector.min-rows",
     parse=positive_int,
     default=500_000,
     scopes=_READ_TABLE,
-    doc="From so many rows in files with deletes on, Spark reads them by row numbers.",
+    doc="If files with deletes hold at least so many rows, Spark reads them, dead rows left out.",
 )
 VERIFY_CHECKSUMS = Option(
     name="read.verify-checksums",
     parse=truth,
     default=False,
     scopes=_READ_TABLE,
-    doc="Compare pages of data files with their checksums; what rewrites rows always does.",
+    doc="Compare pages of data files with their checksums; a rewrite of rows always does.",
 )
 MAX_DELETE_BYTES = Option(
     name="merge.max-delete-bytes",

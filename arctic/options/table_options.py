@@ -47,7 +47,7 @@ EVENT_TIME_FIELD = Option(
     parse=optional(str),
     default=None,
     scopes=_TABLE,
-    doc="Column with the event time of a row, from which commits compute the watermark; "
+    doc="Column with the event time of a row, from which a commit computes the watermark; "
     "_ingest_time is the moment of the commit.",
 )
 WATERMARK_LATENESS = Option(
@@ -62,7 +62,7 @@ EVENT_TIME_NUMBERS = Option(
     parse=one_of("timestamp_ms", "timestamp_s"),
     default="timestamp_ms",
     scopes=_TABLE,
-    doc="What an event time that is a number counts since 1970-01-01 UTC.",
+    doc="Unit of an event time that is a number: what it counts since 1970-01-01 UTC.",
 )
 EVENT_TIME_TEXTS = Option(
     name="table.event-time-field.datetime-string-format",

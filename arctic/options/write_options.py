@@ -90,14 +90,14 @@ MAX_TASKS = Option(
     parse=optional(positive_int),
     default=None,
     scopes=_WRITE,
-    doc="Tasks that a write through Spark is spread over at most; each makes its own files.",
+    doc="The most tasks that a write through Spark is spread over; each makes its own files.",
 )
 STREAM_QUERY_ID = Option(
     name="stream-query-id",
     parse=optional(str),
     default=None,
     scopes=_WRITE,
-    doc="Who writes batches: with stream-batch-id, a batch that is in the table already is "
+    doc="Name of a sequence of batches; with stream-batch-id, a batch that the table holds is "
     "skipped. A stream sets both by itself.",
 )
 STREAM_BATCH_ID = Option(
@@ -105,15 +105,14 @@ STREAM_BATCH_ID = Option(
     parse=optional(batch_number),
     default=None,
     scopes=_WRITE,
-    doc="Number of this batch; those of a writer ascend.",
+    doc="Number of this batch; the numbers of a sequence ascend.",
 )
 WRITER_ID = Option(
     name="writer-id",
     parse=optional(str),
     default=None,
     scopes=_WRITE,
-    doc="Who feeds the table with this write, for its watermark; by default the stream, if it is "
-    "one.",
+    doc="Name of the writer in the watermark of the table; a stream without one goes by its id.",
 )
 SPREAD = Option(
     name="_arctic_spread",
@@ -127,8 +126,8 @@ CROSS_PARTITION = Option(
     parse=one_of("lookup", "assume-stable"),
     default="lookup",
     scopes=_WRITE_TABLE,
-    doc="Where the key does not decide the partition: look the old one up, or trust that it "
-    "never changes.",
+    doc="Where the key does not decide the partition: look the stored row's partition up, or trust "
+    "that it never changes.",
 )
 UPSERT_INSERTS = Option(
     name="write.upsert.enabled",
