@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlparse
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -50,7 +51,7 @@ Rows = Sequence[Mapping[str, Any]]
 _counter = itertools.count(1)
 
 
-def config_of(folder: Path) -> CatalogConfig:
+def config_of(folder: Path | str) -> CatalogConfig:
     """Return the embedded catalog of a folder."""
     return CatalogConfig.from_options({"warehouse": str(folder)})
 
@@ -73,6 +74,17 @@ def make(
         partition_by=partition_by,
         properties=named,
     )
+
+
+def change_of(opened: OpenTable) -> Table:
+    """Return the refreshed change store."""
+    assert opened.change is not None
+    return refresh(opened.change)
+
+
+def local(location: str) -> Path:
+    """Return the local file of a location."""
+    return Path(urlparse(location).path)
 
 
 def reopened(opened: OpenTable) -> OpenTable:

@@ -9,7 +9,6 @@ import sqlite3
 import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from urllib.parse import urlparse
 
 import pytest
 from hypothesis import given
@@ -32,18 +31,13 @@ from arctic.iceberg.storage.avro_blocks import CheckedDecoder
 from arctic.iceberg.storage.checksum import check, sealed
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.table.property_names import OPTIMIZED_SEQUENCE
-from tests.iceberg.stores import append, make, overwrite, reopened, row
+from tests.iceberg.stores import append, local, make, overwrite, reopened, row
 
 
 @pytest.fixture(autouse=True)
 def no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read every file anew."""
     monkeypatch.setattr(manifest_cache, "CACHE", ManifestCache(0))
-
-
-def local(location: str) -> Path:
-    """Return the local file of a location."""
-    return Path(urlparse(location).path)
 
 
 def small(folder: Path, **properties: str) -> OpenTable:

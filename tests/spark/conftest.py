@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 import arctic
 from tests.spark.lake import Lake
+from tests.spark.stream_input import Source
 
 SETTINGS = {
     "spark.sql.shuffle.partitions": "4",
@@ -42,3 +43,9 @@ def spark() -> Iterator[SparkSession]:
 def lake(spark: SparkSession, tmp_path: Path) -> Lake:
     """A warehouse of its own."""
     return Lake(spark=spark, warehouse=str(tmp_path / "warehouse"))
+
+
+@pytest.fixture
+def source(spark: SparkSession, tmp_path: Path) -> Source:
+    """Return an empty source with a checkpoint of its own."""
+    return Source(spark, tmp_path)

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from pyspark.sql import SparkSession
 
 import arctic
 from tests.spark.lake import NAME, SCHEMA, Lake
-from tests.spark.test_stream_sink import Source
+from tests.spark.stream_input import Source
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture
-def source(spark: SparkSession, tmp_path: Path) -> Source:
-    """Return an empty source with a checkpoint of its own."""
-    return Source(spark, tmp_path)
 
 
 def test_sql_and_insert_into_never_add_a_second_row_of_a_key(lake: Lake) -> None:

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from pyspark.sql import SparkSession
 
 import arctic
 from tests.spark.lake import Lake
-from tests.spark.test_stream_sink import Source
+from tests.spark.stream_input import Source
 
 pytestmark = pytest.mark.spark
 
 KEEP = {"missing-columns": "keep"}
 ROWS = [(number, "eu", float(number)) for number in range(40)]
-
-
-@pytest.fixture
-def source(spark: SparkSession, tmp_path: Path) -> Source:
-    """Return an empty source with a checkpoint of its own."""
-    return Source(spark, tmp_path)
 
 
 @pytest.mark.parametrize("partition_by", [(), ("region",)], ids=["one place", "moves"])

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
@@ -25,65 +24,9 @@ from arctic.spark.stream.stream_sink import StreamSink
 from arctic.spark.write.spread import spread_rows
 from arctic.table.hot_partitions import PartitionShares
 from tests.spark.lake import NAME, SCHEMA, Lake
+from tests.spark.stream_input import FIELDS, Row, Source
 
 pytestmark = pytest.mark.spark
-
-Row = tuple[int, str, float]
-FIELDS = "id long, region string, amount double"
-
-
-class Source:
-    """A folder of files, each of which becomes a batch."""
-
-    def __init__(self, spark: SparkSession, folder: Path) -> None:
-        self._spark = spark
-        self._folder = folder / "source"
-        self._folder.mkdir()
-        self.checkpoint = str(folder / "checkpoint")
-
-    def put(self, *rows: Row) -> None:
-        """Add one file."""
-        columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], []]
-        number = len(list(self._folder.iterdir()))
-        pq.write_table(pa.table(columns, schema=SCHEMA), self._folder / f"{number:05d}.parquet")
-
-    def frame(self, fields: str = FIELDS) -> DataFrame:
-        """Return the files as a stream."""
-        reader = self._spark.readStream.schema(fields).option("maxFilesPerTrigger", "1")
-        return reader.parquet(str(self._folder))
-
-    def options(self, lake: Lake, **options: str) -> dict[str, str]:
-        """Return what a stream into the table of the test is told."""
-        given = {"warehouse": lake.warehouse, "checkpointLocation": self.checkpoint}
-        return {**given, **options}
-
-    def drain(
-        self, lake: Lake, frame: DataFrame | None = None, /, mode: str = "append", **options: str
-    ) -> str:
-        """Write everything that has not been written; return the id of the query.
-
-        Without a mode it appends, so that rows which land twice are seen.
-        """
-        if mode == "append":
-            options = {"write-mode": "append", **options}
-        writer = (self.frame() if frame is None else frame).writeStream.format("arctic")
-        writer = writer.options(**self.options(lake, **options)).outputMode(mode)
-        query = writer.trigger(availableNow=True).start(NAME)
-        query.awaitTermination()
-        return str(query.id)
-
-    def forget_last_commit(self) -> None:
-        """Leave the checkpoint as a kill between our commit and Spark's own does."""
-        commits = Path(self.checkpoint) / "commits"
-        last = max(int(path.name) for path in commits.iterdir() if path.name.isdigit())
-        (commits / str(last)).unlink()
-        (commits / f".{last}.crc").unlink(missing_ok=True)
-
-
-@pytest.fixture
-def source(spark: SparkSession, tmp_path: Path) -> Source:
-    """Return an empty source with a checkpoint of its own."""
-    return Source(spark, tmp_path)
 
 
 def test_an_append_stream_adds_every_row_once(lake: Lake, source: Source) -> None:

@@ -10,6 +10,8 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from tests.factories.numbers import INTS, LONGS
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyColumn:
@@ -42,21 +44,19 @@ def _double_of(bits: int) -> float:
     return float(struct.unpack(">d", struct.pack(">Q", bits))[0])
 
 
-_INTS = st.integers(-(2**31), 2**31 - 1)
-_LONGS = st.integers(-(2**63), 2**63 - 1)
 _TEXT = st.one_of(st.text(max_size=12), st.text("aé数😀", max_size=40))
 
 SIMPLE: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
     "boolean": (pa.bool_(), st.booleans()),
-    "int": (pa.int32(), _INTS),
-    "long": (pa.int64(), _LONGS),
+    "int": (pa.int32(), INTS),
+    "long": (pa.int64(), LONGS),
     # From bits, so that infinities, both zeros and NaNs of every payload come up.
     "float": (pa.float32(), st.integers(0, 2**32 - 1).map(_float_of)),
     "double": (pa.float64(), st.integers(0, 2**64 - 1).map(_double_of)),
-    "date": (pa.date32(), _INTS),
+    "date": (pa.date32(), INTS),
     "time": (pa.time64("us"), st.integers(0, 86_399_999_999)),
-    "timestamp": (pa.timestamp("us"), _LONGS),
-    "timestamptz": (pa.timestamp("us", tz="UTC"), _LONGS),
+    "timestamp": (pa.timestamp("us"), LONGS),
+    "timestamptz": (pa.timestamp("us", tz="UTC"), LONGS),
     "string": (pa.string(), _TEXT),
     "binary": (pa.binary(), st.binary(max_size=40)),
     "fixed[5]": (pa.binary(5), st.binary(min_size=5, max_size=5)),

@@ -21,9 +21,9 @@ from tests.tree.keys import (
     internal_array,
     key_columns,
 )
-from tests.tree.vectors import HashVector, hash_vectors
+from tests.tree.vectors import HashVector, hashable_vectors
 
-VECTORS = [vector for vector in hash_vectors() if "uuid" not in vector.types]
+VECTORS = hashable_vectors()
 
 
 def expected(columns: Sequence[KeyColumn]) -> list[int]:

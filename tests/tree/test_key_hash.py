@@ -7,9 +7,9 @@ import pytest
 from arctic.errors import InvalidInputError
 from arctic.tree.key_hash import HASHABLE, check_key_type, element_hash, hash_key
 from arctic.tree.node import TreeNode
-from tests.tree.vectors import HashVector, hash_vectors
+from tests.tree.vectors import HashVector, hash_vectors, hashable_vectors
 
-VECTORS = [vector for vector in hash_vectors() if "uuid" not in vector.types]
+VECTORS = hashable_vectors()
 UUID_VECTORS = [vector for vector in hash_vectors() if "uuid" in vector.types]
 
 

@@ -37,6 +37,11 @@ def hash_vectors() -> list[HashVector]:
     return [_vector(raw) for raw in json.loads((_FOLDER / "key_hash.json").read_text())]
 
 
+def hashable_vectors() -> list[HashVector]:
+    """Return the keys that a table can have; a UUID is refused: engines hash it differently."""
+    return [vector for vector in hash_vectors() if "uuid" not in vector.types]
+
+
 def _vector(raw: dict[str, Any]) -> HashVector:
     return HashVector(
         id=f"{raw['id']} {raw['name']}",

@@ -44,14 +44,10 @@ from arctic.iceberg.catalogs.sqlite import database_of, first_use, sqlite_uri
 from arctic.iceberg.tables.create_table import create_table
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.iceberg.translate import catalog_errors
+from tests.iceberg.stores import config_of
 
 SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("name", pa.string())])
 PROCESSES = 4
-
-
-def embedded(folder: Path | str) -> CatalogConfig:
-    """The embedded catalog of a folder."""
-    return CatalogConfig.from_options({"warehouse": str(folder)})
 
 
 def make(config: CatalogConfig, identifier: str, key: tuple[str, ...] = ("id",)) -> OpenTable:
@@ -80,13 +76,13 @@ def test_the_warehouse_is_the_option_then_the_variable_then_the_folder(
 
     monkeypatch.setenv("ARCTIC_WAREHOUSE", "from_variable")
     assert CatalogConfig.from_options({}).warehouse == str(tmp_path / "from_variable")
-    assert embedded("given").warehouse == str(tmp_path / "given")
+    assert config_of("given").warehouse == str(tmp_path / "given")
 
 
 @pytest.mark.parametrize("prefix", ["", "file:", "file://", "file://localhost"])
 def test_a_local_warehouse_may_be_a_path_or_a_file_uri(prefix: str, tmp_path: Path) -> None:
     """All spellings of one folder are one warehouse."""
-    assert embedded(f"{prefix}{tmp_path}").warehouse == str(tmp_path)
+    assert config_of(f"{prefix}{tmp_path}").warehouse == str(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +99,7 @@ def test_a_warehouse_that_would_become_another_place_is_refused(
 ) -> None:
     """A location URI that some reader decodes differently would split a table in two."""
     with pytest.raises(InvalidInputError, match=message):
-        embedded(warehouse)
+        config_of(warehouse)
 
 
 def test_a_warehouse_among_the_catalog_properties_counts_too(tmp_path: Path) -> None:
@@ -136,16 +132,16 @@ def test_reading_a_missing_warehouse_creates_nothing(tmp_path: Path) -> None:
     missing = tmp_path / "typo"
 
     with pytest.raises(NotFoundError, match="typo"):
-        open_catalog(embedded(missing))
+        open_catalog(config_of(missing))
     with pytest.raises(NotFoundError, match=r"catalog\.db"):
-        open_catalog(embedded(tmp_path))
+        open_catalog(config_of(tmp_path))
 
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_new_warehouse_is_made_for_writing(tmp_path: Path) -> None:
     """The embedded catalog needs no setting up."""
-    config = embedded(tmp_path / "deep" / "place")
+    config = config_of(tmp_path / "deep" / "place")
 
     assert open_catalog(config, create=True).list_namespaces() == []
     assert open_catalog(config).list_namespaces() == []
@@ -183,7 +179,7 @@ def test_a_sqlite_uri_that_is_missing_is_not_created_by_a_reader(tmp_path: Path)
 @pytest.mark.parametrize("folder", ["plain", "mit Leerstelle", "Größe", "a%20b", "Ж 日本 (1)+&"])
 def test_warehouse_names_survive_into_locations(folder: str, tmp_path: Path) -> None:
     """Locations hold the folder's own characters, which PyIceberg opens again as they are."""
-    config = embedded(tmp_path / folder)
+    config = config_of(tmp_path / folder)
 
     made = make(config, "db.users")
 
@@ -264,7 +260,7 @@ def test_a_named_catalog_takes_pyiceberg_configuration(tmp_path: Path) -> None:
 
 def test_listing_shows_bases_and_unkeyed_tables_only(tmp_path: Path) -> None:
     """Change stores are parts, and plain Iceberg tables are somebody else's."""
-    config = embedded(tmp_path)
+    config = config_of(tmp_path)
     make(config, "b.users")
     make(config, "a.events", key=())
     make(config, "a.deep.nested")
@@ -282,14 +278,14 @@ def test_listing_shows_bases_and_unkeyed_tables_only(tmp_path: Path) -> None:
 
 def test_an_empty_catalog_lists_nothing(tmp_path: Path) -> None:
     """No table is not an error."""
-    open_catalog(embedded(tmp_path), create=True)
+    open_catalog(config_of(tmp_path), create=True)
 
-    assert list_tables(embedded(tmp_path)) == ()
+    assert list_tables(config_of(tmp_path)) == ()
 
 
 def test_broken_metadata_is_told_from_missing_metadata(tmp_path: Path) -> None:
     """One is for repair, the other may come back."""
-    config = embedded(tmp_path)
+    config = config_of(tmp_path)
     location = urlparse(make(config, "db.users").base.metadata_location).path
 
     Path(location).write_text('{"format-version": 2}', encoding="utf-8")
@@ -308,7 +304,7 @@ def test_a_file_that_is_no_database_is_a_storage_error(tmp_path: Path) -> None:
     (tmp_path / "catalog.db").write_text("hello " * 1000, encoding="utf-8")
 
     with pytest.raises(StorageError, match="open warehouse"):
-        open_catalog(embedded(tmp_path))
+        open_catalog(config_of(tmp_path))
 
 
 def test_only_races_are_tried_again() -> None:
@@ -349,7 +345,7 @@ def open_at_once(folder: str, barrier: object) -> str:
     """What each process does in the race below."""
     getattr(barrier, "wait")(30)  # noqa: B009 - a barrier has no public type
     try:
-        catalog = open_catalog(embedded(folder), create=True)
+        catalog = open_catalog(config_of(folder), create=True)
         create_namespace(catalog, ("a", "b"))
     except ArcticError as error:
         return repr(error)

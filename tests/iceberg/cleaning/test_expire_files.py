@@ -22,6 +22,7 @@ from arctic.table.files import FileKind
 from tests.iceberg.metadata.test_sequence_file import commit_as_amoro
 from tests.iceberg.stores import (
     append,
+    change_of,
     commit_files,
     foreign_file,
     make,
@@ -34,12 +35,6 @@ from tests.iceberg.stores import (
 
 FAR = 2**50
 """A time at which everything is old."""
-
-
-def change_of(opened: OpenTable) -> Table:
-    """Return the refreshed change store."""
-    assert opened.change is not None
-    return refresh(opened.change)
 
 
 def expire(

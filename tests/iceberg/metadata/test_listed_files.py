@@ -9,7 +9,6 @@ from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlparse
 
 import pyarrow as pa
 import pytest
@@ -42,6 +41,7 @@ from tests.iceberg.stores import (
     append,
     commit_files,
     foreign_file,
+    local,
     make,
     overwrite,
     position_delete,
@@ -295,11 +295,6 @@ def listed_paths(opened: OpenTable) -> list[str]:
         for _, files in listed_files(opened.base.io, manifests(opened.base))
         for file in files
     ]
-
-
-def local(location: str) -> Path:
-    """Return the local file of a location."""
-    return Path(urlparse(location).path)
 
 
 def manifest_at(path: str) -> ManifestFile:

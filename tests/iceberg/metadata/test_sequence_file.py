@@ -35,14 +35,13 @@ from arctic.table.property_names import (
     SEQUENCE_WRITTEN_AT,
 )
 from arctic.table.table_description import PartitionField
+from tests.factories.numbers import INTS, MICROS
 from tests.factories.tables import columns_of, table_of
 from tests.iceberg.stores import append, commit_files, foreign_file, make, overwrite, reopened, row
 
 # Dates and timestamps of the years 1 to 9999: Python has no others.
 _CATALOG = "arctic.iceberg.catalogs.catalog"
 DAYS = st.integers(-719_162, 2_932_896)
-MICROS = st.integers(-719_162 * 86_400_000_000, 2_932_897 * 86_400_000_000 - 1)
-INTS = st.integers(-(2**31), 2**31 - 1)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
     ["null", "__HIVE_DEFAULT_PARTITION__", "%6Eull", "a/b=c", " ", "+", "%"]
 )

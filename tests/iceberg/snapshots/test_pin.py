@@ -19,13 +19,7 @@ from arctic.iceberg.tables.create_table import drop_table
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.table.property_names import LEGACY_OPTIMIZED_SEQUENCE
 from arctic.table.snapshot import TableSnapshot
-from tests.iceberg.stores import append, make, overwrite, reopened, row
-
-
-def change_of(opened: OpenTable) -> Table:
-    """Return the refreshed change store."""
-    assert opened.change is not None
-    return refresh(opened.change)
+from tests.iceberg.stores import append, change_of, make, overwrite, reopened, row
 
 
 def set_times(table: Table, times_ms: dict[int, int]) -> None:

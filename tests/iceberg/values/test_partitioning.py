@@ -26,12 +26,12 @@ from arctic.iceberg.values.partitioning import (
     partition_text,
 )
 from arctic.iceberg.values.schema import arrow_type
+from tests.factories.numbers import MICROS
 
 INTS = st.integers(-(2**31) + 100, 2**31 - 1)
 LONGS = st.integers(-(2**63) + 100, 2**63 - 1)
 # Transforms of dates outside the years 1 to 9999 have no text, because Python has no such date.
 DAYS = st.integers(-719_162, 2_932_896)
-MICROS = st.integers(-719_162 * 86_400_000_000, 2_932_897 * 86_400_000_000 - 1)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 DECIMALS = st.integers(-(10**10) + 100, 10**10 - 1).map(
     lambda unscaled: Decimal(unscaled).scaleb(-2)

@@ -13,11 +13,11 @@ from pyspark.sql import SparkSession
 
 from arctic.job.write.shuffle import ShufflePlan
 from arctic.spark.write.node_column import task_column
+from tests.factories.numbers import INTS, LONGS
 
 pytestmark = pytest.mark.spark
 
-_LONGS = st.integers(-(2**63), 2**63 - 1) | st.sampled_from([0, -1, 2**31, -(2**31), 2**32])
-_INTS = st.integers(-(2**31), 2**31 - 1)
+_LONGS = LONGS | st.sampled_from([0, -1, 2**31, -(2**31), 2**32])
 _DAYS = st.dates(dt.date(1000, 1, 1), dt.date(9999, 12, 31))
 _SCHEMA = pa.schema([("a", pa.int64()), ("b", pa.int32()), ("c", pa.date32())])
 _LEAST = (-(2**63), -(2**31), dt.date(1970, 1, 1))
@@ -44,7 +44,7 @@ def _plan(schema: pa.Schema, *key: str, mask: int = 3, **more: Any) -> ShufflePl
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
-    rows=st.lists(st.tuples(_LONGS, _INTS, _DAYS), min_size=1, max_size=200),
+    rows=st.lists(st.tuples(_LONGS, INTS, _DAYS), min_size=1, max_size=200),
     ansi=st.booleans(),
     count=st.sampled_from([1, 3, 8, 64]),
 )
