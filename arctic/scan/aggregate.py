@@ -1,12 +1,12 @@
 """Counts and extremes that a plan knows without reading a row.
 
 Rules:
-    - Every file of the plan must be free of deletes that can touch it, and must say what is asked;
-      else there is no answer, and somebody reads.
-    - Least and greatest values are known of files with a name of the format only: the bounds of
-      others may be wider than their values.
-    - Floating-point numbers have no answer: bounds leave NaN out, engines do not. Nor have texts:
-      their bounds may be cut.
+    - There is an answer only if no delete can touch a file of the plan, and the metadata of each
+      file tells what is asked. Otherwise the rows must be read.
+    - Bounds count as least and greatest values only in files that a writer of this format has
+      named: bounds of other files may be wider than their values.
+    - Extremes of floating-point numbers have no answer, because bounds leave NaN out and engines do
+      not; those of texts have none, because their bounds may be cut.
 """
 
 from __future__ import annotations

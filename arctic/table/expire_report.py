@@ -29,7 +29,7 @@ class ExpiredKind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpiredItem:
-    """One thing that goes.
+    """One file or snapshot that a cleaning removes.
 
     Change files and position deletes leave the newest snapshot; their bytes are freed when the
     last snapshot that holds them goes, as a data file of its own line.
@@ -86,7 +86,7 @@ class ExpireReport:
         return tuple(item for item in self.items if item.kind is kind)
 
     def explain(self, *, verbose: bool = False) -> str:
-        """Return it as text: counts, then items, all of them if ``verbose``.
+        """Return the report as text: counts, then items, all of them if ``verbose``.
 
         The same items give the same text.
         """

@@ -38,7 +38,7 @@ def sealed(path: str, footer: bytes) -> bytes:
 
 
 def check(path: str, footer: bytes) -> None:
-    """Compare a footer with its checksum; one without is as good as ever.
+    """Compare a footer with its checksum; a footer that has none is accepted.
 
     Raises:
         FormatError: it is not what was written under this name.

@@ -56,7 +56,7 @@ class PartitionShares:
         )
 
     def differs_from(self, other: PartitionShares) -> bool:
-        """Say whether a task would be given to another partition: small changes do not matter."""
+        """Say whether a share differs by more than 0.02: less hardly moves a task."""
         return any(
             abs(self.shares.get(path, 0.0) - other.shares.get(path, 0.0)) > _MATTERS
             for path in {**self.shares, **other.shares}

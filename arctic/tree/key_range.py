@@ -53,7 +53,7 @@ class KeyRange(NamedTuple):
 
     @classmethod
     def of(cls, bounds: Mapping[int, Bounds], key_ids: Sequence[int]) -> KeyRange:
-        """Return the range that bounds by field id tell; anything where they are silent."""
+        """Return the range that bounds by field id tell; any value for a column without bounds."""
         return cls(tuple([_column_range(bounds.get(key_id)) for key_id in key_ids]))
 
     def overlaps(self, other: KeyRange) -> bool:
@@ -85,9 +85,9 @@ class KeyRange(NamedTuple):
 
     @classmethod
     def core(cls, ranges: Sequence[KeyRange]) -> KeyRange:
-        """Return what only has to be overlapped for all of them to be.
+        """Return a probe for ``overlaps``: a range that overlaps it overlaps each of these.
 
-        Its lower bounds may be above its upper bounds: it is a probe for ``overlaps``, no box.
+        Its lower bounds may be above its upper bounds, so it holds no keys itself.
 
         Args:
             ranges: at least one.
@@ -135,7 +135,7 @@ class KeyRangeIndex:
                     yield place
 
     def all_overlapping(self, probe: KeyRange) -> list[int]:
-        """Return what ``overlapping`` yields; faster, for who wants them all."""
+        """Return all that ``overlapping`` yields, in less time than taking them one by one."""
         found = [place for place in self._loose if probe.overlaps(self._ranges[place])]
         if not self._sorted:
             return found

@@ -4,8 +4,8 @@ Rules:
     - A change file is unmerged iff its sequence number is above the optimized sequence of its
       partition, strictly. The transaction id in its name plays no part.
     - Data files (base, inserts) may be left out by any filter on their column bounds.
-    - A change delete is left out only by what the filter says of the key; see ``key_filter``. By
-      any other column the row that it kills would come back.
+    - A change delete is left out only by what the filter says of the key; see ``key_filter``. If
+      another column left it out, the row that it kills would come back.
 """
 
 from __future__ import annotations
