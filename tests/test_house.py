@@ -12,6 +12,22 @@ from tests.house import PAGE, ROOT, House, files_that_test, floors, folder, with
 
 FULL = 14
 """Modules in a folder, at most: more are several subjects."""
+EDGES = ("arctic/api/", "arctic/cli/", "arctic/spark/", "arctic/with_spark.py")
+MAKERS = {
+    "arctic/iceberg/catalogs/catalog.py",
+    "arctic/job/changes/asked_changes.py",
+    "arctic/job/mirror/write_changes.py",
+    "arctic/job/past_state.py",
+    "arctic/job/read/asked_read.py",
+    "arctic/job/read/read_settings.py",
+    "arctic/job/reference.py",
+    "arctic/job/upkeep/asked_upkeep.py",
+    "arctic/job/write/asked_write.py",
+    "arctic/optimizing/settings.py",
+    "arctic/options/option.py",
+    "arctic/writing/target.py",
+}
+"""What makes records of options, and the writes that a caller may carry out elsewhere."""
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +69,18 @@ def test_no_folder_is_a_drawer(house: House) -> None:
     counts = Counter(folder(module) for module in house.modules)
 
     assert {name: count for name, count in counts.items() if count > FULL} == {}
+
+
+def test_options_are_texts_at_the_edges_only() -> None:
+    """Below, a function takes what was asked, or the one value it needs."""
+    asked = re.compile(r"\boptions: Mapping\[str, str\]")
+    takers = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "arctic").rglob("*.py")
+        if asked.search(path.read_text(encoding="utf-8"))
+    }
+
+    assert {path for path in takers if not path.startswith(EDGES)} == MAKERS
 
 
 def test_floors_count_the_longest_way_down() -> None:
