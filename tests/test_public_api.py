@@ -72,6 +72,7 @@ CLASSES = {
 }
 TABLE_MEMBERS = {
     "count",
+    "delete",
     "drop_tag",
     "evolve_schema",
     "expire",
@@ -80,6 +81,7 @@ TABLE_MEMBERS = {
     "history",
     "inspect",
     "is_keyed",
+    "merge",
     "name",
     "optimize",
     "partition_by",
@@ -98,6 +100,7 @@ TABLE_MEMBERS = {
     "tags",
     "to_pandas",
     "unset_properties",
+    "update",
     "versions",
     "watermarks",
     "write",

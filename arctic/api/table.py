@@ -10,7 +10,8 @@ import pyarrow as pa
 from arctic.api import calls
 from arctic.api.calls import Version
 from arctic.api.html import description
-from arctic.api.write_data import WriteReport, write_data
+from arctic.api.merge import Merge
+from arctic.api.write_data import WriteReport, batches_of, write_data
 from arctic.errors import NotFoundError, UnsupportedError
 from arctic.iceberg.commits.commit_notes import watermark_properties
 from arctic.iceberg.snapshots.inspect import METADATA_TABLES
@@ -19,6 +20,9 @@ from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.tables.rename_table import rename_table
 from arctic.iceberg.tables.set_properties import PropertyChange, set_properties
 from arctic.job.changes.asked_changes import Moment
+from arctic.job.edit.delete_job import delete_where
+from arctic.job.edit.edit_report import EditReport
+from arctic.job.edit.update_job import update_where
 from arctic.job.past.named_states import Tag, drop_table_tag, list_tags, list_versions, tag_table
 from arctic.job.past.restore_job import RestoreReport
 from arctic.job.read.asked_read import AskedRead
@@ -115,6 +119,34 @@ class Table:
         """Write rows; takes the arguments of ``arctic.write``."""
         given = {**self._options, **calls.mode_option(mode)}
         return write_data(data, calls.joined(given, options))
+
+    def delete(self, where: Any = None) -> EditReport:
+        """Delete the rows that a condition is true of, in one commit; without one, all rows.
+
+        Args:
+            where: a filter as ``read`` takes it, or any condition of SQL, which DuckDB evaluates.
+        """
+        return delete_where(table_reference(self._options), where)
+
+    def update(self, where: Any = None, *, set: Mapping[str, Any]) -> EditReport:
+        """Set columns of the rows that a condition is true of, in one commit.
+
+        Args:
+            where: as ``delete`` takes it; None: all rows.
+            set: column -> an expression of SQL over the row, such as ``"price * 2"`` or
+                ``"'Rome'"``, or a number, truth value or None.
+        """
+        return update_where(table_reference(self._options), set, where)
+
+    def merge(self, source: Any, on: str | Sequence[str]) -> Merge:
+        """Begin a merge of rows into the table, which ``execute`` of what it returns carries out.
+
+        Args:
+            source: rows, as ``write`` takes them; all of them are held in memory.
+            on: the columns that must be equal, or a condition such as
+                ``"target.id = source.user_id"``.
+        """
+        return Merge(table_reference(self._options), batches_of(source).read_all(), on)
 
     def optimize(self, **arguments: Any) -> OptimizeReport:
         """Optimize in this process; takes the arguments of ``arctic.optimize`` but ``spark``."""

@@ -55,7 +55,7 @@ _NOTHING_WRITTEN = WriteReport(
 
 def write_data(data: Any, options: Mapping[str, str]) -> WriteReport:
     """Write rows in one snapshot."""
-    rows = _batches(data)
+    rows = batches_of(data)
     mode = options.get(opt.WRITE_MODE.name, "").strip().lower()
     if mode not in NEW_ONLY_MODES:
         return _write(rows, AskedWrite.of(options))
@@ -88,7 +88,8 @@ def _write(rows: pa.RecordBatchReader, asked: AskedWrite) -> WriteReport:
     return report
 
 
-def _batches(data: Any) -> pa.RecordBatchReader:
+def batches_of(data: Any) -> pa.RecordBatchReader:
+    """Return rows of any form as a stream of batches."""
     if isinstance(data, pa.RecordBatchReader):
         return data
     if isinstance(data, pa.Table):

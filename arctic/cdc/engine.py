@@ -1,4 +1,4 @@
-"""The one place that runs DuckDB: whole columns of JSON and text become typed Arrow columns.
+"""The one place that runs DuckDB: JSON and text to typed columns, and expressions of SQL.
 
 Rules:
     - A connection lives for one piece of work, in memory, and reaches neither disk nor network.
@@ -7,12 +7,15 @@ Rules:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from arctic.errors import UnsupportedError
+from arctic.errors import InvalidInputError, UnsupportedError
 
+_QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
+_SEVERAL_ROWS = re.compile(r"\bselect\b|\bover\s*\(", re.IGNORECASE)
 _SETTINGS = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -28,18 +31,56 @@ def engine() -> Iterator[Any]:
     Raises:
         UnsupportedError: DuckDB is not installed.
     """
-    try:
-        import duckdb  # noqa: PLC0415 - an extra, which few processes need
-    except ImportError as error:
-        raise UnsupportedError(
-            "change events need DuckDB; install the extra, in a checkout: pip install '.[cdc]'"
-        ) from error
-    connection = duckdb.connect(":memory:", config=dict(_SETTINGS))
+    connection = _duckdb().connect(":memory:", config=dict(_SETTINGS))
     try:
         connection.execute("SET TimeZone = 'UTC'")
         yield connection
     finally:
         connection.close()
+
+
+def _duckdb() -> Any:
+    try:
+        import duckdb  # noqa: PLC0415 - an extra, which few processes need
+    except ImportError as error:
+        raise UnsupportedError(
+            "change events and expressions of SQL need DuckDB; install the extra, in a checkout: "
+            "pip install '.[cdc]'"
+        ) from error
+    return duckdb
+
+
+def check_expression(given: str) -> str:
+    """Refuse a text that is not one expression over one row, so that it can stand in a statement.
+
+    Rows are evaluated batch by batch: what looks at several of them would see a part.
+
+    Raises:
+        InvalidInputError: it is none, or more.
+        UnsupportedError: DuckDB is not installed.
+    """
+    duckdb = _duckdb()
+    with expression_errors(f"expression {given!r}"):
+        duckdb.SQLExpression(given)
+        duckdb.SQLExpression(f"({given}\n)")  # as it will stand in a statement
+    if _SEVERAL_ROWS.search(_QUOTED.sub(" ", given)):
+        raise InvalidInputError(
+            f"expression {given!r}: expected one over a single row, without SELECT and OVER"
+        )
+    return given
+
+
+@contextmanager
+def expression_errors(subject: str) -> Iterator[None]:
+    """Say of expressions that DuckDB cannot evaluate what they were for.
+
+    Raises:
+        InvalidInputError: with what DuckDB says.
+    """
+    try:
+        yield
+    except _duckdb().Error as error:
+        raise InvalidInputError(f"{subject}: {error}") from error
 
 
 def text(value: str) -> str:

@@ -17,8 +17,9 @@ import click
 from arctic.cli.cdc import cdc
 from arctic.cli.change import rename, set_properties, unset_properties
 from arctic.cli.look import explain, history, show, tables
-from arctic.cli.past import drop_tag, restore, tag, versions
 from arctic.cli.upkeep import expire, optimize, retire_writer, status, watermarks
+from arctic.cli.verbs.edit import delete, update
+from arctic.cli.verbs.past import drop_tag, restore, tag, versions
 from arctic.errors import ArcticError
 from arctic.redact import without_secrets
 
@@ -68,6 +69,7 @@ def commands() -> None:
 
 for _command in (
     *(tables, show, explain, history),
+    *(delete, update),
     *(versions, tag, drop_tag, restore),
     *(set_properties, unset_properties, rename),
     *(status, optimize, expire),

@@ -50,6 +50,25 @@ class OverwriteBase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveRows:
+    """Take rows out of base by leaving out files and whole partitions."""
+
+    partitions: frozenset[Partition]
+    """Everything in them goes, and every change up to ``change_sequence_number``."""
+    removed_paths: frozenset[str]
+    """Files of other partitions that go."""
+    files: tuple[WrittenFile, ...] = ()
+    """Base files with what is left of those; only without a primary key."""
+    change_sequence_number: int | None
+    """None: unkeyed."""
+    known_deletes: frozenset[str]
+    """Position deletes that were there when it was planned; with others it is refused."""
+    planned_at: int | None
+    """The base snapshot that it was planned on."""
+    summary: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreBase:
     """Let base begin again with the files of an earlier snapshot, and hide every change so far."""
 

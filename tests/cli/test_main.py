@@ -384,3 +384,17 @@ def test_states_are_listed_tagged_and_restored(run: Command, warehouse: str) -> 
     refused = run("restore", "shop.users", "first", *place)
     assert refused.code == 1
     assert "no tag 'first'" in refused.err
+
+
+def test_rows_are_deleted_and_updated_by_a_condition(run: Command, warehouse: str) -> None:
+    """In one commit each, with counts."""
+    place = ("--warehouse", warehouse)
+
+    done = run("update", "shop.users", "city=upper(city)", "--where", "id < 3", *place)
+    assert "2 rows updated" in done.out
+    gone = run("delete", "shop.users", "--where", "city = 'ROME'", "--output", "json", *place)
+    assert gone.document["rows_deleted"] == 1
+    rows = arctic.open_table("shop.users", warehouse=warehouse).read().read_all().to_pylist()
+    assert sorted(row["city"] for row in rows) == ["BERN", "Lima"]
+    assert run("delete", "shop.users", "--where", "true", *place).code == 0
+    assert run("delete", "shop.users", "--where", "no = 1", *place).code == 1

@@ -243,6 +243,24 @@ class LakeMachine(RuleBasedStateMachine):
         assert_rows(actual, expected)
 
     @precondition(lambda self: self.commits > 0)
+    @rule(
+        target=snapshots,
+        where=st.one_of(
+            regions.map(lambda region: (f"region = '{region}'", "region", {region}.__contains__)),
+            ids.map(lambda least: (f"id >= {least}", "id", least.__le__)),
+            st.integers(-5, 5).map(
+                lambda number: (f"amount + 1 = {number + 1}", "amount", number.__eq__)
+            ),
+        ),
+    )
+    def delete_where(self, where: Any) -> Any:
+        """Exactly the rows go that match, however they go."""
+        condition, name, matches = where
+        report = arctic.open_table("m.t", warehouse=self.folder).delete(condition)
+        self.become([row for row in self.rows_now() if matches(row[name]) is not True])
+        return self.remembered(report.snapshot_id)
+
+    @precondition(lambda self: self.commits > 0)
     @rule(target=tags)
     def tag(self) -> Any:
         """A state gets a name, which keeps it from now on."""

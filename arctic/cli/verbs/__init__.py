@@ -1,0 +1,1 @@
+"""Commands that change what rows a table holds: by conditions, and back to earlier states."""

@@ -1,0 +1,191 @@
+"""Events that were made from rows of one pinned state, written and committed on top of it.
+
+Rules:
+    - The commit holds only if both stores are where the rows were read, so the result is that of
+      running alone. Else the files are deleted and all of it is done again in the newest state.
+    - Every event knows where its row lies, so no row is looked up.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from arctic import options as opt
+from arctic.errors import (
+    ArcticError,
+    CommitStateUnknownError,
+    ConflictError,
+    InternalError,
+    StorageError,
+)
+from arctic.iceberg.commits.commit import commit_append
+from arctic.iceberg.snapshots.pin import pin
+from arctic.iceberg.storage.table_io import is_file_gone
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.edit.edit_report import EditReport
+from arctic.job.read.asked_read import AskedRead
+from arctic.job.read.scan_job import ScanJob, scan_opened
+from arctic.job.reference import TableReference
+from arctic.job.write.asked_write import AskedWrite
+from arctic.job.write.stored_rows.looked_up import check_same
+from arctic.job.write.unreferenced import delete_results, deleted_on_failure
+from arctic.job.write.write_job import begin_write, work_here
+from arctic.job.write.write_task import write_task
+from arctic.table.filters.predicate import Predicate
+from arctic.table.snapshot import TableSnapshot
+from arctic.writing.plan_commit import plan_append
+from arctic.writing.target import TaskResult, WriteTarget
+
+ACTION = "_arctic_edit_action"
+"""Column of events: what each row does."""
+MAX_ATTEMPTS = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditedTable:
+    """A table that is being edited, in one pinned state."""
+
+    opened: OpenTable
+    state: TableSnapshot
+    reference: TableReference
+
+    def read(
+        self, columns: Sequence[str] | None = None, row_filter: Predicate | None = None
+    ) -> ScanJob:
+        """Plan a read of the state, of rows that may be written again.
+
+        Args:
+            columns: in this order; None: all.
+            row_filter: rows that do not match are left out.
+        """
+        given = {**self.reference.options, opt.VERIFY_CHECKSUMS.name: "true"}
+        return scan_opened(
+            self.opened,
+            AskedRead.of(given),
+            columns=columns,
+            row_filter=row_filter,
+            snapshot=self.state,
+        )
+
+
+def edited(reference: TableReference, attempt: Callable[[EditedTable], EditReport]) -> EditReport:
+    """Carry an edit out, again in the newest state where others were faster.
+
+    Args:
+        reference: the table.
+        attempt: does it once, in one state; it leaves no files behind when it fails.
+
+    Raises:
+        ConflictError: others committed during every attempt; nothing was committed.
+    """
+    started = time.monotonic()
+    uuid: str | None = None
+    for number in range(1, MAX_ATTEMPTS + 1):
+        opened = reference.open(for_writing=True)
+        uuid = uuid or str(opened.base.metadata.table_uuid)
+        check_same(opened, table_uuid=uuid)
+        state = pin(opened, is_fresh=True)
+        try:
+            report = attempt(EditedTable(opened=opened, state=state, reference=reference))
+        except (ConflictError, StorageError) as error:
+            if isinstance(error, StorageError) and not is_file_gone(error):
+                raise
+            if number == MAX_ATTEMPTS:
+                raise ConflictError(
+                    f"table {opened.table.name!r}: others committed during each of {MAX_ATTEMPTS} "
+                    f"attempts; try again ({error.message})"
+                ) from error
+            continue
+        break
+    return replace(report, attempts=number, seconds=time.monotonic() - started)
+
+
+def written(
+    table: EditedTable, batches: Iterable[pa.RecordBatch], schema: pa.Schema, **options: str
+) -> tuple[WriteTarget, TaskResult]:
+    """Write rows to files that nobody refers to yet.
+
+    Args:
+        table: where they go.
+        batches: the rows.
+        schema: of each batch.
+        options: write options beside those of the table.
+    """
+    given = {**table.reference.options, opt.CROSS_PARTITION.name: "assume-stable", **options}
+    job = begin_write(AskedWrite.of(given), schema)
+    check_same(job.found(), table_uuid=str(table.opened.base.metadata.table_uuid))
+    if not job.target.schema.equals(table.opened.arrow_schema, check_metadata=True):
+        raise ConflictError(
+            f"table {table.opened.table.name!r}: its columns changed meanwhile; try again"
+        )
+    result = write_task(
+        work_here(job), batches, partition_id=0, task_id=0, threads=opt.default_parallelism()
+    )
+    return job.target, result
+
+
+def commit_events(
+    table: EditedTable,
+    batches: Iterable[pa.RecordBatch],
+    *,
+    is_blind: bool = False,
+) -> tuple[int | None, int]:
+    """Write and commit events, in one snapshot of the change store.
+
+    Args:
+        table: in the state that they were made from.
+        batches: the table's columns and ``ACTION``.
+        is_blind: they were made from no row of the table, so any state may lie below.
+
+    Returns:
+        The snapshot, None for no events, and the rows that were written.
+
+    Raises:
+        ConflictError: others have committed; nothing of it is left.
+    """
+    schema = event_schema(table.opened)
+    options = {opt.WRITE_MODE.name: "append", opt.ACTION_COLUMN.name: ACTION}
+    options[opt.UPSERT_INSERTS.name] = "true"
+    target, result = written(table, batches, schema, **options)
+    with deleted_on_failure(target, [result]):
+        plan = plan_append([result], on_top_of=None if is_blind else table.state, summary={})
+    try:
+        commit = commit_append(table.opened, plan)
+    except (CommitStateUnknownError, InternalError):
+        raise
+    except ArcticError:
+        delete_results(target, [result])
+        raise
+    rows = result.inserts + result.deletes
+    return (None, 0) if commit is None else (commit.snapshot_id, rows)
+
+
+def event_schema(opened: OpenTable) -> pa.Schema:
+    """Return the columns of events."""
+    columns = [field.with_nullable(True) for field in opened.arrow_schema]
+    return pa.schema([*columns, pa.field(ACTION, pa.string())])
+
+
+def events(rows: pa.Table, action: str, schema: pa.Schema) -> pa.Table:
+    """Return rows as events of one kind; columns that they lack are null."""
+    columns = [
+        rows.column(field.name)
+        if field.name in rows.column_names
+        else pa.nulls(rows.num_rows, field.type)
+        for field in schema
+        if field.name != ACTION
+    ]
+    said = pa.repeat(pa.scalar(action), rows.num_rows)
+    return pa.table([*columns, said], schema=schema)
+
+
+def key_and_partition(opened: OpenTable) -> list[str]:
+    """Return the columns that an event of a delete needs."""
+    table = opened.table
+    names = [*table.primary_key, *(column.name for column in table.partition_source_columns)]
+    names += [column.name for column in table.columns if column.required]
+    return list(dict.fromkeys(names))

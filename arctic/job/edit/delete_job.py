@@ -1,0 +1,183 @@
+"""Deleting the rows of a table that a condition is true of.
+
+Strategy: what a filter covers as whole partitions or files goes by metadata, in one commit of base,
+if that is all of it. Else a table with a key gets deletes of the keys, in one commit of the change
+store, and of one without a key the files that hold such rows are written anew without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from arctic import options as opt
+from arctic.errors import ArcticError, CommitStateUnknownError
+from arctic.iceberg.commits.commit_removal import commit_removal
+from arctic.job.edit.commit_edit import (
+    EditedTable,
+    commit_events,
+    edited,
+    event_schema,
+    events,
+    key_and_partition,
+    written,
+)
+from arctic.job.edit.edit_report import EditReport
+from arctic.job.edit.file_rows import rows_of_file
+from arctic.job.edit.where import Where
+from arctic.job.edit.whole_files import Coverage, coverage
+from arctic.job.reference import TableReference
+from arctic.job.write.unreferenced import delete_results
+from arctic.table.commit_plan import RemoveRows
+from arctic.table.files import TableFile
+from arctic.writing.target import TaskResult, WriteTarget
+
+
+def delete_where(reference: TableReference, where: Any) -> EditReport:
+    """Delete the rows that a condition is true of, in one commit.
+
+    Args:
+        reference: the table.
+        where: a filter as reads take it, or SQL; None: every row.
+
+    Raises:
+        InvalidInputError: a condition that cannot be understood.
+        ConflictError: others committed during every attempt; nothing was deleted.
+        CommitStateUnknownError: the catalog did not answer; look before deleting again.
+
+    Memory: as a read; the keys of a chunk of rows.
+    """
+    return edited(reference, lambda table: _deleted(table, Where.of(table.opened, where)))
+
+
+def _deleted(table: EditedTable, where: Where) -> EditReport:
+    name = table.opened.table.name
+    if where.sql is None:
+        found = coverage(table.opened, table.state, where.predicate)
+        if found.is_empty:
+            return EditReport(table=name, snapshot_id=None, reads_table=False)
+        if found.is_whole:
+            snapshot_id = remove(table, found, summary={})
+            return EditReport(
+                table=name, snapshot_id=snapshot_id, rows_deleted=found.rows, reads_table=False
+            )
+    else:
+        found = coverage(table.opened, table.state, None)
+        found = replace(
+            found, partitions=frozenset(), files=(), partly=found.listed.base, rows=None
+        )
+    if table.opened.table.is_keyed:
+        return _by_key(table, where)
+    return rewritten(table, found, where, lambda rows, mask: rows.filter(pa.array(~mask)))
+
+
+def remove(
+    table: EditedTable,
+    found: Coverage,
+    *,
+    summary: Mapping[str, str],
+    rewritten_files: Sequence[TableFile] = (),
+    results: Sequence[TaskResult] = (),
+) -> int | None:
+    """Commit a removal of what is covered, and of files that were written anew."""
+    gone = {file.path for file in (*found.files, *rewritten_files)}
+    commit = commit_removal(
+        table.opened,
+        RemoveRows(
+            partitions=found.partitions,
+            removed_paths=frozenset(gone),
+            files=tuple(file for result in results for file in result.files),
+            change_sequence_number=(
+                table.state.change_sequence_number if table.opened.table.is_keyed else None
+            ),
+            known_deletes=frozenset(file.path for file in found.listed.position_deletes),
+            planned_at=table.state.base_snapshot_id,
+            summary=summary,
+        ),
+    )
+    return None if commit is None else commit.snapshot_id
+
+
+def _by_key(table: EditedTable, where: Where) -> EditReport:
+    opened = table.opened
+    wanted = key_and_partition(opened)
+    more = where.columns if where.sql is not None else set[str]()
+    job = table.read(
+        [name for name in opened.arrow_schema.names if name in {*wanted, *more}], where.predicate
+    )
+    schema, count = event_schema(opened), 0
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        nonlocal count
+        for batch in job.batches():
+            rows = pa.Table.from_batches([batch])
+            if where.sql is not None:
+                rows = rows.filter(pa.array(where.mask(rows)))
+            count += rows.num_rows
+            yield from events(rows.select(wanted), "D", schema).to_batches()
+
+    snapshot_id, written_rows = commit_events(table, batches())
+    return EditReport(
+        table=opened.table.name,
+        snapshot_id=snapshot_id,
+        rows_deleted=count,
+        rows_written=written_rows,
+    )
+
+
+def rewritten(table: EditedTable, found: Coverage, where: Where, change: Any) -> EditReport:
+    """Write the files of a table without a key anew that hold rows which match.
+
+    Args:
+        table: without a key.
+        found: what the condition touches.
+        where: the condition.
+        change: rows of a file and which of them match -> what the new file holds.
+    """
+    touched = [file for file in found.partly if _holds(table, file, found, where)]
+    schema = table.opened.arrow_schema
+    count = 0
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        nonlocal count
+        for file in touched:
+            for rows in rows_of_file(table, file, found.listed):
+                mask = where.mask(rows)
+                count += int(np.count_nonzero(mask))
+                yield from change(rows, mask).cast(schema).to_batches()
+
+    name = table.opened.table.name
+    if not touched and not found.files and not found.partitions:
+        return EditReport(table=name, snapshot_id=None)
+    results: list[TaskResult] = []
+    target: WriteTarget | None = None
+    if touched:
+        target, result = written(table, batches(), schema, **{opt.WRITE_MODE.name: "append"})
+        results.append(result)
+    try:
+        snapshot_id = remove(table, found, summary={}, rewritten_files=touched, results=results)
+    except CommitStateUnknownError:
+        raise
+    except ArcticError:
+        if target is not None:
+            delete_results(target, results)
+        raise
+    known = found.rows if found.files or found.partitions else 0
+    return EditReport(
+        table=name,
+        snapshot_id=snapshot_id,
+        rows_deleted=None if known is None else count + known,
+        rows_written=sum(result.inserts for result in results),
+    )
+
+
+def _holds(table: EditedTable, file: TableFile, found: Coverage, where: Where) -> bool:
+    names = [name for name in table.opened.arrow_schema.names if name in where.columns]
+    return any(
+        where.mask(rows).any()
+        for rows in rows_of_file(table, file, found.listed, columns=names or None)
+    )

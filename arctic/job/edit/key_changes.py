@@ -1,0 +1,121 @@
+"""Rows that get another key: held until all old ones are deleted, and checked against the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from arctic.columns.key_codes import KeyIndex
+from arctic.errors import ConflictError, InvalidInputError
+from arctic.job.edit.commit_edit import EditedTable, events
+from arctic.job.read.locate import locate_rows
+
+
+class NewKeys:
+    """The new rows whose keys were not there as theirs, and the keys that went for them.
+
+    Memory: these rows, and the keys.
+    """
+
+    def __init__(self, table: EditedTable) -> None:
+        self._table = table
+        self._key = list(table.opened.table.primary_key)
+        self._rows: list[pa.Table] = []
+        self._gone: list[pa.Table] = []
+
+    def split(
+        self, old: pa.Table, new: pa.Table
+    ) -> tuple[tuple[pa.Table, pa.Table], tuple[pa.Table, pa.Table]]:
+        """Divide updated rows by whether their key stays; those where it does not are held.
+
+        Returns:
+            Old and new rows with the same key, then those with another.
+        """
+        same = np.ones(old.num_rows, dtype=bool)
+        for name in self._key:
+            before, after = old.column(name), new.column(name)
+            equal = pc.fill_null(pc.equal(before, after), False)
+            both_null = pc.and_(pc.is_null(before), pc.is_null(after))
+            same &= pc.or_(equal, both_null).to_numpy(zero_copy_only=False)
+        if same.all():
+            nothing = old.slice(0, 0)
+            return (old, new), (nothing, nothing)
+        stays, changes = pa.array(same), pa.array(~same)
+        moved = old.filter(changes), new.filter(changes)
+        self.forget(moved[0])
+        self.hold(moved[1])
+        return (old.filter(stays), new.filter(stays)), moved
+
+    def hold(self, rows: pa.Table) -> None:
+        """Keep rows back whose key must be new."""
+        if rows.num_rows:
+            self._rows.append(rows)
+
+    def forget(self, rows: pa.Table) -> None:
+        """Take note of stored rows that are deleted, so that their keys are free."""
+        if rows.num_rows:
+            self._gone.append(rows.select(self._key))
+
+    def checked(self) -> pa.Table:
+        """Return the rows that were held, once no two rows of the table share a key.
+
+        Raises:
+            InvalidInputError: two would.
+            ConflictError: the table has moved on.
+        """
+        schema = self._table.opened.arrow_schema
+        if not self._rows:
+            return schema.empty_table()
+        rows = pa.concat_tables([each.cast(_nullable(schema)) for each in self._rows])
+        keys = rows.select(self._key)
+        refuse_twice(keys, why="two rows would get it", name=self._table.opened.table.name)
+        locator = locate_rows(self._table.opened)
+        if locator.snapshot != self._table.state:
+            raise ConflictError(
+                f"table {self._table.opened.table.name!r}: others committed meanwhile; try again"
+            )
+        of_key = pa.schema([schema.field(name) for name in self._key])
+        for name in self._key:
+            if keys.column(name).null_count:
+                raise InvalidInputError(f"key column {name!r} would be null")
+        found = locator(keys.cast(of_key)).select(self._key)
+        if found.num_rows and self._gone:
+            gone = pa.concat_tables(self._gone).cast(of_key)
+            columns = [found.column(name).combine_chunks() for name in self._key]
+            found = found.filter(pa.array(KeyIndex(gone).lookup(columns) < 0))
+        if found.num_rows:
+            raise InvalidInputError(
+                f"table {self._table.opened.table.name!r}: key {found.slice(0, 1).to_pylist()[0]} "
+                "is that of a stored row, which another row would get too; nothing was changed"
+            )
+        return rows
+
+
+def refuse_twice(keys: pa.Table, *, why: str, name: str) -> None:
+    """Refuse keys of which one comes twice.
+
+    Raises:
+        InvalidInputError: naming the key.
+    """
+    counted = keys.group_by(keys.column_names).aggregate([([], "count_all")])
+    twice = counted.filter(pc.greater(counted.column("count_all"), 1))
+    if twice.num_rows:
+        key = twice.select(keys.column_names).slice(0, 1).to_pylist()[0]
+        raise InvalidInputError(f"table {name!r}: key {key}: {why}; nothing was changed")
+
+
+def update_events(old: pa.Table, new: pa.Table, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield both images of updated rows, in turn; columns that the old ones lack are null."""
+    count = old.num_rows
+    if not count:
+        return
+    images = [events(old, "-U", schema), events(new, "+U", schema)]
+    order = np.arange(2 * count).reshape(2, count).T.ravel()
+    yield from pa.concat_tables(images).take(pa.array(order)).to_batches()
+
+
+def _nullable(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([field.with_nullable(True) for field in schema])

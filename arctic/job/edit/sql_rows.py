@@ -1,0 +1,186 @@
+"""Expressions of SQL over rows, by DuckDB: which rows match, and what new values are.
+
+DuckDB, because it is there for change events already, evaluates whole columns of Arrow, and knows
+SQL; what it is given it cannot leave: no file, no network, one expression at a time.
+
+Rules:
+    - The rows of the table are called ``target`` there, those of a merge's source ``source``.
+    - One value for each row, in their order; anything else is refused.
+    - Values are cast to the column's type exactly, or refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as pt
+
+from arctic.cdc.engine import check_expression, engine, expression_errors
+from arctic.cdc.engine import name as quoted
+from arctic.errors import InvalidInputError
+
+TARGET, SOURCE, ROW = "target", "source", "_arctic_row"
+_WORDS = re.compile(r'"((?:[^"]|"")+)"|([^\W\d]\w*)')
+_EVERY_COLUMN = re.compile(r"\*|\bcolumns\b", re.IGNORECASE)
+
+
+def mentioned(texts: Iterable[str], names: Sequence[str]) -> set[str]:
+    """Return the columns that expressions may read; those of another table of that name too.
+
+    >>> sorted(mentioned(["target.Price > 2 and city = 'id'"], ["id", "price", "city"]))
+    ['city', 'id', 'price']
+    """
+    words: set[str] = set()
+    for text in texts:
+        if _EVERY_COLUMN.search(text):
+            return set(names)
+        for in_quotes, plain in _WORDS.findall(text):
+            words.add((in_quotes.replace('""', '"') or plain).lower())
+    return {name for name in names if name.lower() in words}
+
+
+def reads_target(texts: Iterable[str], names: Sequence[str]) -> bool:
+    """Say whether expressions may read a row of the table, not only of the source."""
+    of_source = re.compile(rf'\b{SOURCE}\s*\.\s*(?:"(?:[^"]|"")+"|\w+)', re.IGNORECASE)
+    left = [of_source.sub(" ", text) for text in texts]
+    return any(
+        re.search(rf"\b({TARGET}|{SOURCE})\b", text, re.IGNORECASE) for text in left
+    ) or bool(mentioned(left, names))
+
+
+def mask(rows: pa.Table, condition: str) -> np.ndarray:
+    """Say for each row whether a condition is true.
+
+    Raises:
+        InvalidInputError: it cannot be evaluated, or is no condition.
+    """
+    column = values(rows, {"condition": condition})["condition"]
+    if not (pt.is_boolean(column.type) or pt.is_null(column.type)):
+        raise InvalidInputError(f"condition {condition!r} is {column.type}; expected true or false")
+    found = pc.fill_null(column.cast(pa.bool_()), False)
+    return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
+
+
+def values(rows: pa.Table, expressions: Mapping[str, str]) -> dict[str, pa.Array]:
+    """Return the values of expressions for rows of the table, by name."""
+    listed = ", ".join(
+        f"({check_expression(text)}\n) AS e{place}"
+        for place, text in enumerate(expressions.values())
+    )
+    # The number of the row stands beside them, which no aggregate takes.
+    statement = f"SELECT {listed}, {ROW} FROM {TARGET} ORDER BY {ROW}"
+    found = query(statement, {TARGET: numbered_rows(rows)}, subject=_said(expressions))
+    _check_count(found, rows.num_rows, expressions)
+    return dict(zip(expressions, _arrays(found)[:-1], strict=True))
+
+
+def paired_values(
+    tables: Mapping[str, pa.Table],
+    places: Mapping[str, np.ndarray],
+    expressions: Mapping[str, str],
+) -> dict[str, pa.Array]:
+    """Return the values of expressions for rows of several tables side by side.
+
+    Args:
+        tables: by the name that expressions call them.
+        places: for each, the row of every pair.
+        expressions: by name.
+    """
+    count = len(next(iter(places.values())))
+    if not expressions:
+        return {}
+    numbered = {name: numbered_rows(table) for name, table in tables.items()}
+    pairs = pa.table({"i": np.arange(count), **{f"r_{name}": at for name, at in places.items()}})
+    joins = " ".join(f"JOIN {name} ON {name}.{ROW} = _pairs.r_{name}" for name in tables)
+    listed = ", ".join(
+        f"({check_expression(text)}\n) AS e{place}"
+        for place, text in enumerate(expressions.values())
+    )
+    found = query(
+        f"SELECT {listed}, _pairs.i FROM _pairs {joins} ORDER BY _pairs.i",
+        {**numbered, "_pairs": pairs},
+        subject=_said(expressions),
+    )
+    _check_count(found, count, expressions)
+    return dict(zip(expressions, _arrays(found)[:-1], strict=True))
+
+
+def query(statement: str, tables: Mapping[str, pa.Table], *, subject: str) -> pa.Table:
+    """Return what a statement selects from tables."""
+    with engine() as connection, expression_errors(subject):
+        for name, table in tables.items():
+            connection.register(name, table)
+        found = connection.execute(statement).arrow()
+        return found.read_all() if isinstance(found, pa.RecordBatchReader) else found
+
+
+def numbered_rows(table: pa.Table) -> pa.Table:
+    """Return a table with the number of each row as a column."""
+    return table.append_column(ROW, pa.array(np.arange(table.num_rows)))
+
+
+def clause_case(conditions: Sequence[str | None]) -> str:
+    """Return SQL for the number of the first condition that is true; -1 where none is."""
+    cases = " ".join(
+        f"WHEN ({'true' if text is None else check_expression(text)}\n) THEN {place}"
+        for place, text in enumerate(conditions)
+    )
+    return f"CASE {cases} ELSE -1 END" if cases else "-1"
+
+
+def fitted(column: pa.Array | pa.ChunkedArray, field: pa.Field, *, what: str) -> pa.Array:
+    """Return values in the type of a column of the table.
+
+    Raises:
+        InvalidInputError: a value that does not fit exactly, or null where it must not be.
+    """
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    try:
+        found = column if column.type == field.type else pc.cast(column, field.type, safe=True)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise InvalidInputError(
+            f"{what} of column {field.name!r} is {column.type}, which does not fit {field.type}: "
+            f"{error}; cast it in the expression"
+        ) from error
+    if not field.nullable and found.null_count:
+        raise InvalidInputError(f"{what} of column {field.name!r} is null; it must have a value")
+    return found
+
+
+def literal(value: Any) -> str | None:
+    """Return a Python value that is no text as SQL; None: it has no short form."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, int) else None
+
+
+def column_of(side: str, name: str) -> str:
+    """Return a column of one side as SQL.
+
+    >>> column_of("source", "id")
+    'source."id"'
+    """
+    return f"{side}.{quoted(name)}"
+
+
+def _arrays(found: pa.Table) -> list[pa.Array]:
+    return [column.combine_chunks() for column in found.columns]
+
+
+def _check_count(found: pa.Table, count: int, expressions: Mapping[str, str]) -> None:
+    if found.num_rows != count:
+        raise InvalidInputError(
+            f"{_said(expressions)}: {found.num_rows} values for {count} rows; expected one for each"
+        )
+
+
+def _said(expressions: Mapping[str, str]) -> str:
+    return "expression " + ", ".join(repr(text) for text in expressions.values())

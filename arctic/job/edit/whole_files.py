@@ -1,0 +1,93 @@
+"""Rows that go without being read: the filter covers whole partitions, or whole files of base.
+
+Rules:
+    - A file goes only if its bounds prove that every row of it matches.
+    - In a table with a key, changes that lie on base are hidden partition by partition only. So
+      where one of them can match in a partition that does not go as a whole, nothing goes this way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow.types as pt
+
+from arctic.columns.field_ids import known_field_id
+from arctic.iceberg.snapshots.list_files import list_files
+from arctic.iceberg.snapshots.partition_filter import PartitionFilter
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.scan.store_files import StoreFiles
+from arctic.table.files import FileKind, Partition, TableFile
+from arctic.table.filters.complement import complement
+from arctic.table.filters.predicate import And, Predicate, may_match, tests_of
+from arctic.table.snapshot import TableSnapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """Which files a filter touches, and which of them it covers."""
+
+    partitions: frozenset[Partition]
+    """All rows of them match."""
+    files: tuple[TableFile, ...]
+    """Base files elsewhere of which all rows match."""
+    partly: tuple[TableFile, ...]
+    """Data files, of either store, that may hold rows that match and others."""
+    listed: StoreFiles
+    rows: int | None
+    """Rows that go with the partitions and files; None: not known without reading them."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every row that matches lies in what is covered."""
+        return not self.partly
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no row can match."""
+        return not (self.partitions or self.files or self.partly)
+
+
+def coverage(opened: OpenTable, state: TableSnapshot, predicate: Predicate | None) -> Coverage:
+    """Find out what a filter touches and covers, from metadata.
+
+    Args:
+        opened: the table.
+        state: pinned.
+        predicate: the filter; None is true of every row.
+    """
+    asked: Predicate = And(()) if predicate is None else predicate
+    listed = list_files(
+        opened, state, field_ids={test.field_id for test in tests_of(asked)}, row_filter=asked
+    )
+    floats = {known_field_id(field) for field in opened.arrow_schema if pt.is_floating(field.type)}
+    others = complement(asked, unordered=floats)
+    left_in = None if others is None else PartitionFilter(opened.base, others)
+    unmerged = [
+        file for file in listed.change if file.sequence_number > state.merged_up_to(file.partition)
+    ]
+    changed = {file.partition for file in unmerged}
+    data = [*listed.base, *(file for file in unmerged if file.kind is FileKind.INSERT)]
+    touched = [file for file in data if may_match(asked, file.bounds, file.record_count)]
+    whole = {
+        partition
+        for partition in {file.partition for file in touched}
+        if left_in is not None and not left_in.matches(partition)
+    }
+    files: list[TableFile] = []
+    partly: list[TableFile] = []
+    for file in touched:
+        if file.partition in whole:
+            continue
+        covered = others is not None and not may_match(others, file.bounds, file.record_count)
+        (files if covered and file.kind is FileKind.BASE else partly).append(file)
+    going = [*files, *(file for file in listed.base if file.partition in whole)]
+    is_plain = not changed.intersection(file.partition for file in going)
+    is_plain = is_plain and not changed & whole and not listed.position_deletes
+    return Coverage(
+        partitions=frozenset(whole),
+        files=tuple(files),
+        partly=tuple(partly),
+        listed=listed,
+        rows=sum(file.record_count for file in going) if is_plain else None,
+    )

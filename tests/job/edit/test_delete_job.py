@@ -1,0 +1,117 @@
+"""Rows go by a condition: by metadata where it covers files, by key, or by files written anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import arctic
+from arctic.job.edit import commit_edit
+from tests.job.edit.rows import LAYOUTS, ROWS, SCHEMA, ids_of, make, rows_of
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_exactly_the_rows_go_that_match(tmp_path: Path, layout: str) -> None:
+    """As a filter of reads says, or SQL that only DuckDB knows; null matches nothing."""
+    for number, (where, left) in enumerate(
+        {
+            "city = 'Rome'": [2, 3, 5],
+            "n > 3 or city is null": [1, 2],
+            "n + 1 = 4": [1, 2, 4, 5],
+            "lower(city) = 'oslo'": [1, 3, 4, 5],
+            "x > 4": [1, 3, 4],
+        }.items()
+    ):
+        table = make(tmp_path / str(number), layout, merged=number % 2 == 0)
+        before = rows_of(table)
+
+        report = table.delete(where)
+
+        assert ids_of(table) == left, where
+        assert rows_of(table) == [row for row in before if row["id"] in left]
+        assert report.rows_deleted in (5 - len(left), None)
+        table.optimize(type="full")
+        assert ids_of(table) == left, where
+        assert table.delete("id = 99").snapshot_id is None
+
+
+def test_whole_partitions_go_by_metadata(tmp_path: Path) -> None:
+    """With the changes that lie on them, and nothing comes back by optimizing or a later write."""
+    for layout in ("moving", "no key, partitions"):
+        table = make(tmp_path / layout, layout, merged=True)
+
+        report = table.delete("city in ('Rome', 'Bern')")
+
+        assert not report.reads_table
+        assert report.rows_written == 0
+        assert ids_of(table) == [2, 3]
+        mode = "upsert" if table.is_keyed else "append"
+        table.write(pa.Table.from_pylist([ROWS[0]], SCHEMA), mode=mode)
+        table.optimize(type="full")
+        table.expire(options={"change.data.ttl.minutes": "0", "snapshot.keep.duration": "0"})
+        assert ids_of(table) == [1, 2, 3]
+
+
+def test_whole_files_go_by_metadata_where_no_change_can_match(tmp_path: Path) -> None:
+    """Bounds prove it; a change that may match makes it a delete by key."""
+    table = make(tmp_path, "keyed", merged=True)
+
+    assert table.delete("id <= 3").reads_table is False
+    assert ids_of(table) == [4, 5]
+    assert table.delete("id <= 4").reads_table is True
+    assert ids_of(table) == [5]
+    report = table.delete()
+    assert not report.reads_table
+    assert ids_of(table) == []
+
+
+def test_a_float_that_is_no_number_is_never_covered(tmp_path: Path) -> None:
+    """Bounds do not tell of NaN, which matches no comparison."""
+    table = arctic.create_table("m.t", SCHEMA, warehouse=str(tmp_path))
+    rows = [{"id": 1, "x": 1.0}, {"id": 2, "x": float("nan")}]
+    table.write(pa.Table.from_pylist(rows, SCHEMA))
+
+    assert table.delete("x < 5").rows_deleted == 1
+    assert ids_of(table) == [2]
+
+
+@pytest.mark.parametrize("layout", ["keyed", "moving"])
+def test_a_commit_in_between_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layout: str
+) -> None:
+    """A row that another commit changed meanwhile is judged as it is then."""
+    table = make(tmp_path, layout)
+    commit = commit_edit.__dict__["commit_append"]
+    changed: dict[str, Any] = {**ROWS[0], "city": "Bonn"}
+    others = [pa.Table.from_pylist([changed], SCHEMA)]
+
+    def late(*arguments: Any, **named: Any) -> Any:
+        if others:
+            other = arctic.open_table("m.t", warehouse=str(tmp_path))
+            other.write(others.pop(), mode="upsert")
+        return commit(*arguments, **named)
+
+    monkeypatch.setattr(commit_edit, "commit_append", late)
+    report = table.delete("city = 'Rome' and x > 0")
+
+    assert (report.attempts, report.rows_deleted) == (2, 1)
+    assert ids_of(table) == [1, 2, 3, 5]
+
+
+def test_what_is_no_condition_is_refused(tmp_path: Path) -> None:
+    """With what is wrong, and nothing is deleted."""
+    table = make(tmp_path, "keyed")
+    for where in (
+        "city = ",
+        "nothing = 1",
+        "n + 1",
+        "true) or (true",
+        "1; select 2",
+        "count(*) > 0",
+    ):
+        with pytest.raises(arctic.InvalidInputError, match=r"condition|expression|filter"):
+            table.delete(where)
+    assert len(ids_of(table)) == 5

@@ -1,0 +1,78 @@
+"""Columns of rows are set by expressions, and keys stay unique."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import arctic
+from tests.job.edit.rows import LAYOUTS, make, rows_of
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_exactly_the_columns_are_set_of_the_rows_that_match(tmp_path: Path, layout: str) -> None:
+    """By the values before the update, also of the partition column."""
+    table = make(tmp_path, layout, merged=True)
+    expected = rows_of(table)
+
+    report = table.update("n >= 3", set={"N": "n * 10", "city": "coalesce(city, '?') || n"})
+
+    for row in expected:
+        if row["n"] in (3, 4, 5):
+            row["city"] = f"{row['city'] or '?'}{row['n']}"
+            row["n"] *= 10
+    assert rows_of(table) == expected
+    assert report.rows_updated == 3
+    table.optimize(type="full")
+    assert rows_of(table) == expected
+    table.update("upper(city) = 'ROME'", set={"x": None, "n": 7})
+    assert [row["x"] for row in rows_of(table) if row["city"] == "Rome"] == [None]
+
+
+def test_keys_may_change_places_but_never_meet(tmp_path: Path) -> None:
+    """Each row keeps its columns; a key that two rows would get is refused."""
+    for layout in ("keyed", "moving", "in key"):
+        table = make(tmp_path / layout, layout)
+        before = rows_of(table)
+
+        table.update(set={"id": "id + 1"})
+        expected = [{**row, "id": row["id"] + 1} for row in before]
+        assert rows_of(table) == expected
+        table.update("id in (2, 3)", set={"id": "5 - id"})
+        assert {row["id"]: row["city"] for row in rows_of(table)}[3] == "Rome"
+        now = rows_of(table)
+        for where, new in (("id = 2", "3"), ("id > 3", "9"), ("id = 2", "NULL")):
+            with pytest.raises(arctic.InvalidInputError, match=r"key|null"):
+                table.update(where, set={"id": new})
+        assert rows_of(table) == now
+
+
+def test_updates_are_read_as_updates(tmp_path: Path) -> None:
+    """With both images of the row."""
+    table = make(tmp_path, "keyed")
+    start = table.versions()["change_snapshot_id"][-1].as_py()
+    table.update("id = 1", set={"n": "n + 1"})
+
+    changes = table.read_changes(start=start).read_all().to_pylist()
+
+    assert [(row["_change_action"], row["n"]) for row in changes] == [("-U", 1), ("+U", 2)]
+
+
+def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
+    """A value, a column, an expression; the table stays as it is."""
+    table = make(tmp_path, "keyed")
+    before = rows_of(table)
+    for new in (
+        {"n": "n / 2"},
+        {"n": "'many'"},
+        {"nothing": "1"},
+        {"n": "nothing"},
+        {"n": "1, 2"},
+        {"n": "sum(n)"},
+        {"n": object()},
+        {},
+    ):
+        with pytest.raises(arctic.InvalidInputError):
+            table.update("id = 1", set=new)
+    assert rows_of(table) == before
