@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         mirror_postgres,
         optimize,
         register,
+        spark_conf,
         spark_writer,
     )
 
@@ -99,6 +100,7 @@ __all__ = [
     "rename",
     "retire_writer",
     "set_properties",
+    "spark_conf",
     "spark_writer",
     "status",
     "unset_properties",
@@ -119,6 +121,7 @@ _HOMES = {
     "mirror_postgres": "arctic.with_spark",
     "optimize": "arctic.with_spark",
     "register": "arctic.with_spark",
+    "spark_conf": "arctic.with_spark",
     "spark_writer": "arctic.with_spark",
 }
 """The module of a name that is neither an error nor a verb of ``arctic.api``."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from arctic import api, mirror
 from arctic.job.mirror.run_mirror import MirrorReport
 from arctic.job.mirror.write_changes import WriteRows
-from arctic.job.reference import Catalog
+from arctic.job.reference import Catalog, call_options
 from arctic.optimizing.report import OptimizeReport
 
 if TYPE_CHECKING:
@@ -46,6 +46,29 @@ def local_session(
     from arctic.spark.session import start_local  # noqa: PLC0415 - late, as in register
 
     return start_local(master=master, app_name=app_name, conf=conf)
+
+
+def spark_conf(
+    name: str = "arctic", *, warehouse: str | None = None, catalog: Catalog | None = None
+) -> dict[str, str]:
+    """Return the settings that give a Spark without Python Arctic's catalog.
+
+    For the spark-sql shell, the Thrift server, spark-submit and the server of Spark Connect, as
+    lines of ``spark-defaults.conf`` or ``--conf``. The first query that names the catalog starts a
+    Python beside that driver: this one. Where Python begins the session, ``register`` is enough.
+
+    Args:
+        name: of the catalog, as in ``SELECT * FROM arctic.shop.orders``.
+        warehouse: folder of the embedded catalog; its absolute path is set.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Raises:
+        InvalidInputError: a name that SQL cannot write, or a warehouse that cannot be one.
+        StorageError: there is no Java, which makes the jar that the settings name.
+    """
+    from arctic.spark.jvm.spark_conf import settings_of  # noqa: PLC0415 - late, as in register
+
+    return settings_of(name, call_options(None, warehouse, catalog))
 
 
 def spark_writer(spark: SparkSession) -> WriteRows:

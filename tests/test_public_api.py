@@ -41,6 +41,7 @@ VERBS = {
     "rename": "identifier, new_identifier, *, warehouse, catalog",
     "retire_writer": "identifier, writer, *, warehouse, catalog",
     "set_properties": "identifier, properties, *, warehouse, catalog",
+    "spark_conf": "name, *, warehouse, catalog",
     "spark_writer": "spark",
     "status": "identifier, *, where, options, warehouse, catalog",
     "unset_properties": "identifier, names, *, warehouse, catalog",

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from arctic.cli.place import catalog_options, place_of
-from arctic.cli.render import print_json
+from arctic.cli.printed.render import print_json
 from arctic.job.mirror.run_mirror import MirrorReport
 from arctic.mirror import follow_postgres
 

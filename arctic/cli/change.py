@@ -8,7 +8,7 @@ import click
 
 from arctic import api
 from arctic.cli.place import catalog_options, name_value_pairs, place_of
-from arctic.cli.render import print_json
+from arctic.cli.printed.render import print_json
 
 
 @click.command("set")

@@ -16,6 +16,7 @@ import click
 
 from arctic.cli.cdc import cdc
 from arctic.cli.change import rename, set_properties, unset_properties
+from arctic.cli.engines import spark_conf
 from arctic.cli.look import explain, history, show, tables
 from arctic.cli.upkeep import expire, optimize, retire_writer, status, watermarks
 from arctic.cli.verbs.edit import delete, update
@@ -74,7 +75,7 @@ for _command in (
     *(set_properties, unset_properties, rename),
     *(status, optimize, expire),
     *(watermarks, retire_writer),
-    cdc,
+    *(cdc, spark_conf),
 ):
     commands.add_command(_command)
 

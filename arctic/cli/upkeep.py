@@ -7,15 +7,15 @@ from typing import Any
 import click
 
 from arctic import api
-from arctic.cli.expire import print_report as print_expire_report
-from arctic.cli.optimize import (
+from arctic.cli.place import catalog_options, name_value_pairs, place_of
+from arctic.cli.printed.expire import print_report as print_expire_report
+from arctic.cli.printed.optimize import (
     print_report,
     print_report_json,
     print_status,
     print_status_json,
 )
-from arctic.cli.place import catalog_options, name_value_pairs, place_of
-from arctic.cli.watermarks import print_watermarks
+from arctic.cli.printed.watermarks import print_watermarks
 
 _where = click.option(
     "--where", metavar="TEXT", help="Only the partitions that can hold such rows."

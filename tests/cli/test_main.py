@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -398,3 +399,27 @@ def test_rows_are_deleted_and_updated_by_a_condition(run: Command, warehouse: st
     assert sorted(row["city"] for row in rows) == ["BERN", "Lima"]
     assert run("delete", "shop.users", "--where", "true", *place).code == 0
     assert run("delete", "shop.users", "--where", "no = 1", *place).code == 1
+
+
+@pytest.mark.spark
+def test_the_settings_of_a_catalog_are_printed_for_other_drivers(
+    run: Command, tmp_path: Path
+) -> None:
+    """As lines of a file, as flags that a shell takes, and as JSON."""
+    folder = tmp_path / "a lake"
+    asked = ("spark-conf", "--name", "lake", "--warehouse", str(folder))
+
+    settings = run(*asked, "--output", "json").document
+    assert settings["spark.sql.catalog.lake.warehouse"] == str(folder)
+    assert settings["spark.pyspark.python"] == sys.executable
+    assert Path(settings["spark.driver.extraClassPath"]).suffix == ".jar"
+    lines = run(*asked).out.splitlines()
+    assert lines == [f"{name} {text}" for name, text in settings.items()]
+    flags = shlex.split(run(*asked, "--flags").out)
+    assert flags[::2] == ["--conf"] * len(settings)
+    assert flags[1::2] == [f"{name}={text}" for name, text in settings.items()]
+    refused = run("spark-conf", "--name", "a-b")
+    assert (refused.code, refused.err) == (
+        1,
+        "arctic: catalog 'a-b': expected letters, digits and underscores, such as 'arctic'\n",
+    )

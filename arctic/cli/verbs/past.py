@@ -8,7 +8,7 @@ import click
 
 from arctic import api
 from arctic.cli.place import catalog_options, place_of
-from arctic.cli.render import print_json, print_rows
+from arctic.cli.printed.render import print_json, print_rows
 
 _as_of = click.option(
     "--as-of", metavar="TIME", help="The state at this time, such as 2024-02-29T12:00:00Z."

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyspark import SparkContext
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import Column, DataFrame, SparkSession
 
 _SESSION = "_jsparkSession"
@@ -49,6 +49,18 @@ def jvm_context(context: SparkContext) -> Any:
 def jvm_frame(frame: DataFrame) -> Any:
     """Return a frame of a classic session in the JVM: its plan, and functions on Arrow data."""
     return frame._jdf
+
+
+def context_of_jvm(connection: Any, java_session: Any) -> SparkContext:
+    """Return the context of a session that a JVM began without Python.
+
+    Args:
+        connection: to that JVM, as ``launch_gateway`` returns it.
+        java_session: there.
+    """
+    context = connection.jvm.JavaSparkContext(java_session.sparkContext())
+    conf = SparkConf(_jvm=connection.jvm, _jconf=context.getConf())
+    return SparkContext(gateway=connection, jsc=context, conf=conf)
 
 
 def frame_of_jvm(java_frame: Any) -> DataFrame:

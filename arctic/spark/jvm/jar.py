@@ -71,9 +71,10 @@ def make_jar() -> Path:
     try:
         return jar_of(gateway.jvm)
     finally:
-        gateway.shutdown()
-        gateway.proc.stdin.close()
-        gateway.proc.wait()
+        if gateway.proc is not None:  # None: the JVM was there before, and is another's
+            gateway.shutdown()
+            gateway.proc.stdin.close()
+            gateway.proc.wait()
 
 
 def cache_folder() -> Path:

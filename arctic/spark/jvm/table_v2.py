@@ -65,7 +65,10 @@ def _rule(session: SparkSession) -> Any:
     classes = compiled(java)
     planner = driver_planner(session)
     # What a catalog asks is answered by whoever registered last.
-    classes.loadClass("arctic.spark.Callback").getField("function").set(None, planner)
+    callback = classes.loadClass("arctic.spark.Callback")
+    callback.getField("function").set(None, planner)
+    sources = jvm_session(session).sessionState().dataSourceManager()
+    callback.getField("source").set(None, sources.lookupDataSource(FORMAT))
     install = classes.loadClass("arctic.spark.OwnScans$Install")
     # A list, for Py4J cannot put an object of Python into an array.
     arguments = java.java.util.ArrayList()

@@ -52,6 +52,7 @@ public final class ArcticTable extends PythonTable {
 
   /** Returns what scans a table of these columns that a catalog knows. */
   public static ArcticTable of(StructType schema, Pins pins, Function planner) {
+    Callback.makeKnown(FORMAT);
     PythonDataSourceV2 source = named(FORMAT);
     return new ArcticTable(source, new PythonTable(source, FORMAT, schema), pins, planner);
   }

@@ -1,25 +1,36 @@
 package arctic.spark;
 
 import java.util.function.Function;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.execution.datasources.DataSourceManager;
+import org.apache.spark.sql.execution.datasources.v2.python.UserDefinedPythonDataSource;
 
 /**
  * The process of Python that a catalog asks, one for all sessions of this JVM.
  *
  * arctic.register(session) sets it. Where nobody did, as in the spark-sql shell, a Python of its own
- * could be started here: whoever asks a catalog comes by {@link #needed}.
+ * is started by the first question.
  */
 public final class Callback {
   /** Null: no Python has registered. */
   public static volatile Function function;
 
+  /** The format, as the session that registered has it. */
+  public static volatile UserDefinedPythonDataSource source;
+
   private Callback() {}
 
   public static Function needed() {
     Function known = function;
-    if (known == null) {
-      throw new IllegalStateException("the catalog asks Python, and no Python has registered with "
-          + "this Spark; call arctic.register(spark) in the program that began the session");
+    return known != null ? known : Companion.started();
+  }
+
+  /** Makes a format known to the session of this thread, where only another one has registered. */
+  public static void makeKnown(String format) {
+    DataSourceManager known =
+        ((SparkSession) SparkSession.active()).sessionState().dataSourceManager();
+    if (source != null && !known.dataSourceExists(format)) {
+      known.registerDataSource(format, source);
     }
-    return known;
   }
 }

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from arctic.cli.render import print_json
+from arctic.cli.printed.render import print_json
 from arctic.table.expire_report import ExpiredItem, ExpireReport
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 import pyarrow as pa
 
-from arctic.cli.render import print_facts, print_json, print_rows
+from arctic.cli.printed.render import print_facts, print_json, print_rows
 from arctic.optimizing.report import SHOWN_PARTITIONS, OptimizeReport, TableStatus
 
 

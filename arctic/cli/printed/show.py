@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from arctic.api import Table
-from arctic.cli.render import print_facts, print_rows
+from arctic.cli.printed.render import print_facts, print_rows
 
 _NODE_COLUMNS = (
     "partition",

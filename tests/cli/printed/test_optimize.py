@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import arctic
-from arctic.cli import optimize as rendering
 from arctic.cli.main import main
+from arctic.cli.printed import optimize as rendering
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("city", pa.string())])
 Command = Callable[..., tuple[int, str, str]]

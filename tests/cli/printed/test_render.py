@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from arctic.cli.render import cell_text, json_value, print_facts, print_json, print_rows
+from arctic.cli.printed.render import cell_text, json_value, print_facts, print_json, print_rows
 
 TIME = dt.datetime(2024, 2, 29, 12, 30, tzinfo=dt.timezone.utc)
 

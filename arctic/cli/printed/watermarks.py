@@ -7,7 +7,7 @@ from datetime import datetime, timedelta, timezone
 
 import click
 
-from arctic.cli.render import print_facts, print_json
+from arctic.cli.printed.render import print_facts, print_json
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 

@@ -1,0 +1,35 @@
+"""The commands that set up other programs: spark-conf."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import click
+
+from arctic.cli.place import catalog_options, place_of
+from arctic.cli.printed.render import print_json
+from arctic.with_spark import spark_conf as settings_of
+
+
+@click.command("spark-conf")
+@click.option("--name", default="arctic", show_default=True, help="Of the catalog, in SQL.")
+@click.option("--flags", is_flag=True, help="Print --conf flags in place of lines of a file.")
+@catalog_options
+def spark_conf(name: str, flags: bool, output: str, **place: Any) -> None:
+    r"""Print the settings with which spark-sql, a Thrift or a Connect server has the catalog.
+
+    \b
+      arctic spark-conf >> $SPARK_HOME/conf/spark-defaults.conf
+      eval spark-sql $(arctic spark-conf --flags)
+    """
+    settings = settings_of(name, **place_of(**place))
+    if output == "json":
+        print_json(settings)
+    elif flags:
+        click.echo(
+            " ".join(f"--conf {shlex.quote(f'{key}={text}')}" for key, text in settings.items())
+        )
+    else:
+        for key, text in settings.items():
+            click.echo(f"{key} {text}")

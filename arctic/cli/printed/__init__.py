@@ -1,0 +1,1 @@
+"""What commands print: facts, rows, trees; text for people, JSON for programs."""

@@ -1,0 +1,32 @@
+"""The Python of a driver that has none: ``Companion.java`` starts it as a process.
+
+It connects to that JVM as PySpark does, registers with its session, says so in one line, and ends
+when its standard input does.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from arctic.spark.base.private_names import context_of_jvm
+from arctic.spark.session import register
+
+READY = "arctic: ready"
+
+
+def main() -> None:
+    """Answer for the session that asked, until its JVM ends."""
+    # Without types; the JVM that is there already, by two variables that it has set.
+    gateway: Any = launch_gateway()  # type: ignore[no-untyped-call]
+    asked = gateway.jvm.arctic.spark.Companion.session
+    register(SparkSession(context_of_jvm(gateway, asked), asked))
+    print(READY, flush=True)
+    sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,199 @@
+"""Drivers that no Python has begun: a shell, a Thrift server, a server of Spark Connect."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyspark
+import pytest
+
+import arctic
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+BIN = Path(pyspark.__file__).parent / "bin"
+PATIENCE_SECONDS = 240
+QUIET = {"spark.master": "local[2]", "spark.ui.enabled": "false", "spark.log.level": "ERROR"}
+CLIENT = """
+import sys
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+more = spark.createDataFrame([(2, "Bern"), (4, "Kyiv")], "id long, city string")
+more.writeTo("arctic.shop.users").append()
+names = spark.range(3).selectExpr("id", "cast(id AS string) AS name")
+names.writeTo("lake.shop.names").tableProperty("primaryKey", "id").create()
+print([tuple(row) for row in spark.table("arctic.shop.users").orderBy("id").collect()])
+print(spark.table("lake.shop.names").count(), "arctic" in sys.modules)
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Server:
+    """One JVM that serves JDBC and Spark Connect."""
+
+    process: subprocess.Popen[bytes]
+    jdbc: str
+    remote: str
+    settings: Mapping[str, str]
+
+
+def free_port() -> int:
+    """Return a port that nobody listens at."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+def without_python() -> dict[str, str]:
+    """Return the variables of a shell in which nothing says which Python there is."""
+    return {name: text for name, text in os.environ.items() if not name.startswith("PYSPARK_")}
+
+
+def run(folder: Path, *command: str) -> str:
+    """Return what a program prints.
+
+    Raises:
+        AssertionError: it fails.
+    """
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=without_python(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, re.sub(r"\n\s+at .*", "", done.stderr)[-4_000:]
+    return done.stdout
+
+
+def flags(settings: Mapping[str, str]) -> list[str]:
+    """Return settings as arguments."""
+    return [part for name, text in settings.items() for part in ("--conf", f"{name}={text}")]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that knows the catalog by its settings alone, twice, by two names."""
+    folder = tmp_path_factory.mktemp("server")
+    jdbc, connect = free_port(), free_port()
+    warehouse = str(folder / "warehouse")
+    settings = arctic.spark_conf(warehouse=warehouse) | arctic.spark_conf(
+        "lake", warehouse=warehouse
+    )
+    ports = {
+        "spark.hadoop.hive.server2.thrift.port": str(jdbc),
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.port": str(connect),
+    }
+    main = ["--class", "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2", "spark-internal"]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(
+            [str(BIN / "spark-submit"), *flags({**QUIET, **settings, **ports}), *main],
+            cwd=folder,
+            env=without_python(),
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    try:
+        for port in (jdbc, connect):
+            wait_for(port, process, folder / "log")
+        yield Server(
+            process=process,
+            jdbc=f"jdbc:hive2://localhost:{jdbc}",
+            remote=f"sc://localhost:{connect}",
+            settings=settings,
+        )
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Return once somebody listens at a port."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not listens(port):
+        assert process.poll() is None, log.read_text()[-4_000:]
+        assert time.monotonic() < deadline, log.read_text()[-4_000:]
+        time.sleep(0.2)
+
+
+def listens(port: int) -> bool:
+    """Say whether somebody answers at a port."""
+    try:
+        socket.create_connection(("localhost", port)).close()
+    except OSError:
+        return False
+    return True
+
+
+def test_jdbc_connect_and_a_shell_see_the_same_tables(server: Server, tmp_path: Path) -> None:
+    """Beeline makes a table, a client without the package upserts, the shell reads both."""
+    beeline = run(
+        tmp_path,
+        *(str(BIN / "beeline"), "-u", server.jdbc, "--outputformat=csv2", "--silent=true"),
+        *("-e", "CREATE NAMESPACE arctic.shop"),
+        *("-e", "CREATE TABLE arctic.shop.users (id BIGINT, city STRING, PRIMARY KEY (id))"),
+        *("-e", "INSERT INTO arctic.shop.users VALUES (1, 'Rome'), (2, 'Oslo')"),
+        *("-e", "SELECT city, id FROM arctic.shop.users ORDER BY id"),
+    )
+    assert beeline.split()[-3:] == ["city,id", "Rome,1", "Oslo,2"]
+
+    client = run(tmp_path, sys.executable, "-c", CLIENT, server.remote)
+    assert client.splitlines() == ["[(1, 'Rome'), (2, 'Bern'), (4, 'Kyiv')]", "3 False"]
+
+    shell = run(
+        tmp_path,
+        *(str(BIN / "spark-sql"), *flags({**QUIET, **server.settings})),
+        *("-e", "SELECT u.id, name FROM arctic.shop.users u JOIN lake.shop.names USING (id)"),
+    )
+    assert sorted(shell.splitlines()) == ["1\t1", "2\t2"]
+
+
+def test_the_python_beside_a_server_ends_with_it(server: Server) -> None:
+    """However the server ends; whoever it started is of its group of processes."""
+    server.process.kill()
+    server.process.wait()
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(server.process.pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    raise AssertionError("a process outlives the server that started it")
+
+
+def test_a_python_without_the_package_is_named(tmp_path: Path) -> None:
+    """With what to set."""
+    bare = tmp_path / "bare"
+    bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "$@"\n')
+    bare.chmod(0o755)
+    settings = arctic.spark_conf(warehouse=str(tmp_path / "warehouse"))
+    settings |= {"spark.pyspark.python": str(bare)}
+    done = subprocess.run(
+        [str(BIN / "spark-sql"), *flags({**QUIET, **settings}), "-e", "SHOW TABLES IN arctic.shop"],
+        cwd=tmp_path,
+        env=without_python(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
+    )
+
+    assert done.returncode != 0
+    assert f"{bare} -m arctic.spark.companion ended" in done.stderr + done.stdout
+    assert "spark.pyspark.python" in done.stderr + done.stdout
