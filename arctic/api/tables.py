@@ -10,7 +10,6 @@ import pyarrow as pa
 from arctic.api.table import Table, evolve, renamed, with_properties
 from arctic.iceberg.catalogs import catalog as catalogs
 from arctic.iceberg.tables import create_table as tables
-from arctic.iceberg.tables.open_table import open_table as open_stores
 from arctic.iceberg.tables.set_properties import PropertyChange
 from arctic.job.reference import Catalog, as_names, call_options, table_reference
 
@@ -77,7 +76,7 @@ def open_table(
     """
     options = call_options(identifier, warehouse, catalog)
     reference = table_reference(options)
-    return Table(open_stores(reference.config, reference.identifier), options)
+    return Table(reference.open(), options)
 
 
 def drop_table(

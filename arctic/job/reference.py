@@ -31,9 +31,9 @@ class TableReference:
     options: Mapping[str, str] = field(repr=False)
     """``path`` and catalog options, as they were given; not printed, as they may hold passwords."""
 
-    def open(self, *, for_writing: bool = False) -> OpenTable:
-        """Open the table; raises as ``open_table``."""
-        return open_table(self.config, self.identifier, for_writing=for_writing)
+    def open(self, *, for_writing: bool = False, suggests: bool = True) -> OpenTable:
+        """Open the table; arguments and errors are those of ``open_table``."""
+        return open_table(self.config, self.identifier, for_writing=for_writing, suggests=suggests)
 
     def whole(self) -> TableReference:
         """Return it, unless it names a metadata table.

@@ -42,6 +42,8 @@ def _of(module: ModuleType) -> Iterator[Option[object]]:
 
 OPTIONS: tuple[Option[object], ...] = tuple(option for each in _LISTS for option in _of(each))
 """In the order of the lists, and of their text."""
+_BY_NAME = {name.lower(): option for option in OPTIONS for name in option.names}
+_SPELT = {name.lower(): name for option in OPTIONS for name in option.names}
 
 
 def check_known(options: Iterable[str], scope: Scope) -> None:
@@ -53,10 +55,9 @@ def check_known(options: Iterable[str], scope: Scope) -> None:
         InvalidInputError: naming the option and the nearest known one, or what its value may be.
     """
     known = {
-        name.lower(): name
-        for option in OPTIONS
+        name: option
+        for name, option in _BY_NAME.items()
         if scope in option.scopes or Scope.CATALOG in option.scopes
-        for name in option.names
     }
     for name in options:
         if name.lower() in known or name.lower().startswith(CATALOG_PREFIX):
@@ -64,13 +65,13 @@ def check_known(options: Iterable[str], scope: Scope) -> None:
         foreign = _ELSEWHERE.get(name.lower())
         if foreign is not None:
             raise InvalidInputError(f"unknown {scope.value} option {foreign!r}; {_EVOLVE}")
-        public = {name.lower(): name for name in known.values() if not name.startswith("_")}
+        public = {each: _SPELT[each] for each in known if not each.startswith("_")}
         hint = nearest(name, public) or f"known: {', '.join(public.values())}"
         raise InvalidInputError(f"unknown {scope.value} option {name!r}; {hint}")
     if isinstance(options, Mapping):
-        for option in OPTIONS:
-            if scope in option.scopes or Scope.CATALOG in option.scopes:
-                option.value(options)
+        for name in options:
+            if name.lower() in known:
+                known[name.lower()].value(options)
 
 
 def nearest(name: str, known: Mapping[str, str]) -> str | None:

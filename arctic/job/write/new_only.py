@@ -11,7 +11,6 @@ from __future__ import annotations
 import pyarrow as pa
 
 from arctic.errors import AlreadyExistsError, NotFoundError
-from arctic.iceberg.tables.open_table import open_table
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.target_table import open_or_create
 from arctic.writing.target import WriteMode
@@ -42,7 +41,7 @@ def create_for_write(asked: AskedWrite, incoming: pa.Schema, *, mode: str) -> Wr
         created = open_or_create(asked, incoming, exist_ok=False)
     except AlreadyExistsError as error:
         try:
-            open_table(reference.config, reference.identifier, suggests=False)
+            reference.open(suggests=False)
         except NotFoundError:
             raise error from None  # something else has a name that the table needs
         if mode == "ignore":

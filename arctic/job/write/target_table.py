@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from arctic.errors import AlreadyExistsError, InvalidInputError, NotFoundError
 from arctic.iceberg.tables.create_table import create_table
-from arctic.iceberg.tables.open_table import OpenTable, open_table
+from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.values.partitioning import parse_partition_field
 from arctic.job.write.asked_write import AskedWrite
 from arctic.writing.target import WriteOptions, WriteTarget
@@ -39,9 +39,7 @@ def open_or_create(asked: AskedWrite, incoming: pa.Schema, *, exist_ok: bool = T
         )
     key, partition_by = asked.primary_key, asked.partition_by
     try:
-        opened = open_table(
-            reference.config, reference.identifier, for_writing=True, suggests=False
-        )
+        opened = reference.open(for_writing=True, suggests=False)
     except NotFoundError as error:
         if key is None:
             raise NotFoundError(

@@ -15,7 +15,7 @@ from arctic import options as opt
 from arctic.errors import InvalidInputError, NotFoundError
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.catalogs.pair import DEFAULT_PROPERTIES
-from arctic.iceberg.tables.open_table import OpenTable, open_table
+from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import table_schema
 from arctic.job.reference import parse_reference, placed
@@ -83,7 +83,7 @@ def described(
     """
     options = {**table_options(catalog, name), **(state or {})}
     reference = parse_reference(options)
-    opened = open_table(reference.config, reference.identifier, suggests=False)
+    opened = reference.open(suggests=False)
     is_whole = reference.metadata_table is None
     schema = spark_schema(table_schema(AskedRead.of(options)))
     return TableAnswer(
