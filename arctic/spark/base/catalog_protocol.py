@@ -151,6 +151,13 @@ class SaveQuestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TruncateQuestion:
+    """Remove all rows of a table."""
+
+    options: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NamesAnswer:
     """The names of tables or namespaces."""
 
@@ -171,6 +178,8 @@ class TableAnswer:
     key: Sequence[str]
     """The columns of the key, in key order."""
     is_writable: bool
+    refused_options: Sequence[str]
+    """Names in lower case of what would make another table of it."""
     staged: str | None
     """Of a table that is to be settled."""
 
@@ -215,6 +224,7 @@ CatalogQuestion = (
     | AlterNamespaceQuestion
     | DropNamespaceQuestion
     | SaveQuestion
+    | TruncateQuestion
 )
 CatalogAnswer = NamesAnswer | TableAnswer | PropertiesAnswer | DoneAnswer
 
@@ -232,5 +242,6 @@ CATALOG_QUESTIONS: Mapping[str, type[CatalogQuestion]] = {
     "alter_namespace": AlterNamespaceQuestion,
     "drop_namespace": DropNamespaceQuestion,
     "save": SaveQuestion,
+    "truncate": TruncateQuestion,
 }
 """By what ``ask`` says."""

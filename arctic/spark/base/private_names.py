@@ -95,7 +95,7 @@ def frame_of(writer: Any) -> DataFrame:
     return ConnectFrame(writer._df, writer._spark)
 
 
-def session_of(writer: Any) -> SparkSession:
-    """Return the session of a ``DataStreamWriter``."""
-    session: SparkSession = writer._spark
+def session_of(builder: Any) -> SparkSession:
+    """Return the session of a reader, or of a ``DataStreamWriter``."""
+    session: SparkSession = builder._spark
     return session

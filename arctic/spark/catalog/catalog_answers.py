@@ -31,13 +31,14 @@ from arctic.spark.base.catalog_protocol import (
     SettleQuestion,
     TableQuestion,
     TablesQuestion,
+    TruncateQuestion,
 )
 from arctic.spark.base.private_names import java_error
 from arctic.spark.base.protocol import Failure
 from arctic.spark.catalog import namespace_answers, table_answers
 from arctic.spark.catalog.alter_table import altered
 from arctic.spark.catalog.failures import failure_of
-from arctic.spark.catalog.saved import saved
+from arctic.spark.catalog.saved import saved, truncated
 from arctic.spark.catalog.staged_tables import new_table, settled
 
 _ANSWERS: Mapping[type[CatalogQuestion], Callable[[Any], CatalogAnswer]] = {
@@ -53,6 +54,7 @@ _ANSWERS: Mapping[type[CatalogQuestion], Callable[[Any], CatalogAnswer]] = {
     CreateNamespaceQuestion: namespace_answers.new_namespace,
     AlterNamespaceQuestion: namespace_answers.changed_namespace,
     DropNamespaceQuestion: namespace_answers.dropped_namespace,
+    TruncateQuestion: truncated,
 }
 
 _log = logging.getLogger(__name__)

@@ -19,7 +19,7 @@ from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import table_schema
 from arctic.job.reference import parse_reference, placed
-from arctic.options import Scope, check_known
+from arctic.options import OPTIONS, Scope, check_known
 from arctic.spark.base.catalog_protocol import TableAnswer, Transform
 from arctic.spark.base.quoted import quoted
 from arctic.spark.base.sealed import sealed
@@ -30,6 +30,16 @@ from arctic.table.property_names import is_own
 COMMENT, PROVIDER, LOCATION = "comment", "provider", "location"
 IS_MANAGED = "is_managed_location"
 """What Spark calls these properties of a table."""
+_REFUSED_OPTIONS = tuple(
+    name.lower()
+    for option in OPTIONS
+    if Scope.CATALOG in option.scopes
+    or (option.scopes & {Scope.CHANGES, Scope.STREAM} and Scope.READ not in option.scopes)
+    or option is opt.STORE
+    for name in option.names
+)
+"""Of a read by the table's name, whose columns are those of its rows: other places, changes, and
+looks at one store."""
 _PLURALS = {"year": "years", "month": "months", "day": "days", "hour": "hours"}
 _WIDTH = re.compile(r"(\w+)\[(\d+)\]")
 
@@ -96,6 +106,7 @@ def described(
         properties=shown_properties(opened) if is_whole else {PROVIDER: FORMAT},
         key=opened.table.primary_key if is_whole else (),
         is_writable=is_whole and not state,
+        refused_options=_REFUSED_OPTIONS,
         staged=staged,
     )
 

@@ -8,8 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from arctic import options as opt
+from arctic.job.write.asked_write import AskedWrite
+from arctic.job.write.commit_write import commit_write
+from arctic.job.write.write_job import begin_write
 from arctic.options import Scope
-from arctic.spark.base.catalog_protocol import DoneAnswer, SaveQuestion
+from arctic.spark.base.catalog_protocol import DoneAnswer, SaveQuestion, TruncateQuestion
 from arctic.spark.base.private_names import frame_of_jvm
 from arctic.spark.source import relevant_options
 from arctic.spark.tasks.workers import check_workers
@@ -28,4 +31,16 @@ def saved(asked: SaveQuestion, java_frame: Any) -> DoneAnswer:
     if asked.replaces == "partitions":
         options[opt.PARTITION_OVERWRITE_MODE.name.lower()] = "dynamic"
     save_rows(frame, options, overwrite=asked.replaces is not None)
+    return DoneAnswer(found=True)
+
+
+def truncated(asked: TruncateQuestion) -> DoneAnswer:
+    """Remove all rows of a table, in one commit.
+
+    Raises:
+        ArcticError: as ``begin_write`` and ``commit_write``.
+    """
+    given = {**relevant_options(asked.options, Scope.WRITE), opt.WRITE_MODE.name: "overwrite"}
+    write = AskedWrite.of(given)
+    commit_write(begin_write(write, write.reference.open().arrow_schema), [])
     return DoneAnswer(found=True)

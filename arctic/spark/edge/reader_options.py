@@ -19,14 +19,28 @@ from typing import Any
 from arctic.errors import InvalidInputError
 from arctic.job.reference import placed
 from arctic.options import STREAMING, WAREHOUSE
+from arctic.spark.base.private_names import session_of
 from arctic.spark.base.recorded_calls import Asked, Call, record_calls
 from arctic.spark.base.sealed import sealed_name, sealed_names
+from arctic.spark.edge.catalog_names import options_of_name
 from arctic.spark.source import FORMAT
 
 
 def install_reader_options(reader_class: type, *, is_stream: bool) -> None:
     """Teach a DataFrameReader or DataStreamReader class, classic or Connect; again is harmless."""
-    record_calls(reader_class, Asked, {"load": functools.partial(_load, is_stream)})
+    ours: dict[str, Any] = {"load": functools.partial(_load, is_stream)}
+    if is_stream:
+        ours["table"] = _stream_of_table
+    record_calls(reader_class, Asked, ours)
+
+
+def _stream_of_table(call: Call[Asked], tableName: str) -> Any:
+    reader = call.builder
+    place = options_of_name(session_of(reader), tableName)
+    if place is None:
+        return call.native(tableName)
+    path = place.pop("path")
+    return reader.format(FORMAT).options(**place).load(path)
 
 
 def _load(

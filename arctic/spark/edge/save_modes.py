@@ -4,6 +4,8 @@ Rules:
     - The order of calls is free: a mode that Spark does not know is kept until it is clear which
       format it is for. Any other format then gets its native behaviour, and its native error.
     - Every ``save()`` in our format spreads its rows over tasks first; see ``spread``.
+    - ``saveAsTable`` of a table of our catalog is Spark's own, by which it has no key, unless a key
+      or a mode of ours is said, or overwrite: then rows are replaced, not the table.
     - Option ``optimize`` is carried out here, after the write, because only here is a session.
     - What reaches the source another way (SQL, ``insertInto``) works without, in the mode that
       the relation's options say, or else the table. ``mode("append")`` is only told to be one here:
@@ -27,7 +29,7 @@ from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.first_write import taken_back_on_failure
 from arctic.job.write.new_only import NEW_ONLY_MODES, create_for_write
 from arctic.job.write.write_job import begin_write
-from arctic.options import OPTIMIZE, WRITE_MODE, Scope, check_known
+from arctic.options import OPTIMIZE, PRIMARY_KEY, WRITE_MODE, Scope, check_known
 from arctic.spark.base.error_surface import named_errors
 from arctic.spark.base.private_names import frame_of, is_classic
 from arctic.spark.base.recorded_calls import (
@@ -41,6 +43,7 @@ from arctic.spark.base.recorded_calls import (
 )
 from arctic.spark.base.sealed import sealed
 from arctic.spark.base.spark_types import arrow_schema
+from arctic.spark.edge.catalog_names import options_of_name
 from arctic.spark.source import FORMAT, NO_ENTRIES
 from arctic.spark.tasks.spark_tasks import SparkRunner
 from arctic.spark.tasks.workers import check_workers
@@ -108,11 +111,30 @@ def _end(call: Call[_Asked], /, *args: Any, **kwargs: Any) -> Any:
 
 
 def _save_as_table(
-    call: Call[_Asked], /, name: str, format: str | None = None, *args: Any, **kwargs: Any
+    call: Call[_Asked],
+    /,
+    name: str,
+    format: str | None = None,
+    mode: str | None = None,
+    partitionBy: Any = None,
+    **options: Any,
 ) -> Any:
-    if call.asked.is_of(FORMAT, format):
-        raise InvalidInputError(f"saveAsTable({name!r}): {NO_ENTRIES}")
-    return _end(call, name, format, *args, **kwargs)
+    asked = call.asked
+    frame = frame_of(call.builder)
+    place = options_of_name(frame.sparkSession, name)
+    if place is None:
+        if asked.is_of(FORMAT, format):
+            raise InvalidInputError(f"saveAsTable({name!r}): {NO_ENTRIES}")
+        return _end(call, name, format, mode, partitionBy, **options)
+    chosen = mode or asked.own_mode or asked.mode or _SPARKS_DEFAULT
+    key = PRIMARY_KEY.value({**asked.options, **texts_of(options)})
+    replaces = chosen == "overwrite" and frame.sparkSession.catalog.tableExists(name)
+    if key is None and not replaces and chosen.lower() not in OWN_MODES:
+        return _end(call, name, format, mode, partitionBy, **options)
+    if chosen == "append" and key:
+        chosen = "upsert"  # as INSERT INTO does
+    path = place.pop("path")
+    return _save(call, path, FORMAT, chosen, partitionBy, **{**options, **place})
 
 
 def _save(

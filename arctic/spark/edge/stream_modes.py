@@ -29,6 +29,7 @@ from arctic.spark.base.error_surface import named_errors
 from arctic.spark.base.private_names import frame_of, jvm_stream_writer, session_of
 from arctic.spark.base.recorded_calls import Asked, Call, names_of, record_calls
 from arctic.spark.base.sealed import sealed_names
+from arctic.spark.edge.catalog_names import options_of_name
 from arctic.spark.jvm.named_sink import start_named
 from arctic.spark.source import FORMAT
 from arctic.spark.stream.checkpoint_file import CheckpointFile
@@ -149,9 +150,17 @@ def _start(
     return query
 
 
-def _to_table(call: Call[_Asked], /, tableName: str, *args: Any, **kwargs: Any) -> StreamingQuery:
-    # Spark would ask its own catalogs, which do not know a table of ours.
-    return _start(call, tableName, *args, **kwargs)
+def _to_table(
+    call: Call[_Asked], /, tableName: str, format: str | None = None, *args: Any, **options: Any
+) -> StreamingQuery:
+    place = options_of_name(session_of(call.builder), tableName)
+    if place is None:
+        # Spark would ask its own catalogs, which do not know a table of ours.
+        return _start(call, tableName, format, *args, **options)
+    path = place.pop("path")
+    format = format or call.asked.format or FORMAT
+    given: dict[str, Any] = {**options, **place}
+    return _start(call, path, format, *args, **given)
 
 
 def _checkpoint(session: SparkSession, asked: _Asked) -> str:

@@ -12,12 +12,14 @@ import logging
 
 from pyspark.sql import SparkSession
 
-from arctic.spark.base.private_names import jvm, jvm_context
-from arctic.spark.jvm.compiled import takes_names
+from arctic.spark.base.private_names import gateway, jvm, jvm_context, jvm_session
+from arctic.spark.jvm.compiled import compiled, takes_names
 
 CATALOG_CLASS = "arctic.spark.catalog.ArcticCatalog"
 """For ``spark.sql.catalog.<name>``, where the jar is one of ``spark.jars``."""
 CATALOG_NAME = "arctic"
+_RULES = ("arctic.spark.catalog.DynamicOverwrite",)
+"""What makes statements on tables of a catalog others that Spark hands over as frames."""
 
 _log = logging.getLogger(__name__)
 
@@ -26,14 +28,17 @@ def install_catalog(session: SparkSession) -> bool:
     """Give a classic session, and those that are made of it, the catalog; again is harmless.
 
     Returns:
-        Whether it has one of that name now.
+        Whether it can have one.
     """
     setting = f"spark.sql.catalog.{CATALOG_NAME}"
-    if session.conf.get(setting, None) is not None:
-        return True
     if not takes_names(jvm(session)):
         _log.warning("no catalog %r: the class loader of this Spark takes no jar", CATALOG_NAME)
         return False
-    session.conf.set(setting, CATALOG_CLASS)
-    jvm_context(session.sparkContext).conf().set(setting, CATALOG_CLASS)
+    if session.conf.get(setting, None) is None:
+        session.conf.set(setting, CATALOG_CLASS)
+        jvm_context(session.sparkContext).conf().set(setting, CATALOG_CLASS)
+    for rule in _RULES:
+        found = compiled(jvm(session)).loadClass(f"{rule}$Install").getConstructors()[0]
+        made = found.newInstance(gateway(session).new_array(jvm(session).java.lang.Object, 0))
+        jvm_session(session).extensions().injectOptimizerRule(made)
     return True

@@ -7,12 +7,14 @@ import arctic.spark.Protocol;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
 import org.apache.spark.sql.connector.catalog.TableCapability;
+import org.apache.spark.sql.connector.catalog.TruncatableTable;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
@@ -22,7 +24,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /** A table of a catalog: what Python told of it, read by scans of its own, written in one commit. */
-public class CatalogTable implements SupportsRead, SupportsWrite {
+public class CatalogTable implements SupportsRead, SupportsWrite, TruncatableTable {
   private final Map told;
   private final String name;
   private final StructType schema;
@@ -45,6 +47,14 @@ public class CatalogTable implements SupportsRead, SupportsWrite {
   public final CaseInsensitiveStringMap with(CaseInsensitiveStringMap given) {
     Map joined = new HashMap(given.asCaseSensitiveMap());
     Map own = (Map) told.get("options");
+    List refused = (List) told.get("refused_options");
+    for (Iterator each = joined.keySet().iterator(); each.hasNext();) {
+      String option = (String) each.next();
+      if (refused.contains(option.toLowerCase()) || option.toLowerCase().startsWith("catalog.")) {
+        throw new IllegalArgumentException("option " + option + " of a read or write of " + name
+            + ": a table of a catalog is where it is, and read as it is; use format(\"arctic\")");
+      }
+    }
     for (Iterator each = own.entrySet().iterator(); each.hasNext();) {
       Map.Entry entry = (Map.Entry) each.next();
       String other = given.get(entry.getKey());
@@ -83,14 +93,25 @@ public class CatalogTable implements SupportsRead, SupportsWrite {
     all.add(TableCapability.BATCH_READ);
     if (Boolean.TRUE.equals(told.get("is_writable"))) {
       all.add(TableCapability.V1_BATCH_WRITE);
+      // What Spark asks of a dynamic overwrite, which DynamicOverwrite makes one of the others.
+      all.add(TableCapability.BATCH_WRITE);
       all.add(TableCapability.TRUNCATE);
       all.add(TableCapability.OVERWRITE_DYNAMIC);
+      all.add(TableCapability.AUTOMATIC_SCHEMA_EVOLUTION);
     }
     return all;
   }
 
   public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
     return scans.newScanBuilder(with(options));
+  }
+
+  public boolean truncateTable() {
+    Map question = new LinkedHashMap();
+    question.put("ask", "truncate");
+    question.put("options", told.get("options"));
+    Questions.answer(question);
+    return true;
   }
 
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {

@@ -1,0 +1,154 @@
+"""Writes into tables of the catalog: by statements, by Spark's builders, and by streams."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+import arctic
+from arctic.errors import InvalidInputError
+from tests.spark.catalog.sql import Sql
+
+pytestmark = pytest.mark.spark
+
+T = "arctic.shop.t"
+KEYED = "TBLPROPERTIES (primaryKey = 'id, region')"
+
+
+def _frame(sql: Sql, *rows: tuple[Any, ...]) -> DataFrame:
+    return sql.spark.createDataFrame(list(rows), "id long, region string")
+
+
+def test_rows_are_replaced_by_statements(sql: Sql) -> None:
+    """All of them, or the partitions that have new ones; each in one commit."""
+    sql(
+        f"CREATE TABLE {T} (id BIGINT, region STRING) PARTITIONED BY (region) {KEYED}",
+        f"INSERT INTO {T} VALUES (1, 'eu'), (2, 'us')",
+        f"INSERT INTO {T} PARTITION (region = 'eu') SELECT 3",
+    )
+    assert sql.rows("shop.t") == [(1, "eu"), (2, "us"), (3, "eu")]
+    sql.spark.conf.set("spark.sql.sources.partitionOverwriteMode", "dynamic")
+    try:
+        sql(f"INSERT OVERWRITE {T} VALUES (4, 'eu')")
+        assert sql.rows("shop.t") == [(2, "us"), (4, "eu")]
+        sql(f"INSERT OVERWRITE {T} PARTITION (region = 'us') SELECT id + 5 FROM {T}")
+        assert sql.rows("shop.t") == [(4, "eu"), (7, "us"), (9, "us")]
+    finally:
+        sql.spark.conf.unset("spark.sql.sources.partitionOverwriteMode")
+    sql(f"INSERT OVERWRITE {T} VALUES (6, 'eu')")
+    assert sql.rows("shop.t") == [(6, "eu")]
+    assert sql.commits("shop.t") == 5
+    sql(f"TRUNCATE TABLE {T}")
+    assert (sql.rows("shop.t"), sql.commits("shop.t")) == ([], 6)
+    assert "overwrite by filter" in sql.refused(
+        f"INSERT OVERWRITE {T} PARTITION (region = 'eu') SELECT 8"
+    )
+
+
+def test_a_write_by_name_makes_replaces_and_fills_tables(sql: Sql) -> None:
+    """As DataFrameWriterV2 has it, and insertInto."""
+    first = _frame(sql, (1, "eu"), (2, "us"))
+    first.writeTo(T).tableProperty("primaryKey", "id,region").partitionedBy("region").create()
+    _frame(sql, (1, "eu"), (3, "eu")).writeTo(T).append()
+    assert sql.rows("shop.t") == [(1, "eu"), (2, "us"), (3, "eu")]
+    _frame(sql, (4, "eu")).writeTo(T).overwritePartitions()
+    assert sql.rows("shop.t") == [(2, "us"), (4, "eu")]
+    _frame(sql, (2, "us"), (2, "us")).writeTo(T).option("write-mode", "append").append()
+    assert sql.rows("shop.t") == [(2, "us"), (2, "us"), (2, "us"), (4, "eu")]
+    first.writeTo(T).overwrite(F.lit(True))
+    first.write.insertInto(T)
+    assert sql.rows("shop.t") == [(1, "eu"), (2, "us")]
+    _frame(sql, (5, "eu")).write.insertInto(T, overwrite=True)
+    assert sql.rows("shop.t") == [(5, "eu")]
+    first.writeTo(T).createOrReplace()
+    assert arctic.open_table("shop.t").primary_key == ()
+    first.limit(1).writeTo(T).tableProperty("primaryKey", "id").replace()
+    assert arctic.open_table("shop.t").primary_key == ("id",)
+    assert len(sql.rows("shop.t")) == 1
+
+
+def test_save_as_table_makes_and_fills_tables_in_every_mode(sql: Sql) -> None:
+    """Also in those of ours; an overwrite replaces rows, and leaves the table its key."""
+    first, then = _frame(sql, (1, "eu")), _frame(sql, (1, "us"), (2, "us"))
+    first.write.saveAsTable(T)
+    assert arctic.open_table("shop.t").primary_key == ()
+    with pytest.raises(PySparkException, match="already exists"):
+        first.write.format("arctic").saveAsTable(T)
+    first.write.mode("ignore").saveAsTable(T)
+    first.write.mode("append").saveAsTable(T)
+    assert sql.rows("shop.t") == [(1, "eu"), (1, "eu")]
+    keyed = f"{T}2"
+    first.write.option("primaryKey", "id").partitionBy("region").saveAsTable(keyed)
+    then.write.mode("append").saveAsTable(keyed)
+    assert sql.rows("shop.t2") == [(1, "us"), (2, "us")]
+    first.write.mode("upsert").saveAsTable(keyed)
+    assert sql.rows("shop.t2") == [(1, "eu"), (2, "us")]
+    then.write.mode("overwrite").saveAsTable(keyed)
+    assert sql.rows("shop.t2") == [(1, "us"), (2, "us")]
+    made = arctic.open_table("shop.t2")
+    assert (made.primary_key, made.partition_by) == (("id",), ("region",))
+    sql("USE arctic.shop")
+    try:
+        then.select("id").write.mode("delete").saveAsTable("t2")
+        assert sql.rows("shop.t2") == []
+    finally:
+        sql("USE spark_catalog.default")
+    with pytest.raises(InvalidInputError, match="is no Arctic table"):
+        first.write.format("arctic").saveAsTable("t2")
+
+
+def test_streams_read_and_write_tables_by_their_names(sql: Sql, tmp_path: Path) -> None:
+    """A stream has the columns that say what each row does, whatever table() has in a batch."""
+    sql(
+        f"CREATE TABLE {T} (id BIGINT, region STRING) TBLPROPERTIES (primaryKey = 'id')",
+        f"INSERT INTO {T} VALUES (1, 'eu'), (2, 'us')",
+        f"INSERT INTO {T} VALUES (1, 'us')",
+    )
+    changes = sql.spark.readStream.table(T)
+    assert "_change_action" in changes.columns
+    query = (
+        changes.select("id", "region", "_change_action")
+        .writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .option("action-column", "_change_action")
+        .option("primaryKey", "id")
+        .trigger(availableNow=True)
+        .toTable(f"{T}_copy")
+    )
+    query.awaitTermination()
+
+    assert query.exception() is None
+    assert sql(f"SELECT * FROM {T}_copy ORDER BY id") == [(1, "us"), (2, "us")]
+
+
+def test_columns_are_added_by_a_write_that_says_so(sql: Sql) -> None:
+    """No other write changes columns."""
+    sql(f"CREATE TABLE {T} (id INT) TBLPROPERTIES (primaryKey = 'id')")
+    assert sql.refused(f"INSERT INTO {T} BY NAME SELECT 1 AS id, 'x' AS more")
+    statement = f"INSERT WITH SCHEMA EVOLUTION INTO {T} BY NAME SELECT 1 AS id, 'x' AS more"
+    try:
+        sql(statement)
+    except PySparkException as error:
+        # The grammar of 4.1 has it for MERGE only.
+        assert error.getCondition() == "PARSE_SYNTAX_ERROR"  # noqa: PT017
+        return
+    assert sql(f"SELECT * FROM {T}") == [(1, "x")]
+
+
+def test_an_option_that_would_read_something_else_is_refused(sql: Sql) -> None:
+    """The columns of a name are those of its rows: others would be read wrongly."""
+    sql(f"CREATE TABLE {T} (id INT)", f"INSERT INTO {T} VALUES (1)")
+
+    for name, value in (
+        ("store", "change"),
+        ("start-snapshot-id", "1"),
+        ("stream-from", "earliest"),
+        ("warehouse", "/elsewhere"),
+        ("Catalog.uri", "sqlite:///elsewhere"),
+    ):
+        with pytest.raises(PySparkException, match=f"option {name} of a read"):
+            sql.spark.read.option(name, value).table(T).collect()
