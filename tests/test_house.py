@@ -16,6 +16,7 @@ EDGES = ("arctic/api/", "arctic/cli/", "arctic/spark/", "arctic/with_spark.py")
 MAKERS = {
     "arctic/iceberg/catalogs/catalog.py",
     "arctic/job/changes/asked_changes.py",
+    "arctic/job/edit/retention.py",
     "arctic/job/mirror/write_changes.py",
     "arctic/job/past_state.py",
     "arctic/job/read/asked_read.py",

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from arctic.options.option import Option, Scope
-from arctic.options.option_values import count, duration_ms, positive_int, truth
+from arctic.options.option_values import (
+    count,
+    duration_ms,
+    one_of,
+    optional,
+    positive_int,
+    truth,
+)
 
 _EXPIRE_TABLE = frozenset({Scope.EXPIRE, Scope.TABLE})
 
@@ -50,4 +57,53 @@ DELETE_OUTSIDE_FILES = Option(
     scopes=frozenset({Scope.EXPIRE}),
     doc="Whether cleaning also deletes files of expired snapshots that lie outside the folders of "
     "this table and of every other.",
+)
+DATA_EXPIRE_ENABLED = Option(
+    name="data-expire.enabled",
+    parse=truth,
+    default=False,
+    scopes=_EXPIRE_TABLE,
+    doc="Whether cleaning also removes rows that have become too old.",
+)
+DATA_EXPIRE_FIELD = Option(
+    name="data-expire.field",
+    parse=optional(str),
+    default=None,
+    scopes=_EXPIRE_TABLE,
+    doc="Column that says how old a row is: timestamp, timestamptz, date, number or text.",
+)
+DATA_EXPIRE_LEVEL = Option(
+    name="data-expire.level",
+    parse=one_of("partition", "file"),
+    default="partition",
+    scopes=_EXPIRE_TABLE,
+    doc="Rows go with whole partitions, or with whole files too, in which all are too old.",
+)
+DATA_EXPIRE_RETENTION = Option(
+    name="data-expire.retention-time",
+    parse=optional(duration_ms),
+    default=None,
+    scopes=_EXPIRE_TABLE,
+    doc="Age from which a row is too old: '30d', '12h', or milliseconds.",
+)
+DATA_EXPIRE_RULE = Option(
+    name="data-expire.base-on-rule",
+    parse=one_of("last_commit_time", "current_time"),
+    default="last_commit_time",
+    scopes=_EXPIRE_TABLE,
+    doc="Age is counted back from the last write (LAST_COMMIT_TIME), or from now (CURRENT_TIME).",
+)
+DATA_EXPIRE_NUMBERS = Option(
+    name="data-expire.datetime-number-format",
+    parse=one_of("timestamp_ms", "timestamp_s"),
+    default="timestamp_ms",
+    scopes=_EXPIRE_TABLE,
+    doc="What a number in the column counts since 1970-01-01 UTC: TIMESTAMP_MS or TIMESTAMP_S.",
+)
+DATA_EXPIRE_TEXTS = Option(
+    name="data-expire.datetime-string-pattern",
+    parse=str,
+    default="yyyy-MM-dd",
+    scopes=_EXPIRE_TABLE,
+    doc="How a text in the column says a time, the greatest unit first: yyyy, MM, dd, HH, mm, ss.",
 )

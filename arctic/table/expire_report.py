@@ -17,6 +17,7 @@ SHOWN_ITEMS = 20
 class ExpiredKind(Enum):
     """What was removed, in the order of the steps; the value is its name in texts."""
 
+    EXPIRED_ROWS = "file of expired rows"
     CHANGE_FILE = "change file"
     POSITION_DELETES = "position deletes"
     SNAPSHOT = "snapshot"
@@ -31,8 +32,8 @@ class ExpiredKind(Enum):
 class ExpiredItem:
     """One file or snapshot that a cleaning removes.
 
-    Change files and position deletes leave the newest snapshot; their bytes are freed when the
-    last snapshot that holds them goes, as a data file of its own line.
+    Files of expired rows, change files and position deletes leave the newest snapshot; their bytes
+    are freed when the last snapshot that holds them goes, as a data file of its own line.
     """
 
     store: str
@@ -78,7 +79,7 @@ class ExpireReport:
     @property
     def freed_bytes(self) -> int:
         """The known bytes of the files that are deleted."""
-        logical = (ExpiredKind.CHANGE_FILE, ExpiredKind.POSITION_DELETES)
+        logical = (ExpiredKind.EXPIRED_ROWS, ExpiredKind.CHANGE_FILE, ExpiredKind.POSITION_DELETES)
         return sum(size for kind, size in self.bytes.items() if kind not in logical)
 
     def of_kind(self, kind: ExpiredKind) -> tuple[ExpiredItem, ...]:

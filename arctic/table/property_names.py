@@ -75,7 +75,7 @@ CHOSEN_IO = "arctic.py-io-impl"
 """Never stored: in the properties of a FileIO, the one that the user has chosen."""
 
 OPTION_PREFIXES = (
-    *("base.", "change.", "clean-orphan-file.", "merge.", "read.deletion-vector."),
+    *("base.", "change.", "clean-orphan-file.", "data-expire.", "merge.", "read.deletion-vector."),
     *("self-optimizing.", "snapshot.keep.", "table.", "write.upsert."),
 )
 """How options begin that a table keeps as properties; what is unknown behind one of them is an

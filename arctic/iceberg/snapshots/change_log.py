@@ -26,7 +26,8 @@ from arctic.options import CHANGE_TTL_MINUTES, SKIP_OVERWRITES, SNAPSHOT_KEEP_MS
 from arctic.table.files import TableFile
 
 _PRODUCER = "snapshot.producer"
-_KEEPS_ROWS = ("OPTIMIZE", "CLEAN_DANGLING_DELETE")
+_KEEPS_ROWS = ("OPTIMIZE", "CLEAN_DANGLING_DELETE", "DATA_EXPIRATION")
+"""Rows that became too old are no change either: whoever follows a table has ages of its own."""
 
 
 def stream_store(opened: OpenTable) -> Table:

@@ -12,9 +12,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from arctic.errors import InvalidInputError
-from arctic.options import EVENT_TIME_FIELD, INGEST_TIME, SORT_COLUMNS, Option
+from arctic.options import (
+    DATA_EXPIRE_FIELD,
+    EVENT_TIME_FIELD,
+    INGEST_TIME,
+    SORT_COLUMNS,
+    Option,
+)
 
-_OPTIONS: tuple[Option[Any], ...] = (EVENT_TIME_FIELD, SORT_COLUMNS)
+_OPTIONS: tuple[Option[Any], ...] = (
+    DATA_EXPIRE_FIELD,
+    EVENT_TIME_FIELD,
+    SORT_COLUMNS,
+)
 
 
 def check_named(properties: Mapping[str, str], columns: Iterable[str]) -> None:

@@ -48,6 +48,38 @@ class Coverage:
         return not (self.partitions or self.files or self.partly)
 
 
+class FileJudge:
+    """Says of files and partitions whether a filter can match a row of them, or must match all."""
+
+    def __init__(self, opened: OpenTable, predicate: Predicate) -> None:
+        floats = {
+            known_field_id(field) for field in opened.arrow_schema if pt.is_floating(field.type)
+        }
+        self._asked = predicate
+        self._others = complement(predicate, unordered=floats)
+        self._left = None if self._others is None else PartitionFilter(opened.base, self._others)
+
+    def touches(self, file: TableFile) -> bool:
+        """Say whether some row can match."""
+        return may_match(self._asked, file.bounds, file.record_count)
+
+    def covers(self, file: TableFile) -> bool:
+        """Say whether all rows match, by the bounds of the file."""
+        others = self._others
+        return others is not None and not may_match(others, file.bounds, file.record_count)
+
+    def covers_partition(self, partition: Partition) -> bool:
+        """Say whether all rows match, by the values of the partition."""
+        return self._left is not None and not self._left.matches(partition)
+
+
+def unmerged_changes(listed: StoreFiles, state: TableSnapshot) -> list[TableFile]:
+    """Return the change files that lie on base."""
+    return [
+        file for file in listed.change if file.sequence_number > state.merged_up_to(file.partition)
+    ]
+
+
 def coverage(opened: OpenTable, state: TableSnapshot, predicate: Predicate | None) -> Coverage:
     """Find out what a filter touches and covers, from metadata.
 
@@ -60,27 +92,19 @@ def coverage(opened: OpenTable, state: TableSnapshot, predicate: Predicate | Non
     listed = list_files(
         opened, state, field_ids={test.field_id for test in tests_of(asked)}, row_filter=asked
     )
-    floats = {known_field_id(field) for field in opened.arrow_schema if pt.is_floating(field.type)}
-    others = complement(asked, unordered=floats)
-    left_in = None if others is None else PartitionFilter(opened.base, others)
-    unmerged = [
-        file for file in listed.change if file.sequence_number > state.merged_up_to(file.partition)
-    ]
+    judge = FileJudge(opened, asked)
+    unmerged = unmerged_changes(listed, state)
     changed = {file.partition for file in unmerged}
     data = [*listed.base, *(file for file in unmerged if file.kind is FileKind.INSERT)]
-    touched = [file for file in data if may_match(asked, file.bounds, file.record_count)]
-    whole = {
-        partition
-        for partition in {file.partition for file in touched}
-        if left_in is not None and not left_in.matches(partition)
-    }
+    touched = [file for file in data if judge.touches(file)]
+    whole = {each for each in {file.partition for file in touched} if judge.covers_partition(each)}
     files: list[TableFile] = []
     partly: list[TableFile] = []
     for file in touched:
         if file.partition in whole:
             continue
-        covered = others is not None and not may_match(others, file.bounds, file.record_count)
-        (files if covered and file.kind is FileKind.BASE else partly).append(file)
+        covered = file.kind is FileKind.BASE and judge.covers(file)
+        (files if covered else partly).append(file)
     going = [*files, *(file for file in listed.base if file.partition in whole)]
     is_plain = not changed.intersection(file.partition for file in going)
     is_plain = is_plain and not changed & whole and not listed.position_deletes

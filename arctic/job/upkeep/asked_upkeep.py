@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from arctic import options as opt
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.edit.retention import RetentionSettings
 from arctic.job.read.read_settings import ReadSettings
 from arctic.job.reference import TableReference, table_reference
 from arctic.optimizing.settings import OptimizeSettings
@@ -66,6 +67,8 @@ class ExpireSettings:
     orphan_age_ms: int
     deletes_outside: bool
     """Files beyond the folders of the table go too."""
+    retention: RetentionSettings | None
+    """How long rows stay; None: for ever."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,4 +103,5 @@ class AskedExpire:
             cleans_orphans=opt.CLEAN_ORPHANS.value(options, properties),
             orphan_age_ms=opt.ORPHAN_AGE_MINUTES.value(options, properties) * _MINUTE_MS,
             deletes_outside=opt.DELETE_OUTSIDE_FILES.value(options),
+            retention=RetentionSettings.of(options, opened.table),
         )

@@ -1,9 +1,10 @@
 """One cleaning, step by step.
 
-Strategy: merged change files, position deletes that delete nothing, snapshots of base, snapshots
-of change, the files that only those had, orphans. Each step commits before the next one begins,
-and what it frees is decided by what is committed. So a run that is killed anywhere has lost
-nothing; at worst it leaves files that nothing refers to, and a later run takes those for orphans.
+Strategy: rows that are too old, if the table says so, then merged change files, position deletes
+that delete nothing, snapshots of base, snapshots of change, the files that only those had, orphans.
+Each step commits before the next one begins, and what it frees is decided by what is committed. So
+a run that is killed anywhere has lost nothing; at worst it leaves files that nothing refers to, and
+a later run takes those for orphans.
 
 A dry run takes each step as done when it looks at the next one. It cannot know which manifests
 the commits would have merged, nor the files of those commits themselves.
@@ -29,6 +30,8 @@ from arctic.iceberg.cleaning.spare_others import spare_others
 from arctic.iceberg.ownership.reachable import normalised, referenced_paths
 from arctic.iceberg.snapshots.pin import changes_under
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.edit.retention import expire_rows
+from arctic.job.reference import TableReference
 from arctic.job.upkeep.asked_upkeep import AskedExpire, ExpireSettings
 from arctic.table.expire_report import ExpiredItem, ExpiredKind, ExpireReport
 from arctic.table.expiry import duration_text
@@ -54,6 +57,7 @@ def expire_table(asked: AskedExpire, *, dry_run: bool) -> ExpireReport:
     _check_may_delete(opened)
     run = _Run(
         opened,
+        asked.reference,
         asked.settings(opened),
         now_ms=time.time_ns() // 1_000_000,
         dry_run=dry_run,
@@ -82,27 +86,44 @@ class _Run:
     """One cleaning that goes on; the steps stand in their order."""
 
     def __init__(
-        self, opened: OpenTable, settings: ExpireSettings, *, now_ms: int, dry_run: bool
+        self,
+        opened: OpenTable,
+        reference: TableReference,
+        settings: ExpireSettings,
+        *,
+        now_ms: int,
+        dry_run: bool,
     ) -> None:
         self.items: list[ExpiredItem] = []
         self.outside: list[ExpiredItem] = []
         self.notes: list[str] = []
         self._opened = opened
+        self._reference = reference
         self._settings = settings
         self._now_ms = now_ms
         self._dry_run = dry_run
 
     def carry_out(self) -> None:
         """Take every step."""
+        rows = self._expire_rows()
         changes = self._expire_changes()
         deletes = expire_dangling_deletes(self._opened, dry_run=self._dry_run)
         self.items += deletes
-        removed = {"base": self._expire_base_snapshots(commits_next=bool(deletes))}
+        removed = {"base": self._expire_base_snapshots(commits_next=bool(deletes or rows))}
         removed |= self._expire_change_snapshots(commits_next=bool(changes))
-        dropped = frozenset(item.name for item in (*changes, *deletes))
+        dropped = frozenset(item.name for item in (*rows, *changes, *deletes))
         self._delete_files(removed, dropped)
         if self._settings.cleans_orphans:
             self._delete_orphans()
+
+    def _expire_rows(self) -> tuple[ExpiredItem, ...]:
+        if self._settings.retention is None:
+            return ()
+        expired = expire_rows(
+            self._reference, self._settings.retention, now_ms=self._now_ms, dry_run=self._dry_run
+        )
+        self.items += expired
+        return expired
 
     def _expire_changes(self) -> tuple[ExpiredItem, ...]:
         expired = expire_changes(

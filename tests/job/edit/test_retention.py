@@ -1,0 +1,145 @@
+"""Rows go when they are too old, by metadata, and none comes back."""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import arctic
+from tests.job.past.states import NOW
+
+SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.int64(), nullable=False),
+        pa.field("at", pa.timestamp("us", "UTC")),
+        pa.field("day", pa.string()),
+    ]
+)
+TODAY = datetime.now(timezone.utc)
+
+
+def row(number: int, days_old: float | None) -> dict[str, Any]:
+    """Return a row of an age."""
+    if days_old is None:
+        return {"id": number, "at": None, "day": None}
+    at = TODAY - timedelta(days=days_old)
+    return {"id": number, "at": at, "day": f"{at:%Y-%m-%d}"}
+
+
+def write(table: arctic.Table, *rows: dict[str, Any]) -> None:
+    """Write rows as the table takes them."""
+    table.write(pa.Table.from_pylist(list(rows), SCHEMA))
+
+
+def ids(table: arctic.Table) -> list[int]:
+    """Return the ids of all rows."""
+    return sorted(table.read(columns="id").read_all()["id"].to_pylist())
+
+
+def make(folder: Path, **arguments: Any) -> arctic.Table:
+    """Create a table whose rows stay for ten days."""
+    properties = {
+        "data-expire.enabled": "true",
+        "data-expire.field": "at",
+        "data-expire.retention-time": "10d",
+        **arguments.pop("properties", {}),
+    }
+    return arctic.create_table(
+        "m.t", SCHEMA, warehouse=str(folder), properties=properties, **arguments
+    )
+
+
+@pytest.mark.parametrize("key", ["", "id"])
+def test_partitions_go_in_which_all_rows_are_too_old(tmp_path: Path, key: str) -> None:
+    """With the changes on them, merged or not; a dry run says it beforehand."""
+    table = make(tmp_path, primary_key=key or (), partition_by=["day(at)"])
+    write(table, row(1, 30), row(2, 5), row(3, None))
+    if key:
+        table.optimize(type="full")
+    write(table, row(4, 30.001), row(5, 40), row(6, 1))
+
+    said = table.expire(dry_run=True)
+    assert ids(table) == [1, 2, 3, 4, 5, 6]
+    done = table.expire()
+
+    assert said.items == done.items
+    assert [item.kind.value for item in done.items] == ["file of expired rows"] * 3
+    assert ids(table) == [2, 3, 6]
+    assert not table.expire().items
+    write(table, row(1, 2))
+    for _ in range(2):
+        table.optimize(type="full")
+        assert ids(table) == [1, 2, 3, 6]
+        table.expire(options=NOW)
+        assert ids(table) == [1, 2, 3, 6]
+
+
+def test_files_go_where_the_level_says_so(tmp_path: Path) -> None:
+    """Only those of base; a younger change of an old row stays, and is the row."""
+    table = make(tmp_path, primary_key="id", properties={"data-expire.level": "file"})
+    write(table, row(1, 30), row(2, 20))
+    table.optimize(type="full")
+    write(table, row(2, 1), row(3, 40))
+
+    assert not table.expire(options={"data-expire.level": "partition"}).items
+    assert len(table.expire().items) == 2  # a file for each node
+    assert ids(table) == [2, 3]
+    table.optimize(type="full")
+    assert ids(table) == [2, 3]
+    assert table.read(filter="id = 2").read_all().num_rows == 1
+
+
+def test_an_age_is_counted_from_the_last_write_or_from_now(tmp_path: Path) -> None:
+    """A table that nobody writes keeps its rows, unless it is told otherwise."""
+    table = make(tmp_path, properties={"data-expire.retention-time": "1ms"})
+    now = datetime.now(timezone.utc)
+    table.write(pa.Table.from_pylist([{"id": 1, "at": now + timedelta(seconds=1)}], SCHEMA))
+    time.sleep(1.1)
+
+    assert not table.expire().items
+    assert len(table.expire(options={"data-expire.base-on-rule": "CURRENT_TIME"}).items) == 1
+    assert ids(table) == []
+
+
+def test_texts_tell_an_age_where_they_sort_like_times(tmp_path: Path) -> None:
+    """By their pattern."""
+    table = make(tmp_path, partition_by=["day"], properties={"data-expire.field": "day"})
+    write(table, row(1, 30), row(2, 5), row(3, None))
+
+    with pytest.raises(arctic.InvalidInputError, match="in this order"):
+        table.expire(options={"data-expire.datetime-string-pattern": "dd.MM.yyyy"})
+    table.expire()
+    assert ids(table) == [2, 3]
+
+
+def test_followers_are_not_told_of_rows_that_became_too_old(tmp_path: Path) -> None:
+    """They read on; the rows are no change."""
+    table = make(tmp_path, primary_key="id", partition_by=["day(at)"])
+    write(table, row(1, 30))
+    start = table.versions()["change_snapshot_id"][-1].as_py()
+    table.expire()
+    table.write(pa.Table.from_pylist([row(2, 1)], SCHEMA), mode="append")
+
+    changes = table.read_changes(start=start, columns=["id"]).read_all()
+    assert changes["id"].to_pylist() == [2]
+
+
+def test_settings_that_say_nothing_are_refused(tmp_path: Path) -> None:
+    """A column that is not there or tells no time, and a missing age; a rename is followed."""
+    table = make(tmp_path)
+    write(table, row(1, 30))
+    for options in ({"data-expire.field": "no"}, {"data-expire.datetime-string-pattern": "x"}):
+        given = {"data-expire.field": "day", **options}
+        with pytest.raises(arctic.InvalidInputError, match="data-expire"):
+            table.expire(options=given)
+    table.evolve_schema(rename={"at": "seen"})
+    assert table.properties["data-expire.field"] == "seen"
+    assert len(table.expire().items) == 1
+    table.unset_properties("data-expire.retention-time")
+    with pytest.raises(arctic.InvalidInputError, match="such as '30d'"):
+        table.expire()
