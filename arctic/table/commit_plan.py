@@ -55,6 +55,9 @@ class RemoveRows:
 
     partitions: frozenset[Partition]
     """Everything in them goes, and every change up to ``change_sequence_number``."""
+    known_paths: frozenset[str] | None = None
+    """The data files of base that may lie in them; with others it is refused. None: whatever does,
+    because every row that can lie there is meant."""
     removed_paths: frozenset[str]
     """Files of other partitions that go."""
     files: tuple[WrittenFile, ...] = ()

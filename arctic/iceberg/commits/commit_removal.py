@@ -2,13 +2,15 @@
 
 Rules:
     - Whole partitions go as an overwrite replaces them: what lies in them at the commit, and every
-      change up to a sequence number. Changes that are committed meanwhile stay on top.
+      change up to a sequence number. Changes that are committed meanwhile stay on top. Where not
+      the partition's value but its files say that all of it goes, they must be the same files.
     - Single files go only if they are still there, and nobody has deleted rows of them since.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from pyiceberg.manifest import DataFile
@@ -72,6 +74,8 @@ class _Removal:
             if plan.partitions
             else set()
         )
+        if plan.known_paths is not None:
+            self._check_files(head, inside - plan.known_paths - plan.known_deletes)
         removed = plan.removed_paths | inside
         what = SnapshotPlan(
             operation=operation(bool(self.added), True),
@@ -94,6 +98,13 @@ class _Removal:
         if not removed and state.sequence == before.sequence:
             return None
         return staged_with_state(head, what, snapshot_id, state=state, keys=self.keys)
+
+    def _check_files(self, head: Table, new: Collection[str]) -> None:
+        if new:
+            raise ConflictError(
+                f"table {'.'.join(head.name())!r}: {len(new)} files such as {min(new)!r} came to a "
+                "partition that was to be removed; try again"
+            )
 
     def _check_deletes(self, head: Table) -> None:
         manifests = [

@@ -191,6 +191,7 @@ def _plan(
     ]
     plan = RemoveRows(
         partitions=frozenset(whole),
+        known_paths=frozenset(file.path for file in going),
         removed_paths=frozenset(file.path for file in going if file.partition not in whole),
         change_sequence_number=(
             state.change_sequence_number if table.opened.table.is_keyed else None

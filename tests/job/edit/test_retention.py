@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import arctic
+from arctic.job.edit import retention
 from tests.job.past.states import NOW
 
 SCHEMA = pa.schema(
@@ -92,6 +93,32 @@ def test_files_go_where_the_level_says_so(tmp_path: Path) -> None:
     table.optimize(type="full")
     assert ids(table) == [2, 3]
     assert table.read(filter="id = 2").read_all().num_rows == 1
+
+
+@pytest.mark.parametrize("key", ["", "id"])
+def test_a_young_row_that_comes_meanwhile_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    """The files said that all rows are too old, and then there are others."""
+    table = make(tmp_path, primary_key=key or ())
+    write(table, row(1, 30))
+    table.optimize(type="full")
+    commit = retention.__dict__["commit_removal"]
+    young = [row(2, 1)]
+
+    def late(*arguments: Any) -> Any:
+        if young:
+            other = arctic.open_table("m.t", warehouse=str(tmp_path))
+            write(other, young.pop())
+            other.optimize(type="full")
+        return commit(*arguments)
+
+    monkeypatch.setattr(retention, "commit_removal", late)
+    table.expire()
+
+    assert ids(table) in ([2], [1, 2])
+    table.optimize(type="full")
+    assert 2 in ids(table)
 
 
 def test_an_age_is_counted_from_the_last_write_or_from_now(tmp_path: Path) -> None:
