@@ -63,9 +63,10 @@ def blind_events(table: EditedTable, source: pa.Table, plan: MergePlan) -> pa.Ta
             return None  # the others keep what is stored
         places = np.flatnonzero((m == pair[0]) & (n == pair[1]))
         rows = source_rows(table, source, places, whole)
-        if not _same(rows, source_rows(table, source, places, inserts)):
+        if whole != inserts and not _same(rows, source_rows(table, source, places, inserts)):
             return None
-        if not _same(rows.select(list(key)), keys.take(pa.array(places))):
+        is_own = all(whole[ours] == column_of(SOURCE, theirs) for ours, theirs in key.items())
+        if not is_own and not _same(rows.select(list(key)), keys.take(pa.array(places))):
             return None
         parts.append(events(rows, "U", event_schema(table.opened)))
     return pa.concat_tables(parts)

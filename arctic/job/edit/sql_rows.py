@@ -91,9 +91,29 @@ def paired_values(
         places: for each, the row of every pair.
         expressions: by name.
     """
-    count = len(next(iter(places.values())))
+    plain = {
+        column_of(side, column): (side, column)
+        for side, table in tables.items()
+        for column in table.column_names
+    }
+    found = {
+        name: tables[side].column(column).take(pa.array(places[side])).combine_chunks()
+        for name, text in expressions.items()
+        if text in plain
+        for side, column in (plain[text],)
+    }
+    computed = {name: text for name, text in expressions.items() if text not in plain}
+    return {**found, **_computed(tables, places, computed)}
+
+
+def _computed(
+    tables: Mapping[str, pa.Table],
+    places: Mapping[str, np.ndarray],
+    expressions: Mapping[str, str],
+) -> dict[str, pa.Array]:
     if not expressions:
         return {}
+    count = len(next(iter(places.values())))
     numbered = {name: numbered_rows(table) for name, table in tables.items()}
     pairs = pa.table({"i": np.arange(count), **{f"r_{name}": at for name, at in places.items()}})
     joins = " ".join(f"JOIN {name} ON {name}.{ROW} = _pairs.r_{name}" for name in tables)
