@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from arctic.table.files import Partition, WrittenFile
+from arctic.table.filters.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.streams.stream_batch import StreamBatch
 from arctic.table.streams.watermark import Watermark
@@ -35,7 +36,10 @@ class OverwriteBase:
 
     files: tuple[WrittenFile, ...]
     dynamic: bool
-    """True: only the partitions of ``files``; False: the whole table."""
+    """True: only the partitions of ``files``; False: the whole table, or what ``where`` says."""
+    where: Predicate | None = None
+    """Only partitions for which it holds, and every one of them; its tests are of columns whose
+    values partitions have."""
     change_sequence_number: int | None
     """Change files up to this sequence number, inclusive, are replaced too. None: unkeyed."""
     must_be_newest_change: bool = False

@@ -8,6 +8,7 @@ from itertools import pairwise
 from arctic.errors import InternalError
 from arctic.table.commit_plan import AppendFiles, OverwriteBase
 from arctic.table.files import Partition, WrittenFile
+from arctic.table.filters.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.streams.stream_batch import StreamBatch
 from arctic.table.streams.watermark import Watermark
@@ -47,6 +48,7 @@ def plan_overwrite(
     results: Iterable[TaskResult],
     *,
     dynamic: bool,
+    where: Predicate | None = None,
     change_sequence_number: int | None,
     must_be_newest_change: bool,
     change_partitions: frozenset[Partition],
@@ -59,6 +61,7 @@ def plan_overwrite(
     Args:
         results: one for each task, in any order.
         dynamic: replace only the partitions that were written to.
+        where: replace only the partitions for which it holds.
         change_sequence_number: changes up to it, inclusive, are replaced too; None: unkeyed.
         must_be_newest_change: refuse once there are newer changes.
         change_partitions: partitions that have such changes.
@@ -72,6 +75,7 @@ def plan_overwrite(
     return OverwriteBase(
         files=_files(results),
         dynamic=dynamic,
+        where=where,
         change_sequence_number=change_sequence_number,
         must_be_newest_change=must_be_newest_change,
         change_partitions=change_partitions,

@@ -22,7 +22,7 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
 
-from arctic.errors import ConflictError
+from arctic.errors import ConflictError, InvalidInputError
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits.commit_loop import CommitResult, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
@@ -31,6 +31,7 @@ from arctic.iceberg.commits.staging import live_files, operation, staged_on, sta
 from arctic.iceberg.metadata.data_files import data_files
 from arctic.iceberg.metadata.optimized_state import OptimizedState
 from arctic.iceberg.metadata.sequence_file import read_state
+from arctic.iceberg.snapshots.partition_filter import PartitionFilter
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.values.partition_key import PartitionKeys, partition_keys
 from arctic.table.commit_plan import AppendFiles, OverwriteBase
@@ -111,7 +112,17 @@ def commit_overwrite(
         plan.files, opened.table, spec_id=opened.base.spec().spec_id, kinds=_BASE_KINDS
     )
     keys = partition_keys(opened.table) if opened.table.is_keyed else None
-    overwrite = _Overwrite(plan=plan, added=added, keys=keys, change=opened.change)
+    replaced = None if plan.where is None else PartitionFilter(opened.base, plan.where)
+    for file in plan.files:
+        if replaced is not None and not replaced.matches(file.partition):
+            raise InvalidInputError(
+                f"overwrite of table {opened.table.name!r} where {plan.where}: a row lies outside "
+                f"of that, in partition {list(file.partition)}; its rows must be of what they "
+                "replace"
+            )
+    overwrite = _Overwrite(
+        plan=plan, added=added, keys=keys, change=opened.change, replaced=replaced
+    )
 
     def stage(head: Table, snapshot_id: int) -> StagedSnapshot | None:
         staged = overwrite.stage(head, snapshot_id)
@@ -130,13 +141,15 @@ class _Overwrite:
     keys: PartitionKeys | None
     """None: the table has no change store, hence no optimized sequence."""
     change: Table | None
+    replaced: PartitionFilter | None
+    """Of the partitions that are replaced; None: the plan says which by itself."""
 
     def stage(self, head: Table, snapshot_id: int) -> StagedSnapshot | None:
         """Build one attempt on a fresh head; None when it would change nothing."""
         new = frozenset(file.partition for file in self.plan.files)
         live = live_files(head)
         removed = frozenset(
-            path for path, partition in live.items() if not self.plan.dynamic or partition in new
+            path for path, partition in live.items() if self._replaces(partition, new)
         )
         what = SnapshotPlan(
             operation=operation(bool(self.added), bool(removed)),
@@ -157,13 +170,17 @@ class _Overwrite:
             return staged_on(head, what, snapshot_id)
         return staged_with_state(head, what, snapshot_id, state=state, keys=self.keys)
 
+    def _replaces(self, partition: Partition, new: frozenset[Partition]) -> bool:
+        if self.replaced is not None:
+            return self.replaced.matches(partition)
+        return not self.plan.dynamic or partition in new
+
     def _advanced(
         self, before: OptimizedState, new: frozenset[Partition], live: Mapping[str, Partition]
     ) -> OptimizedState:
         replaced_up_to = self.plan.change_sequence_number or 0
-        covered = new
-        if not self.plan.dynamic:
-            covered = new.union(live.values(), before.sequence, self.plan.change_partitions)
+        known = new.union(live.values(), before.sequence, self.plan.change_partitions)
+        covered = frozenset(each for each in known if self._replaces(each, new))
         ahead = [each for each in covered if before.sequence.get(each, 0) > replaced_up_to]
         if ahead:
             raise ConflictError(

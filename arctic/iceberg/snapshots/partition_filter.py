@@ -16,10 +16,14 @@ from pyiceberg.manifest import ManifestFile
 from pyiceberg.table import Table
 from pyiceberg.types import PrimitiveType
 
+from arctic.errors import InvalidInputError
 from arctic.iceberg.metadata.bounds import bound_decoder
 from arctic.iceberg.values.partition_values import PartitionValues, holds
 from arctic.table.files import ColumnBounds, Partition
-from arctic.table.filters.predicate import And, Or, Predicate, may_match
+from arctic.table.filters.predicate import And, Op, Or, Predicate, may_match, tests_of
+
+_EXACT = frozenset({Op.EQ, Op.IN, Op.IS_NULL, Op.LT, Op.LE, Op.GT, Op.GE})
+"""Tests that are of a partition's value what they are of its rows."""
 
 
 class PartitionFilter:
@@ -65,6 +69,23 @@ class PartitionFilter:
                 null_count=int(all_null) if all_null or not summary.contains_null else None,
             )
         return may_match(self._projected, bounds, 1)
+
+
+def check_whole_partitions(table: Table, row_filter: Predicate, *, table_name: str) -> None:
+    """Refuse a filter that can hold for some rows of a partition and not for others.
+
+    Raises:
+        InvalidInputError: naming the column whose values partitions do not have.
+    """
+    sources = {
+        field.source_id for field in table.spec().fields if str(field.transform) == "identity"
+    }
+    for test in tests_of(row_filter):
+        if test.field_id not in sources or test.op not in _EXACT:
+            raise InvalidInputError(
+                f"overwrite of table {table_name!r} where {test}: only whole partitions are "
+                "replaced; expected a comparison of a column that the table is partitioned by"
+            )
 
 
 def _projected(predicate: Predicate, by_source: dict[int, list[PartitionValues]]) -> Predicate:

@@ -9,6 +9,7 @@ from arctic import options as opt
 from arctic.errors import InvalidInputError
 from arctic.job.reference import TableReference, parse_reference
 from arctic.options import Scope
+from arctic.table.filters.predicate import Predicate
 from arctic.table.streams.stream_batch import StreamBatch
 from arctic.table.streams.watermark import check_writer
 from arctic.table.table_description import TableDescription
@@ -41,6 +42,8 @@ class AskedWrite:
     """The table is optimized once the write is committed."""
     optimize_every: int
     """Batches of a stream from one such run to the next."""
+    where: Predicate | None = None
+    """An overwrite replaces every partition for which it holds, and no other."""
     given: Mapping[str, str] = field(repr=False)
     """All that the call gave, for what a property of the table may say as well."""
 
@@ -125,6 +128,10 @@ class AskedWrite:
     def with_mode(self, mode: WriteMode) -> AskedWrite:
         """Return the same write in a mode."""
         return replace(self, mode=mode)
+
+    def replacing(self, where: Predicate) -> AskedWrite:
+        """Return an overwrite of the partitions for which a filter holds."""
+        return replace(self, mode=WriteMode.OVERWRITE, where=where)
 
     def of_batch(self, batch: StreamBatch) -> AskedWrite:
         """Return the write of one batch of a stream."""

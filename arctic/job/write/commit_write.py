@@ -104,6 +104,7 @@ def _plan(
     return plan_overwrite(
         results,
         dynamic=job.dynamic,
+        where=job.where,
         change_sequence_number=job.replaces_up_to if opened.table.is_keyed else None,
         # An upsert that looked for its rows in what is replaced here missed the new ones.
         must_be_newest_change=job.target.keys_move,

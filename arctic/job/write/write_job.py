@@ -22,6 +22,7 @@ from arctic import options as opt
 from arctic.errors import InvalidInputError
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.snapshots.list_files import list_files
+from arctic.iceberg.snapshots.partition_filter import check_whole_partitions
 from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.job.newest_state import on_newest_state
@@ -32,6 +33,7 @@ from arctic.job.write.shuffle import HELPER_COLUMNS
 from arctic.job.write.target_table import open_or_create, write_target
 from arctic.job.write.write_task import WriteWork
 from arctic.table.files import Partition
+from arctic.table.filters.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.streams.stream_batch import StreamBatch
 from arctic.writing.conform.conform import Conform
@@ -62,6 +64,8 @@ class WriteJob:
     """Columns that the rows lack, whose stored values stay."""
     dynamic: bool
     """An overwrite of the partitions it has rows for only."""
+    where: Predicate | None
+    """An overwrite of every partition for which it holds, and of no other."""
     change_partitions: frozenset[Partition]
     """For an overwrite: partitions with change files up to the pinned sequence number."""
     batch: StreamBatch | None
@@ -116,7 +120,10 @@ def begin_write(asked: AskedWrite, incoming: pa.Schema) -> WriteJob:
             "option missing-columns = 'keep' with write.upsert.enabled=false: an insert would not "
             "look for the row whose values it keeps; set option write.upsert.enabled=true"
         )
-    if request.mode is WriteMode.OVERWRITE and asked.is_dynamic and not is_stable:
+    if asked.where is not None:
+        check_whole_partitions(opened.base, asked.where, table_name=opened.table.name)
+    replaces_some = asked.is_dynamic or asked.where is not None
+    if request.mode is WriteMode.OVERWRITE and replaces_some and not is_stable:
         _refuse_moving_keys(target)
     began = _began(opened, request, kept, locates=moves or bool(kept))
     if request.mode is WriteMode.OVERWRITE:
@@ -137,7 +144,8 @@ def begin_write(asked: AskedWrite, incoming: pa.Schema) -> WriteJob:
         assume_stable=is_stable and not kept,
         locator=began.locator,
         kept=kept,
-        dynamic=asked.is_dynamic,
+        dynamic=asked.is_dynamic and asked.where is None,
+        where=asked.where,
         change_partitions=began.change_partitions,
         batch=asked.batch,
         writer=writer,
@@ -164,11 +172,11 @@ def _may_move(target: WriteTarget, request: WriteRequest) -> bool:
 
 
 def _refuse_moving_keys(target: WriteTarget) -> None:
-    """Refuse a dynamic overwrite whose keys may have rows outside of what it replaces."""
+    """Refuse an overwrite of some partitions whose keys may have rows in others."""
     if target.keys_move:
         raise InvalidInputError(
-            f"dynamic overwrite of table {target.table.name!r}: its key does not decide the "
-            "partition, so a key of the new rows could also stay in a partition that is not "
+            f"overwrite of some partitions of table {target.table.name!r}: its key does not decide "
+            "the partition, so a key of the new rows could also stay in a partition that is not "
             "replaced; overwrite the whole table, or set write.upsert.cross-partition=assume-stable"
         )
 

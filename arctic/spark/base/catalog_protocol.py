@@ -147,7 +147,9 @@ class SaveQuestion:
     options: Mapping[str, str]
     """Of the table, with those of the write."""
     replaces: str | None
-    """``table``, or the ``partitions`` that it has rows for; None: nothing."""
+    """``table``, the ``partitions`` that it has rows for, or those ``where``; None: nothing."""
+    where: Sequence[Any] | None
+    """Hints, as a scan has them, that must all hold for the partitions that are replaced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from arctic.job.write.write_job import begin_write
 from arctic.options import Scope
 from arctic.spark.base.catalog_protocol import DoneAnswer, SaveQuestion, TruncateQuestion
 from arctic.spark.base.private_names import frame_of_jvm
+from arctic.spark.read.hints import exact_filter
 from arctic.spark.source import relevant_options
 from arctic.spark.tasks.workers import check_workers
 from arctic.spark.write.save_rows import save_rows
@@ -30,7 +31,11 @@ def saved(asked: SaveQuestion, java_frame: Any) -> DoneAnswer:
     options = relevant_options(asked.options, Scope.WRITE)
     if asked.replaces == "partitions":
         options[opt.PARTITION_OVERWRITE_MODE.name.lower()] = "dynamic"
-    save_rows(frame, options, overwrite=asked.replaces is not None)
+    where = None
+    if asked.where is not None:
+        table = AskedWrite.of(options).reference.open().table
+        where = exact_filter(asked.where, table)
+    save_rows(frame, options, overwrite=asked.replaces is not None, where=where)
     return DoneAnswer(found=True)
 
 

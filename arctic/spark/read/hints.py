@@ -20,7 +20,7 @@ from arctic.iceberg.values.literals import internal_literal
 from arctic.spark.base.protocol import BINARY, COLUMN, DECIMAL, VALUE, Hint
 from arctic.table.files import Value
 from arctic.table.filters.filter_tree import Certain, Filter, Join, Negation, predicate_of
-from arctic.table.filters.predicate import TURNED, ColumnTest, Op, Predicate, conjunction
+from arctic.table.filters.predicate import TURNED, And, ColumnTest, Op, Predicate, conjunction
 from arctic.table.table_description import Column, TableDescription
 
 _NULL_SAFE = "<=>"
@@ -55,6 +55,25 @@ def hinted_filter(hints: Sequence[Hint], table: TableDescription) -> Predicate |
     columns = {column.name: column for column in table.columns}
     found = [_exact(hint, columns) for hint in hints]
     return conjunction(tuple(hint for hint in found if hint is not None))
+
+
+def exact_filter(hints: Sequence[Hint], table: TableDescription) -> Predicate:
+    """Return what holds exactly where all of these do.
+
+    Raises:
+        InvalidInputError: one of them has no such form.
+    """
+    columns = {column.name: column for column in table.columns}
+    found = []
+    for hint in hints:
+        predicate = _exact(hint, columns)
+        if predicate is None:
+            raise InvalidInputError(
+                f"table {table.name!r}: condition {hint!r} is not known here; expected comparisons "
+                "of columns with values, joined by AND and OR"
+            )
+        found.append(predicate)
+    return conjunction(tuple(found)) or And(())
 
 
 def _exact(hint: Hint, columns: dict[str, Column]) -> Predicate | None:

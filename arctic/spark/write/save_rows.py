@@ -17,20 +17,26 @@ from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.tasks.spark_tasks import SparkRunner
 from arctic.spark.write.spread import spread_rows
 from arctic.spark.write.write_frame import write_frame
+from arctic.table.filters.predicate import Predicate
 
 
-def save_rows(frame: DataFrame, options: Mapping[str, str], *, overwrite: bool) -> None:
+def save_rows(
+    frame: DataFrame, options: Mapping[str, str], *, overwrite: bool, where: Predicate | None = None
+) -> None:
     """Spread, write and commit the rows of a frame, and optimize if that is asked for.
 
     Args:
         frame: of a classic session.
         options: ``path``, catalog and write options.
         overwrite: the caller's save mode was overwrite.
+        where: it replaces the partitions for which this holds, and no other; None: all.
 
     Raises:
         ArcticError: as ``begin_write`` and ``write_frame``.
     """
     asked = AskedWrite.of(options, overwrite=overwrite)
+    if where is not None:
+        asked = asked.replacing(where)
     with taken_back_on_failure():
         job = begin_write(asked, arrow_schema(frame.schema))
         spread = spread_rows(frame, job)

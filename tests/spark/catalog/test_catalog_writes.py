@@ -45,9 +45,14 @@ def test_rows_are_replaced_by_statements(sql: Sql) -> None:
     assert sql.commits("shop.t") == 5
     sql(f"TRUNCATE TABLE {T}")
     assert (sql.rows("shop.t"), sql.commits("shop.t")) == ([], 6)
-    assert "overwrite by filter" in sql.refused(
-        f"INSERT OVERWRITE {T} PARTITION (region = 'eu') SELECT 8"
+    sql(
+        f"INSERT INTO {T} VALUES (1, 'eu'), (2, 'us')",
+        f"INSERT OVERWRITE {T} PARTITION (region = 'eu') SELECT 8 WHERE false",
     )
+    assert sql.rows("shop.t") == [(2, "us")]
+    sql(f"INSERT OVERWRITE {T} PARTITION (region = 'us') SELECT 8")
+    assert sql.rows("shop.t") == [(8, "us")]
+    assert sql.commits("shop.t") == 9
 
 
 def test_a_write_by_name_makes_replaces_and_fills_tables(sql: Sql) -> None:
@@ -60,6 +65,12 @@ def test_a_write_by_name_makes_replaces_and_fills_tables(sql: Sql) -> None:
     assert sql.rows("shop.t") == [(2, "us"), (4, "eu")]
     _frame(sql, (2, "us"), (2, "us")).writeTo(T).option("write-mode", "append").append()
     assert sql.rows("shop.t") == [(2, "us"), (2, "us"), (2, "us"), (4, "eu")]
+    _frame(sql, (5, "eu")).writeTo(T).overwrite(F.col("region").isin("eu", "as"))
+    assert sql.rows("shop.t") == [(2, "us"), (2, "us"), (2, "us"), (5, "eu")]
+    with pytest.raises(PySparkException, match="a row lies outside"):
+        first.writeTo(T).overwrite(F.col("region") == "eu")
+    with pytest.raises(PySparkException, match="only whole partitions"):
+        first.writeTo(T).overwrite(F.col("id") == 5)
     first.writeTo(T).overwrite(F.lit(True))
     first.write.insertInto(T)
     assert sql.rows("shop.t") == [(1, "eu"), (2, "us")]

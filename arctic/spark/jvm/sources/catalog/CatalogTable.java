@@ -96,6 +96,7 @@ public class CatalogTable implements SupportsRead, SupportsWrite, TruncatableTab
       // What Spark asks of a dynamic overwrite, which DynamicOverwrite makes one of the others.
       all.add(TableCapability.BATCH_WRITE);
       all.add(TableCapability.TRUNCATE);
+      all.add(TableCapability.OVERWRITE_BY_FILTER);
       all.add(TableCapability.OVERWRITE_DYNAMIC);
       all.add(TableCapability.AUTOMATIC_SCHEMA_EVOLUTION);
     }

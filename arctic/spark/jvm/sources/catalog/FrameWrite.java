@@ -1,10 +1,13 @@
 package arctic.spark.catalog;
 
+import arctic.spark.Hints;
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
-import org.apache.spark.sql.connector.write.SupportsDynamicOverwrite;
-import org.apache.spark.sql.connector.write.SupportsTruncate;
+import org.apache.spark.sql.connector.expressions.filter.Predicate;
+import org.apache.spark.sql.connector.write.SupportsOverwriteV2;
 import org.apache.spark.sql.connector.write.V1Write;
 import org.apache.spark.sql.connector.write.Write;
 import org.apache.spark.sql.connector.write.WriteBuilder;
@@ -12,12 +15,13 @@ import org.apache.spark.sql.sources.InsertableRelation;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /** The rows of a write as a frame, handed to the Python of the session, which saves it. */
-final class FrameWrite implements WriteBuilder, V1Write, InsertableRelation, SupportsTruncate,
-    SupportsDynamicOverwrite {
+final class FrameWrite implements WriteBuilder, V1Write, InsertableRelation, SupportsOverwriteV2 {
   private final CatalogTable table;
   private final CaseInsensitiveStringMap options;
   /** Null: nothing is replaced. */
   private String replaces;
+  /** Null: what is replaced needs no condition. */
+  private List where;
 
   FrameWrite(CatalogTable table, CaseInsensitiveStringMap options) {
     this.table = table;
@@ -29,8 +33,17 @@ final class FrameWrite implements WriteBuilder, V1Write, InsertableRelation, Sup
     return this;
   }
 
-  public WriteBuilder overwriteDynamicPartitions() {
-    replaces = "partitions";
+  public WriteBuilder overwrite(Predicate[] predicates) {
+    replaces = "where";
+    where = new ArrayList();
+    for (int i = 0; i < predicates.length; i++) {
+      List hint = Hints.of(predicates[i]);
+      if (hint == null) {
+        throw new IllegalArgumentException("overwrite of " + table.name() + " where "
+            + predicates[i] + ": expected comparisons of columns with values");
+      }
+      where.add(hint);
+    }
     return this;
   }
 
@@ -51,6 +64,7 @@ final class FrameWrite implements WriteBuilder, V1Write, InsertableRelation, Sup
     question.put("ask", "save");
     question.put("options", options.asCaseSensitiveMap());
     question.put("replaces", replaces);
+    question.put("where", where);
     Questions.answer(question, frame);
   }
 }

@@ -60,7 +60,8 @@ public final class Questions {
     }
     Map told = Protocol.fields((String) answer);
     if (told.get("error") != null) {
-      String[] parts = (String[]) name.toArray(new String[0]);
+      // Rows are saved by the options of a table; a failure of that names it in its text.
+      String[] parts = name == null ? null : (String[]) name.toArray(new String[0]);
       Platform.throwException(
           thrown((String) told.get("kind"), (String) told.get("error"), parts));
     }
