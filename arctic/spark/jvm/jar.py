@@ -21,6 +21,7 @@ import os
 import tempfile
 import zipfile
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -54,8 +55,11 @@ def jar_of(jvm: Any) -> Path:
         Py4JError: this Spark is another one than the sources are written for.
     """
     name = f"arctic-spark-{_fingerprint(jvm)}.jar"
-    known = cache_folder() / name
-    return known if known.is_file() else _kept(name, _jar(_compiled(jvm)))
+    with suppress(OSError):
+        known = cache_folder() / name
+        if known.is_file():
+            return known
+    return _kept(name, _jar(_compiled(jvm)))
 
 
 def make_jar() -> Path:
@@ -78,8 +82,15 @@ def make_jar() -> Path:
 
 
 def cache_folder() -> Path:
-    """Return where a user's jars are kept."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "arctic"
+    """Return where a user's jars are kept.
+
+    Raises:
+        OSError: the user has no home.
+    """
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "arctic"
+    except RuntimeError as error:
+        raise OSError(str(error)) from error
 
 
 @cache
@@ -162,4 +173,5 @@ def _written(folder: Path, name: str, content: bytes) -> Path:
     handle, path = tempfile.mkstemp(dir=folder, prefix=f".{name}.")
     with os.fdopen(handle, "wb") as file:
         file.write(content)
+    Path(path).chmod(0o644)  # who prints the settings of a driver may be another user than it
     return Path(path).replace(folder / name)

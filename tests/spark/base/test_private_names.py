@@ -6,6 +6,7 @@ import ast
 from pathlib import Path
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -36,6 +37,14 @@ def test_every_private_name_is_there(spark: SparkSession) -> None:
     assert private.frame_of(frame.write) is frame
     assert private.frame_of(writer).isStreaming
     assert private.session_of(writer) is spark
+    assert private.session_of(spark.readStream) is spark
+    assert private.frame_of_jvm(private.jvm_frame(frame)).collect() == frame.collect()
+    with pytest.raises(PySparkException) as caught:
+        spark.sql("SELECT * FROM nowhere")
+    thrown = private.java_error(caught.value)
+    assert thrown is not None
+    assert thrown.getCondition() == caught.value.getCondition()
+    assert private.java_error(ValueError("of Python's own")) is None
     parquet = java.org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
     assert parquet.ROW_INDEX_TEMPORARY_COLUMN_NAME() == private.ROW_INDEX_COLUMN
 

@@ -37,6 +37,13 @@ def test_a_jar_is_made_once_and_whole(
     elsewhere = jar_of(jvm(spark))
     assert elsewhere.read_bytes() == made.read_bytes()
     elsewhere.unlink()
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(Path, "home", _homeless)
+    assert jar_of(jvm(spark)).read_bytes() == made.read_bytes()
+
+
+def _homeless() -> Path:
+    raise RuntimeError("Could not determine home directory.")
 
 
 @pytest.mark.spark
