@@ -177,18 +177,18 @@ def test_looks_at_one_store_are_arctic_s_own(lake: Lake) -> None:
     assert len(frame.collect()) == 10
 
 
-def test_a_session_without_the_second_rule_reads_every_row(lake: Lake) -> None:
-    """A new session shares the first rule alone: its scans read their clean files themselves."""
+def test_a_new_session_has_both_rules_and_settings_of_its_own(lake: Lake) -> None:
+    """Spark reads the files there too; where that session says no, its scans read every row."""
     lake.create(schema=SCHEMA)
     put(lake, rows(0, 10), "overwrite")
     other = lake.spark.newSession()
-    other.conf.set(SPARK_READS_CONF, "true")
 
-    reader = other.read.format("arctic").option("warehouse", lake.warehouse)
-    frame = reader.load(NAME).select("id")
-
-    assert "FileScan parquet" not in plan_of(frame)
-    assert sorted(row.id for row in frame.collect()) == list(range(10))
+    for reads, scan in (("true", True), ("false", False)):
+        other.conf.set(SPARK_READS_CONF, reads)
+        reader = other.read.format("arctic").option("warehouse", lake.warehouse)
+        frame = reader.load(NAME).select("id")
+        assert ("FileScan parquet" in plan_of(frame)) is scan
+        assert sorted(row.id for row in frame.collect()) == list(range(10))
 
 
 def test_small_tables_are_broadcast(lake: Lake) -> None:
