@@ -10,7 +10,8 @@ of the write, twice while it is written: those of a table whose keys may change 
 and replays that keep stored values (a chunk would not know what the chunk before deleted). Other
 writes that keep stored values look each chunk up, and hold what they find with it.
 
-The caller guarantees that all events of a key come to one task.
+The caller guarantees that all events of a key come to one task. Where it demands something of keys,
+those of the task are held until its end.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ from arctic.writing.rows.delete_rows import (
 )
 from arctic.writing.rows.gather import Gathered, RowBuffer, take_rows
 from arctic.writing.rows.kept_columns import KeptColumns
+from arctic.writing.rows.key_count import KeyCount
 from arctic.writing.rows.moving_keys import deletes_across_partitions, old_rows
 from arctic.writing.rows.seen_keys import SeenKeys
 from arctic.writing.target import (
@@ -118,6 +120,9 @@ class ChangeWriter:
             table_name=target.table.name,
         )
         self._seen = SeenKeys()
+        self._counted = None
+        if request.key_rule is not None:
+            self._counted = KeyCount(request.key_rule, target=target, locate=locate)
         self._rows_in = 0
         self._inserts = 0
         self._deletes = 0
@@ -136,6 +141,8 @@ class ChangeWriter:
             check_order(rows, self._event_order, describe_row=describe_row)
             actions = self._actions(rows, describe_row)
             self._check_required(rows, actions)
+            if self._counted is not None:
+                self._counted.add(rows, actions)
             self._buffer.add(rows, actions)
             if self._buffer.is_full:
                 self._write_chunk(self._buffer.drain())
@@ -145,7 +152,10 @@ class ChangeWriter:
 
         Raises:
             StorageError: a file could not be created or written.
+            InvalidInputError: a key that the rule of the request does not allow.
         """
+        if self._counted is not None:
+            self._counted.check()
         if self._buffer.row_count:
             self._write_chunk(self._buffer.drain())
         return TaskResult(

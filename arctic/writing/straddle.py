@@ -23,7 +23,8 @@ from arctic.mor.files.parquet_input import ParquetInput
 from arctic.table.files import Partition, WrittenFile
 from arctic.table.table_description import TableDescription
 from arctic.tree.node import TreeNode
-from arctic.writing.target import TaskResult, WriteMode, WriteRequest
+from arctic.writing.rows.key_count import repeated_key
+from arctic.writing.target import KeyRule, TaskResult, WriteMode, WriteRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +78,7 @@ def check_straddling(
     key: Sequence[str],
     table_name: str,
     open_input: Callable[[str], Any],
+    key_rule: KeyRule | None = None,
 ) -> None:
     """Refuse a write in which several tasks wrote one key.
 
@@ -87,6 +89,7 @@ def check_straddling(
         key: the key columns.
         table_name: for the message.
         open_input: opens a path for reading at any position.
+        key_rule: why that is refused, if not because of their order.
 
     Raises:
         InvalidInputError: naming a key and the remedy.
@@ -99,6 +102,8 @@ def check_straddling(
             tasks.append(np.full(keys[-1].num_rows, task, dtype=np.int64))
         every = pa.concat_tables(keys)
         row = _row_of_two_tasks(every, np.concatenate(tasks))
+        if row is not None and key_rule is not None:
+            raise repeated_key(key_rule, table_name, key_text(every, row, key))
         if row is not None:
             raise InvalidInputError(
                 f"write to table {table_name!r}: rows with key ({key_text(every, row, key)}) came "

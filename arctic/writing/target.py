@@ -180,6 +180,18 @@ class WriteTarget:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KeyRule:
+    """What a command demands of the keys of its rows."""
+
+    command: str
+    """For messages."""
+    counts_all: bool
+    """Whether a key may be in one row only, whatever that does; else in one that stays."""
+    checks_inserts: bool
+    """Whether an inserted key is refused that is stored, and not deleted by the command."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WriteRequest:
     """What one write asks for."""
 
@@ -198,6 +210,8 @@ class WriteRequest:
     """In the names of base files: the change sequence number that an overwrite replaces."""
     missing_columns: MissingColumns | None = None
     """None: refused where a stored value would be lost, else null."""
+    key_rule: KeyRule | None = None
+    """None: the last event of a key wins."""
 
     @property
     def replaces_rows(self) -> bool:

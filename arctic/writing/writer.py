@@ -141,8 +141,9 @@ def check_key_owners(
 
     Raises:
         InvalidInputError: naming a key and the remedy.
+        RepeatedKeyError: a key that must be in one row only.
     """
-    if not must_own_keys(table, request):
+    if not must_own_keys(table, request) and request.key_rule is None:
         return
     # Vouched-for partitions may each have a task of their own: a known move is a delete in one
     # and an insert in another, and any other move was ruled out.
@@ -152,4 +153,5 @@ def check_key_owners(
         key=table.primary_key,
         table_name=table.name,
         open_input=open_input,
+        key_rule=request.key_rule,
     )

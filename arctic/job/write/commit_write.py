@@ -9,6 +9,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from arctic.errors import (
     ArcticError,
@@ -40,7 +41,8 @@ def commit_write(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult |
     Raises:
         InvalidInputError: keys that several tasks wrote, where that would be wrong.
         ConflictError: other writers won every retry, or an overwrite raced with upserts that move
-            rows between partitions, or columns that an upsert looks up were changed.
+            rows between partitions, or columns that an upsert looks up were changed, or the table
+            is not in the state any more that the rows were made of.
         CommitStateUnknownError: the catalog did not answer; the files stay.
     """
     if job.work.is_done:
@@ -125,6 +127,8 @@ def _commit(
         return commit_overwrite(opened, plan, is_fresh=True)
     if not plan.files:
         return None
+    if job.on_top_of is not None:
+        return commit_append(opened, replace(plan, on_top_of=job.on_top_of), is_fresh=True)
     if job.locator is not None:
         return commit_looked_up(
             opened,

@@ -74,6 +74,8 @@ class WriteJob:
     """Who feeds the table with it; None: a save without a name."""
     max_tasks: int | None
     """Tasks that write at most; None: any number."""
+    on_top_of: TableSnapshot | None = None
+    """The rows were made of this state, and are committed only on top of it; None: on any."""
 
     def __reduce__(self) -> Any:
         """Travel without the open table, which has a catalog connection."""

@@ -160,6 +160,29 @@ class TruncateQuestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RowLevelQuestion:
+    """Write what becomes of the rows of a DELETE, UPDATE or MERGE, which come beside it."""
+
+    options: Mapping[str, str]
+    """Of the table, with those of the write."""
+    command: str
+    """For messages."""
+    rows: str
+    """What they are: keys to ``delete``, whole rows to ``upsert``, or rows with ``actions``."""
+    once: str | None
+    """A key is refused that several rows of the ``source`` have, or several rows of the ``target``
+    are given; None: there are none."""
+    checks_inserts: bool
+    """Whether an inserted key may be stored already, and is refused then."""
+    is_blind: bool
+    """Whether the rows were made without a look at the table."""
+    pins: Sequence[str]
+    """States in which subqueries have read the table already; or another one of the same path."""
+    is_planned: bool
+    """Whether some scan of the command is planned already, and would not be planned anew."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NamesAnswer:
     """The names of tables or namespaces."""
 
@@ -209,6 +232,7 @@ class FailureKind(Enum):
     NO_SUCH_NAMESPACE = "no_such_namespace"
     NAMESPACE_EXISTS = "namespace_exists"
     NAMESPACE_NOT_EMPTY = "namespace_not_empty"
+    MERGE_CARDINALITY = "merge_cardinality"
     OTHER = "other"
 
 
@@ -227,6 +251,7 @@ CatalogQuestion = (
     | DropNamespaceQuestion
     | SaveQuestion
     | TruncateQuestion
+    | RowLevelQuestion
 )
 CatalogAnswer = NamesAnswer | TableAnswer | PropertiesAnswer | DoneAnswer
 
@@ -245,5 +270,6 @@ CATALOG_QUESTIONS: Mapping[str, type[CatalogQuestion]] = {
     "drop_namespace": DropNamespaceQuestion,
     "save": SaveQuestion,
     "truncate": TruncateQuestion,
+    "row_level": RowLevelQuestion,
 }
 """By what ``ask`` says."""

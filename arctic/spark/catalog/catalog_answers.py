@@ -27,6 +27,7 @@ from arctic.spark.base.catalog_protocol import (
     NamespaceQuestion,
     NamespacesQuestion,
     RenameTableQuestion,
+    RowLevelQuestion,
     SaveQuestion,
     SettleQuestion,
     TableQuestion,
@@ -38,6 +39,7 @@ from arctic.spark.base.protocol import Failure
 from arctic.spark.catalog import namespace_answers, table_answers
 from arctic.spark.catalog.alter_table import altered
 from arctic.spark.catalog.failures import failure_of
+from arctic.spark.catalog.row_level import changed
 from arctic.spark.catalog.saved import saved, truncated
 from arctic.spark.catalog.staged_tables import new_table, settled
 
@@ -70,6 +72,8 @@ def answer_catalog(asked: CatalogQuestion, frame: Any | None) -> CatalogAnswer |
     try:
         if isinstance(asked, SaveQuestion):
             return saved(asked, frame)
+        if isinstance(asked, RowLevelQuestion):
+            return changed(asked, frame)
         return _ANSWERS[type(asked)](asked)
     except ArcticError as error:
         return failure_of(error)

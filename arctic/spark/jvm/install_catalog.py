@@ -18,7 +18,7 @@ from arctic.spark.jvm.compiled import compiled, takes_names
 CATALOG_CLASS = "arctic.spark.catalog.ArcticCatalog"
 """For ``spark.sql.catalog.<name>``, where the jar is one of ``spark.jars``."""
 CATALOG_NAME = "arctic"
-_RULES = ("arctic.spark.catalog.DynamicOverwrite",)
+_RULES = ("arctic.spark.catalog.DynamicOverwrite", "arctic.spark.catalog.RewriteRowLevel")
 """What makes statements on tables of a catalog others that Spark hands over as frames."""
 
 _log = logging.getLogger(__name__)

@@ -34,6 +34,16 @@ ASKED: dict[str, dict[str, object]] = {
     "drop_namespace": {**ABOUT, "cascade": False},
     "save": {"options": {"path": "shop.orders"}, "replaces": None, "where": None},
     "truncate": {"options": {"path": "shop.orders"}},
+    "row_level": {
+        "options": {"path": "shop.orders"},
+        "command": "MERGE",
+        "rows": "actions",
+        "once": "target",
+        "checks_inserts": True,
+        "is_blind": False,
+        "pins": ["cGlu"],
+        "is_planned": True,
+    },
 }
 
 

@@ -1,7 +1,9 @@
 package arctic.spark;
 
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.WeakHashMap;
 import org.apache.spark.sql.catalyst.QueryPlanningTracker;
@@ -25,6 +27,27 @@ public final class Pins {
       queries.put(query.get(), pinned);
     }
     return pinned;
+  }
+
+  /**
+   * Returns the states in which a query may have read a table as it is now, by this name or another.
+   *
+   * Those of a table of another catalog with the same path are among them, those of a past that was
+   * asked for are not.
+   */
+  public static List newest(Map pinned, CaseInsensitiveStringMap table) {
+    List found = new ArrayList();
+    String path = "path=" + table.get("path");
+    Object[] names = pinned.keySet().toArray();
+    for (int i = 0; i < names.length; i++) {
+      String name = (String) names[i];
+      boolean past = name.contains("snapshot-id=") || name.contains("as-of-timestamp=")
+          || name.contains("version=");
+      if (!past && (name.contains(path + ",") || name.contains(path + "}"))) {
+        found.add(pinned.get(name));
+      }
+    }
+    return found;
   }
 
   public static String table(CaseInsensitiveStringMap options) {

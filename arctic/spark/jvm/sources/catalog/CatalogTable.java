@@ -12,19 +12,23 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
+import org.apache.spark.sql.connector.catalog.SupportsRowLevelOperations;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
 import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.catalog.TruncatableTable;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
+import org.apache.spark.sql.connector.write.RowLevelOperationBuilder;
+import org.apache.spark.sql.connector.write.RowLevelOperationInfo;
 import org.apache.spark.sql.connector.write.WriteBuilder;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /** A table of a catalog: what Python told of it, read by scans of its own, written in one commit. */
-public class CatalogTable implements SupportsRead, SupportsWrite, TruncatableTable {
+public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLevelOperations,
+    TruncatableTable {
   private final Map told;
   private final String name;
   private final StructType schema;
@@ -36,6 +40,18 @@ public class CatalogTable implements SupportsRead, SupportsWrite, TruncatableTab
     this.name = catalog + "." + (String) told.get("name");
     this.schema = (StructType) DataType.fromJson(Protocol.json(told.get("schema")));
     this.scans = ArcticTable.of(schema, Pins.SHARED, Callback.needed());
+  }
+
+  /** Takes another object of the same table. */
+  CatalogTable(CatalogTable same) {
+    this.told = same.told;
+    this.name = same.name;
+    this.schema = same.schema;
+    this.scans = same.scans;
+  }
+
+  final boolean isWritable() {
+    return Boolean.TRUE.equals(told.get("is_writable"));
   }
 
   /** The columns of the key, in key order; empty where there is none. */
@@ -91,7 +107,7 @@ public class CatalogTable implements SupportsRead, SupportsWrite, TruncatableTab
   public Set capabilities() {
     Set all = new HashSet();
     all.add(TableCapability.BATCH_READ);
-    if (Boolean.TRUE.equals(told.get("is_writable"))) {
+    if (isWritable()) {
       all.add(TableCapability.V1_BATCH_WRITE);
       // What Spark asks of a dynamic overwrite, which DynamicOverwrite makes one of the others.
       all.add(TableCapability.BATCH_WRITE);
@@ -117,6 +133,10 @@ public class CatalogTable implements SupportsRead, SupportsWrite, TruncatableTab
 
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
     return new FrameWrite(this, with(info.options()));
+  }
+
+  public RowLevelOperationBuilder newRowLevelOperationBuilder(RowLevelOperationInfo info) {
+    return new RowLevelCommand(this, info.command());
   }
 
   /** What Spark caches of a table is found by it, and made anew after a write. */

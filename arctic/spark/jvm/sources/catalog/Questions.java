@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.QueryContext;
+import org.apache.spark.SparkRuntimeException;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.catalyst.analysis.NamespaceAlreadyExistsException;
 import org.apache.spark.sql.catalyst.analysis.NoSuchNamespaceException;
@@ -83,6 +84,11 @@ public final class Questions {
     }
     if ("namespace_not_empty".equals(kind)) {
       return new NonEmptyNamespaceException(name);
+    }
+    if ("merge_cardinality".equals(kind)) {
+      return new SparkRuntimeException("MERGE_CARDINALITY_VIOLATION",
+          (scala.collection.immutable.Map) scala.collection.immutable.Map$.MODULE$.empty(),
+          new IllegalArgumentException(error), new QueryContext[0], "");
     }
     scala.Option none = scala.Option.empty();
     return new AnalysisException(error, none, none, none, none,

@@ -1,0 +1,109 @@
+"""The write of a DELETE, UPDATE or MERGE: rows that an engine has made of the table's own.
+
+Rules:
+    - What was made of stored rows is committed on top of the very state that they were read in; a
+      command that looked at none is committed on top of any.
+    - The state is pinned before the engine reads: whatever it reads is that state or a later one,
+      and if none came until the commit, it was that one.
+    - What nobody may decide silently is refused: one key for two rows.
+
+Must not know: the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from arctic.errors import ConflictError
+from arctic.iceberg.snapshots.pin import pin
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.read.locate import locate_rows
+from arctic.job.write.asked_write import AskedWrite
+from arctic.job.write.write_job import WriteJob, begin_write
+from arctic.table.snapshot import TableSnapshot
+from arctic.writing.target import KeyRule, WriteMode
+
+ACTION, ORDER = "_arctic_action", "_arctic_order"
+"""Columns beside the table's: ``D``, ``U`` or ``I``; and a number by which deletes come first."""
+ACTIONS = "actions"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """What is known of the rows of a command."""
+
+    name: str
+    rows: str
+    """Keys to ``delete``, whole rows to ``upsert``, or rows with ``actions``."""
+    once: str | None
+    """A key is refused that several rows of the ``source`` have, or several of the ``target``
+    are given; None: there are none."""
+    checks_inserts: bool
+    """Whether an inserted key may be stored already."""
+    is_blind: bool
+    """Whether no stored row was looked at."""
+
+
+def begin_command(
+    asked: AskedWrite,
+    incoming: pa.Schema,
+    command: Command,
+    *,
+    seen: Sequence[TableSnapshot],
+) -> WriteJob:
+    """Begin the write of a command, before its rows are made.
+
+    Args:
+        asked: which table is written to, and how.
+        incoming: the columns of the rows.
+        command: what they are.
+        seen: states in which parts of the command have read the table already; those of other
+            tables are not looked at.
+
+    Raises:
+        ConflictError: the table is in another state than one of these.
+        ArcticError: as ``begin_write``.
+    """
+    has_actions = command.rows == ACTIONS
+    asked = replace(
+        asked,
+        mode=WriteMode.DELETE if command.rows == "delete" else WriteMode.UPSERT,
+        action_column=ACTION if has_actions else None,
+        ordering_column=ORDER if has_actions else None,
+    )
+    job = begin_write(asked, incoming)
+    opened, work = job.found(), job.work
+    if command.checks_inserts and work.locate is None:
+        work = replace(work, locate=locate_rows(opened, is_fresh=True))
+    if command.once is not None:
+        rule = KeyRule(
+            command=command.name,
+            counts_all=command.once == "source",
+            checks_inserts=command.checks_inserts,
+        )
+        work = replace(work, request=replace(work.request, key_rule=rule))
+    if command.is_blind:
+        return replace(job, work=work)
+    snapshot = pin(opened, is_fresh=True)
+    for state in seen:
+        _check_same(state, snapshot, opened, command)
+    return replace(job, work=work, on_top_of=snapshot)
+
+
+def _check_same(
+    state: TableSnapshot, now: TableSnapshot, opened: OpenTable, command: Command
+) -> None:
+    before = (state.base_snapshot_id, state.change_snapshot_id)
+    if before == (now.base_snapshot_id, now.change_snapshot_id):
+        return
+    known = {snapshot.snapshot_id for snapshot in opened.base.metadata.snapshots}
+    if opened.change is not None:
+        known |= {snapshot.snapshot_id for snapshot in opened.change.metadata.snapshots}
+    if any(each in known for each in before if each is not None):
+        raise ConflictError(
+            f"{command.name} of table {opened.table.name!r}: another commit came after a subquery "
+            "of it had read the table; run it again"
+        )

@@ -1,0 +1,91 @@
+"""The rows of a DELETE, UPDATE or MERGE, committed once; made anew where another commit was faster.
+
+Rules:
+    - A frame is a plan: each attempt reads the table as it is then. Where a part of the plan has
+      read it already, there is no second attempt.
+
+Must not know: how Spark found the rows.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from arctic.errors import ConflictError
+from arctic.job.upkeep.auto_optimize import optimize_after_write
+from arctic.job.write.asked_write import AskedWrite
+from arctic.job.write.command_write import Command, begin_command
+from arctic.options import Scope
+from arctic.spark.base.catalog_protocol import DoneAnswer, FailureKind, RowLevelQuestion
+from arctic.spark.base.private_names import frame_of_jvm
+from arctic.spark.base.spark_types import arrow_schema
+from arctic.spark.catalog.failures import CatalogFailureError
+from arctic.spark.read.handed_on import pinned_snapshot
+from arctic.spark.source import relevant_options
+from arctic.spark.tasks.spark_tasks import SparkRunner
+from arctic.spark.tasks.workers import check_workers
+from arctic.spark.write.spread import spread_rows
+from arctic.spark.write.write_frame import write_frame
+from arctic.writing.rows.key_count import RepeatedKeyError
+
+_ATTEMPTS = 5
+
+_log = logging.getLogger(__name__)
+
+
+def changed(asked: RowLevelQuestion, java_frame: Any) -> DoneAnswer:
+    """Write and commit the rows of a command.
+
+    Raises:
+        ConflictError: other commits were faster each time.
+        ArcticError: as ``begin_command`` and ``write_frame``.
+    """
+    frame = frame_of_jvm(java_frame)
+    check_workers(frame.sparkSession)
+    write = AskedWrite.of(relevant_options(asked.options, Scope.WRITE))
+    try:
+        _write(asked, frame, write)
+    except RepeatedKeyError as error:
+        if asked.once != "source":
+            raise
+        raise CatalogFailureError(error.message, FailureKind.MERGE_CARDINALITY) from error
+    if write.optimizes:
+        optimize_after_write(write.reference, SparkRunner(frame.sparkSession))
+    return DoneAnswer(found=True)
+
+
+def _write(asked: RowLevelQuestion, frame: DataFrame, write: AskedWrite) -> None:
+    command = Command(
+        name=asked.command,
+        rows=asked.rows,
+        once=asked.once,
+        checks_inserts=asked.checks_inserts,
+        is_blind=asked.is_blind,
+    )
+    pins = [pinned_snapshot(text) for text in asked.pins]
+    seen = [state for state in pins if state is not None]
+    schema = arrow_schema(frame.schema)
+    table_uuid = None
+    for attempt in range(1, _ATTEMPTS + 1):
+        job = begin_command(write, schema, command, seen=seen)
+        if table_uuid not in (None, job.table_uuid):
+            raise ConflictError(
+                f"{asked.command} of table {job.identifier!r}: the table was dropped and created "
+                "again meanwhile; run it again"
+            )
+        table_uuid = job.table_uuid
+        spread = spread_rows(frame, job)
+        try:
+            write_frame(spread.frame, spread.job)
+        except ConflictError as error:
+            if asked.is_blind or asked.is_planned or attempt == _ATTEMPTS:
+                raise ConflictError(
+                    f"{asked.command} of table {job.identifier!r}: other commits came after its "
+                    f"rows were read ({error.message}); run it again"
+                ) from error
+            _log.info("%s of %s is done again: %s", asked.command, job.identifier, error)
+        else:
+            return

@@ -1,0 +1,81 @@
+package arctic.spark.catalog;
+
+import org.apache.spark.sql.connector.expressions.Expressions;
+import org.apache.spark.sql.connector.expressions.NamedReference;
+import org.apache.spark.sql.connector.read.ScanBuilder;
+import org.apache.spark.sql.connector.write.DeltaWriteBuilder;
+import org.apache.spark.sql.connector.write.LogicalWriteInfo;
+import org.apache.spark.sql.connector.write.RowLevelOperation;
+import org.apache.spark.sql.connector.write.RowLevelOperationBuilder;
+import org.apache.spark.sql.connector.write.SupportsDelta;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+
+/**
+ * A DELETE, UPDATE or MERGE: Spark finds the rows, known by their key, and what becomes of them.
+ *
+ * What it would have written row by row is written at once, see {@link RewriteRowLevel}.
+ */
+final class RowLevelCommand implements RowLevelOperationBuilder, SupportsDelta {
+  private final CatalogTable table;
+  private final RowLevelOperation.Command command;
+
+  RowLevelCommand(CatalogTable table, RowLevelOperation.Command command) {
+    if (!table.isWritable()) {
+      throw new UnsupportedOperationException(command + " of " + table.name()
+          + ": a past state or a metadata table cannot be changed; name the table itself");
+    }
+    if (table.key().length == 0) {
+      throw new UnsupportedOperationException(command + " of " + table.name()
+          + ": the table has no primary key, so nothing tells its rows apart; create it with "
+          + "PRIMARY KEY (...), or write it anew with INSERT OVERWRITE");
+    }
+    String[] names = table.schema().fieldNames();
+    for (int i = 0; i < names.length; i++) {
+      if (names[i].equalsIgnoreCase(CommandRows.ACTION)
+          || names[i].equalsIgnoreCase(CommandRows.ORDER)) {
+        throw new UnsupportedOperationException(command + " of " + table.name() + ": its column '"
+            + names[i] + "' has a name that is reserved; rename the column");
+      }
+    }
+    this.table = table;
+    this.command = command;
+  }
+
+  public RowLevelOperation build() {
+    return this;
+  }
+
+  public RowLevelOperation.Command command() {
+    return command;
+  }
+
+  public String description() {
+    return "(Arctic) " + command + " of " + table.name();
+  }
+
+  public NamedReference[] rowId() {
+    String[] key = table.key();
+    NamedReference[] columns = new NamedReference[key.length];
+    for (int i = 0; i < key.length; i++) {
+      columns[i] = Expressions.column("`" + key[i].replace("`", "``") + "`");
+    }
+    return columns;
+  }
+
+  public NamedReference[] requiredMetadataAttributes() {
+    return new NamedReference[0];
+  }
+
+  public boolean representUpdateAsDeleteAndInsert() {
+    return false;
+  }
+
+  public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
+    return table.newScanBuilder(options);
+  }
+
+  public DeltaWriteBuilder newWriteBuilder(LogicalWriteInfo info) {
+    throw new IllegalStateException(description() + ": this session lacks Arctic's rule for it; "
+        + "call arctic.register(spark) in the program that began the session");
+  }
+}

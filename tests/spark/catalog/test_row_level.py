@@ -1,0 +1,263 @@
+"""DELETE, UPDATE and MERGE of the catalog's tables: one commit each, or an error and none."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+import arctic
+from arctic.spark.write.write_frame import write_frame
+
+pytestmark = pytest.mark.spark
+
+Rows = list[tuple[Any, ...]]
+UPSERT = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+
+
+class Shop:
+    """A table of one warehouse, told in statements about ``t``."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+
+    def __call__(self, statement: str) -> Rows:
+        """Run a statement; ``{t}`` is the table."""
+        return [tuple(row) for row in self.spark.sql(statement.format(t="arctic.shop.t")).collect()]
+
+    @property
+    def rows(self) -> Rows:
+        """All rows, in order."""
+        return sorted(self("SELECT * FROM {t}"), key=repr)
+
+    @property
+    def commits(self) -> int:
+        """How often the table has been committed to."""
+        return int(arctic.open_table("shop.t").history().num_rows)
+
+    def begin(self, columns: str, values: str | None = None) -> None:
+        """Make the table anew."""
+        self("DROP TABLE IF EXISTS {t}")
+        self(f"CREATE TABLE {{t}} {columns}")
+        if values is not None:
+            self(f"INSERT INTO {{t}} VALUES {values}")
+
+    def once(self, statement: str) -> Rows:
+        """Run a statement that makes one commit, and return the rows after it."""
+        before = self.commits
+        self(statement)
+        assert self.commits == before + 1, statement
+        return self.rows
+
+    def refused(self, statement: str) -> PySparkException:
+        """Return the error of a statement, which has left the table as it was."""
+        before, rows = self.commits, self.rows
+        with pytest.raises(PySparkException) as caught:
+            self(statement)
+        assert "Traceback" not in str(caught.value)
+        assert (self.commits, self.rows) == (before, rows)
+        return caught.value
+
+
+@pytest.fixture
+def shop(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
+    """In a warehouse of its own."""
+    monkeypatch.setenv("ARCTIC_WAREHOUSE", str(tmp_path / "warehouse"))
+    return Shop(spark)
+
+
+KEYED = "(id BIGINT NOT NULL, v STRING, n INT, PRIMARY KEY (id))"
+
+
+def test_keys_move_with_their_rows_and_none_is_lost(shop: Shop) -> None:
+    """A key changes as a delete and an insert; where two rows would have one key, none changes."""
+    shop.begin(KEYED, "(1, 'a', 1), (2, 'b', 2), (3, 'c', 3)")
+
+    assert shop.once("UPDATE {t} SET id = 3 - id WHERE id < 3") == [
+        (1, "b", 2),
+        (2, "a", 1),
+        (3, "c", 3),
+    ]
+    assert shop.once("UPDATE {t} SET id = id + 1") == [(2, "b", 2), (3, "a", 1), (4, "c", 3)]
+    assert "id=9" in str(shop.refused("UPDATE {t} SET id = 9 WHERE id < 4"))
+    assert "id=4" in str(shop.refused("UPDATE {t} SET id = 4 WHERE id = 2"))
+    assert shop.once(
+        "MERGE INTO {t} t USING (SELECT * FROM VALUES (2, 20), (3, 2) v(id, new)) s ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET id = s.new WHEN NOT MATCHED BY SOURCE THEN DELETE"
+    ) == [(2, "a", 1), (20, "b", 2)]
+    # A source that finds rows by something else than their key may insert one that is there.
+    error = shop.refused(
+        "MERGE INTO {t} t USING (SELECT * FROM VALUES (2, 'z') v(id, v)) s ON t.v = s.v "
+        "WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, s.v)"
+    )
+    assert "id=2" in str(error)
+    assert "NOT_NULL_ASSERT_VIOLATION" in str(shop.refused("UPDATE {t} SET id = null"))
+
+
+def test_a_row_is_changed_by_one_row_of_the_source_at_most(shop: Shop) -> None:
+    """Whether the table is read or not, and whether the key is stored or not."""
+    shop.begin(KEYED, "(1, 'a', 1)")
+    twice = (
+        "MERGE INTO {{t}} t USING (SELECT * FROM "
+        "VALUES ({0}L, 'x', 1), ({0}L, 'y', 2) v(id, v, n)) s ON t.id = s.id "
+    )
+
+    for statement in (
+        twice.format(1) + "WHEN MATCHED THEN UPDATE SET n = t.n + s.n",
+        twice.format(1) + UPSERT,
+        twice.format(7) + UPSERT,
+        twice.format(1).replace("SELECT", "SELECT /*+ REPARTITION(2, n) */") + UPSERT,
+    ):
+        assert shop.refused(statement).getCondition() == "MERGE_CARDINALITY_VIOLATION", statement
+    several = shop.refused(twice.format(7) + "WHEN NOT MATCHED THEN INSERT *")
+    assert "several rows have the key (id=7)" in str(several)
+    both = twice.format(7) + "WHEN MATCHED THEN UPDATE SET n = t.n WHEN NOT MATCHED THEN INSERT *"
+    assert "several rows have the key (id=7)" in str(shop.refused(both))
+    assert shop.once(twice.format(1) + "WHEN MATCHED THEN DELETE") == []
+
+
+def test_a_merge_that_needs_nothing_of_stored_rows_reads_none(shop: Shop, tmp_path: Path) -> None:
+    """It works without the table's files, in a new session too; one that needs them does not."""
+    other = Shop(shop.spark.newSession())
+    shop.begin(KEYED, "(1, 'a', 1), (2, 'b', 2), (3, 'c', 3)")
+    files = [path for path in tmp_path.rglob("*.parquet") if path.is_file()]
+    assert files
+    aside = {path: tmp_path / f"aside{number}" for number, path in enumerate(files)}
+    for path, place in aside.items():
+        shutil.move(path, place)
+
+    merge = (
+        "MERGE INTO {t} t USING "
+        "(SELECT * FROM VALUES (2L, 'B', 20), (4L, 'd', 4) v(id, v, n)) s ON s.id = t.id "
+    )
+    shop(merge + UPSERT)
+    other(merge.replace("20", "21") + UPSERT)
+    shop("MERGE INTO {t} t USING (SELECT 3 id) s ON t.id = s.id WHEN MATCHED THEN DELETE")
+    shop(
+        "MERGE INTO {t} t USING "
+        "(SELECT * FROM VALUES (4L, 'D', 0), (5L, 'e', 5) v(id, v, n)) s ON t.id = s.id "
+        "WHEN MATCHED AND s.v = 'D' THEN DELETE WHEN MATCHED THEN UPDATE SET * "
+        "WHEN NOT MATCHED AND s.v <> 'D' THEN INSERT *"
+    )
+    with pytest.raises(PySparkException):
+        shop(merge + "WHEN MATCHED THEN UPDATE SET n = t.n + 1")
+    for path, place in aside.items():
+        shutil.move(place, path)
+    assert shop.rows == [(1, "a", 1), (2, "B", 21), (5, "e", 5)]
+
+
+def test_rows_move_between_partitions(shop: Shop) -> None:
+    """With keys of one column and of several, and a required column beside them."""
+    shop.begin(
+        "(id INT, part STRING, n INT NOT NULL, PRIMARY KEY (id)) PARTITIONED BY (part)",
+        "(1, 'x', 1), (2, 'x', 2), (3, 'y', 3)",
+    )
+    assert shop.once("UPDATE {t} SET part = 'y' WHERE id = 1")[0] == (1, "y", 1)
+    assert shop.once("UPDATE {t} SET id = 4 - id, part = 'z' WHERE part = 'y'") == [
+        (1, "z", 3),
+        (2, "x", 2),
+        (3, "z", 1),
+    ]
+    merge = (
+        "MERGE INTO {t} t USING "
+        "(SELECT * FROM VALUES (1, 'x', 7), (9, 'x', 9) v(id, part, n)) s ON t.id = s.id "
+    )
+    assert shop.once(merge + UPSERT) == [(1, "x", 7), (2, "x", 2), (3, "z", 1), (9, "x", 9)]
+    shop.refused(merge.replace("9, 'x', 9", "9, 'x', null") + UPSERT)
+    assert shop.once("DELETE FROM {t} WHERE part = 'x' AND n > 2") == [(2, "x", 2), (3, "z", 1)]
+
+
+@pytest.fixture
+def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any], int], None]:
+    """Have something done between the reading and the commit of the next commands."""
+
+    def install(action: Callable[[], Any], times: int) -> None:
+        left = iter(range(times))
+
+        def slow(frame: Any, job: Any) -> Any:
+            if next(left, None) is not None:
+                thread = threading.Thread(target=action)
+                thread.start()
+                thread.join()
+            return write_frame(frame, job)
+
+        monkeypatch.setattr("arctic.spark.catalog.row_level.write_frame", slow)
+
+    return install
+
+
+def upsert(number: int) -> None:
+    """Commit to the table beside a statement."""
+    rows = {"id": [number], "v": ["beside"], "n": [number]}
+    schema = pa.schema([("id", pa.int64()), ("v", pa.string()), ("n", pa.int32())])
+    arctic.write("shop.t", pa.table(rows, schema=schema), mode="upsert")
+
+
+def test_a_command_is_done_again_if_others_commit_before_it(
+    shop: Shop, meanwhile: Callable[[Callable[[], Any], int], None]
+) -> None:
+    """So it is as if it had begun after them; when they do not end, it is a conflict."""
+    shop.begin(KEYED, "(1, 'a', 1)")
+
+    meanwhile(lambda: upsert(2), 1)
+    shop("UPDATE {t} SET n = n + 10")
+    assert shop.rows == [(1, "a", 11), (2, "beside", 12)]
+
+    meanwhile(lambda: upsert(3), 9)
+    with pytest.raises(PySparkException, match="other commits came after its rows were read"):
+        shop("DELETE FROM {t} WHERE n > 0")
+    assert shop.rows == [(1, "a", 11), (2, "beside", 12), (3, "beside", 3)]
+    # What reads nothing has nothing to do again, and a subquery that has read cannot.
+    meanwhile(lambda: upsert(4), 1)
+    shop(
+        "MERGE INTO {t} t USING (SELECT * FROM VALUES (1L, 'x', 1) v(id, v, n)) s ON t.id = s.id "
+        + UPSERT
+    )
+    assert shop.rows[0] == (1, "x", 1)
+    meanwhile(lambda: upsert(5), 1)
+    with pytest.raises(PySparkException, match="run it again"):
+        shop("UPDATE {t} SET n = (SELECT max(n) FROM {t} WHERE v <> 'x')")
+    assert shop.rows[0] == (1, "x", 1)
+
+
+def test_sources_may_be_anything_that_spark_reads(shop: Shop) -> None:
+    """Views, common table expressions, the table itself, frames, subqueries in conditions."""
+    shop.begin(KEYED, "(1, 'a', 1), (2, 'b', 2)")
+    shop.spark.createDataFrame(
+        [(2, "B", 5), (3, "C", 6)], "id long, v string, n int"
+    ).createOrReplaceTempView("news")
+
+    shop.once("MERGE INTO {t} t USING news s ON t.id = s.id " + UPSERT)
+    assert shop.rows == [(1, "a", 1), (2, "B", 5), (3, "C", 6)]
+    shop.once(
+        "WITH s AS (SELECT id, n FROM {t} WHERE n > 4) MERGE INTO {t} t USING s ON t.id = s.id "
+        "WHEN MATCHED AND t.n = 6 THEN DELETE WHEN MATCHED THEN UPDATE SET n = t.n + s.n"
+    )
+    assert shop.rows == [(1, "a", 1), (2, "B", 10)]
+    shop.once("UPDATE {t} SET v = (SELECT max(v) FROM news) WHERE id IN (SELECT id FROM news)")
+    assert shop.rows == [(1, "a", 1), (2, "C", 10)]
+    frame = shop.spark.createDataFrame([(1, "z", 0)], "id long, v string, n int").alias("s")
+    merge = frame.mergeInto("arctic.shop.t", F.expr("arctic.shop.t.id = s.id"))
+    merge.whenMatched().updateAll().whenNotMatched().insertAll().merge()
+    assert shop.rows == [(1, "z", 0), (2, "C", 10)]
+    shop.once("INSERT INTO {t} SELECT id + 2, v, n FROM {t}")
+    shop.once("DELETE FROM {t} WHERE id NOT IN (SELECT id FROM news) OR v = 'z'")
+    assert shop.rows == [(2, "C", 10)]
+    assert shop.once("DELETE FROM {t}") == []
+
+
+def test_what_cannot_be_changed_says_so(shop: Shop) -> None:
+    """A table without a key, the past, a column that a command needs for itself."""
+    shop.begin("(id INT, _arctic_action STRING, PRIMARY KEY (id))", "(1, 'x')")
+    assert "rename the column" in str(shop.refused("UPDATE {t} SET id = 2"))
+    assert "metadata table" in str(shop.refused("DELETE FROM {t}.snapshots WHERE snapshot_id > 0"))
+    shop.begin("(id INT)", "(1)")
+    assert "has no primary key" in str(shop.refused("UPDATE {t} SET id = 2"))
