@@ -3,6 +3,7 @@ package arctic.spark;
 import java.util.ArrayList;
 import org.apache.spark.sql.ExperimentalMethods;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTable;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
@@ -42,6 +43,9 @@ public final class ReadWithSpark extends Trees {
   }
 
   public LogicalPlan inPlaceOf(LogicalPlan node) {
+    if (node instanceof DeleteFromTable) {
+      return node;   // of all rows: it names a table, and reads none
+    }
     if (node instanceof Filter && hasFiles(((Filter) node).child())) {
       Filter filter = (Filter) node;
       return rows((DataSourceV2ScanRelation) filter.child(), filter.condition());
