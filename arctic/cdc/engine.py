@@ -15,7 +15,9 @@ from typing import Any
 from arctic.errors import InvalidInputError, UnsupportedError
 
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
-_SEVERAL_ROWS = re.compile(r"\bselect\b|\bover\s*\(", re.IGNORECASE)
+_SEVERAL_ROWS = re.compile(
+    r"\bselect\b|\bover\s*(?:\(|/\*|--)|\(\s*(?:from|with|table)\b", re.IGNORECASE
+)
 _SETTINGS = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.types as pt
 
-from arctic.columns.key_codes import KeyIndex
+from arctic.columns.key_codes import KeyIndex, factorise
 from arctic.errors import ConflictError, InvalidInputError
 from arctic.job.edit.commit_edit import EditedTable, events
 from arctic.job.read.locate import locate_rows
@@ -37,6 +38,10 @@ class NewKeys:
         same = np.ones(old.num_rows, dtype=bool)
         for name in self._key:
             before, after = old.column(name), new.column(name)
+            if pt.is_floating(before.type):  # -0.0 and 0.0 are two keys, NaN is one
+                codes, _ = factorise(pa.table({name: _joined(before, after)}))
+                same &= codes[: old.num_rows] == codes[old.num_rows :]
+                continue
             equal = pc.fill_null(pc.equal(before, after), False)
             both_null = pc.and_(pc.is_null(before), pc.is_null(after))
             same &= pc.or_(equal, both_null).to_numpy(zero_copy_only=False)
@@ -115,6 +120,13 @@ def update_events(old: pa.Table, new: pa.Table, schema: pa.Schema) -> Iterator[p
     images = [events(old, "-U", schema), events(new, "+U", schema)]
     order = np.arange(2 * count).reshape(2, count).T.ravel()
     yield from pa.concat_tables(images).take(pa.array(order)).to_batches()
+
+
+def _joined(*columns: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
+    chunks: list[pa.Array] = []
+    for column in columns:
+        chunks += column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    return pa.chunked_array(chunks, type=columns[0].type)
 
 
 def _nullable(schema: pa.Schema) -> pa.Schema:

@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from arctic.cdc.engine import check_expression
 from arctic.errors import InvalidInputError
 from arctic.job.edit.sql_rows import SOURCE, TARGET, column_of, mentioned, reads_target
 from arctic.job.edit.update_job import checked_assignments
@@ -127,7 +128,7 @@ def merge_plan(
             for ours, theirs in equal.items()
         )
         if equal
-        else str(on)
+        else check_expression(str(on))
     )
     is_key = equal is not None and set(equal) == set(key)
     return MergePlan(
@@ -177,7 +178,11 @@ def _equal_names(
     theirs = {each.lower(): each for each in source.names}
     names = [on] if isinstance(on, str) and on.strip().lower() in ours else on
     if not isinstance(names, str):
-        for each in names:
+        if not names:
+            raise InvalidInputError(
+                f"merge into table {name!r} on no column: expected one at least"
+            )
+        for each in map(str, names):
             if each.strip().lower() not in ours or each.strip().lower() not in theirs:
                 raise InvalidInputError(
                     f"merge into table {name!r} on {each!r}: expected a column of both sides, or a "

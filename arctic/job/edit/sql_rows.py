@@ -26,6 +26,8 @@ from arctic.errors import InvalidInputError
 
 TARGET, SOURCE, ROW = "target", "source", "_arctic_row"
 _WORDS = re.compile(r'"((?:[^"]|"")+)"|([^\W\d]\w*)')
+_UNPUSHED = "SET disabled_optimizers = 'filter_pushdown,join_filter_pushdown'"
+"""Arrow would evaluate what is pushed into its scan, and there NaN equals nothing."""
 _EVERY_COLUMN = re.compile(r"\*|\bcolumns\b", re.IGNORECASE)
 
 
@@ -133,6 +135,7 @@ def _computed(
 def query(statement: str, tables: Mapping[str, pa.Table], *, subject: str) -> pa.Table:
     """Return what a statement selects from tables."""
     with engine() as connection, expression_errors(subject):
+        connection.execute(_UNPUSHED)
         for name, table in tables.items():
             connection.register(name, table)
         found = connection.execute(statement).arrow()
@@ -168,9 +171,29 @@ def fitted(column: pa.Array | pa.ChunkedArray, field: pa.Field, *, what: str) ->
             f"{what} of column {field.name!r} is {column.type}, which does not fit {field.type}: "
             f"{error}; cast it in the expression"
         ) from error
+    if not _is_exact(column, found):
+        raise InvalidInputError(
+            f"{what} of column {field.name!r} is {column.type}, of which {field.type} cannot hold "
+            "some value exactly; cast it in the expression"
+        )
     if not field.nullable and found.null_count:
         raise InvalidInputError(f"{what} of column {field.name!r} is null; it must have a value")
     return found
+
+
+def _is_exact(before: pa.Array, after: pa.Array) -> bool:
+    """Say whether a cast lost nothing; Arrow's own check lets these pass."""
+    if pt.is_floating(before.type) and pt.is_floating(after.type):
+        return bool(pc.all(pc.equal(pc.is_inf(before), pc.is_inf(after)), min_count=0).as_py())
+    is_number = pt.is_integer(before.type) or pt.is_decimal(before.type)
+    is_number = is_number or pt.is_floating(before.type)
+    if is_number and (pt.is_boolean(after.type) or pt.is_decimal(after.type)):
+        return bool(
+            pc.all(pc.equal(after.cast(before.type, safe=False), before), min_count=0).as_py()
+        )
+    if pt.is_timestamp(before.type) and pt.is_date(after.type):
+        return bool(pc.all(pc.equal(after.cast(before.type), before), min_count=0).as_py())
+    return not (pt.is_timestamp(before.type) and pt.is_time(after.type))
 
 
 def literal(value: Any) -> str | None:

@@ -173,3 +173,48 @@ def test_a_commit_in_between_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert blind.execute().attempts == 1
     assert by_id(table)[2]["n"] == 100
     assert by_id(table)[1]["n"] == 10
+
+
+def test_nan_is_one_key_and_no_zero_is_the_other(tmp_path: Path) -> None:
+    """As keys of the table are compared: a row that is there is found, and none takes another."""
+    schema = pa.schema([("k", pa.float64()), ("n", pa.int64())])
+    table = arctic.create_table("m.f", schema, primary_key="k", warehouse=str(tmp_path))
+    nan = float("nan")
+    table.write(pa.table({"k": [nan, 1.0, -0.0, 0.0], "n": [1, 2, 3, 4]}, schema), mode="upsert")
+
+    source = pa.table({"k": [nan, 1.0], "n": [5, 6]})
+    by_key = table.merge(source, on="target.k = source.k AND source.k > 0")
+    report = by_key.when_matched_update(set={"n": "source.n + target.n"}).execute()
+    assert report.rows_updated == 2
+    with pytest.raises(arctic.InvalidInputError, match="would get"):
+        table.update("n = 4", set={"k": "-k"})
+    table.merge(source, on="k").when_not_matched_by_source_delete().execute()
+
+    left = table.read().read_all().to_pylist()
+    assert sorted((str(row["k"]), row["n"]) for row in left) == [("1.0", 8), ("nan", 6)]
+
+
+def test_what_would_be_rounded_or_cut_is_refused(tmp_path: Path) -> None:
+    """As writes refuse it; Arrow's own check takes these."""
+    schema = pa.schema(
+        [("id", pa.int64()), ("d", pa.date32()), ("b", pa.bool_()), ("m", pa.decimal128(9, 2))]
+    )
+    schema = schema.append(pa.field("f", pa.float32()))
+    table = arctic.create_table("m.e", schema, primary_key="id", warehouse=str(tmp_path))
+    table.write(pa.table({"id": [1]}), mode="append")
+    fits = {"d": "TIMESTAMP '2024-02-29'", "b": "1", "m": "1.25::double", "f": "0.1::double"}
+    table.update(set=fits)
+    before = table.read().read_all().to_pylist()
+    wrong = {"d": "TIMESTAMP '2024-02-29 23:59'", "b": "2", "m": "1.005::double", "f": "1e300"}
+    for name, text in wrong.items():
+        with pytest.raises(arctic.InvalidInputError, match=r"fit|exactly"):
+            table.update(set={name: text})
+    assert table.read().read_all().to_pylist() == before
+
+
+def test_a_condition_is_one_expression_over_two_rows(tmp_path: Path) -> None:
+    """It is evaluated part by part, so it may not look at others; and it says something."""
+    table = make(tmp_path, "keyed")
+    for on in ("target.id IN (SELECT id FROM source)", "target.id = (FROM source)", [], [3]):
+        with pytest.raises(arctic.InvalidInputError, match=r"single row|column"):
+            table.merge(SOURCE, on=on).when_matched_delete().execute()  # type: ignore[arg-type]
