@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyspark
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -154,6 +155,37 @@ def test_a_merge_that_needs_nothing_of_stored_rows_reads_none(shop: Shop, tmp_pa
     assert shop.rows == [(1, "a", 1), (2, "B", 21), (5, "e", 5)]
 
 
+def test_an_insert_is_never_an_update(shop: Shop) -> None:
+    """Nor where Spark has cached an older state of the table, or has no join to make."""
+    shop.begin(KEYED, "(1, 'a', 1)")
+    insert = "WHEN NOT MATCHED THEN INSERT *"
+    source = "MERGE INTO {t} t USING (SELECT * FROM VALUES (2L, 'new', 0) v(id, v, n)) s ON "
+
+    shop("CACHE TABLE {t}")
+    upsert(2)
+    error = shop.refused(source + "t.id = s.id " + insert)
+    assert "id=2" in str(error)
+    shop("UNCACHE TABLE {t}")
+    assert shop.rows == [(1, "a", 1), (2, "beside", 2)]
+    shop(source + "t.id = s.id " + insert)
+    assert shop.rows == [(1, "a", 1), (2, "beside", 2)]
+    if pyspark.__version__ >= "4.3":
+        assert "id=2" in str(shop.refused(source + "false " + insert))
+    shop(source.replace("2L", "3L") + "false " + insert)
+    assert shop.rows == [(1, "a", 1), (2, "beside", 2), (3, "new", 0)]
+
+
+def test_zeros_of_both_signs_are_two_keys(shop: Shop) -> None:
+    """Which Spark takes for equal, so a row moves from one to the other."""
+    shop.begin("(x DOUBLE NOT NULL, n INT, PRIMARY KEY (x))", "(0D, 1), (3D, 3)")
+
+    shop(
+        "MERGE INTO {t} t USING (SELECT * FROM VALUES (-0D, 5), (3D, 6) v(x, n)) s ON t.x = s.x "
+        + UPSERT
+    )
+    assert sorted(shop("SELECT n FROM {t}")) == [(5,), (6,)]
+
+
 def test_rows_move_between_partitions(shop: Shop) -> None:
     """With keys of one column and of several, and a required column beside them."""
     shop.begin(
@@ -225,6 +257,13 @@ def test_a_command_is_done_again_if_others_commit_before_it(
     meanwhile(lambda: upsert(5), 1)
     with pytest.raises(PySparkException, match="run it again"):
         shop("UPDATE {t} SET n = (SELECT max(n) FROM {t} WHERE v <> 'x')")
+    assert shop.rows[0] == (1, "x", 1)
+    meanwhile(lambda: upsert(6), 1)
+    with pytest.raises(PySparkException, match="run it again"):
+        shop(
+            "MERGE INTO {t} t USING (SELECT 1L id, 'max' v, (SELECT max(n) FROM {t}) n) s "
+            "ON t.id = s.id " + UPSERT
+        )
     assert shop.rows[0] == (1, "x", 1)
 
 

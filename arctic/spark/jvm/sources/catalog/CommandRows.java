@@ -88,7 +88,12 @@ final class CommandRows {
       Expression old = k < 0 ? null : (Expression) output.apply(ordinal(key, k));
       boolean differ = k >= 0 && ordinal(key, k) != ordinal(row, i);
       if (differ) {
-        moved = new Or(moved, new Not(new EqualNullSafe(old, now)));
+        // To Spark -0.0 and 0.0 are equal, as keys they differ: any row of such a key may move.
+        boolean floats = old.dataType().equals(DataTypes.DoubleType)
+            || old.dataType().equals(DataTypes.FloatType);
+        Expression same = floats ? Literal.create(Boolean.FALSE, DataTypes.BooleanType)
+            : new EqualNullSafe(old, now);
+        moved = new Or(moved, new Not(same));
       }
       before.add(old == null ? Literal.create(null, now.dataType()) : old);
       after.add(differ ? new If(is(DELETE), old, now) : now);

@@ -15,9 +15,11 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 final class InsertsOfMerge {
   private InsertsOfMerge() {}
 
-  /** Returns null where an append is not of that kind. */
-  static CommandPlan of(DataSourceV2Relation target, LogicalPlan query, CatalogTable table) {
-    if (!reads(query, target)) {
+  /** Returns null where an append is not of that kind, and not known to be. */
+  static CommandPlan of(DataSourceV2Relation target, LogicalPlan query, CatalogTable table,
+      boolean merges) {
+    // With ON false nothing of the join is left; only Spark 4.3 says then that it was a MERGE.
+    if (!merges && !reads(query, target)) {
       return null;
     }
     LogicalPlan below = query instanceof MergeRows ? ((MergeRows) query).child() : query;
@@ -34,12 +36,16 @@ final class InsertsOfMerge {
     values.add(CommandRows.text("I"));
     CommandPlan plan = new CommandPlan(CommandRows.ordered(names, values, query),
         CommandPlan.ACTIONS).once("target");
-    return isKeyOfSource(query, exact ? KeyJoin.of(below, table) : null, names, table) ? plan : plan.checked();
+    return isKeyOfSource(query, exact ? KeyJoin.of(below, table) : null, names, table)
+        ? plan : plan.checked();
   }
 
-  /** Only a MERGE has its target in its own source: another relation has columns of its own. */
+  /**
+   * Only a MERGE has its target in its own source: another relation has columns of its own. What
+   * Spark has cached of the target, which may be old, stands there with the target's columns.
+   */
   private static boolean reads(LogicalPlan plan, DataSourceV2Relation target) {
-    if (plan instanceof DataSourceV2Relation) {
+    if (plan.children().isEmpty()) {
       Attribute first = (Attribute) target.output().apply(0);
       return plan.outputSet().contains(first);
     }

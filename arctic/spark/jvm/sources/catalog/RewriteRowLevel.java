@@ -4,6 +4,7 @@ import arctic.spark.Pins;
 import arctic.spark.Trees;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.ProjectingInternalRow;
 import org.apache.spark.sql.catalyst.plans.logical.AppendData;
@@ -35,7 +36,8 @@ public final class RewriteRowLevel extends Rule {
       return table == null ? plan : rewritten(write, table);
     }
     // Which has a class of its own in Spark 4.3, not known to the older ones.
-    if (plan instanceof AppendData || plan.getClass().getSimpleName().equals("InsertOnlyMerge")) {
+    boolean merges = plan.getClass().getSimpleName().equals("InsertOnlyMerge");
+    if (merges || plan instanceof AppendData) {
       scala.Product fields = (scala.Product) plan;
       CatalogTable table = tableOf(fields.productElement(0));
       if (table == null) {
@@ -43,7 +45,7 @@ public final class RewriteRowLevel extends Rule {
       }
       DataSourceV2Relation target = (DataSourceV2Relation) fields.productElement(0);
       CommandPlan inserts =
-          InsertsOfMerge.of(target, (LogicalPlan) fields.productElement(1), table);
+          InsertsOfMerge.of(target, (LogicalPlan) fields.productElement(1), table, merges);
       return inserts == null ? plan : append(target, table, "MERGE", inserts);
     }
     return plan;
@@ -96,7 +98,11 @@ public final class RewriteRowLevel extends Rule {
     // Scans of subqueries are planned by now, perhaps of a state that is not the newest any more.
     CaseInsensitiveStringMap own = table.with(new CaseInsensitiveStringMap(new HashMap()));
     Map pinned = Pins.SHARED.ofThisQuery();
-    asked.put("pins", Pins.newest(pinned, own));
+    List seen = Pins.newest(pinned, own);
+    asked.put("pins", seen);
+    if (!seen.isEmpty()) {
+      asked.put("is_blind", Boolean.FALSE);   // a subquery of its source has looked
+    }
     asked.put("is_planned", Boolean.valueOf(!pinned.isEmpty()));
     return append(target, new RowLevelTarget(table, asked), plan.rows);
   }
