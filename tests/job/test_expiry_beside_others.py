@@ -154,14 +154,14 @@ class TestRead:
 
         def late(*arguments: Any, **named: Any) -> Any:
             pinned = pin(*arguments, **named)
-            monkeypatch.setattr("arctic.job.read.scan_job.pin", pin)
+            monkeypatch.setattr("arctic.job.past_state.pin", pin)
             # Other files than those that this process remembers.
             table.write(rows("eu", "newer"), mode="overwrite")
             outrun(table)
             return pinned
 
         table.write(rows("eu", "third"), mode="upsert")
-        monkeypatch.setattr("arctic.job.read.scan_job.pin", late)
+        monkeypatch.setattr("arctic.job.past_state.pin", late)
 
         assert seen(table) == {("eu", "newer")}
 
