@@ -4,6 +4,7 @@ Rules:
     - A tag is made in the change store first and dropped there last: what base says decides, so
       half of a tag is never taken for a whole one. Whatever was left half done, the same call
       finishes it.
+    - A branch is another program's, and stays what it is.
     - Each store is one metadata commit, planned anew on every attempt.
 """
 
@@ -99,7 +100,11 @@ def _named(head: Table, name: str, snapshot_id: int | None) -> list[TableUpdate]
         )
     kind = SnapshotRefType.TAG
     there = head.metadata.refs.get(name)
-    if there is not None and (there.snapshot_id, there.snapshot_ref_type) == (snapshot_id, kind):
+    if there is not None and there.snapshot_ref_type != kind:
+        raise AlreadyExistsError(
+            f"table {'.'.join(head.name())!r} has a branch {name!r}; take another name for the tag"
+        )
+    if there is not None and there.snapshot_id == snapshot_id:
         return []
     return [
         SetSnapshotRefUpdate.model_validate(
@@ -110,7 +115,8 @@ def _named(head: Table, name: str, snapshot_id: int | None) -> list[TableUpdate]
 
 def _unnamed(head: Table, name: str) -> list[TableUpdate]:
     updates: list[TableUpdate] = []
-    if name in head.metadata.refs:
+    there = head.metadata.refs.get(name)
+    if there is not None and there.snapshot_ref_type == SnapshotRefType.TAG:
         updates.append(RemoveSnapshotRefUpdate.model_validate({"ref-name": name}))
     if f"{TAG_PREFIX}{name}" in head.properties:
         updates.append(RemovePropertiesUpdate(removals=[f"{TAG_PREFIX}{name}"]))

@@ -85,15 +85,16 @@ def remove(
 ) -> int | None:
     """Commit a removal of what is covered, and of files that were written anew."""
     gone = {file.path for file in (*found.files, *rewritten_files)}
+    # With a key, what comes meanwhile lies in the change store, on top of this.
+    is_keyed = table.opened.table.is_keyed
     commit = commit_removal(
         table.opened,
         RemoveRows(
             partitions=found.partitions,
             removed_paths=frozenset(gone),
+            known_paths=None if is_keyed else frozenset(file.path for file in found.listed.base),
             files=tuple(file for result in results for file in result.files),
-            change_sequence_number=(
-                table.state.change_sequence_number if table.opened.table.is_keyed else None
-            ),
+            change_sequence_number=table.state.change_sequence_number if is_keyed else None,
             known_deletes=frozenset(file.path for file in found.listed.position_deletes),
             planned_at=table.state.base_snapshot_id,
             summary=summary,

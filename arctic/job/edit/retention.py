@@ -46,6 +46,8 @@ _UNITS = {
 }
 _PATTERN = re.compile(r"yyyy|MM|dd|HH|mm|ss|[-/: T_.]")
 _DAY_MS = 86_400_000
+_YEAR = 4
+"""Digits; a cut bound that has no more says nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +64,8 @@ class RetentionSettings:
     """What a number counts."""
     text_format: str
     """How a text says a time, for ``strftime``."""
+    text_shape: str
+    """The same with a 0 for each digit."""
 
     @classmethod
     def of(cls, options: Mapping[str, str], table: TableDescription) -> RetentionSettings | None:
@@ -90,6 +94,7 @@ class RetentionSettings:
             from_last_commit=opt.DATA_EXPIRE_RULE.value(options, properties) == "last_commit_time",
             in_seconds=opt.DATA_EXPIRE_NUMBERS.value(options, properties) == "timestamp_s",
             text_format=_format(pattern) if column.type == "string" else "",
+            text_shape=re.sub("[A-Za-z](?<!T)", "0", pattern) if column.type == "string" else "",
         )
         settings.limit(0)
         return settings
@@ -113,6 +118,14 @@ class RetentionSettings:
         raise InvalidInputError(
             f"{opt.DATA_EXPIRE_FIELD.name} = {self.column.name!r}: column of type {kind}; expected "
             "timestamp, timestamptz, date, long, int in TIMESTAMP_S, or string"
+        )
+
+    def tells_time(self, file: TableFile) -> bool:
+        """Say whether the least and the greatest value of a file are times, as far as is known."""
+        bounds = file.bounds.get(self.column.field_id)
+        return not self.text_shape or (
+            bounds is not None
+            and all(_has_shape(each, self.text_shape) for each in (bounds.lower, bounds.upper))
         )
 
 
@@ -178,16 +191,21 @@ def _plan(
     by_partition: dict[Partition, list[TableFile]] = defaultdict(list)
     for file in (*listed.base, *inserts):
         by_partition[file.partition].append(file)
+    timed = {file.path for file in (*listed.base, *inserts) if settings.tells_time(file)}
     whole = {
         partition
         for partition, files in by_partition.items()
-        if judge.covers_partition(partition) or all(judge.covers(file) for file in files)
+        if all(file.path in timed for file in files)
+        and (judge.covers_partition(partition) or all(judge.covers(file) for file in files))
     }
     going = [file for file in listed.base if file.partition in whole]
     going += [
         file
         for file in listed.base
-        if settings.by_file and file.partition not in whole and judge.covers(file)
+        if settings.by_file
+        and file.partition not in whole
+        and file.path in timed
+        and judge.covers(file)
     ]
     plan = RemoveRows(
         partitions=frozenset(whole),
@@ -214,6 +232,23 @@ def _last_commit_ms(opened: OpenTable) -> int | None:
             if snapshot.summary is not None and snapshot.summary[_PRODUCER] not in _UPKEEP
         ),
         default=None,
+    )
+
+
+def _has_shape(text: Value, shape: str) -> bool:
+    """Say whether a text is of a shape. A bound that was cut is a beginning, its last sign raised.
+
+    >>> _has_shape("2024-02-29", "0000-00-00"), _has_shape("29/02/2024", "0000-00-00")
+    (True, False)
+    """
+    if not isinstance(text, str):
+        return False
+    if _YEAR < len(text) < len(shape):
+        text = text[:-1]
+        shape = shape[: len(text)]
+    return len(text) == len(shape) and all(
+        given in "0123456789" if wanted == "0" else given == wanted
+        for given, wanted in zip(text, shape, strict=True)
     )
 
 

@@ -28,6 +28,8 @@ TARGET, SOURCE, ROW = "target", "source", "_arctic_row"
 _WORDS = re.compile(r'"((?:[^"]|"")+)"|([^\W\d]\w*)')
 _UNPUSHED = "SET disabled_optimizers = 'filter_pushdown,join_filter_pushdown'"
 """Arrow would evaluate what is pushed into its scan, and there NaN equals nothing."""
+_NO_INFINITY = "SET ieee_floating_point_ops = false"
+"""A division by zero is null, as in Spark: a condition on it is not true."""
 _EVERY_COLUMN = re.compile(r"\*|\bcolumns\b", re.IGNORECASE)
 
 
@@ -136,6 +138,7 @@ def query(statement: str, tables: Mapping[str, pa.Table], *, subject: str) -> pa
     """Return what a statement selects from tables."""
     with engine() as connection, expression_errors(subject):
         connection.execute(_UNPUSHED)
+        connection.execute(_NO_INFINITY)
         for name, table in tables.items():
             connection.register(name, table)
         found = connection.execute(statement).arrow()
@@ -219,6 +222,11 @@ def _arrays(found: pa.Table) -> list[pa.Array]:
 
 
 def _check_count(found: pa.Table, count: int, expressions: Mapping[str, str]) -> None:
+    if found.num_columns != len(expressions) + 1:  # and the number of the row
+        raise InvalidInputError(
+            f"{_said(expressions)}: {found.num_columns - 1} values in a row; expected one for each "
+            "expression"
+        )
     if found.num_rows != count:
         raise InvalidInputError(
             f"{_said(expressions)}: {found.num_rows} values for {count} rows; expected one for each"

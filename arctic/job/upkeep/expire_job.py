@@ -29,6 +29,7 @@ from arctic.iceberg.cleaning.orphans import find_orphans
 from arctic.iceberg.cleaning.spare_others import spare_others
 from arctic.iceberg.ownership.reachable import normalised, referenced_paths
 from arctic.iceberg.snapshots.pin import changes_under
+from arctic.iceberg.snapshots.tags import tags_of
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.edit.retention import expire_rows
 from arctic.job.reference import TableReference
@@ -170,10 +171,13 @@ class _Run:
 
     def _change_snapshots_under_base(self) -> frozenset[int]:
         base = refresh(self._opened.base)
+        # Also where the tag of the change store was moved by a call that another was faster than.
+        tags = tags_of(base.properties).values()
+        tagged = [tag.change_snapshot_id for tag in tags if tag.change_snapshot_id is not None]
         return changes_under(
             self._opened,
             base_snapshots_to_read(base, keep_ms=self._settings.keep_ms, now_ms=self._now_ms),
-        )
+        ).union(tagged)
 
     def _delete_files(
         self, removed: Mapping[str, RemovedSnapshots], dropped: frozenset[str]

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import arctic
-from arctic.job.edit import commit_edit
+from arctic.job.edit import commit_edit, delete_job
 from tests.job.edit.rows import LAYOUTS, ROWS, SCHEMA, ids_of, make, rows_of
 
 
@@ -23,6 +23,7 @@ def test_exactly_the_rows_go_that_match(tmp_path: Path, layout: str) -> None:
             "n + 1 = 4": [1, 2, 4, 5],
             "lower(city) = 'oslo'": [1, 3, 4, 5],
             "x > 4": [1, 3, 4],
+            "x / (n - 4) > 1": [1, 2, 3, 4],
         }.items()
     ):
         table = make(tmp_path / str(number), layout, merged=number % 2 == 0)
@@ -99,6 +100,26 @@ def test_a_commit_in_between_is_seen(
 
     assert (report.attempts, report.rows_deleted) == (2, 1)
     assert ids_of(table) == [1, 2, 3, 5]
+
+
+def test_rows_that_come_to_a_partition_meanwhile_are_judged_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of a table without a key, whose files would go with the others."""
+    table = make(tmp_path, "no key, partitions")
+    commit = delete_job.__dict__["commit_removal"]
+    others = [pa.Table.from_pylist([{"id": 6, "city": "Rome"}], SCHEMA)]
+
+    def late(*arguments: Any, **named: Any) -> Any:
+        if others:
+            arctic.open_table("m.t", warehouse=str(tmp_path)).write(others.pop())
+        return commit(*arguments, **named)
+
+    monkeypatch.setattr(delete_job, "commit_removal", late)
+    report = table.delete("city = 'Rome'")
+
+    assert (report.attempts, report.rows_deleted) == (2, 3)
+    assert ids_of(table) == [2, 3, 5]
 
 
 def test_what_is_no_condition_is_refused(tmp_path: Path) -> None:

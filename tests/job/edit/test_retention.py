@@ -140,8 +140,16 @@ def test_texts_tell_an_age_where_they_sort_like_times(tmp_path: Path) -> None:
 
     with pytest.raises(arctic.InvalidInputError, match="in this order"):
         table.expire(options={"data-expire.datetime-string-pattern": "dd.MM.yyyy"})
+    for number, text in enumerate(("", "01/02/2099", "soon", "2020-1-1"), start=4):
+        write(table, {"id": number, "day": text})
     table.expire()
-    assert ids(table) == [2, 3]
+    assert ids(table) == [2, 3, 4, 5, 6, 7]
+    by_file = {"data-expire.level": "file", "data-expire.field": "day"}
+    table = make(tmp_path / "files", properties=by_file)
+    write(table, row(1, 30), row(2, 29))
+    write(table, row(3, 30), {"id": 4, "day": "01/02/2099"})
+    table.expire()
+    assert ids(table) == [3, 4]
 
 
 def test_followers_are_not_told_of_rows_that_became_too_old(tmp_path: Path) -> None:

@@ -70,6 +70,7 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
         {"n": "nothing"},
         {"n": "1, 2"},
         {"n": "sum(n)"},
+        {"n": "COLUMNS(*)"},
         {"n": object()},
         {},
     ):

@@ -119,6 +119,41 @@ def test_a_tag_says_one_thing(tmp_path: Path) -> None:
             table.tag(name)
 
 
+def test_what_a_tag_needs_stays_also_where_another_call_moved_its_half(tmp_path: Path) -> None:
+    """Two calls of one name at a time: base says which was first, the change store the other."""
+    table = make(tmp_path)
+    upsert(table, a=2)
+    assert table.tag("x").base_snapshot_id is None  # no snapshot of base holds it up
+    upsert(table, a=3)
+    change = catalog_table(tmp_path, "m.t_change_")
+    newest = change.metadata.current_snapshot_id or 0
+    change.manage_snapshots().remove_tag("x").commit()
+    change.manage_snapshots().create_tag(newest, "x").commit()
+    for number in range(4, 6):
+        table.optimize(type="full")
+        table.expire(options=NOW)
+        upsert(table, a=number)
+
+    assert rows_of(table, version="x") == {"a": 2}
+
+
+def test_branches_of_others_stay(tmp_path: Path) -> None:
+    """No tag takes their name, and none is dropped as one."""
+    table = make(tmp_path)
+    upsert(table, a=1)
+    table.optimize(type="full")
+    for name in ("m.t", "m.t_change_"):
+        store = catalog_table(tmp_path, name)
+        head = store.metadata.current_snapshot_id or 0
+        store.manage_snapshots().create_branch(head, f"audit {name}").commit()
+
+        with pytest.raises(arctic.AlreadyExistsError, match="branch"):
+            table.tag(f"audit {name}")
+        with pytest.raises(arctic.NotFoundError):
+            table.drop_tag(f"audit {name}")
+        assert f"audit {name}" in catalog_table(tmp_path, name).metadata.refs
+
+
 def test_tags_of_others_are_read_as_their_snapshot(tmp_path: Path) -> None:
     """In a table without a key a tag is one of Iceberg's."""
     table = make(tmp_path, primary_key=())
