@@ -24,6 +24,7 @@ from arctic.spark.base.catalog_protocol import AlterTableQuestion, FailureKind, 
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.catalog.described import COMMENT, config_of, described
 from arctic.spark.catalog.failures import failures_of
+from arctic.spark.catalog.new_definition import REFUSED
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,7 +52,8 @@ def altered(asked: AlterTableQuestion) -> TableAnswer:
         if gather is None:
             raise UnsupportedError(f"table {name!r}: {change['kind']} is not known")
         gather(wanted, change)
-    emptied = [column for column in wanted.add if column in wanted.drop]
+    dropped = {column.lower() for column in wanted.drop}
+    emptied = [column for column in wanted.add if column.lower() in dropped]
     if emptied:
         raise UnsupportedError(
             f"table {name!r}: REPLACE COLUMNS would empty column {emptied[0]!r}; add, drop and "
@@ -137,6 +139,8 @@ def _delete(wanted: _Wanted, change: Mapping[str, Any]) -> None:
 
 def _set(wanted: _Wanted, change: Mapping[str, Any]) -> None:
     _refuse_key(change["name"])
+    if change["name"] in REFUSED:
+        raise UnsupportedError(f"table property {change['name']!r}: {REFUSED[change['name']]}")
     wanted.set[change["name"]] = change["value"]
 
 

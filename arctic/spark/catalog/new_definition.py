@@ -29,11 +29,12 @@ _OPTION = "option."
 """Before what stands in OPTIONS (...), which Spark also gives without it."""
 _PIPELINE_KEY = "pipelines.autocdc.keyColumnNames"
 """What Spark's Auto CDC says of a table that it makes for itself."""
-_REFUSED = {
+REFUSED = {
     LOCATION: "tables lie in the warehouse of their catalog; leave LOCATION out",
     "external": "a table and its files are one; leave EXTERNAL out",
     "collation": "collations of columns are not stored; leave DEFAULT COLLATION out",
 }
+"""Properties that say what no table of ours has."""
 _PROVIDERS = frozenset({FORMAT, "parquet"})
 """The second is what Spark says where a user says nothing, and how rows are stored."""
 _SAID = frozenset({PROVIDER, IS_MANAGED, "table_type"})
@@ -93,8 +94,8 @@ def _key_and_properties(
     for name, text in given.items():
         if name.startswith(_OPTION) and name[len(_OPTION) :] in given:
             continue
-        if name in _REFUSED:
-            raise InvalidInputError(_REFUSED[name])
+        if name in REFUSED:
+            raise InvalidInputError(REFUSED[name])
         if name == PROVIDER and text.lower() not in _PROVIDERS:
             raise InvalidInputError(
                 f"USING {text}: tables of this catalog are {FORMAT}'s; leave USING out"

@@ -86,6 +86,8 @@ def test_columns_are_added_renamed_retyped_moved_and_dropped(sql: Sql) -> None:
         ("DROP COLUMN id", "part of its key"),
         ("DROP COLUMN none", "none"),
         ("REPLACE COLUMNS (id INT, w BIGINT)", "would empty"),
+        ("REPLACE COLUMNS (ID INT, W BIGINT)", "would empty"),
+        ("SET LOCATION '/elsewhere'", "leave LOCATION out"),
         ("ADD CONSTRAINT c CHECK (w > 0)", "not known"),
     ):
         assert said in sql.refused(f"ALTER TABLE arctic.shop.t {change}"), change
