@@ -76,7 +76,7 @@ class AlterTableQuestion:
     catalog: Mapping[str, str]
     name: Name
     changes: Sequence[Mapping[str, Any]]
-    """Each with its ``kind``; see ``Changes.java``."""
+    """Each with its ``kind``; see ``Changes.java``. A ``column_type`` is a row of one column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,8 @@ Rules:
     - Both directions are written out here, because PySpark's own converters change their
       signatures between the supported versions; a test holds them together.
     - A type that Iceberg does not have is refused by the name of its column.
+    - Rows come with any collation: it says how Spark compares a text, not what it is. The columns
+      of a table have none, so a definition that names one is refused.
 
 Must not know: tables, options.
 """
@@ -24,7 +26,7 @@ _TO_ARROW: dict[type[st.DataType], pa.DataType] = {
     st.LongType: pa.int64(),
     st.FloatType: pa.float32(),
     st.DoubleType: pa.float64(),
-    # A collation and a length say how Spark compares and checks a text, not what it is.
+    # A length says how Spark checks a text, not what it is.
     st.StringType: pa.string(),
     st.CharType: pa.string(),
     st.VarcharType: pa.string(),
@@ -63,6 +65,34 @@ def spark_schema(schema: pa.Schema) -> st.StructType:
         UnsupportedError: a type that Spark does not have; the message names the column.
     """
     return st.StructType([_spark_field(field, field.name) for field in schema])
+
+
+def refuse_collations(schema: st.StructType) -> None:
+    """Refuse columns whose texts Spark would compare otherwise than by their bytes, at any depth.
+
+    >>> refuse_collations(st.StructType([st.StructField("s", st.StringType())]))
+
+    Raises:
+        UnsupportedError: the message names the column and its collation.
+    """
+    for column in schema.fields:
+        _refuse_collation(column.dataType, column.name)
+
+
+def _refuse_collation(spark: st.DataType, path: str) -> None:
+    if isinstance(spark, st.StructType):
+        for child in spark.fields:
+            _refuse_collation(child.dataType, f"{path}.{child.name}")
+    elif isinstance(spark, st.ArrayType):
+        _refuse_collation(spark.elementType, f"{path}.element")
+    elif isinstance(spark, st.MapType):
+        _refuse_collation(spark.keyType, f"{path}.key")
+        _refuse_collation(spark.valueType, f"{path}.value")
+    elif isinstance(spark, st.StringType) and spark != st.StringType():
+        raise UnsupportedError(
+            f"column {path!r}: collation {spark.collation} is not stored; leave COLLATE out of the "
+            "definition, cast to plain STRING in a query, and compare with COLLATE when reading"
+        )
 
 
 def _arrow_field(column: st.StructField, path: str) -> pa.Field:

@@ -7,7 +7,6 @@ Rules:
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,7 +20,7 @@ from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
 from arctic.iceberg.tables.open_table import open_table
 from arctic.iceberg.tables.set_properties import PropertyChange, set_properties
 from arctic.spark.base.catalog_protocol import AlterTableQuestion, FailureKind, TableAnswer
-from arctic.spark.base.spark_types import arrow_schema
+from arctic.spark.base.spark_types import arrow_schema, refuse_collations
 from arctic.spark.catalog.described import COMMENT, config_of, described
 from arctic.spark.catalog.failures import failures_of
 from arctic.spark.catalog.new_definition import REFUSED
@@ -97,7 +96,7 @@ def _add(wanted: _Wanted, change: Mapping[str, Any]) -> None:
         raise UnsupportedError(
             f"column {name!r}: a default value needs Iceberg format version 3; leave it out"
         )
-    column = pa.field(name, _type(name, change["type"]), nullable=change["nullable"])
+    column = pa.field(name, _type(change["column_type"]), nullable=change["nullable"])
     if change["comment"]:
         column = column.with_metadata({COMMENT: change["comment"]})
     wanted.add[name] = column
@@ -111,7 +110,7 @@ def _rename(wanted: _Wanted, change: Mapping[str, Any]) -> None:
 
 def _retype(wanted: _Wanted, change: Mapping[str, Any]) -> None:
     name = _column(change)
-    wanted.widen[name] = _type(name, change["type"])
+    wanted.widen[name] = _type(change["column_type"])
 
 
 def _nullability(wanted: _Wanted, change: Mapping[str, Any]) -> None:
@@ -179,9 +178,10 @@ def _column(change: Mapping[str, Any]) -> str:
     return str(path[0])
 
 
-def _type(name: str, spark: Any) -> pa.DataType:
-    column = {"name": name, "type": spark, "nullable": True, "metadata": {}}
-    schema = StructType.fromJson(json.loads(json.dumps({"type": "struct", "fields": [column]})))
+def _type(row: Mapping[str, Any]) -> pa.DataType:
+    """Return the type of the only column of a row; only a column says its collation."""
+    schema = StructType.fromJson(dict(row))
+    refuse_collations(schema)
     return arrow_schema(schema).field(0).type
 
 

@@ -21,7 +21,7 @@ from arctic import options as opt
 from arctic.errors import InvalidInputError
 from arctic.spark.base.catalog_protocol import CreateTableQuestion
 from arctic.spark.base.protocol import COLUMN
-from arctic.spark.base.spark_types import arrow_schema
+from arctic.spark.base.spark_types import arrow_schema, refuse_collations
 from arctic.spark.catalog.described import COMMENT, IS_MANAGED, LOCATION, PROVIDER
 from arctic.spark.source import FORMAT
 
@@ -56,8 +56,10 @@ def new_definition(asked: CreateTableQuestion) -> NewDefinition:
 
     Raises:
         InvalidInputError: two keys, a constraint that is none, or something that no table has.
-        UnsupportedError: a type that no table can hold.
+        UnsupportedError: a type that no table can hold, or a collation.
     """
+    schema = StructType.fromJson(dict(asked.schema))
+    refuse_collations(schema)
     key, properties = _key_and_properties(asked.properties)
     declared = _declared_key(asked.constraints)
     if key is not None and declared is not None and key != declared:
@@ -66,7 +68,7 @@ def new_definition(asked: CreateTableQuestion) -> NewDefinition:
             f"{opt.PRIMARY_KEY.name} = {', '.join(key)!r}; expected one of them"
         )
     return NewDefinition(
-        schema=commented_schema(StructType.fromJson(dict(asked.schema))),
+        schema=commented_schema(schema),
         primary_key=declared or key or (),
         partition_by=tuple(_partition_text(transform) for transform in asked.partitions),
         properties=properties,

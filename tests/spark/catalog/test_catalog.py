@@ -123,6 +123,8 @@ def test_what_is_missing_or_there_already_is_told_in_sparks_words(sql: Sql) -> N
         ("(id INT) TBLPROPERTIES (password = 'x')", "for everybody to read"),
         ("(id INT) TBLPROPERTIES ('self-optimizing.enable' = 'x')", "did you mean"),
         ("(id INTERVAL DAY)", "'id'"),
+        ("(id STRING COLLATE UTF8_LCASE)", "column 'id': collation UTF8_LCASE"),
+        ("AS SELECT map(1, array('a' COLLATE UNICODE_CI)) AS m", "column 'm.value.element': coll"),
         ("(id INT) PARTITIONED BY (none)", "none"),
     ],
 )

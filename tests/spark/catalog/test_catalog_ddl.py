@@ -24,6 +24,8 @@ def test_a_table_is_made_with_its_rows_or_not_at_all(sql: Sql) -> None:
     assert sql("CREATE TABLE IF NOT EXISTS arctic.shop.t AS SELECT 1 AS id") == []
     assert sql("SHOW TABLES IN arctic.shop") == [("shop", "t", False)]
     assert sql.rows("shop.t") == [(0, "v"), (1, "v"), (2, "v")]
+    retyped = "ALTER TABLE arctic.shop.t ALTER COLUMN v TYPE STRING COLLATE UTF8_LCASE"
+    assert "column 'v': collation UTF8_LCASE" in sql.refused(retyped)
 
 
 def test_a_table_is_replaced_when_the_other_is_whole(sql: Sql) -> None:
@@ -89,6 +91,8 @@ def test_columns_are_added_renamed_retyped_moved_and_dropped(sql: Sql) -> None:
         ("REPLACE COLUMNS (ID INT, W BIGINT)", "would empty"),
         ("SET LOCATION '/elsewhere'", "leave LOCATION out"),
         ("ADD CONSTRAINT c CHECK (w > 0)", "not known"),
+        ("ADD COLUMN z STRING COLLATE UTF8_LCASE", "column 'z': collation UTF8_LCASE"),
+        ("ADD COLUMN z STRUCT<a: STRING COLLATE UNICODE_CI>", "column 'z.a': collation UNICODE_CI"),
     ):
         assert said in sql.refused(f"ALTER TABLE arctic.shop.t {change}"), change
     arctic.optimize("shop.t", type="full")

@@ -8,6 +8,10 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.connector.catalog.NamespaceChange;
 import org.apache.spark.sql.connector.catalog.TableChange;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
 
 /** Changes of tables and namespaces, in the protocol's words: a kind, and what it is about. */
 final class Changes {
@@ -54,7 +58,7 @@ final class Changes {
     if (change instanceof TableChange.AddColumn) {
       TableChange.AddColumn add = (TableChange.AddColumn) change;
       words.put("kind", "add_column");
-      words.put("type", type(add.dataType()));
+      words.put("column_type", columnType(add.fieldNames(), add.dataType()));
       words.put("nullable", Boolean.valueOf(add.isNullable()));
       words.put("comment", add.comment());
       words.put("position", position(add.position()));
@@ -64,7 +68,8 @@ final class Changes {
       words.put("new_name", ((TableChange.RenameColumn) change).newName());
     } else if (change instanceof TableChange.UpdateColumnType) {
       words.put("kind", "update_type");
-      words.put("type", type(((TableChange.UpdateColumnType) change).newDataType()));
+      TableChange.UpdateColumnType update = (TableChange.UpdateColumnType) change;
+      words.put("column_type", columnType(update.fieldNames(), update.newDataType()));
     } else if (change instanceof TableChange.UpdateColumnNullability) {
       words.put("kind", "update_nullability");
       words.put("nullable",
@@ -90,8 +95,10 @@ final class Changes {
     return words;
   }
 
-  private static Object type(org.apache.spark.sql.types.DataType type) {
-    return Protocol.fields("{\"type\":" + type.json() + "}").get("type");
+  /** Returns a row of one column: Spark writes a collation beside a type, not into it. */
+  private static Map columnType(String[] column, DataType type) {
+    StructField field = new StructField(column[column.length - 1], type, true, Metadata.empty());
+    return Protocol.fields(new StructType(new StructField[] {field}).json());
   }
 
   private static String position(TableChange.ColumnPosition position) {
