@@ -123,6 +123,11 @@ def test_a_row_is_changed_by_one_row_of_the_source_at_most(shop: Shop) -> None:
     both = twice.format(7) + "WHEN MATCHED THEN UPDATE SET n = t.n WHEN NOT MATCHED THEN INSERT *"
     assert "several rows have the key (id=7)" in str(shop.refused(both))
     assert shop.once(twice.format(1) + "WHEN MATCHED THEN DELETE") == []
+    shop("ALTER TABLE {t} SET TBLPROPERTIES ('write.insert-mode' = 'append')")
+    shop("INSERT INTO {t} VALUES (1, 'a', 1), (1, 'b', 1)")
+    merge = "MERGE INTO {t} t USING (SELECT 1L id) s ON t.id = s.id WHEN MATCHED THEN "
+    for statement in ("UPDATE {t} SET n = n + 1", merge + "UPDATE SET n = t.n + 1"):
+        assert "several rows have the key (id=1)" in str(shop.refused(statement))
 
 
 def test_a_merge_that_needs_nothing_of_stored_rows_reads_none(shop: Shop, tmp_path: Path) -> None:
@@ -234,9 +239,16 @@ def upsert(number: int) -> None:
 
 
 def test_a_command_is_done_again_if_others_commit_before_it(
-    shop: Shop, meanwhile: Callable[[Callable[[], Any], int], None]
+    shop: Shop,
+    meanwhile: Callable[[Callable[[], Any], int], None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """So it is as if it had begun after them; when they do not end, it is a conflict."""
+    """So it is as if it had begun after them; when they do not end, it is a conflict.
+
+    Whatever the warehouse is called: what looks like an option there is none.
+    """
+    monkeypatch.setenv("ARCTIC_WAREHOUSE", str(tmp_path / "version=1"))
     shop.begin(KEYED, "(1, 'a', 1)")
 
     meanwhile(lambda: upsert(2), 1)

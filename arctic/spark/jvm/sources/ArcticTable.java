@@ -71,7 +71,7 @@ public final class ArcticTable extends PythonTable {
   private Scan plan(CaseInsensitiveStringMap options, StructType columns, List hints,
       Integer limit) {
     Map pinned = pins.ofThisQuery();
-    String table = Pins.table(options);
+    Map table = Pins.table(options);
     Map question = Protocol.scan(hints, SparkContext.getOrCreate().defaultParallelism(),
         (String) pinned.get(table), ParquetFiles.areWanted(), planner != null, limit);
     Protocol.ScanAnswer told;

@@ -55,7 +55,7 @@ public final class KnownRow implements LocalScan {
       named.add(name);
     }
     Map pinned = pins.ofThisQuery();
-    String table = Pins.table(options);
+    Map table = Pins.table(options);
     Map answer = Protocol.asked(planner, Protocol.aggregates(
         options.asCaseSensitiveMap(), relation, named, (String) pinned.get(table)));
     if (answer == null) {

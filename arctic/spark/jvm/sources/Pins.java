@@ -13,6 +13,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 public final class Pins {
   /** Of all sessions: a query may read a table by its name in a catalog and by its path. */
   public static final Pins SHARED = new Pins();
+  /** Options of a read, in lower case, that ask for a past state or for changes up to one. */
+  private static final String[] PAST = new String[] {"version", "versionasof", "as-of-timestamp",
+      "snapshot-id", "start-snapshot-id", "end-snapshot-id", "end-timestamp"};
   private final Map queries = new WeakHashMap();
 
   /** Returns the pins of the query that is planned now, by table. */
@@ -37,20 +40,22 @@ public final class Pins {
    */
   public static List newest(Map pinned, CaseInsensitiveStringMap table) {
     List found = new ArrayList();
-    String path = "path=" + table.get("path");
-    Object[] names = pinned.keySet().toArray();
-    for (int i = 0; i < names.length; i++) {
-      String name = (String) names[i];
-      boolean past = name.contains("snapshot-id=") || name.contains("as-of-timestamp=")
-          || name.contains("version=");
-      if (!past && (name.contains(path + ",") || name.contains(path + "}"))) {
-        found.add(pinned.get(name));
+    Object[] read = pinned.keySet().toArray();
+    for (int i = 0; i < read.length; i++) {
+      Map options = (Map) read[i];
+      boolean past = false;
+      for (int k = 0; k < PAST.length; k++) {
+        past = past || options.containsKey(PAST[k]);
+      }
+      if (!past && table.get("path").equals(options.get("path"))) {
+        found.add(pinned.get(options));
       }
     }
     return found;
   }
 
-  public static String table(CaseInsensitiveStringMap options) {
-    return options.asCaseSensitiveMap().toString();
+  /** Returns by what the pin of a scan is known: its options, names in lower case. */
+  public static Map table(CaseInsensitiveStringMap options) {
+    return new HashMap(options);
   }
 }

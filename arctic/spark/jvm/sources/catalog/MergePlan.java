@@ -26,7 +26,8 @@ final class MergePlan {
     boolean inserts = !merge.notMatchedInstructions().isEmpty();
     if (!moves && !inserts && !any(merge.matchedInstructions(), DELETE)
         && !any(merge.notMatchedBySourceInstructions(), DELETE)) {
-      return new CommandPlan(rows.rows(), CommandPlan.UPSERT);
+      // An append may have stored a key twice.
+      return new CommandPlan(rows.rows(), CommandPlan.UPSERT).once("target");
     }
     CommandPlan plan = new CommandPlan(rows.actions(moves), CommandPlan.ACTIONS).once("target");
     boolean known = !moves && (!inserts || (join != null

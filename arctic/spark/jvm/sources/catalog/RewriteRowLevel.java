@@ -80,7 +80,7 @@ public final class RewriteRowLevel extends Rule {
       boolean inserts = command(write) == RowLevelOperation.Command.MERGE;
       plan = moves || inserts
           ? new CommandPlan(rows.actions(moves), CommandPlan.ACTIONS).once("target").checked()
-          : new CommandPlan(rows.rows(), CommandPlan.UPSERT);
+          : new CommandPlan(rows.rows(), CommandPlan.UPSERT).once("target");
     }
     return append((DataSourceV2Relation) write.productElement(3), table, command(write).toString(),
         plan);
