@@ -9,6 +9,8 @@ import click
 
 from arctic.cli.place import catalog_options, place_of
 from arctic.cli.printed.render import print_json
+from arctic.errors import InvalidInputError
+from arctic.options import SEALED_PREFIX
 from arctic.with_spark import spark_conf as settings_of
 
 
@@ -27,6 +29,13 @@ def spark_conf(name: str, flags: bool, output: str, **place: Any) -> None:
     if output == "json":
         print_json(settings)
     elif flags:
+        for key in settings:
+            if key.startswith(f"spark.sql.catalog.{name}.{SEALED_PREFIX}"):
+                raise InvalidInputError(
+                    f"setting {key!r} may hold a secret, and everybody on this machine sees the "
+                    "arguments of a program; leave out --flags, and write the lines into a file "
+                    "that others cannot read, for spark-sql --properties-file"
+                )
         click.echo(
             " ".join(f"--conf {shlex.quote(f'{key}={text}')}" for key, text in settings.items())
         )

@@ -14,6 +14,7 @@ import pytest
 
 import arctic
 from arctic.cli.main import main
+from arctic.iceberg.catalogs.catalog import CatalogConfig
 
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string()), ("price", pa.decimal128(8, 2))])
 
@@ -405,17 +406,27 @@ def test_rows_are_deleted_and_updated_by_a_condition(run: Command, warehouse: st
 def test_the_settings_of_a_catalog_are_printed_for_other_drivers(
     run: Command, tmp_path: Path
 ) -> None:
-    """As lines of a file, as flags that a shell takes, and as JSON."""
+    """As lines of a file, as flags that a shell takes, and as JSON; a secret is no flag."""
     folder = tmp_path / "a lake"
-    asked = ("spark-conf", "--name", "lake", "--warehouse", str(folder))
+    plain = ("spark-conf", "--name", "lake", "--warehouse", str(folder))
+    asked = (*plain, "--property", "header.x-auth=t0ken")
+    catalog = "spark.sql.catalog.lake."
 
     settings = run(*asked, "--output", "json").document
-    assert settings["spark.sql.catalog.lake.warehouse"] == str(folder)
+    assert settings[f"{catalog}warehouse"] == str(folder)
     assert settings["spark.pyspark.python"] == sys.executable
     assert Path(settings["spark.driver.extraClassPath"]).suffix == ".jar"
+    read = CatalogConfig.from_options(
+        {key.removeprefix(catalog): text for key, text in settings.items()}
+    )
+    assert read.properties == {"header.x-auth": "t0ken"}
+    refused = run(*asked, "--flags")
+    assert (refused.code, "t0ken" in refused.out + refused.err) == (1, False)
+    assert f"setting '{catalog}catalog.secret.header.x-auth' may hold a secret" in refused.err
     lines = run(*asked).out.splitlines()
     assert lines == [f"{name} {text}" for name, text in settings.items()]
-    flags = shlex.split(run(*asked, "--flags").out)
+    del settings[f"{catalog}catalog.secret.header.x-auth"]
+    flags = shlex.split(run(*plain, "--flags").out)
     assert flags[::2] == ["--conf"] * len(settings)
     assert flags[1::2] == [f"{name}={text}" for name, text in settings.items()]
     refused = run("spark-conf", "--name", "a-b")

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from arctic.errors import InvalidInputError
 from arctic.job.reference import placed
+from arctic.spark.base.sealed import sealed
 from arctic.spark.jvm.install_catalog import CATALOG_CLASS
 from arctic.spark.jvm.jar import make_jar
 
@@ -21,7 +22,8 @@ _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 def settings_of(name: str, options: Mapping[str, str]) -> dict[str, str]:
     """Return Spark's settings for a catalog of this name.
 
-    The jar goes on the class path of the driver alone: no executor needs a class of ours.
+    The jar goes on the class path of the driver alone: no executor needs a class of ours. What may
+    be a secret has a name that Spark hides where it shows its settings.
 
     Args:
         name: of the catalog, as in ``SELECT * FROM name.shop.orders``.
@@ -41,5 +43,5 @@ def settings_of(name: str, options: Mapping[str, str]) -> dict[str, str]:
         "spark.driver.extraClassPath": str(make_jar()),
         "spark.pyspark.python": sys.executable,
         catalog: CATALOG_CLASS,
-        **{f"{catalog}.{option}": text for option, text in placed(options).items()},
+        **{f"{catalog}.{option}": text for option, text in sealed(placed(options)).items()},
     }
