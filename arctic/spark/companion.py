@@ -14,6 +14,8 @@ from pyspark.sql import SparkSession
 
 from arctic.spark.base.private_names import context_of_jvm
 from arctic.spark.session import register
+from arctic.spark.source import ArcticDataSource
+from arctic.spark.tasks.workers import use_this_python
 
 READY = "arctic: ready"
 
@@ -23,7 +25,11 @@ def main() -> None:
     # Without types; the JVM that is there already, by two variables that it has set.
     gateway: Any = launch_gateway()  # type: ignore[no-untyped-call]
     asked = gateway.jvm.arctic.spark.Companion.session
-    register(SparkSession(context_of_jvm(gateway, asked), asked))
+    session = SparkSession(context_of_jvm(gateway, asked), asked)
+    # Tasks of a format send counts to the process that registered it, which may have died since.
+    use_this_python(session)
+    session.dataSource.register(ArcticDataSource)
+    register(session)
     print(READY, flush=True)
     sys.stdin.read()
 

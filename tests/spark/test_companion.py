@@ -23,6 +23,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 BIN = Path(pyspark.__file__).parent / "bin"
 PATIENCE_SECONDS = 240
 QUIET = {"spark.master": "local[2]", "spark.ui.enabled": "false", "spark.log.level": "ERROR"}
+PLAIN = {"spark.arctic.ownScans": "false"}
 CLIENT = """
 import sys
 from pyspark.sql import SparkSession
@@ -34,6 +35,36 @@ names = spark.range(3).selectExpr("id", "cast(id AS string) AS name")
 names.writeTo("lake.shop.names").tableProperty("primaryKey", "id").create()
 print([tuple(row) for row in spark.table("arctic.shop.users").orderBy("id").collect()])
 print(spark.table("lake.shop.names").count(), "arctic" in sys.modules)
+"""
+MOURNER = """
+import os, signal, sys, time
+from pathlib import Path
+from pyspark.sql import SparkSession
+
+def companions():
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            is_one = b"arctic.spark.companion" in (folder / "cmdline").read_bytes()
+            if is_one and os.getpgid(int(folder.name)) == int(sys.argv[2]):
+                found.append(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+made = "(id BIGINT, city STRING, PRIMARY KEY (id))"
+spark.sql(f"CREATE TABLE IF NOT EXISTS arctic.shop.users {made}")
+for city in ("Baku", "Kiel"):
+    [pid] = companions()
+    os.kill(pid, signal.SIGKILL)
+    while pid in companions():
+        time.sleep(0.1)
+    time.sleep(1)
+    spark.sql(f"INSERT INTO arctic.shop.users VALUES (9, '{city}')").collect()
+    print(spark.sql("SELECT city FROM arctic.shop.users WHERE id = 9").collect()[0][0])
+    read = spark.read.format("arctic").option("warehouse", sys.argv[3]).load("shop.users")
+    print(read.where("id = 9").count())
 """
 
 
@@ -141,7 +172,7 @@ def listens(port: int) -> bool:
 
 
 def test_jdbc_connect_and_a_shell_see_the_same_tables(server: Server, tmp_path: Path) -> None:
-    """Beeline makes a table, a client without the package upserts, the shell reads both."""
+    """Beeline makes a table, a client without the package upserts, a shell reads as Spark does."""
     beeline = run(
         tmp_path,
         *(str(BIN / "beeline"), "-u", server.jdbc, "--outputformat=csv2", "--silent=true"),
@@ -157,10 +188,19 @@ def test_jdbc_connect_and_a_shell_see_the_same_tables(server: Server, tmp_path: 
 
     shell = run(
         tmp_path,
-        *(str(BIN / "spark-sql"), *flags({**QUIET, **server.settings})),
+        *(str(BIN / "spark-sql"), *flags({**QUIET, **server.settings, **PLAIN})),
         *("-e", "SELECT u.id, name FROM arctic.shop.users u JOIN lake.shop.names USING (id)"),
     )
     assert sorted(shell.splitlines()) == ["1\t1", "2\t2"]
+
+
+def test_a_python_that_dies_is_replaced(server: Server, tmp_path: Path) -> None:
+    """By the next question, in a session that knew another one and in the one that began it."""
+    warehouse = server.settings["spark.sql.catalog.lake.warehouse"]
+    group = str(server.process.pid)
+    told = run(tmp_path, sys.executable, "-c", MOURNER, server.remote, group, warehouse)
+
+    assert told.split() == ["Baku", "1", "Kiel", "1"]
 
 
 def test_the_python_beside_a_server_ends_with_it(server: Server) -> None:
@@ -178,14 +218,21 @@ def test_the_python_beside_a_server_ends_with_it(server: Server) -> None:
 
 
 def test_a_python_without_the_package_is_named(tmp_path: Path) -> None:
-    """With what to set."""
-    bare = tmp_path / "bare"
-    bare.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "$@"\n')
-    bare.chmod(0o755)
+    """With what to set; and one that has another package is ended."""
+    strange = tmp_path / "strange"
+    strange.write_text(
+        f'#!/bin/sh\nif [ ! -e pid ]; then echo $$ > pid; exec "{sys.executable}" -I -S "$@"; fi\n'
+        'echo $$ > pid; echo "arctic: ready"; exec sleep 600\n'
+    )
+    strange.chmod(0o755)
     settings = arctic.spark_conf(warehouse=str(tmp_path / "warehouse"))
-    settings |= {"spark.pyspark.python": str(bare)}
+    settings |= {"spark.pyspark.python": str(strange)}
+    asked = "SHOW TABLES IN arctic.shop"
     done = subprocess.run(
-        [str(BIN / "spark-sql"), *flags({**QUIET, **settings}), "-e", "SHOW TABLES IN arctic.shop"],
+        [
+            *(str(BIN / "spark-sql"), *flags({**QUIET, **settings})),
+            *("--hiveconf", "hive.cli.errors.ignore=true", "-e", f"{asked}; {asked}"),
+        ],
         cwd=tmp_path,
         env=without_python(),
         capture_output=True,
@@ -194,6 +241,9 @@ def test_a_python_without_the_package_is_named(tmp_path: Path) -> None:
         check=False,
     )
 
-    assert done.returncode != 0
-    assert f"{bare} -m arctic.spark.companion ended" in done.stderr + done.stdout
-    assert "spark.pyspark.python" in done.stderr + done.stdout
+    said = done.stderr + done.stdout
+    assert f"{strange} -m arctic.spark.companion ended" in said
+    assert "spark.pyspark.python" in said
+    assert f"{strange} -m arctic.spark.companion answers no catalog" in said
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)

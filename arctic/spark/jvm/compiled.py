@@ -47,7 +47,13 @@ def compiled(jvm: Any) -> Any:
 
 def takes_names(jvm: Any) -> bool:
     """Say whether Spark finds our classes by their names."""
-    return _loaded(jvm.java.lang.Thread.currentThread().getContextClassLoader()) is not None
+    return named_classes(jvm) is not None
+
+
+def named_classes(jvm: Any) -> Any | None:
+    """Return the class loader that has our classes already; None: Spark finds none of them."""
+    loader: Any = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    return None if _loaded(loader) is None else loader
 
 
 def _loaded(loader: Any) -> Any | None:

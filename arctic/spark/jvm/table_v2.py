@@ -22,7 +22,7 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from arctic.spark.base.private_names import is_classic, jvm, jvm_session
-from arctic.spark.jvm.compiled import compiled
+from arctic.spark.jvm.compiled import compiled, named_classes
 from arctic.spark.jvm.driver_planner import driver_planner
 from arctic.spark.jvm.install_catalog import install_catalog
 from arctic.spark.source import FORMAT, NO_ENTRIES
@@ -39,11 +39,16 @@ _log = logging.getLogger(__name__)
 def install_own_scans(session: SparkSession) -> bool:
     """Give the scans of a classic session their own plans; again is harmless.
 
+    Whether it gets them or not: this process answers the catalogs that Spark's configuration names,
+    if no other does.
+
     Returns:
         Whether the session has them now.
     """
     known = session.conf.get(CONF, None)
     if known is not None:
+        if is_classic(session):
+            _answer_catalogs(session)
         return known == "true"
     if not is_classic(session):
         _log.info("Spark Connect: queries read all columns of all files; name them in .schema(...)")
@@ -63,16 +68,27 @@ def install_own_scans(session: SparkSession) -> bool:
 def _rule(session: SparkSession) -> Any:
     java = jvm(session)
     classes = compiled(java)
-    planner = driver_planner(session)
-    # What a catalog asks is answered by whoever registered last.
-    callback = classes.loadClass("arctic.spark.Callback")
-    callback.getField("function").set(None, planner)
-    sources = jvm_session(session).sessionState().dataSourceManager()
-    callback.getField("source").set(None, sources.lookupDataSource(FORMAT))
+    # What is asked is answered by whoever registered last.
+    _answer(session, classes)
     install = classes.loadClass("arctic.spark.OwnScans$Install")
-    # A list, for Py4J cannot put an object of Python into an array.
     arguments = java.java.util.ArrayList()
     arguments.add(FORMAT)
-    arguments.add(planner)
     arguments.add(NO_ENTRIES)
     return install.getConstructors()[0].newInstance(arguments.toArray())
+
+
+def _answer_catalogs(session: SparkSession) -> None:
+    classes = named_classes(jvm(session))
+    if classes is not None and _callback(classes).getField("function").get(None) is None:
+        _answer(session, classes)
+
+
+def _answer(session: SparkSession, classes: Any) -> None:
+    callback = _callback(classes)
+    sources = jvm_session(session).sessionState().dataSourceManager()
+    callback.getField("source").set(None, sources.lookupDataSource(FORMAT))
+    callback.getField("function").set(None, driver_planner(session))
+
+
+def _callback(classes: Any) -> Any:
+    return classes.loadClass("arctic.spark.Callback")

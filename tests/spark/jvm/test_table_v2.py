@@ -5,12 +5,16 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame
 
 import arctic
+from arctic.spark.base.private_names import jvm
 from arctic.spark.base.spark_types import arrow_schema
+from arctic.spark.jvm.compiled import compiled
+from arctic.spark.jvm.driver_planner import DriverPlanner
 from arctic.spark.jvm.table_v2 import CONF, install_own_scans
 from arctic.spark.session import register
 from tests.spark.lake import NAME, Lake
@@ -202,3 +206,33 @@ def test_registering_again_changes_nothing(lake: Lake) -> None:
     for session in (lake.spark, second, third):
         frame = Lake(spark=session, warehouse=lake.warehouse).load()
         assert frame.where("region = 'us' AND amount < 0").count() == 1
+
+
+class Heard(DriverPlanner):
+    """Counts what it is asked."""
+
+    count = 0
+
+    def apply(self, question: Any) -> Any:
+        """Answer."""
+        self.count += 1
+        return super().apply(question)
+
+
+def test_whoever_registers_answers_where_nobody_does(lake: Lake) -> None:
+    """Also a session that has its scans already, or wants none; a rule asks whom there is now."""
+    function = compiled(jvm(lake.spark)).loadClass("arctic.spark.Callback").getField("function")
+    plain = lake.spark.newSession()
+    plain.conf.set(CONF, "false")
+    heard = Heard(lake.spark)
+
+    function.set(None, heard)
+    _partitioned(lake).collect()
+    asked = heard.count
+    for session in (plain, lake.spark):
+        function.set(None, None)
+        register(session)
+        assert function.get(None) is not None
+        session.sql("SHOW NAMESPACES IN arctic").collect()
+    assert asked > 0
+    assert heard.count == asked

@@ -14,7 +14,8 @@ import org.apache.spark.sql.classic.SparkSession;
  * Starts a Python beside a driver that has none: the spark-sql shell, a Thrift or Connect server.
  *
  * It speaks to this JVM as PySpark does, registers with the session that asked, and ends with its
- * standard input, so with this process, however that ends.
+ * standard input, so with this process, however that ends. Where it ends before, the next question
+ * starts another one.
  */
 public final class Companion implements Runnable {
   private static final String READY = "arctic: ready";
@@ -26,26 +27,53 @@ public final class Companion implements Runnable {
   /** Of the query that asked first; the companion makes its own from it. */
   public static volatile SparkSession session;
 
+  private final Py4JServer server;
+  private final Process process;
   private final BufferedReader said;
+  /** What it answers with. */
+  private Function answers;
 
-  private Companion(BufferedReader said) {
-    this.said = said;
+  private Companion(Py4JServer server, Process process) {
+    this.server = server;
+    this.process = process;
+    this.said = new BufferedReader(
+        new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
   }
 
   /** Returns what answers from now on; whoever comes meanwhile waits. */
   static synchronized Function started() {
-    if (Callback.function != null) {
-      return Callback.function;
+    Function known = Callback.function;
+    if (known != null) {
+      return known;
     }
     session = (SparkSession) SparkSession.active();
     String python = python(session.sparkContext().conf());
+    scala.Option before = SparkSession.getDefaultSession();
+    Companion made;
     try {
-      start(python);
+      made = begun(python);
     } catch (IOException error) {
       throw new IllegalStateException("the catalog asks Python, and " + python + " does not start: "
           + error.getMessage() + "; name one that has the package: spark.pyspark.python", error);
     }
-    return Callback.function;
+    try {
+      made.awaitReady(python);
+    } catch (IOException error) {
+      made.end();
+      throw new IllegalStateException(error);
+    } catch (RuntimeException error) {
+      made.end();
+      throw error;
+    } finally {
+      // PySpark makes the session that it is given the default one.
+      if (before.isDefined()) {
+        SparkSession.setDefaultSession((SparkSession) before.get());
+      }
+    }
+    Thread rest = new Thread(made, "arctic-companion-output");
+    rest.setDaemon(true);
+    rest.start();
+    return made.answers;
   }
 
   /** Returns the Python that PySpark would run a driver with. */
@@ -55,8 +83,7 @@ public final class Companion implements Runnable {
     return conf.get("spark.pyspark.driver.python", fallback);
   }
 
-  private static void start(String python) throws IOException {
-    scala.Option before = SparkSession.getDefaultSession();
+  private static Companion begun(String python) throws IOException {
     Py4JServer server = new Py4JServer(session.sparkContext().conf());
     server.start();
     ProcessBuilder wanted = new ProcessBuilder(
@@ -67,14 +94,19 @@ public final class Companion implements Runnable {
     }
     variables.put("PYSPARK_GATEWAY_PORT", Integer.toString(server.getListeningPort()));
     variables.put("PYSPARK_GATEWAY_SECRET", server.secret());
-    Process process = wanted.redirectErrorStream(true).start();
-    BufferedReader said = new BufferedReader(
-        new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
+    try {
+      return new Companion(server, wanted.redirectErrorStream(true).start());
+    } catch (IOException error) {
+      server.shutdown();
+      throw error;
+    }
+  }
+
+  private void awaitReady(String python) throws IOException {
     String[] last = new String[LINES_TOLD];
     int lines = 0;
     for (String line = said.readLine(); !READY.equals(line); line = said.readLine()) {
       if (line == null) {
-        server.shutdown();
         throw new IllegalStateException("the catalog asks Python, and " + python
             + " -m arctic.spark.companion ended; install the package there, or name another by "
             + "spark.pyspark.python; it said: " + joined(last, lines));
@@ -82,13 +114,12 @@ public final class Companion implements Runnable {
       last[lines % LINES_TOLD] = line;
       lines++;
     }
-    // PySpark makes the session that it is given the default one.
-    if (before.isDefined()) {
-      SparkSession.setDefaultSession((SparkSession) before.get());
+    answers = Callback.function;
+    if (answers == null) {
+      throw new IllegalStateException("the catalog asks Python, and " + python
+          + " -m arctic.spark.companion answers no catalog; install the package there that the jar "
+          + "of spark.driver.extraClassPath is of; it said: " + joined(last, lines));
     }
-    Thread rest = new Thread(new Companion(said), "arctic-companion-output");
-    rest.setDaemon(true);
-    rest.start();
   }
 
   private static String joined(String[] last, int lines) {
@@ -99,7 +130,7 @@ public final class Companion implements Runnable {
     return text.toString();
   }
 
-  /** Passes on what it says later: a pipe that nobody reads would stop it. */
+  /** Passes on what it says later, for a pipe that nobody reads would stop it; until it ends. */
   public void run() {
     try {
       for (String line = said.readLine(); line != null; line = said.readLine()) {
@@ -108,5 +139,12 @@ public final class Companion implements Runnable {
     } catch (IOException ended) {
       // With the process.
     }
+    Callback.forget(answers);
+    end();
+  }
+
+  private void end() {
+    process.destroy();
+    server.shutdown();
   }
 }

@@ -2,7 +2,6 @@ package arctic.spark;
 
 import java.util.Map;
 import java.util.WeakHashMap;
-import java.util.function.Function;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.SparkSession;
@@ -13,15 +12,13 @@ import org.apache.spark.sql.execution.datasources.v2.python.PythonTable;
 public final class OwnScans extends Trees {
   private static final int TABLE_FIELD = 0;
   private final String format;
-  private final Function planner;
   /** Why Spark's own catalog has no table of this format. */
   private final String noEntries;
   // The scans of a self-join are recognised as equal by sharing their table.
   private final Map tables = new WeakHashMap();
 
-  OwnScans(String format, Function planner, String noEntries) {
+  OwnScans(String format, String noEntries) {
     this.format = format;
-    this.planner = planner;
     this.noEntries = noEntries;
   }
 
@@ -30,7 +27,7 @@ public final class OwnScans extends Trees {
   }
 
   public TreeNode apply(TreeNode plan) {
-    return rewritten(Commands.settled((LogicalPlan) plan, format, planner, noEntries));
+    return rewritten(Commands.settled((LogicalPlan) plan, format, Callback.AT_USE, noEntries));
   }
 
   public LogicalPlan inPlaceOf(LogicalPlan node) {
@@ -51,7 +48,7 @@ public final class OwnScans extends Trees {
   private synchronized Object own(PythonTable table) {
     Object known = tables.get(table);
     if (known == null) {
-      known = ArcticTable.of(table, Pins.SHARED, planner);
+      known = ArcticTable.of(table, Pins.SHARED, Callback.AT_USE);
       tables.put(table, known);
     }
     return known;
@@ -62,8 +59,8 @@ public final class OwnScans extends Trees {
     // Spark asks for a rule more than once in a query, and the rule remembers.
     private final OwnScans rule;
 
-    public Install(String format, Function planner, String noEntries) {
-      this.rule = new OwnScans(format, planner, noEntries);
+    public Install(String format, String noEntries) {
+      this.rule = new OwnScans(format, noEntries);
     }
 
     public Object apply(Object session) {

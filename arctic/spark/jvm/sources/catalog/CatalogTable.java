@@ -39,7 +39,7 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
     this.told = told;
     this.name = catalog + "." + (String) told.get("name");
     this.schema = (StructType) DataType.fromJson(Protocol.json(told.get("schema")));
-    this.scans = ArcticTable.of(schema, Pins.SHARED, Callback.needed());
+    this.scans = ArcticTable.of(schema, Pins.SHARED, Callback.AT_USE);
   }
 
   /** Takes another object of the same table. */
