@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.types as pt
 
 from arctic.columns.key_codes import KeyIndex, factorise
 from arctic.errors import ConflictError, InvalidInputError
@@ -35,16 +34,9 @@ class NewKeys:
         Returns:
             Old and new rows with the same key, then those with another.
         """
-        same = np.ones(old.num_rows, dtype=bool)
-        for name in self._key:
-            before, after = old.column(name), new.column(name)
-            if pt.is_floating(before.type):  # -0.0 and 0.0 are two keys, NaN is one
-                codes, _ = factorise(pa.table({name: _joined(before, after)}))
-                same &= codes[: old.num_rows] == codes[old.num_rows :]
-                continue
-            equal = pc.fill_null(pc.equal(before, after), False)
-            both_null = pc.and_(pc.is_null(before), pc.is_null(after))
-            same &= pc.or_(equal, both_null).to_numpy(zero_copy_only=False)
+        both = {name: _joined(old.column(name), new.column(name)) for name in self._key}
+        codes, _ = factorise(pa.table(both))
+        same = codes[: old.num_rows] == codes[old.num_rows :]
         if same.all():
             nothing = old.slice(0, 0)
             return (old, new), (nothing, nothing)
