@@ -35,6 +35,14 @@ def factorise(keys: pa.Table) -> tuple[IntArray, int]:
     return codes, count
 
 
+def first_repeated(keys: pa.Table) -> int | None:
+    """Return the first row whose key another row has too; None: all keys differ."""
+    codes, count = factorise(keys)
+    if count == keys.num_rows:
+        return None
+    return int(np.flatnonzero(np.bincount(codes, minlength=count)[codes] > 1)[0])
+
+
 class KeyIndex:
     """A set of keys, in which batches of keys can be looked up again and again."""
 

@@ -75,7 +75,11 @@ def test_a_killed_driver_loses_and_doubles_nothing(tmp_path: Path, mode: str) ->
         model = list({row[0]: row for row in model}.values())
     rows = arctic.read(NAME, warehouse=warehouse).read_all().to_pylist()
     snapshots = arctic.open_table(NAME, warehouse=warehouse).inspect("snapshots").num_rows
+    # Mostly one batch a file; a source that dies between its own log and the query's offsets gives
+    # its file to the next batch.
+    batches = len(list((tmp_path / "checkpoint" / "offsets").glob("[0-9]*")))
 
     assert kills > 0
     assert sorted(tuple(row.values()) for row in rows) == sorted(model)
-    assert snapshots == FILES
+    assert snapshots == batches
+    assert batches >= FILES - ROUNDS

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from arctic.columns.key_codes import KeyIndex, factorise
+from arctic.columns.key_codes import KeyIndex, factorise, first_repeated
 from arctic.errors import ConflictError, InvalidInputError
 from arctic.job.edit.commit_edit import EditedTable, events
 from arctic.job.read.locate import locate_rows
@@ -97,10 +96,9 @@ def refuse_twice(keys: pa.Table, *, why: str, name: str) -> None:
     Raises:
         InvalidInputError: naming the key.
     """
-    counted = keys.group_by(keys.column_names).aggregate([([], "count_all")])
-    twice = counted.filter(pc.greater(counted.column("count_all"), 1))
-    if twice.num_rows:
-        key = twice.select(keys.column_names).slice(0, 1).to_pylist()[0]
+    repeated = first_repeated(keys)
+    if repeated is not None:
+        key = keys.slice(repeated, 1).to_pylist()[0]
         raise InvalidInputError(f"table {name!r}: key {key}: {why}; nothing was changed")
 
 

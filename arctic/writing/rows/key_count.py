@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from arctic.columns.key_codes import KeyIndex, factorise
+from arctic.columns.key_codes import KeyIndex, first_repeated
 from arctic.columns.row_text import key_text
 from arctic.errors import InternalError, InvalidInputError
 from arctic.writing.rows.actions import Action, is_insert
@@ -70,9 +70,8 @@ class KeyCount:
         if not self._written:
             return
         keys = pa.Table.from_batches(self._written)
-        codes, count = factorise(keys)
-        if count < keys.num_rows:
-            repeated = int(np.flatnonzero(np.bincount(codes, minlength=count)[codes] > 1)[0])
+        repeated = first_repeated(keys)
+        if repeated is not None:
             raise repeated_key(self._rule, self._table_name, key_text(keys, repeated, self._key))
         if self._rule.checks_inserts:
             self._check_inserted()
