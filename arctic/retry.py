@@ -38,6 +38,11 @@ class RetryPolicy:
     total_ms: int | None = None
     """When this time is over, nothing is tried again; None: it does not matter."""
 
+    @property
+    def most_tries(self) -> int:
+        """The first one counts."""
+        return self.retries + 1
+
     def wait_seconds(self, attempt: int) -> float:
         """Return a random wait before the retry of this number, from 0 on (full jitter)."""
         longest = min(self.max_wait_ms, self.min_wait_ms * 2 ** min(attempt, _MOST_DOUBLINGS))
@@ -84,6 +89,9 @@ class RetryPolicy:
 
 AT_ONCE = RetryPolicy(retries=4)
 """For what is over by the time that one looks again."""
+
+WHERE_OUTRUN = RetryPolicy(retries=4)
+"""For long work on a state of a table, done again on the newest one where a commit was faster."""
 
 SMALL_RACES = RetryPolicy(retries=19, min_wait_ms=100, max_wait_ms=100)
 """For several processes that do the same small thing at the same moment."""

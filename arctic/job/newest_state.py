@@ -19,11 +19,10 @@ from arctic.errors import ConflictError, StorageError
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.storage.table_io import is_file_gone
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.retry import WHERE_OUTRUN
 from arctic.table.snapshot import TableSnapshot
 
 T = TypeVar("T")
-
-_TRIES = 5
 
 
 def on_newest_state(opened: OpenTable, plan: Callable[[bool], T], *, is_fresh: bool = False) -> T:
@@ -38,7 +37,7 @@ def on_newest_state(opened: OpenTable, plan: Callable[[bool], T], *, is_fresh: b
         ConflictError: every state expired before it was planned on.
         StorageError: a file is gone, and not because the table has moved on.
     """
-    for attempt in range(_TRIES):
+    for attempt in WHERE_OUTRUN.tries():
         began = _heads(opened)
         try:
             return plan(is_fresh and attempt == 0)
@@ -49,8 +48,9 @@ def on_newest_state(opened: OpenTable, plan: Callable[[bool], T], *, is_fresh: b
                 raise
             gone = error
     raise ConflictError(
-        f"table {opened.table.name!r}: {_TRIES} states of it expired while they were looked at; "
-        "keep snapshots longer (snapshot.keep.duration, change.data.ttl.minutes), and try again"
+        f"table {opened.table.name!r}: {WHERE_OUTRUN.most_tries} states of it expired while they "
+        "were looked at; keep snapshots longer (snapshot.keep.duration, change.data.ttl.minutes), "
+        "and try again"
     ) from gone
 
 

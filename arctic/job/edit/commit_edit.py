@@ -35,6 +35,7 @@ from arctic.job.write.stored_rows.looked_up import check_same
 from arctic.job.write.unreferenced import delete_results, deleted_on_failure
 from arctic.job.write.write_job import begin_write, work_here
 from arctic.job.write.write_task import write_task
+from arctic.retry import WHERE_OUTRUN
 from arctic.table.filters.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
 from arctic.writing.plan_commit import plan_append
@@ -42,7 +43,6 @@ from arctic.writing.target import TaskResult, WriteTarget
 
 ACTION = "_arctic_edit_action"
 """Column of events: what each row does."""
-MAX_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ def edited(reference: TableReference, attempt: Callable[[EditedTable], EditRepor
     """
     started = time.monotonic()
     uuid: str | None = None
-    for number in range(1, MAX_ATTEMPTS + 1):
+    for number in WHERE_OUTRUN.tries():
         opened = reference.open(for_writing=True)
         uuid = uuid or str(opened.base.metadata.table_uuid)
         check_same(opened, table_uuid=uuid)
@@ -94,14 +94,13 @@ def edited(reference: TableReference, attempt: Callable[[EditedTable], EditRepor
         except (ConflictError, StorageError) as error:
             if isinstance(error, StorageError) and not is_file_gone(error):
                 raise
-            if number == MAX_ATTEMPTS:
-                raise ConflictError(
-                    f"table {opened.table.name!r}: others committed during each of {MAX_ATTEMPTS} "
-                    f"attempts; try again ({error.message})"
-                ) from error
-            continue
-        break
-    return replace(report, attempts=number, seconds=time.monotonic() - started)
+            outrun = error
+        else:
+            return replace(report, attempts=number + 1, seconds=time.monotonic() - started)
+    raise ConflictError(
+        f"table {opened.table.name!r}: others committed during each of {WHERE_OUTRUN.most_tries} "
+        f"attempts; try again ({outrun.message})"
+    ) from outrun
 
 
 def written(

@@ -32,10 +32,9 @@ from arctic.job.upkeep.survey import survey_state
 from arctic.optimizing.optimize_task import OptimizeResult
 from arctic.optimizing.planning.plan_run import OptimizePlan, plan_optimize
 from arctic.optimizing.settings import OptimizeType
+from arctic.retry import WHERE_OUTRUN
 from arctic.table.commit_plan import RestoreBase
 from arctic.table.snapshot import TableSnapshot
-
-_MAX_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +77,7 @@ def restore_table(asked: AskedOptimize, moment: PastState, *, runner: TaskRunner
         CommitStateUnknownError: the catalog did not answer; the files stay.
     """
     started = time.monotonic()
-    for attempt in range(1, _MAX_ATTEMPTS + 1):
+    for _ in WHERE_OUTRUN.tries():
         opened = asked.reference.open(for_writing=True)
         now = pin(opened, is_fresh=True)
         then = moment.pinned(opened, is_fresh=True)
@@ -87,21 +86,20 @@ def restore_table(asked: AskedOptimize, moment: PastState, *, runner: TaskRunner
         except (ConflictError, StorageError) as error:
             if isinstance(error, StorageError) and not is_file_gone(error):
                 raise
-            if attempt == _MAX_ATTEMPTS:
-                raise ConflictError(
-                    f"table {opened.table.name!r}: other commits won {_MAX_ATTEMPTS} attempts to "
-                    f"restore an earlier state; restore it again ({error.message})"
-                ) from error
-            continue
-        break
-    return RestoreReport(
-        table=opened.table.name,
-        snapshot_id=snapshot_id,
-        base_snapshot_id=then.base_snapshot_id,
-        change_snapshot_id=then.change_snapshot_id,
-        files_written=files,
-        seconds=time.monotonic() - started,
-    )
+            outrun = error
+        else:
+            return RestoreReport(
+                table=opened.table.name,
+                snapshot_id=snapshot_id,
+                base_snapshot_id=then.base_snapshot_id,
+                change_snapshot_id=then.change_snapshot_id,
+                files_written=files,
+                seconds=time.monotonic() - started,
+            )
+    raise ConflictError(
+        f"table {opened.table.name!r}: other commits won {WHERE_OUTRUN.most_tries} attempts to "
+        f"restore an earlier state; restore it again ({outrun.message})"
+    ) from outrun
 
 
 def _restored(

@@ -44,11 +44,10 @@ from arctic.optimizing.report import (
 )
 from arctic.optimizing.settings import OptimizeType
 from arctic.optimizing.sorting.ordered_rows import RowOrder
+from arctic.retry import WHERE_OUTRUN
 from arctic.table.commit_plan import PartitionRewrite, RewriteBase
 from arctic.table.files import Partition, WrittenFile
 from arctic.table.property_names import OPTIMIZE_TYPE
-
-_MAX_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +85,7 @@ def optimize_table(
     """
     started = time.monotonic()
     kind = _type(type)
-    for attempt in range(1, _MAX_ATTEMPTS + 1):
+    for attempt in WHERE_OUTRUN.tries():
         survey = survey_table(asked, where, for_writing=True)
         chosen = _chosen(survey, kind)
         plan = plan_optimize(
@@ -103,13 +102,16 @@ def optimize_table(
             # A file that is gone was replaced by a commit since, and expired.
             if not _has_moved_on(survey):
                 raise
-            if attempt == _MAX_ATTEMPTS:
-                raise _given_up(survey, error) from error
-            continue
-        break
-    return _report(
-        survey, plan, chosen, results, commit, attempts=attempt, seconds=time.monotonic() - started
-    )
+            outrun = error
+        else:
+            seconds = time.monotonic() - started
+            return _report(
+                survey, plan, chosen, results, commit, attempts=attempt + 1, seconds=seconds
+            )
+    raise ConflictError(
+        f"table {survey.opened.table.name!r}: other commits won {WHERE_OUTRUN.most_tries} attempts "
+        f"to optimize it; optimize again ({outrun.message})"
+    ) from outrun
 
 
 def _type(name: str | None) -> OptimizeType | None:
@@ -152,13 +154,6 @@ def run_plan(
         progress=progress,
     )
     return all_done(job, outcomes)
-
-
-def _given_up(survey: Survey, error: ArcticError) -> ConflictError:
-    return ConflictError(
-        f"table {survey.opened.table.name!r}: other commits won {_MAX_ATTEMPTS} attempts to "
-        f"optimize it; optimize again ({error.message})"
-    )
 
 
 def _job(survey: Survey, asked: AskedOptimize) -> OptimizeJob:

@@ -19,6 +19,7 @@ from arctic.job.upkeep.auto_optimize import optimize_after_write
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.command_write import Command, begin_command
 from arctic.options import Scope
+from arctic.retry import WHERE_OUTRUN
 from arctic.spark.base.catalog_protocol import DoneAnswer, FailureKind, RowLevelQuestion
 from arctic.spark.base.private_names import frame_of_jvm
 from arctic.spark.base.spark_types import arrow_schema
@@ -30,8 +31,6 @@ from arctic.spark.tasks.workers import check_workers
 from arctic.spark.write.spread import spread_rows
 from arctic.spark.write.write_frame import write_frame
 from arctic.writing.rows.key_count import RepeatedKeyError
-
-_ATTEMPTS = 5
 
 _log = logging.getLogger(__name__)
 
@@ -69,7 +68,7 @@ def _write(asked: RowLevelQuestion, frame: DataFrame, write: AskedWrite) -> None
     seen = [state for state in pins if state is not None]
     schema = arrow_schema(frame.schema)
     table_uuid = None
-    for attempt in range(1, _ATTEMPTS + 1):
+    for attempt in WHERE_OUTRUN.tries():
         job = begin_command(write, schema, command, seen=seen)
         if table_uuid not in (None, job.table_uuid):
             raise ConflictError(
@@ -81,7 +80,7 @@ def _write(asked: RowLevelQuestion, frame: DataFrame, write: AskedWrite) -> None
         try:
             write_frame(spread.frame, spread.job)
         except ConflictError as error:
-            if asked.is_blind or asked.is_planned or attempt == _ATTEMPTS:
+            if asked.is_blind or asked.is_planned or attempt == WHERE_OUTRUN.retries:
                 raise ConflictError(
                     f"{asked.command} of table {job.identifier!r}: other commits came after its "
                     f"rows were read ({error.message}); run it again"

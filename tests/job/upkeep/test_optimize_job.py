@@ -32,6 +32,7 @@ from arctic.job.upkeep.asked_upkeep import AskedOptimize
 from arctic.job.upkeep.optimize_job import optimize_table
 from arctic.optimizing import execute
 from arctic.optimizing.sorting import ordered_rows
+from arctic.retry import RetryPolicy
 from tests.iceberg import stores
 from tests.iceberg.stores import commit_files, position_delete, reopened
 from tests.iceberg.test_interop import by_duckdb, by_pyiceberg
@@ -622,7 +623,7 @@ def test_a_run_that_never_wins_gives_up_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After its attempts; the table is what the others made of it."""
-    monkeypatch.setattr(optimize_job, "_MAX_ATTEMPTS", 2)
+    monkeypatch.setattr(optimize_job, "WHERE_OUTRUN", RetryPolicy(retries=1))
     prepared(tmp_path)
     with pytest.raises(ConflictError, match="plan it again"):
         interrupted(tmp_path, overwritten(tmp_path), times=2)
