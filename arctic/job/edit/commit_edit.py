@@ -72,12 +72,18 @@ class EditedTable:
         )
 
 
-def edited(reference: TableReference, attempt: Callable[[EditedTable], EditReport]) -> EditReport:
+def edited(
+    reference: TableReference,
+    attempt: Callable[[EditedTable], EditReport],
+    *,
+    commits: bool = True,
+) -> EditReport:
     """Carry an edit out, again in the newest state where others were faster.
 
     Args:
         reference: the table.
         attempt: does it once, in one state; it leaves no files behind when it fails.
+        commits: False where it only says what it would do, which needs no permission to write.
 
     Raises:
         ConflictError: others committed during every attempt; nothing was committed.
@@ -85,7 +91,7 @@ def edited(reference: TableReference, attempt: Callable[[EditedTable], EditRepor
     started = time.monotonic()
     uuid: str | None = None
     for number in WHERE_OUTRUN.tries():
-        opened = reference.open(for_writing=True)
+        opened = reference.open(for_writing=commits)
         uuid = uuid or str(opened.base.metadata.table_uuid)
         check_same(opened, table_uuid=uuid)
         state = pin(opened, is_fresh=True)

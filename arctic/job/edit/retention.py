@@ -138,7 +138,7 @@ def expire_rows(
         reference: the table.
         settings: how long rows stay.
         now_ms: milliseconds since 1970-01-01 UTC.
-        dry_run: only say which files.
+        dry_run: only say which files; who may only read the table may ask this.
 
     Raises:
         ConflictError: others committed during every attempt; nothing was removed.
@@ -171,7 +171,7 @@ def expire_rows(
         commit = commit_removal(table.opened, plan)
         return EditReport(table=name, snapshot_id=None if commit is None else commit.snapshot_id)
 
-    edited(reference, attempt)
+    edited(reference, attempt, commits=not dry_run)
     return items
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import arctic
+from arctic.errors import StorageError
 from arctic.job.edit import retention
 from tests.job.past.states import NOW
 
@@ -93,6 +94,25 @@ def test_files_go_where_the_level_says_so(tmp_path: Path) -> None:
     table.optimize(type="full")
     assert ids(table) == [2, 3]
     assert table.read(filter="id = 2").read_all().num_rows == 1
+
+
+def test_who_may_only_read_is_told_what_would_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And is refused as soon as something is to go."""
+    table = make(tmp_path, primary_key="id", partition_by=["day(at)"])
+    write(table, row(1, 30), row(2, 5))
+    table.optimize(type="full")
+    write(table, row(3, 30))
+    said = table.expire(dry_run=True).items
+    assert said
+    for place in ("kept_catalogs", "opening"):
+        monkeypatch.setattr(f"arctic.iceberg.catalogs.{place}.may_only_read", lambda _: True)
+
+    assert arctic.expire("m.t", warehouse=str(tmp_path), dry_run=True).items == said
+    with pytest.raises(StorageError, match="no permission to write"):
+        arctic.expire("m.t", warehouse=str(tmp_path))
+    assert ids(table) == [1, 2, 3]
 
 
 @pytest.mark.parametrize("key", ["", "id"])
