@@ -22,6 +22,12 @@ from arctic.writing.rows.actions import Action, is_insert
 from arctic.writing.rows.gather import take_rows
 from arctic.writing.target import KeyRule, Locate, WriteTarget
 
+_SOURCE = "let the source have one row for each key"
+_TARGET = (
+    "narrow the condition or the source if the command gives one key to several rows; if appends "
+    "have stored the key several times, upsert it first, which leaves one row"
+)
+
 
 class RepeatedKeyError(InvalidInputError):
     """Several rows of a command have one key."""
@@ -29,9 +35,10 @@ class RepeatedKeyError(InvalidInputError):
 
 def repeated_key(rule: KeyRule, table_name: str, key: str) -> RepeatedKeyError:
     """Return what to say of a key that is there too often."""
+    which, remedy = ("of its source ", _SOURCE) if rule.counts_all else ("", _TARGET)
     return RepeatedKeyError(
-        f"{rule.command} of table {table_name!r}: several rows have the key ({key}); a key has one "
-        "row, so let the condition or the source name it once"
+        f"{rule.command} of table {table_name!r}: several rows {which}have the key ({key}), where "
+        f"one is expected; {remedy}"
     )
 
 
