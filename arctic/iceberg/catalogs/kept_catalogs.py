@@ -2,11 +2,12 @@
 
 Rules:
     - An object is used again only for the same file, in the same process, with the same right to
-      write. A warehouse that was deleted and made again is opened again, and so is one whose file
-      lost its write-ahead log.
+      write. A warehouse that was deleted and made again is opened again.
     - Other catalogs are opened each time: their connections do not survive a fork, tokens expire,
       and what configures them lies in files and variables that may change.
     - Threads share an object. It has no connection of its own: every question opens one.
+    - The file is looked at, never opened: to close it would drop the locks that SQLite holds on it
+      for other threads of this process, and another process would take their log away.
 """
 
 from __future__ import annotations
@@ -22,9 +23,6 @@ from pyiceberg.catalog import Catalog
 from arctic.iceberg.catalogs.read_only import may_only_read
 
 _MOST = 8
-_JOURNAL = slice(18, 20)
-"""Where a SQLite file says how it is written to."""
-_WRITE_AHEAD = b"\x02\x02"
 
 _Identity = tuple[object, ...]
 
@@ -76,11 +74,8 @@ def _identity(database: Path) -> _Identity | None:
     """Return what tells a file from another one under its name; None: it is not to be kept."""
     try:
         found = os.stat(database)
-        with open(database, "rb") as file:
-            journal = file.read(_JOURNAL.stop)[_JOURNAL]
     except OSError:
         return None
-    only_read = may_only_read(database)
-    if not only_read and journal != _WRITE_AHEAD:
+    if not found.st_size:
         return None
-    return found.st_dev, found.st_ino, only_read, os.path.realpath(database)
+    return found.st_dev, found.st_ino, may_only_read(database), os.path.realpath(database)

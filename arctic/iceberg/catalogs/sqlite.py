@@ -1,7 +1,8 @@
 """SQLite catalogs under several processes: the connections that keep them right.
 
 Rules:
-    - WAL mode, so that a reader never blocks a COMMIT; local disks only, not NFS.
+    - WAL mode, so that a reader never blocks a COMMIT; local disks only, not NFS. Every connection
+      looks for it, since another program may have taken it away.
     - No connection pool: after a lock error at COMMIT a pooled connection stays inside its
       transaction, where this process alone sees a snapshot that was never committed.
     - Several processes may use a new file for the first time at once: the steps that create
@@ -71,7 +72,8 @@ def harden(catalog: SqlCatalog) -> None:
         url, poolclass=NullPool, connect_args={"timeout": _BUSY_TIMEOUT_SECONDS}
     )
     listen(catalog.engine, "handle_error", partial(_name_file, database))
-    first_use(lambda: _use_write_ahead_log(database))
+    first_use(lambda: _begin_write_ahead_log(database))
+    listen(catalog.engine, "connect", _keep_write_ahead_log)
 
 
 def file_of(catalog: Catalog) -> str:
@@ -124,7 +126,20 @@ def _is_race(error: Exception) -> bool:
     return isinstance(error, IntegrityError) or "already exists" in text or "locked" in text
 
 
-def _use_write_ahead_log(database: Path) -> None:
+def _begin_write_ahead_log(database: Path) -> None:
     with contextlib.closing(sqlite3.connect(database, timeout=_BUSY_TIMEOUT_SECONDS)) as connection:
-        if connection.execute("pragma journal_mode").fetchone() != ("wal",):
-            connection.execute("pragma journal_mode=wal")
+        _use_write_ahead_log(connection)
+
+
+def _keep_write_ahead_log(connection: sqlite3.Connection, _: object) -> None:
+    try:
+        _use_write_ahead_log(connection)
+    except sqlite3.OperationalError as error:
+        # Somebody is at work without the log: the next connection will see to it.
+        if not _is_race(error):
+            raise
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    if connection.execute("pragma journal_mode").fetchone() != ("wal",):
+        connection.execute("pragma journal_mode=wal")

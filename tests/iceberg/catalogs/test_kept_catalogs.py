@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -12,6 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+from sqlalchemy import text
 
 import arctic
 from arctic.errors import NotFoundError, StorageError
@@ -78,6 +82,29 @@ def test_a_file_without_a_write_ahead_log_gets_one_again(tmp_path: Path) -> None
 
     with closing(sqlite3.connect(tmp_path / "catalog.db")) as connection:
         assert connection.execute("pragma journal_mode").fetchone() == ("wal",)
+
+
+_LOOK = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+assert connection.execute("select count(*) from iceberg_tables").fetchone() == (2,)
+connection.close()
+"""
+
+
+def test_a_look_for_the_catalog_leaves_the_locks_of_other_threads(tmp_path: Path) -> None:
+    """Another process would take a file for unused, and delete the log that is written to."""
+    create(tmp_path)
+    catalog = open_catalog(config(tmp_path))
+    assert isinstance(catalog, SqlCatalog)
+    with catalog.engine.connect() as connection:
+        connection.execute(text("select 1 from iceberg_tables")).all()
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(open_catalog, config(tmp_path)).result() is catalog
+        subprocess.run([sys.executable, "-c", _LOOK, str(tmp_path / "catalog.db")], check=True)
+
+        assert (tmp_path / "catalog.db-wal").exists()
+    assert not (tmp_path / "catalog.db-wal").exists()
 
 
 def test_the_right_to_write_is_asked_for_each_time(
