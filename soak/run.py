@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from multiprocessing.context import SpawnProcess
+from multiprocessing.context import ForkServerProcess
 from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Event
 from pathlib import Path
@@ -58,7 +58,9 @@ class Soak:
     """The processes of a soak."""
 
     def __init__(self, folder: Path, *, seed: int, spark: bool, say: Callable[[str], None]) -> None:
-        self._context = multiprocessing.get_context("spawn")
+        # To import everything takes seconds of a core: once, and not in each process.
+        self._context = multiprocessing.get_context("forkserver")
+        self._context.set_forkserver_preload(["arctic.api", "soak.workers"])
         self._warehouse = str(folder / "warehouse")
         self._seed = seed
         self._spark = spark
@@ -99,7 +101,7 @@ class Soak:
         self._check_handles()
         return self._outcome
 
-    def _begun(self, works: dict[str, Work]) -> tuple[Event, list[SpawnProcess]]:
+    def _begun(self, works: dict[str, Work]) -> tuple[Event, list[ForkServerProcess]]:
         stop = self._context.Event()
         place = Place(warehouse=self._warehouse, seed=self._seed, spark=self._spark, stop=stop)
         processes = [
@@ -132,7 +134,7 @@ class Soak:
             return
         self._heard[report.name].append(report)
 
-    def _end(self, processes: list[SpawnProcess]) -> None:
+    def _end(self, processes: list[ForkServerProcess]) -> None:
         """Wait for the last word of each; one that says none is ended."""
         until = time.monotonic() + _END_SECONDS
         names = {process.name for process in processes}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import multiprocessing
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import arctic
+from tests.processes import forked
 
 SHARED_KEYS = 10
 SCHEMA = pa.schema(
@@ -56,7 +56,7 @@ def test_nothing_is_lost_or_doubled(
     arctic.create_table(
         "c.t", SCHEMA, primary_key=["id"], partition_by=partition_by, warehouse=warehouse
     )
-    with multiprocessing.get_context("spawn").Pool(writers) as pool:
+    with forked().Pool(writers) as pool:
         tasks = [(warehouse, writer, rounds) for writer in range(writers)]
         writing = pool.starmap_async(upsert_many, tasks)
         kinds = itertools.cycle(["minor", "major", "full"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import shutil
 from collections import Counter
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import arctic
+from tests.processes import forked
 from tests.property.crash_steps import in_child, killed_at, kinds_of_steps
 from tests.property.crash_table import (
     OPERATIONS,
@@ -154,8 +154,8 @@ def test_a_crash_at_any_step_loses_and_doubles_nothing(tmp_path: Path) -> None:
     places = [tmp_path / operation.__name__ for operation in OPERATIONS]
     for place in places:
         place.mkdir()
-    # Spawned, so that what forks has neither threads nor connections of other tests.
-    with multiprocessing.get_context("spawn").Pool(2, maxtasksperchild=1) as pool:
+    # So that what forks again has neither threads nor connections of other tests.
+    with forked().Pool(2, maxtasksperchild=1) as pool:
         tasks = [(str(place), number, stride) for number, place in enumerate(places)]
         found = pool.starmap(crash_everywhere, tasks, chunksize=1)
 

@@ -8,7 +8,6 @@ changes after that number on top. Optimizing changes no rows, so it has no place
 from __future__ import annotations
 
 import itertools
-import multiprocessing
 from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.pool import Pool
@@ -23,6 +22,7 @@ from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.metadata.sequence_file import read_state
 from arctic.iceberg.tables.open_table import open_table
 from arctic.iceberg.values.partition_key import partition_keys
+from tests.processes import forked
 
 KEYS = 16
 REGIONS = ["eu", "us", "asia"]
@@ -222,7 +222,7 @@ def in_order(rows: list[Row]) -> list[Row]:
 @pytest.fixture(scope="module")
 def pool() -> Iterator[Pool]:
     """Five processes for all tests: starting them takes as long as a test."""
-    with multiprocessing.get_context("spawn").Pool(5) as processes:
+    with forked().Pool(5) as processes:
         yield processes
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -48,6 +47,7 @@ from tests.iceberg.stores import (
     row,
     written,
 )
+from tests.processes import forked
 
 LOCKED = OperationalError("UPDATE", {}, Exception("database is locked"))
 
@@ -725,7 +725,7 @@ def append_many(folder: Path, writer: int) -> list[CommitResult]:
 def test_concurrent_appends_all_land_once(tmp_path: Path) -> None:
     """8 processes x 20 commits on one SQLite catalog: none is lost, none is doubled."""
     opened = make(tmp_path)
-    with multiprocessing.get_context("spawn").Pool(PROCESSES) as pool:
+    with forked().Pool(PROCESSES) as pool:
         landed = pool.starmap(append_many, [(tmp_path, writer) for writer in range(PROCESSES)])
     results = [result for of_writer in landed for result in of_writer]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -36,6 +35,7 @@ from arctic.iceberg.values.names import METADATA_TABLES
 from arctic.iceberg.values.schema import arrow_schema, iceberg_schema
 from arctic.retry import RetryPolicy
 from arctic.table.property_names import BASE_UUID, CHANGE_IDENTIFIER, NAMES_BASE
+from tests.processes import forked
 
 PROCESSES = 4
 SCHEMA = pa.schema(
@@ -712,8 +712,7 @@ def open_at_once(folder: str, barrier: Any, _: bool) -> str:
 
 def test_processes_creating_one_table_at_once_make_exactly_one(tmp_path: Path) -> None:
     """One of them succeeds; with exist_ok all get the same pair; readers never see half of it."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["arctic.iceberg.tables.create_table"])
+    context = forked()
     with context.Manager() as manager, context.Pool(PROCESSES) as pool:
         for attempt, exist_ok in enumerate([False, True] * 2):
             barrier = manager.Barrier(PROCESSES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import pickle
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -36,6 +35,7 @@ from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.iceberg.values.schema import arrow_schema
 from arctic.retry import RetryPolicy
 from arctic.table.property_names import NAMES_BASE
+from tests.processes import forked
 
 PROCESSES = 3
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string()), ("ts", pa.timestamp("us"))])
@@ -468,8 +468,7 @@ def test_processes_completing_a_schema_at_once_add_one_version(
     """Also while somebody appends: nothing of either is lost."""
     evolve(load(config), "x")
     folder = str(config.warehouse)
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["arctic.iceberg.tables.create_table"])
+    context = forked()
     with context.Manager() as manager, context.Pool(PROCESSES + 1) as pool:
         barrier = manager.Barrier(PROCESSES + 1)
         appending = pool.apply_async(append_at_once, (folder, barrier))

@@ -1,0 +1,20 @@
+"""Processes of tests that need several: each is forked from one that has imported everything.
+
+To import Arctic and what it is built on takes seconds of a core, in every process that is spawned.
+What they are forked from has run nothing else, so it has neither threads nor connections.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from multiprocessing.context import ForkServerContext
+
+_IMPORTED = ["arctic.api", "arctic.iceberg.tables.create_table", "pytest"]
+
+
+def forked() -> ForkServerContext:
+    """Return where to get processes, pools and what they share."""
+    context = multiprocessing.get_context("forkserver")
+    # One server serves a whole run of tests: it imports the same for all of them.
+    context.set_forkserver_preload(_IMPORTED)
+    return context
