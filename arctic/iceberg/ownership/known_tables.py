@@ -9,15 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 from pyiceberg.catalog import Catalog
-from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
+from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import StaticTable, Table
-from sqlalchemy import select
-from sqlalchemy.orm import Session
 
 from arctic.errors import ArcticError
-from arctic.iceberg.catalogs.catalog import load_table, namespaces, table_identifiers
+from arctic.iceberg.catalogs.catalog import (
+    DatabaseEntry,
+    database_entries,
+    load_table,
+    namespaces,
+    table_identifiers,
+)
 from arctic.iceberg.ownership.reachable import referenced_paths
 from arctic.iceberg.storage.metadata_document import metadata_document
 from arctic.iceberg.storage.table_io import TableIO
@@ -48,23 +53,10 @@ def known_tables(catalog: Catalog) -> tuple[KnownTable, ...]:
     """
     if not isinstance(catalog, SqlCatalog):
         return tuple(_loaded(catalog))
-    with catalog_errors("list all tables"), Session(catalog.engine) as session:
-        rows = session.execute(
-            select(
-                IcebergTables.catalog_name,
-                IcebergTables.table_namespace,
-                IcebergTables.table_name,
-                IcebergTables.metadata_location,
-            )
-        ).all()
+    entries = database_entries(catalog)
     io = TableIO(properties=dict(catalog.properties), location="")
     with ThreadPoolExecutor(_THREADS) as threads:
-        return tuple(
-            threads.map(
-                lambda row: _read(io, row[0], f"{row[1]}.{row[2]}", row[3]),
-                (row for row in rows if row[3]),
-            )
-        )
+        return tuple(threads.map(partial(_read, io), entries))
 
 
 def paths_of(catalog: Catalog, metadata_location: str, *, name: str) -> frozenset[str]:
@@ -86,19 +78,19 @@ def paths_of(catalog: Catalog, metadata_location: str, *, name: str) -> frozense
     return referenced_paths(table, without=gone)
 
 
-def _read(io: TableIO, catalog: str, name: str, metadata_location: str) -> KnownTable:
+def _read(io: TableIO, entry: DatabaseEntry) -> KnownTable:
     try:
-        document = metadata_document(io, metadata_location) or {}
+        document = metadata_document(io, entry.metadata_location) or {}
     except ArcticError:
         document = {}  # its place speaks for it
-    beside = metadata_location.rpartition("/")[0].rpartition("/")[0]
+    beside = entry.metadata_location.rpartition("/")[0].rpartition("/")[0]
     uuid = document.get("table-uuid")
     return KnownTable(
-        catalog=catalog,
-        name=name,
+        catalog=entry.catalog,
+        name=f"{entry.namespace}.{entry.name}",
         uuid=None if uuid is None else str(uuid),
         location=str(document.get("location") or beside),
-        metadata_location=metadata_location,
+        metadata_location=entry.metadata_location,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import pickle
 import sqlite3
@@ -22,6 +21,7 @@ from pyiceberg.exceptions import (
     ForbiddenError,
     NotInstalledError,
 )
+from sqlalchemy.event import listen
 from sqlalchemy.pool import NullPool
 
 from arctic.errors import (
@@ -45,6 +45,7 @@ from arctic.iceberg.tables.create_table import create_table
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.iceberg.translate import catalog_errors
 from tests.iceberg.stores import config_of
+from tests.processes import forked
 
 SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("name", pa.string())])
 PROCESSES = 4
@@ -276,6 +277,23 @@ def test_listing_shows_bases_and_unkeyed_tables_only(tmp_path: Path) -> None:
         list_tables(config, "c")
 
 
+def test_a_database_is_asked_as_often_for_many_tables_as_for_one(tmp_path: Path) -> None:
+    """It says where the metadata of all of them lies."""
+    config = config_of(tmp_path)
+    catalog = open_catalog(config, create=True)
+    assert isinstance(catalog, SqlCatalog)
+    statements: list[str] = []
+    listen(catalog.engine, "before_cursor_execute", lambda *told: statements.append(told[2]))
+    counts = []
+    for name in ("a.one", "a.two", "a.three"):
+        make(config, name)
+        statements.clear()
+        assert name in list_tables(config)
+        counts.append(len(statements))
+
+    assert counts == counts[:1] * 3
+
+
 def test_an_empty_catalog_lists_nothing(tmp_path: Path) -> None:
     """No table is not an error."""
     open_catalog(config_of(tmp_path), create=True)
@@ -291,6 +309,8 @@ def test_broken_metadata_is_told_from_missing_metadata(tmp_path: Path) -> None:
     Path(location).write_text('{"format-version": 2}', encoding="utf-8")
     with pytest.raises(FormatError, match=rf"table metadata 'file://{location}'"):
         load_table(open_catalog(config), ("db", "users"))
+    with pytest.raises(FormatError, match=rf"table metadata 'file://{location}'"):
+        list_tables(config)
     Path(location).write_text("not json", encoding="utf-8")
     with pytest.raises(FormatError, match=rf"table metadata 'file://{location}'"):
         load_table(open_catalog(config), ("db", "users"))
@@ -354,8 +374,7 @@ def open_at_once(folder: str, barrier: object) -> str:
 
 def test_processes_may_use_a_new_catalog_for_the_first_time_at_once(tmp_path: Path) -> None:
     """Each of them finds its tables and namespace created, by itself or another."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["arctic.iceberg.tables.create_table"])
+    context = forked()
     with context.Manager() as manager, context.Pool(PROCESSES) as pool:
         for attempt in range(3):
             barrier = manager.Barrier(PROCESSES)
