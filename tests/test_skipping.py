@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+pytest_plugins = ["pytester"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,20 +34,14 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_what_is_left_out_fails_under_ci(case: Case, tmp_path: Path) -> None:
+def test_what_is_left_out_fails_under_ci(
+    case: Case, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An expected failure ran, so it stays what it is."""
-    shutil.copy(Path(__file__).parent / "conftest.py", tmp_path)
-    (tmp_path / "test_it.py").write_text(f"import pytest\n{case.source}\n", encoding="utf-8")
+    pytester.makeconftest((Path(__file__).parent / "conftest.py").read_text(encoding="utf-8"))
+    pytester.makepyfile(f"import pytest\n{case.source}")
 
-    assert _pytest(tmp_path, ci="true") == case.ci_code
-    assert _pytest(tmp_path, ci="") in (0, 5)
-
-
-def _pytest(folder: Path, *, ci: str) -> int:
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder)],
-        cwd=folder,
-        env={**os.environ, "CI": ci},
-        capture_output=True,
-        check=False,
-    ).returncode
+    monkeypatch.setenv("CI", "true")
+    assert pytester.runpytest_inprocess().ret == case.ci_code
+    monkeypatch.setenv("CI", "")
+    assert pytester.runpytest_inprocess().ret in (0, 5)
