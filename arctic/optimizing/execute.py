@@ -1,4 +1,4 @@
-"""One group of tasks, carried out: rows read by ``mor``, files written by ``write``.
+"""One group of tasks, carried out: ``mor`` reads the rows, ``writing`` writes the files.
 
 Rules:
     - A base file carries the greatest transaction of the rows in it, so that every change after

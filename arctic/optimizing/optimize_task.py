@@ -13,7 +13,7 @@ from arctic.tree.node import TreeNode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimizeTask:
-    """Files of one subtree, or of one key range in it, that no other task writes rows of."""
+    """Files of one subtree, and which of their rows are worked on; no other task has those rows."""
 
     partition: Partition
     node: TreeNode
@@ -39,7 +39,7 @@ class OptimizeTask:
 
     @property
     def record_count(self) -> int:
-        """Rows of its files, those of a key range estimated by nobody."""
+        """Rows of its files; a task of one range counts all rows of each file that it shares."""
         return sum(task.file.record_count for task in (*self.rewrite, *self.mark))
 
 

@@ -6,7 +6,7 @@ Rules:
       what falls to a part is known, and most files are read once. Files that overlap all over stay
       together, however many they are: each part would read all of them, and might find two rows.
     - No part is much smaller than the others.
-    - Where bounds do not tell, nothing is divided; those of floats do not, because of NaN.
+    - Files without bounds are not divided, nor are those of a float column: bounds leave NaN out.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class _Part:
             heapq.heappush(self._ends, (upper, size))
 
     def is_settled_at(self, value: Any) -> bool:
-        """Say whether at least half of it lies before a value; values only rise."""
+        """Say whether at least half of its bytes end before a value; values only rise."""
         # A value that fills more than one file is the last of one and the first of the next.
         while self._ends and self._ends[0][0] <= value:
             self._ended_bytes += heapq.heappop(self._ends)[1]

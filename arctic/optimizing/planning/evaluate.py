@@ -4,8 +4,8 @@ Rules:
     - Full, major, minor: the first that fires. A stronger one does all that a weaker one does.
     - A partition that was never optimized counts from the beginning of the table.
     - What fires is satisfied by running it: nothing is due twice for the same reason.
-    - A time beyond now is that of another clock, and counts as long as it is away: an interval is
-      waited for twice at most, however wrong a clock once was.
+    - A time in the future was set by a clock that runs ahead. It counts as if it lay as far in the
+      past, so that a wrong clock never holds a run back for ever.
 
 Source: amoro MixedIcebergPartitionPlan @96a4d781a. Differs: changes that are only deletes fire
 the interval too, position-delete files beyond the first of a data file count as delete files, and
@@ -63,7 +63,7 @@ def evaluate(
         times: when it was optimized.
         settings: of the table.
         is_keyed: whether the table has a change store.
-        now_ms: the time now.
+        now_ms: the time now, in milliseconds since 1970-01-01 UTC.
     """
     any_age = _Age.of(times.first_ms if times.any_ms is None else times.any_ms, now_ms)
     full_age = _Age.of(times.first_ms if times.full_ms is None else times.full_ms, now_ms)

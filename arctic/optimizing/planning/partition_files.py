@@ -3,7 +3,7 @@
 Rules:
     - Change files are taken up to one sequence number for the whole table, the *horizon*, and
       every one of them: what is at or below it counts as merged afterwards.
-    - A partition that holds nothing but change deletes is one too.
+    - A partition counts even if it holds nothing but change deletes.
 
 Source: amoro KeyedTableFileScanHelper @96a4d781a. Differs: the first unmerged snapshot is taken
 even where it alone has more files than one run should merge, because nothing would ever be
@@ -118,10 +118,10 @@ def merge_horizon(
 ) -> int:
     """Return the sequence number up to which one run merges changes, inclusive.
 
-    It is the newest one of the pinned state, or less where there are too many files; then, in
-    each partition, every transaction in base or up to it is older than every one after it. New
-    base files carry the greatest transaction of their rows, and what comes after the horizon must
-    still delete them.
+    With at most ``max_change_files`` unmerged files it is the newest number of the pinned state.
+    Otherwise it is a lower one, such that in each partition all transactions in base and up to the
+    horizon are older than all transactions after it. New base files carry the greatest transaction
+    of their rows, and changes after the horizon must still be able to delete those rows.
     """
     newest = snapshot.change_sequence_number
     unmerged = [

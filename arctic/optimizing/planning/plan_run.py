@@ -50,15 +50,16 @@ class PartitionPlan:
 
     @property
     def merged_up_to(self) -> int:
-        """The optimized sequence afterwards; where nothing is merged, it stays.
+        """The optimized sequence of the partition after the run.
 
-        An overwrite that began before must not be refused because of changes that there are not.
+        It stays where there is no change to merge: a higher one would refuse an overwrite that
+        began before, for the sake of changes that do not exist.
         """
         return self.files.horizon if self.advances else self.files.merged_up_to
 
     @property
     def advances(self) -> bool:
-        """Whether changes are merged, be it only deletes of nothing."""
+        """Whether the run merges changes, even if they are only deletes that remove no row."""
         return bool(self.files.inserts or self.files.change_deletes)
 
 

@@ -1,10 +1,10 @@
 """Which files of a partition a run rewrites, and which it only writes position deletes for.
 
 Rules:
-    - Every data file that a change delete up to the horizon can reach is one of the two, and
+    - Every data file that a change delete up to the horizon can reach is rewritten or marked, and
       every insert up to the horizon is rewritten: the changes count as merged afterwards.
     - A position-delete file goes with all its data files or with none, so that it can be removed.
-    - What would come out as it went in is left alone, except by a full.
+    - A file that would come out unchanged is left alone, except by a full.
 
 Source: amoro AbstractPartitionPlan, MixedIcebergPartitionPlan @96a4d781a. Differs: a change
 delete concerns a file only if its key range and transaction can reach it.
@@ -29,7 +29,7 @@ from arctic.tree.node import TreeNode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
-    """The files of one partition that a run works on; in no file both."""
+    """The files of one partition that a run works on; no file is in both lists."""
 
     rewrite: tuple[FileTask, ...]
     """Their surviving rows go to new base files."""

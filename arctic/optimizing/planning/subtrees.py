@@ -8,7 +8,7 @@ from arctic.tree.node import TreeNode
 
 
 def subtree_roots(nodes: Iterable[TreeNode], *, base_buckets: int) -> Mapping[TreeNode, TreeNode]:
-    """Return for each node the root of the subtree that it is worked on with.
+    """Return, for each node, the root of the subtree whose task works on it.
 
     A root is a node that holds files and has no ancestor that does; no root is deeper than the
     nodes of base files, because files of one such node must not overlap.
