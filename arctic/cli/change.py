@@ -18,7 +18,7 @@ from arctic.cli.printed.render import print_json
 )
 @catalog_options
 def set_properties(table: str, settings: dict[str, str], output: str, **place: Any) -> None:
-    """Set properties of TABLE; also where a bad one keeps it from being opened."""
+    """Set properties of TABLE, even if a bad one keeps it from being opened."""
     found = api.set_properties(table, settings, **place_of(**place))
     names = sorted(name for name in found.properties if _is_one_of(name, settings))
     _print(output, table, {name: found.properties[name] for name in names})
@@ -29,7 +29,7 @@ def set_properties(table: str, settings: dict[str, str], output: str, **place: A
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @catalog_options
 def unset_properties(table: str, names: tuple[str, ...], output: str, **place: Any) -> None:
-    """Remove properties of TABLE, so that their defaults count again."""
+    """Remove properties of TABLE, so that their defaults apply again."""
     api.unset_properties(table, names, **place_of(**place))
     _print(output, table, dict.fromkeys(names))
 

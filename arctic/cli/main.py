@@ -33,8 +33,8 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit code.
 
     Args:
-        arguments: what follows the program name; that of this process if None. Nothing asks for
-            help.
+        arguments: what follows the program name; None takes that of this process. An empty list
+            prints the help.
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:

@@ -53,7 +53,7 @@ def catalog_options(command: F) -> F:
 def place_of(
     warehouse: str | None, catalog: str | None, properties: dict[str, str]
 ) -> dict[str, Any]:
-    """Return the arguments of a verb that say where its table is."""
+    """Return the keyword arguments with which a verb finds its table."""
     if catalog is not None and properties:
         raise click.UsageError("--catalog names a configured catalog; leave out --property.")
     return {"warehouse": warehouse, "catalog": catalog or properties or None}

@@ -15,7 +15,7 @@ _ADDED = {
 
 
 def commit_lines(commits: pa.Table) -> pa.Table:
-    """Return what of them fits a terminal."""
+    """Return one row for each commit, with the columns that fit a terminal."""
     rows = [_line(row) for row in commits.to_pylist(maps_as_pydicts="strict")]
     return pa.Table.from_pylist(
         rows,

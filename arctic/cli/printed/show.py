@@ -70,13 +70,13 @@ class Description:
 def describe(
     table: Table, *, row_count: int, columns: Sequence[str] | None, row_filter: str | None
 ) -> Description:
-    """Look at a table.
+    """Collect everything that is shown of a table.
 
     Args:
         table: an open table.
-        row_count: how many rows to fetch; reading stops there.
-        columns: of the rows; all if None.
-        row_filter: which rows.
+        row_count: the most rows to fetch; reading stops there.
+        columns: the columns of these rows, in this order; None: all.
+        row_filter: only rows that match it are fetched; None: any.
     """
     rows = None
     if row_count:
