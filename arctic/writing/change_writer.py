@@ -41,6 +41,7 @@ from arctic.writing.route import (
 from arctic.writing.rows.actions import is_insert, read_actions
 from arctic.writing.rows.chunk_order import ChunkOrder
 from arctic.writing.rows.collapse import (
+    SeenKeys,
     Survivors,
     assign_offsets,
     collapse,
@@ -57,7 +58,6 @@ from arctic.writing.rows.gather import Gathered, RowBuffer, take_rows
 from arctic.writing.rows.kept_columns import KeptColumns
 from arctic.writing.rows.key_count import KeyCount
 from arctic.writing.rows.moving_keys import deletes_across_partitions, old_rows
-from arctic.writing.rows.seen_keys import SeenKeys
 from arctic.writing.target import (
     Locate,
     TaskId,

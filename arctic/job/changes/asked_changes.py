@@ -16,7 +16,7 @@ from typing import Any
 from arctic import options as opt
 from arctic.errors import InvalidInputError
 from arctic.iceberg.tables.open_table import OpenTable
-from arctic.job.read.read_settings import ReadSettings
+from arctic.job.read.asked_read import ReadSettings
 from arctic.job.reference import TableReference, table_reference
 from arctic.options import Option, Scope
 

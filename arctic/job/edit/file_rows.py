@@ -8,9 +8,9 @@ from dataclasses import replace
 import pyarrow as pa
 
 from arctic.job.edit.commit_edit import EditedTable
+from arctic.job.read.asked_read import ReadSettings
 from arctic.job.read.plan_rows import merge_request, merged_input, planned_without_pauses
 from arctic.job.read.read_columns import project
-from arctic.job.read.read_settings import ReadSettings
 from arctic.job.read.read_task import MergeReader
 from arctic.scan.store_files import StoreFiles
 from arctic.table.files import TableFile

@@ -1,19 +1,72 @@
-"""What a caller's options ask of a read, before its table is open.
+"""What a caller's options ask of a read, and what is in force once its table is open.
 
-What is in force for one table, its properties included, is ``ReadSettings``.
+Which rows are read is asked: columns, filters, moments and stores. How they are read is a setting,
+which a property of the table may say as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from arctic import options as opt
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.past_state import PastState
-from arctic.job.read.read_settings import ReadSettings
 from arctic.job.reference import TableReference, parse_reference
 from arctic.options import Scope
+from arctic.scan.task import ScanOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadSettings:
+    """What is in force for a read of one table."""
+
+    division: ScanOptions
+    """How the read is divided."""
+    max_delete_bytes: int
+    """Above it the change deletes of a task are taken in pieces."""
+    verifies_pages: bool
+    """Whether checksums of pages are compared."""
+
+    @classmethod
+    def of(
+        cls,
+        options: Mapping[str, str],
+        properties: Mapping[str, str],
+        *,
+        parallelism: int | None = None,
+    ) -> ReadSettings:
+        """Read the settings.
+
+        Args:
+            options: what the call gave.
+            properties: of the table.
+            parallelism: tasks at a time, where neither says it; None: the cores of this machine.
+
+        Raises:
+            InvalidInputError: a text that is not a value.
+        """
+        return cls(
+            division=ScanOptions(
+                weight_ratio=opt.WEIGHT_RATIO.value(options, properties),
+                parallel_multiple=opt.PARALLEL_MULTIPLE.value(options, properties),
+                parallelism=opt.PARALLELISM.value(options, properties)
+                or parallelism
+                or opt.default_parallelism(),
+                target_bytes=opt.TARGET_SIZE.value(options, properties),
+                open_file_cost_bytes=opt.OPEN_FILE_COST.value(options, properties),
+                vector_min_rows=opt.VECTOR_MIN_ROWS.value(options, properties),
+            ),
+            max_delete_bytes=opt.MAX_DELETE_BYTES.value(options, properties),
+            verifies_pages=opt.VERIFY_CHECKSUMS.value(options, properties),
+        )
+
+    def for_rewriting(self) -> ReadSettings:
+        """Return those of a read whose rows are written again.
+
+        Damage must not get a checksum that fits it.
+        """
+        return replace(self, verifies_pages=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ import pyarrow as pa
 from arctic.iceberg.storage.table_io import is_local
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.tables.plain_columns import ever_had, plain_columns
-from arctic.job.read.asked_read import AskedRead
+from arctic.job.read.asked_read import AskedRead, ReadSettings
 from arctic.job.read.engine_share import (
     Engine,
     FilesAsFound,
@@ -22,7 +22,6 @@ from arctic.job.read.engine_share import (
     share_of,
     shared_plan,
 )
-from arctic.job.read.read_settings import ReadSettings
 from arctic.job.read.read_task import FirstRows, GroupReader
 from arctic.job.read.scan_job import ScanJob, scan_opened
 from arctic.scan.scan_input import SetApart

@@ -12,7 +12,7 @@ from arctic.errors import InvalidInputError
 from arctic.iceberg.metadata.gc_pause import collector_paused
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.tables.open_table import OpenTable
-from arctic.job.read.read_settings import ReadSettings
+from arctic.job.read.asked_read import ReadSettings
 from arctic.mor.request import ReadRequest
 from arctic.scan.plan_scan import ScanPlan, plan_scan
 from arctic.scan.scan_input import ScanInput, SetApart

@@ -18,11 +18,10 @@ from arctic.errors import ConflictError, StorageError
 from arctic.iceberg.snapshots.inspect import metadata_schema, metadata_table
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.newest_state import expired_under, on_newest_state
-from arctic.job.read.asked_read import AskedRead
+from arctic.job.read.asked_read import AskedRead, ReadSettings
 from arctic.job.read.plan_rows import merge_request, plan_rows
 from arctic.job.read.read_ahead import read_ahead
 from arctic.job.read.read_columns import change_columns, project
-from arctic.job.read.read_settings import ReadSettings
 from arctic.job.read.read_task import ArrowReader, GroupReader, MergeReader
 from arctic.mor.request import META_FIELDS
 from arctic.scan.plan_scan import ScanPlan

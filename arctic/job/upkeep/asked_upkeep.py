@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from arctic import options as opt
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.edit.retention import RetentionSettings
-from arctic.job.read.read_settings import ReadSettings
+from arctic.job.read.asked_read import ReadSettings
 from arctic.job.reference import TableReference, table_reference
 from arctic.optimizing.settings import OptimizeSettings
 from arctic.options import Scope

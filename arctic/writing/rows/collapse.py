@@ -1,9 +1,10 @@
-"""One chunk of events: what is left of each key, which is at most one delete and one insert.
+"""Chunks of events: what is left of each key, which is at most one delete and one insert.
 
 Rules:
     - Only a key's last event says whether it has a row afterwards; only its first event says
       what it had before.
     - The first event's before-image, if it is one, is what the change delete shows.
+    - A key that an earlier chunk of the task inserted gets a delete before its next insert.
     - Offsets rise with the survivors. A change of unknown old row is a delete at n and an insert
       at n + 1; a known one carries n twice, since a delete kills only what is strictly older.
 
@@ -25,6 +26,8 @@ from arctic.writing.target import TaskId, WriteMode
 
 _COUNTER_BITS = 40
 _TASK_BITS = 63 - _COUNTER_BITS
+_SLOTS = 1 << 22
+"""Keys that a task may insert before most of its later inserts get a delete for nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,3 +170,25 @@ def assign_offsets(survivors: Survivors, next_offset: int) -> tuple[np.ndarray, 
     delete_offsets = next_offset + ends - counts
     total = int(ends[-1]) if len(ends) else 0
     return delete_offsets, delete_offsets + pairs, next_offset + total
+
+
+class SeenKeys:
+    """Remembers which keys were inserted, from chunk to chunk; 4 MiB, however many keys.
+
+    Keys of one slot are taken for each other: that makes a delete too many, never too few.
+    """
+
+    def __init__(self) -> None:
+        self._seen = np.zeros(_SLOTS, dtype=bool)
+
+    def with_deletes(self, survivors: Survivors, hashes: np.ndarray) -> Survivors:
+        """Return what is left of a chunk, with a delete before each key that was inserted before.
+
+        Args:
+            survivors: of the chunk.
+            hashes: the key hash of each of its rows.
+        """
+        slots = hashes[survivors.last] & (_SLOTS - 1)
+        repeated = self._seen[slots]
+        self._seen[slots[survivors.inserts]] = True
+        return survivors.also_deleting(repeated)

@@ -13,9 +13,8 @@ import pytest
 
 import arctic
 from arctic.iceberg.tables.open_table import open_table
-from arctic.job.read.asked_read import AskedRead
+from arctic.job.read.asked_read import AskedRead, ReadSettings
 from arctic.job.read.plan_rows import merge_request
-from arctic.job.read.read_settings import ReadSettings
 from arctic.job.read.scan_job import scan_opened
 from arctic.job.reference import parse_reference
 from arctic.job.tasks.progress import SilentProgress
