@@ -22,6 +22,7 @@ SCHEMA = pa.schema(
     ]
 )
 COLUMNS = len(SCHEMA)
+CUSTOMERS = 200_000
 
 _STATUSES = np.array(["placed", "paid", "packed", "shipped", "delivered", "returned"])
 _REGIONS = np.array(["eu-west", "eu-east", "us-east", "us-west", "asia", "africa", "oceania"])
@@ -60,7 +61,7 @@ def _orders(ids: np.ndarray, random: np.random.Generator) -> pa.Table:
     words = _WORDS[random.integers(0, len(_WORDS), (count, 3))]
     arrays = [
         ids,
-        random.integers(0, 200_000, count),
+        random.integers(0, CUSTOMERS, count),
         _STATUSES[random.integers(0, len(_STATUSES), count)],
         _REGIONS[random.integers(0, len(_REGIONS), count)],
         random.integers(1, 20, count, dtype=np.int32),

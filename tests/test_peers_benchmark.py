@@ -11,11 +11,12 @@ import pytest
 from pyiceberg.io.pyarrow import pyarrow_to_schema
 
 from benchmarks.peers.chart import chart
+from benchmarks.peers.commands import COMMANDS, phases_of, steps
 from benchmarks.peers.environments import PEERS, Peer
 from benchmarks.peers.inputs import BATCHES, WIDE_SCHEMA, Inputs, write_inputs
-from benchmarks.peers.oracle import Oracle
-from benchmarks.peers.page import page
-from benchmarks.peers.report import comparisons, remarks, table
+from benchmarks.peers.oracle import COMMANDED, Oracle
+from benchmarks.peers.page import page, with_commands
+from benchmarks.peers.report import command_table, comparisons, remarks, table
 from benchmarks.peers.result import Phase, SystemResult, load_result, save_result
 from benchmarks.peers.run import measure
 from benchmarks.peers.systems.iceberg_eq import write_parquet
@@ -74,6 +75,60 @@ def test_oracle_sees_one_wrong_value(inputs: Inputs, oracle: Oracle, tmp_path: P
     pq.write_table(pa.Table.from_pylist(rows, schema=WIDE_SCHEMA), tmp_path / "0.parquet")
 
     assert oracle.difference(tmp_path) == "1 expected rows are missing, 1 others are there"
+
+
+def test_oracle_of_commands_agrees_with_a_dict(
+    inputs: Inputs, oracle: Oracle, tmp_path: Path
+) -> None:
+    """Merges, sums, updates and deletes of few rows come to the same by hand."""
+    rows = {row["order_id"]: row for row in pq.read_table(inputs.load).to_pylist()}
+    for source in inputs.upserts:
+        rows.update({row["order_id"]: row for row in pq.read_table(source).to_pylist()})
+    for source in inputs.upserts[:3]:
+        for row in pq.read_table(source).to_pylist():
+            rows[row["order_id"]]["quantity"] += row["quantity"]
+    changed = 0
+    for row in rows.values():
+        if 2_000 <= row["customer_id"] < 8_000:
+            row["status"], row["quantity"], changed = "returned", row["quantity"] + 1, changed + 1
+    left = [row for row in rows.values() if not 10_000 <= row["customer_id"] < 16_000]
+    pq.write_table(pa.Table.from_pylist(left, schema=WIDE_SCHEMA), tmp_path / "0.parquet")
+
+    oracle.run_commands()
+
+    assert 0 < changed < len(rows)
+    assert 0 < len(left) < len(rows)
+    assert oracle.difference(tmp_path, expected=COMMANDED) == ""
+    assert oracle.difference(tmp_path) != ""
+
+
+def test_steps_are_the_figures_of_the_report(inputs: Inputs) -> None:
+    """Each step that is measured stands for one figure of a line, and each line has its steps."""
+    shown = [name for command in COMMANDS for name in phases_of(command)]
+
+    assert [step.phase for step in steps(inputs)] == shown
+
+
+def test_commands_alone_replace_their_section_of_the_page() -> None:
+    """All else stays as it was written, whether the section was there or not."""
+    result = _result("arctic-spark", 2.0)
+    phases = {name: Phase(seconds=3.0) for command in COMMANDS for name in phases_of(command)}
+    with_them = SystemResult(
+        name="arctic-spark", phases={**result.phases, **phases}, checked="commands: equal"
+    )
+    without = page([result], rows=ROWS, machine="2 cores", limit_seconds=60)
+
+    text = with_commands(without, [with_them])
+
+    lines = {line[0]: line[1:] for line in command_table([with_them])}
+    assert command_table([result]) == []
+    assert lines["for comparison: upsert of a frame"] == ["2.00 s"]
+    assert lines["UPDATE of 1 % by a filter, median"] == ["3.00 s"]
+    assert text.count("\n## Row-level commands in SQL\n") == 1
+    assert "| UPDATE of 1 % by a filter, median | 3.00 s |" in text
+    assert "The rows afterwards: arctic-spark equal." in text
+    assert with_commands(text, [with_them]) == text
+    assert [line for line in without.splitlines() if line not in text.splitlines()] == []
 
 
 def test_arctic_goes_through_the_whole_workload(

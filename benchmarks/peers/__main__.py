@@ -22,8 +22,8 @@ from benchmarks.peers.chart import chart
 from benchmarks.peers.environments import CACHE, PEERS, ROOT
 from benchmarks.peers.inputs import write_inputs
 from benchmarks.peers.oracle import Oracle
-from benchmarks.peers.page import CHART, page
-from benchmarks.peers.report import comparisons, remarks, table
+from benchmarks.peers.page import CHART, page, with_commands
+from benchmarks.peers.report import command_table, comparisons, remarks, table
 from benchmarks.peers.result import SystemResult, load_result, save_result
 from benchmarks.peers.run import measure
 
@@ -35,24 +35,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make bench-peers", description=__doc__)
     known = [peer.name for peer in PEERS]
     parser.add_argument("--rows", type=int, default=2_000_000, help="rows of the load")
-    parser.add_argument("--systems", default=",".join(known), help="which, with commas; none: show")
+    parser.add_argument("--systems", help="which, with commas; empty: show")
+    parser.add_argument("--only", choices=["commands"], help="row-level commands in SQL alone")
     parser.add_argument("--limit", type=float, default=LIMIT_SECONDS, help="seconds for a phase")
     parser.add_argument("--write-docs", action="store_true", help="write docs/benchmarks.md")
     parser.add_argument("--note", default="", help="what a reader should know of the machine")
     given = parser.parse_args(arguments)
-    chosen = [name for name in given.systems.split(",") if name]
+    fit = [peer.name for peer in PEERS if peer.has_commands or not given.only]
+    asked = fit if given.systems is None else given.systems.split(",")
+    chosen = [name for name in asked if name]
     for name in chosen:
-        if name not in known:
-            parser.error(f"system {name!r}: not known; expected some of {', '.join(known)}")
+        if name not in fit:
+            parser.error(f"system {name!r}: not known here; expected some of {', '.join(fit)}")
     # A log is wider than the 80 columns that rich takes where there is no terminal.
     console = Console(width=None if sys.stdout.isatty() else 180)
-    kept = CACHE / "results" / str(given.rows)
+    kept = CACHE / "results" / "-".join(filter(None, [str(given.rows), given.only]))
     if chosen:
         _measure_all(chosen, given, kept, console)
     results = [
         load_result(kept / f"{name}.json") for name in known if (kept / f"{name}.json").exists()
     ]
-    _show([result for result in results if not chosen or result.name in chosen], console)
+    shown = [result for result in results if not chosen or result.name in chosen]
+    _show(shown, console, only_commands=given.only == "commands")
     if given.write_docs:
         _write_docs(results, given)
     return int(any("missing" in result.checked for result in results if result.name in chosen))
@@ -67,6 +71,8 @@ def _measure_all(
         console.print("[dim]input, expected rows[/dim]")
         inputs = write_inputs(folder / "input", given.rows)
         oracle = Oracle(inputs)
+        if any(peer.has_commands and peer.name in chosen for peer in PEERS):
+            oracle.run_commands()
         for peer in PEERS:
             if peer.name not in chosen:
                 continue
@@ -79,6 +85,7 @@ def _measure_all(
                 folder=scratch,
                 limit_seconds=given.limit,
                 say=lambda text: console.print(f"[dim]{text}[/dim]"),
+                only_commands=given.only == "commands",
             )
             save_result(kept / f"{peer.name}.json", result)
             if result.failure and (scratch / "log.txt").exists():
@@ -86,10 +93,14 @@ def _measure_all(
             shutil.rmtree(scratch)
 
 
-def _show(results: Sequence[SystemResult], console: Console) -> None:
-    for comparison in comparisons(results):
-        head, *body = table(comparison)
-        shown = Table(title=comparison.title, title_justify="left")
+def _show(results: Sequence[SystemResult], console: Console, *, only_commands: bool) -> None:
+    tables = [] if only_commands else [(each.title, table(each)) for each in comparisons(results)]
+    tables.append(("Row-level commands in SQL", command_table(results)))
+    for title, lines in tables:
+        if not lines:
+            continue
+        head, *body = lines
+        shown = Table(title=title, title_justify="left")
         shown.add_column(head[0])
         for name in head[1:]:
             shown.add_column(name, justify="right")
@@ -104,8 +115,12 @@ def _write_docs(results: Sequence[SystemResult], given: argparse.Namespace) -> N
     machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}"
     if given.note:
         machine += f" ({given.note})"
-    text = page(results, rows=given.rows, machine=machine, limit_seconds=given.limit)
     docs = ROOT / "docs"
+    if given.only:
+        written = (docs / "benchmarks.md").read_text()
+        (docs / "benchmarks.md").write_text(with_commands(written, results))
+        return
+    text = page(results, rows=given.rows, machine=machine, limit_seconds=given.limit)
     (docs / "benchmarks.md").write_text(text)
     (docs / CHART).write_text(chart(comparisons(results)))
 

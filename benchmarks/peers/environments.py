@@ -26,24 +26,44 @@ class Peer:
     """For the script."""
     on_spark: bool = False
     """Compared with Arctic through Spark, else with Arctic without it."""
+    has_commands: bool = False
+    """Takes MERGE, UPDATE and DELETE in SQL, and does the same with them as every other."""
 
 
 # Iceberg's runtime jar in a wheel; 1.0.3 leaves classes out that the jar itself needs.
 _ICEBERG = ("pyspark==3.5.9", "snowpark-connect-deps-iceberg==1.0.2")
 
 PEERS = (
-    Peer(name="arctic-spark", script="arctic_spark", on_spark=True),
+    Peer(name="arctic-spark", script="arctic_spark", on_spark=True, has_commands=True),
     Peer(
-        name="iceberg-mor", script="iceberg", packages=_ICEBERG, arguments=("mor",), on_spark=True
+        name="iceberg-mor",
+        script="iceberg",
+        packages=_ICEBERG,
+        arguments=("mor",),
+        on_spark=True,
+        has_commands=True,
     ),
     Peer(
-        name="iceberg-cow", script="iceberg", packages=_ICEBERG, arguments=("cow",), on_spark=True
+        name="iceberg-cow",
+        script="iceberg",
+        packages=_ICEBERG,
+        arguments=("cow",),
+        on_spark=True,
+        has_commands=True,
     ),
     Peer(
         name="iceberg-eq",
         script="iceberg_eq",
         packages=(*_ICEBERG, "pyarrow==26.0.1"),
         on_spark=True,
+    ),
+    Peer(
+        name="delta-spark",
+        script="delta_spark",
+        packages=("pyspark==3.5.9",),
+        arguments=("io.delta:delta-spark_2.12:3.3.2",),
+        on_spark=True,
+        has_commands=True,
     ),
     Peer(name="arctic", script="arctic_plain"),
     Peer(name="pyarrow", script="pyarrow_copy"),

@@ -10,13 +10,18 @@ from pathlib import Path
 
 import duckdb
 
+from benchmarks.peers.commands import steps
 from benchmarks.peers.inputs import WIDE_SCHEMA, Inputs
+
+CHANGED = "expected"
+COMMANDED = "commanded"
 
 
 class Oracle:
     """The expected rows in memory."""
 
     def __init__(self, inputs: Inputs) -> None:
+        self._inputs = inputs
         self._duckdb = duckdb.connect()
         self._duckdb.execute("set TimeZone = 'UTC'")
         sources = [inputs.load, *inputs.upserts]
@@ -26,7 +31,7 @@ class Oracle:
         )
         self._duckdb.execute(
             f"""create table expected as
-            select {_columns()} from (
+            select * exclude (batch, age) from (
                 select *, row_number() over (partition by order_id order by batch desc) as age
                 from ({union})
             ) where age = 1 and order_id not in (
@@ -45,11 +50,26 @@ class Oracle:
             f"select count(*) from expected where order_id >= {low} and order_id < {high}"
         )
 
-    def difference(self, folder: Path) -> str:
-        """Say how exported rows differ from the expected ones; empty where they do not."""
+    def run_commands(self) -> None:
+        """Do what every system is told in SQL, by this engine, to a table of the load alone."""
+        load = f"read_parquet('{self._inputs.load}/*.parquet')"
+        self._duckdb.execute(f"create or replace table {COMMANDED} as from {load}")
+        for step in steps(self._inputs):
+            changes = f"from read_parquet('{step.source}/*.parquet')"
+            self._duckdb.execute(f"create or replace temp view changes as {changes}")
+            self._duckdb.execute(step.statement.format(target=COMMANDED))
+
+    def difference(self, folder: Path, *, expected: str = CHANGED) -> str:
+        """Say how exported rows differ from the expected ones; empty where they do not.
+
+        Args:
+            folder: of Parquet files.
+            expected: rows after upserts and a delete, or after ``run_commands``.
+        """
+        wanted = f"select {_columns()} from {expected}"
         exported = f"select {_columns()} from read_parquet('{folder}/*.parquet')"
-        missing = self._number(f"select count(*) from (from expected except all {exported})")
-        extra = self._number(f"select count(*) from ({exported} except all from expected)")
+        missing = self._number(f"select count(*) from ({wanted} except all {exported})")
+        extra = self._number(f"select count(*) from ({exported} except all {wanted})")
         if not missing and not extra:
             return ""
         return f"{missing:,} expected rows are missing, {extra:,} others are there"

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from benchmarks.peers.commands import ROUNDS
 from benchmarks.peers.inputs import BATCH_SHARE, BATCHES, DELETE_SHARE, WIDE_SCHEMA
-from benchmarks.peers.report import comparisons, remarks, table
+from benchmarks.peers.report import (
+    command_table,
+    commands_checked,
+    comparisons,
+    remarks,
+    table,
+)
 from benchmarks.peers.result import SystemResult
 
 CHART = "benchmarks.svg"
+
+_SECTION = "\n## "
+_COMMANDS = "Row-level commands in SQL"
+_CHECKED = "Are the rows right?"
 
 
 def page(results: Sequence[SystemResult], *, rows: int, machine: str, limit_seconds: float) -> str:
@@ -18,8 +29,9 @@ def page(results: Sequence[SystemResult], *, rows: int, machine: str, limit_seco
         f"## {comparison.title}\n\n{_markdown(table(comparison))}\n"
         for comparison in comparisons(results)
     ]
+    sections += [section for section in [_commands(results)] if section]
     lines = "\n".join(f"- {line}" for line in remarks(results))
-    sections.append(f"## Are the rows right?\n\n{_ORACLE}\n\n{lines}\n")
+    sections.append(f"## {_CHECKED}\n\n{_ORACLE}\n\n{lines}\n")
     versions = [
         [result.name, ", ".join(f"{name} {value}" for name, value in result.versions.items())]
         for result in results
@@ -27,6 +39,23 @@ def page(results: Sequence[SystemResult], *, rows: int, machine: str, limit_seco
     sections.append(f"## Versions\n\n{_markdown([['system', 'versions'], *versions])}\n")
     sections.append(_METHOD)
     return "\n".join(sections)
+
+
+def with_commands(text: str, results: Sequence[SystemResult]) -> str:
+    """Return a page with the commands of these results, and all else as it was."""
+    kept = [part for part in text.split(_SECTION) if not part.startswith(_COMMANDS)]
+    place = next(i for i, part in enumerate(kept) if part.startswith(_CHECKED))
+    section = _commands(results).removeprefix(_SECTION.lstrip())
+    return _SECTION.join([*kept[:place], section, *kept[place:]])
+
+
+def _commands(results: Sequence[SystemResult]) -> str:
+    lines = command_table(results)
+    if not lines:
+        return ""
+    checks = [commands_checked(result) for result in results]
+    rows = f"The rows afterwards: {', '.join(check for check in checks if check)}."
+    return f"## {_COMMANDS}\n\n{_ABOUT_COMMANDS}\n\n{_markdown(lines)}\n\n{rows}\n"
 
 
 def _head(*, rows: int, machine: str, limit_seconds: float) -> str:
@@ -49,8 +78,17 @@ A phase may take {limit_seconds:g} s; what comes after one that took longer was 
 """
 
 
+_ABOUT_COMMANDS = f"""A second table gets the load alone. The rows of the {BATCHES} upserts come by
+`MERGE ... WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *`. Then, {ROUNDS} times
+each, a MERGE adds the quantities of an upsert's rows to the stored ones (`WHEN MATCHED THEN UPDATE
+SET quantity = t.quantity + s.quantity`), an UPDATE changes two columns of the rows of 1 % of the
+customers, which lie everywhere in the table, and a DELETE removes those of others. Nothing is
+compacted in between. Each command has run once before, on the table of the first use.
+`make bench-peers ARGS="--only commands"` measures this alone, and with `--write-docs` writes this
+section."""
+
 _ORACLE = """DuckDB computes the expected rows from the same input, and compares them with what each
-system gives back, whole rows in both directions, unmerged and compacted."""
+system gives back, whole rows in both directions, unmerged, compacted, and after commands in SQL."""
 
 _METHOD = """## How it is measured
 
@@ -71,6 +109,8 @@ _METHOD = """## How it is measured
   tables in a Hadoop catalog. Compaction is `rewrite_data_files` with `rewrite-all` and
   `remove-dangling-deletes`. Arctic's is a full optimize. That of `delta-rs` is `optimize.compact`,
   which finds little to do, because every merge has rewritten the files that it touched.
+- `delta-spark` is `MERGE INTO` with deletion vectors, in Spark's own catalog; Spark fetches its
+  jars from Maven. Compaction is `REORG ... APPLY (PURGE)`, then `OPTIMIZE`.
 - `iceberg-eq` is what Flink's Iceberg sink writes in upsert mode into the same table: an upsert is
   one commit of a data file with its rows and an equality-delete file with their keys, whether the
   table has them or not; a delete is one commit of an equality-delete file alone. Flink does not run

@@ -5,7 +5,9 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from benchmarks.peers.commands import COMMANDS, phases_of
 from benchmarks.peers.environments import PEERS
 from benchmarks.peers.inputs import BATCHES
 from benchmarks.peers.result import Phase, SystemResult
@@ -75,6 +77,27 @@ def table(comparison: Comparison) -> list[list[str]]:
     return lines
 
 
+def command_table(results: Sequence[SystemResult]) -> list[list[str]]:
+    """Return a header and one line for each figure of commands in SQL; empty: nobody ran them."""
+    found = {result.name: result for result in results}
+    known = [found[peer.name] for peer in PEERS if peer.has_commands and peer.name in found]
+    every = [name for command in COMMANDS for name in phases_of(command)]
+    systems = tuple(system for system in known if any(name in system.phases for name in every))
+    if not systems:
+        return []
+    lines = [["", *(system.name for system in systems)]]
+    lines.append(_times("for comparison: upsert of a frame", systems, median_upsert))
+    for command in COMMANDS:
+        median = partial(_median, names=phases_of(command))
+        lines.append(_times(f"{command.label}, median", systems, median))
+    for command in COMMANDS:
+        names = phases_of(command)
+        cells = [_written(system, names) for system in systems]
+        lines.append([f"MiB written: {len(names)} times {command.name}", *cells])
+    lines.append(["peak MiB of memory", *(_peak(system, every) for system in systems)])
+    return lines
+
+
 def remarks(results: Sequence[SystemResult]) -> list[str]:
     """Return one line for each system: whether its rows are right, and what failed."""
     lines = []
@@ -87,9 +110,19 @@ def remarks(results: Sequence[SystemResult]) -> list[str]:
     return lines
 
 
+def commands_checked(result: SystemResult) -> str:
+    """Return what is known of a system's rows after commands in SQL; empty: it ran none."""
+    _, _, said = result.checked.partition("commands: ")
+    return f"{result.name} {said}" if said else ""
+
+
 def median_upsert(system: SystemResult) -> Phase | None:
     """Return the upserts as one phase; one that has no time stands for all."""
-    phases = [system.phases[name] for name in UPSERTS if name in system.phases]
+    return _median(system, UPSERTS)
+
+
+def _median(system: SystemResult, names: Sequence[str]) -> Phase | None:
+    phases = [system.phases[name] for name in names if name in system.phases]
     times = [phase.seconds for phase in phases if phase.seconds is not None]
     if len(times) < len(phases) or not times:
         return phases[-1] if phases else None

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from benchmarks.peers.commands import TABLE, first_steps, steps
 from benchmarks.peers.driver import Driver, PhaseError, PhaseTimeout
 from benchmarks.peers.environments import Peer, interpreter
 from benchmarks.peers.inputs import Inputs
-from benchmarks.peers.oracle import Oracle
+from benchmarks.peers.oracle import CHANGED, COMMANDED, Oracle
 from benchmarks.peers.result import Phase, SystemResult
 
 READS = ("aggregate", "column_sum", "key_range", "lookup", "dump")
@@ -30,6 +31,7 @@ def measure(
     folder: Path,
     limit_seconds: float,
     say: Callable[[str], None],
+    only_commands: bool = False,
 ) -> SystemResult:
     """Return the figures of one system; what failed is in the result.
 
@@ -40,6 +42,7 @@ def measure(
         folder: scratch space, empty.
         limit_seconds: for each phase.
         say: told what goes on.
+        only_commands: no reads and no compaction, only what commands are compared with.
     """
     say(f"{peer.name}: environment")
     run = _Run(peer, inputs, oracle, folder=folder, limit_seconds=limit_seconds, say=say)
@@ -49,7 +52,7 @@ def measure(
         command = [str(python), "-m", f"benchmarks.peers.systems.{peer.script}"]
         command += [str(folder / "table"), *peer.arguments]
         with Driver(command, log=folder / "log.txt", scratch=folder / "scratch") as driver:
-            run.perform(driver)
+            run.perform(driver, only_commands=only_commands)
     except (PhaseError, PhaseTimeout, RuntimeError) as error:
         run.failure = run.failure or str(error)
     shutil.rmtree(folder / "table", ignore_errors=True)
@@ -76,7 +79,7 @@ class _Run:
     checks: list[str] = field(default_factory=list, init=False)
     failure: str = field(default="", init=False)
 
-    def perform(self, driver: Driver) -> None:
+    def perform(self, driver: Driver, *, only_commands: bool) -> None:
         """Call every phase in order; the first write that fails ends it."""
         hello = driver.hello()
         self.versions = hello["versions"]
@@ -87,6 +90,13 @@ class _Run:
         self.write(driver, "load", "load", str(self.inputs.load))
         for number, path in enumerate(self.inputs.upserts, start=1):
             self.write(driver, f"upsert {number}", "upsert", str(path))
+        if not only_commands:
+            self.read_and_compact(driver)
+        if self.peer.has_commands:
+            self.commands(driver)
+
+    def read_and_compact(self, driver: Driver) -> None:
+        """Delete by key, then read and check, before compaction and after it."""
         self.write(driver, "delete", "delete", str(self.inputs.delete))
         self.reads(driver, "unmerged")
         self.check(driver, "unmerged")
@@ -94,6 +104,18 @@ class _Run:
             return
         self.reads(driver, "compacted")
         self.check(driver, "compacted")
+
+    def commands(self, driver: Driver) -> None:
+        """Run every command of SQL on a table of its own, each once on a small one before."""
+        limit = self.limit_seconds
+        driver.call("turn_to", "bench.first_use", limit_seconds=limit)
+        for step in first_steps(self.inputs):
+            driver.call("command", step.statement, str(step.source), limit_seconds=limit)
+        driver.call("turn_to", TABLE, limit_seconds=limit)
+        driver.call("load", str(self.inputs.load), limit_seconds=limit)
+        for step in steps(self.inputs):
+            self.write(driver, step.phase, "command", step.statement, str(step.source))
+        self.check(driver, "commands", expected=COMMANDED)
 
     def write(self, driver: Driver, name: str, what: str, *arguments: str) -> str:
         """Measure one change; returns why a system has no such thing, if it says so."""
@@ -137,14 +159,15 @@ class _Run:
             )
             self._count(name, what, answer)
 
-    def check(self, driver: Driver, state: str) -> None:
+    def check(self, driver: Driver, state: str, *, expected: str = CHANGED) -> None:
         """Compare the rows of the table with the expected ones."""
         if not self.merges:
             return
         self.say(f"{self.peer.name}: check, {state}")
         target = self.folder / f"export-{state}"
         driver.call("export", str(target), limit_seconds=EXPORT_SECONDS)
-        self.checks.append(f"{state}: {self.oracle.difference(target) or 'equal'}")
+        difference = self.oracle.difference(target, expected=expected)
+        self.checks.append(f"{state}: {difference or 'equal'}")
         shutil.rmtree(target)
 
     def _count(self, name: str, what: str, answer: dict[str, Any]) -> None:

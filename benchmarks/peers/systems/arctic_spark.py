@@ -17,9 +17,12 @@ from benchmarks.peers.systems.spark_reads import MASTER, SETTINGS, SparkSystem
 class ArcticSpark(SparkSystem):
     """A keyed table, written, read and optimized by Spark tasks."""
 
+    catalog = "arctic"
+
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.spark = arctic.local_session(master=MASTER, app_name="peers", conf=SETTINGS)
+        conf = {**SETTINGS, "spark.sql.catalog.arctic.warehouse": str(folder)}
+        self.spark = arctic.local_session(master=MASTER, app_name="peers", conf=conf)
 
     def versions(self) -> dict[str, str]:
         return {

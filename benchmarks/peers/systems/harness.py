@@ -78,6 +78,10 @@ class System(ABC):
         self.dump()
         self.table = real
 
+    def turn_to(self, table: str) -> None:
+        """Have the calls that follow go to another table."""
+        self.table = table
+
     def lookup(self, key: int) -> int | None:
         """Fetch one row."""
         return self.key_range(key, key + 1)

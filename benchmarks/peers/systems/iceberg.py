@@ -12,7 +12,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 
 from benchmarks.peers.systems.harness import serve
-from benchmarks.peers.systems.spark_reads import SparkSystem, start
+from benchmarks.peers.systems.spark_reads import DELETES, MERGE, UPSERTS, SparkSystem, start
 
 CATALOG = "lake"
 JAR_PACKAGE = "snowpark_connect_deps_iceberg"
@@ -21,6 +21,8 @@ MODES = {"mor": "merge-on-read", "cow": "copy-on-write"}
 
 class Iceberg(SparkSystem):
     """A format 2 table in a Hadoop catalog."""
+
+    catalog = CATALOG
 
     def __init__(self, folder: Path, mode: str) -> None:
         super().__init__(folder)
@@ -52,10 +54,10 @@ class Iceberg(SparkSystem):
         writer.create()
 
     def upsert(self, source: str) -> None:
-        self._merge(source, "when matched then update set * when not matched then insert *")
+        self.command(MERGE + UPSERTS, source)
 
     def delete(self, source: str) -> None:
-        self._merge(source, "when matched then delete")
+        self.command(MERGE + DELETES, source)
 
     def frame(self) -> DataFrame:
         return self.spark.table(f"{CATALOG}.{self.table}")
@@ -66,12 +68,6 @@ class Iceberg(SparkSystem):
         call = f"call {CATALOG}.system.rewrite_data_files({arguments})"
         self.spark.sql(call).collect()
         return ""
-
-    def _merge(self, source: str, clauses: str) -> None:
-        self.spark.read.parquet(source).createOrReplaceTempView("changes")
-        target = f"{CATALOG}.{self.table}"
-        condition = f"{target}.order_id = changes.order_id"
-        self.spark.sql(f"merge into {target} using changes on {condition} {clauses}")
 
 
 def _jar() -> Path:

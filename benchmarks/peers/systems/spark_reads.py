@@ -1,4 +1,4 @@
-"""The reads of systems on Spark, and the settings that all their sessions share."""
+"""The reads and commands of systems on Spark, and the settings that all their sessions share."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 from benchmarks.peers.systems.harness import REGIONS_AND_STATUSES, System
 
 MASTER = "local[2]"
+MERGE = "merge into {target} t using changes s on t.order_id = s.order_id "
+UPSERTS = "when matched then update set * when not matched then insert *"
+DELETES = "when matched then delete"
 SETTINGS = {
     "spark.driver.memory": "4g",
     "spark.sql.session.timeZone": "UTC",
@@ -23,9 +26,17 @@ class SparkSystem(System):
 
     spark: SparkSession
 
+    catalog = ""
+    """In which the table has its name in SQL."""
+
     @abstractmethod
     def frame(self) -> DataFrame:
         """Return the current rows, not computed yet."""
+
+    def command(self, statement: str, source: str) -> None:
+        """Run a command on the table, perhaps with the rows of a folder as ``changes``."""
+        self.spark.read.parquet(source).createOrReplaceTempView("changes")
+        self.spark.sql(statement.format(target=f"{self.catalog}.{self.table}"))
 
     def aggregate(self) -> int:
         groups = self.frame().groupBy(*REGIONS_AND_STATUSES)
