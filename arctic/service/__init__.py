@@ -1,0 +1,1 @@
+"""What looks after every table of a catalog by itself."""

@@ -1,0 +1,106 @@
+"""A group of tables and of executors: the whole of what is decided, in one place.
+
+What drives it tells it events with their times, and does what it answers: a service with threads
+and a clock, or a simulation. Its only memory is what it was told.
+
+Strategy: a process that has begun is finished first, for its work counts for nothing before its
+commit. Only where an executor would be idle is the next table chosen, and planned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from arctic.service.scheduling.outlook import Outlook
+from arctic.service.scheduling.ranks import Scheduler
+from arctic.service.scheduling.slot_usage import SlotUsage
+from arctic.service.scheduling.table_queue import Start, TableQueue
+from arctic.service.scheduling.table_state import TableState, TableTerms
+from arctic.service.scheduling.task_queue import EndedTask, TaskKey, TaskQueue
+
+WINDOW_MS = 3_600_000
+"""In which slot time is counted against a quota."""
+
+
+class Group:
+    """The tables and the executors of one group."""
+
+    def __init__(self, scheduler: Scheduler, *, slots: int, window_ms: int = WINDOW_MS) -> None:
+        self.slots = slots
+        """Executors that it has now."""
+        self._usage = SlotUsage(window_ms)
+        self._tables = TableQueue(scheduler, usage=self._usage)
+        self._tasks = TaskQueue()
+        self._begun: set[str] = set()
+
+    def looked(
+        self, name: str, terms: TableTerms, normal: Outlook, in_peak: Outlook, now_ms: int
+    ) -> None:
+        """Take up a table, or take note of how it is now; see ``TableQueue.looked``."""
+        self._tables.looked(name, terms, normal, in_peak, now_ms)
+
+    def forget(self, name: str) -> None:
+        """Drop a table; a process of it that runs is told by its end."""
+        self._tables.forget(name)
+
+    def block(self, name: str, until_ms: int) -> None:
+        """Keep a table from being worked on; a process that has begun and has no tasks is over."""
+        self._begun.discard(name)
+        self._tables.block(name, until_ms)
+
+    def state(self, name: str) -> TableState | None:
+        """Return what is known of a table; None: nothing."""
+        return self._tables.state(name)
+
+    def stretched(self, now_ms: int) -> float:
+        """Return by how much tables rest longer now; 1: there is no peak."""
+        return self._tables.stretched(now_ms, slots=self.slots)
+
+    def longest_wait_ms(self, now_ms: int) -> int:
+        """Return how long the table waits that waits longest."""
+        return self._tables.longest_wait_ms(now_ms)
+
+    def begin(self, now_ms: int) -> Start | None:
+        """Begin a process where an executor would be idle; None: there is no room, or no table.
+
+        It takes room until ``end_process``; its tasks are told by ``planned``, if there are any.
+        """
+        if len(self._begun) >= self.slots or self._tasks.waiting:
+            return None
+        start = self._tables.next(now_ms, slots=self.slots)
+        if start is not None:
+            self._begun.add(start.name)
+        return start
+
+    def planned(self, table: str, weights: Sequence[int]) -> None:
+        """Take the tasks of a process that has begun; at least one."""
+        self._tasks.add(table, weights)
+
+    def take(self, executor: str, now_ms: int) -> TaskKey | None:
+        """Give an executor that is idle a task; None: there is none."""
+        return self._tasks.take(executor, now_ms)
+
+    def end_task(
+        self, executor: str, key: TaskKey, now_ms: int, *, is_good: bool
+    ) -> EndedTask | None:
+        """Take note that a task has ended; None: it had been taken back."""
+        ended = self._tasks.end(executor, key, now_ms, is_good=is_good)
+        return None if ended is None else self._counted(ended, now_ms)
+
+    def lose(self, executor: str, now_ms: int) -> tuple[EndedTask, ...]:
+        """Take back the tasks of an executor that has died."""
+        return tuple(self._counted(each, now_ms) for each in self._tasks.lose(executor, now_ms))
+
+    def cancel(self, table: str) -> bool:
+        """Give out nothing more of the process of a table; true: nothing of it runs."""
+        return self._tasks.cancel(table)
+
+    def end_process(self, table: str, now_ms: int, *, is_good: bool) -> None:
+        """Take note that a process is over, committed or not."""
+        self._begun.discard(table)
+        self._tables.ended(table, now_ms, is_good=is_good)
+
+    def _counted(self, ended: EndedTask, now_ms: int) -> EndedTask:
+        if self._tables.state(ended.table) is not None:
+            self._usage.record(ended.table, ended.used_ms, now_ms)
+        return ended

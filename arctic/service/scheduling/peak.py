@@ -1,0 +1,22 @@
+"""What gives way in a peak: freshness of base, never ingestion.
+
+Rules:
+    - Writers are not asked, slowed or waited for: a run commits to base alone.
+    - A peak is more waiting work than the slots do in some minutes. Then fulls are put off, and a
+      table rests longer between two runs, so that each run merges more for what it costs. Readers
+      merge what base does not hold yet: rows stay fresh, reads cost more.
+"""
+
+from __future__ import annotations
+
+_PEAK_MS = 900_000
+_MOST_STRETCH = 8
+
+
+def stretch(waiting_work_ms: int, slots: int) -> float:
+    """Return by how much a table rests longer than it asks for; 1: there is no peak.
+
+    >>> stretch(900_000, 1), stretch(1_800_000, 1), stretch(1_800_000, 2), stretch(10**9, 1)
+    (1.0, 2.0, 1.0, 8.0)
+    """
+    return min(_MOST_STRETCH, max(1.0, waiting_work_ms / (max(1, slots) * _PEAK_MS)))

@@ -1,0 +1,136 @@
+"""The tables of a group, and which of them is next.
+
+Rules:
+    - A table is worked on by one process at a time.
+    - Every event is told with its time, and the same events give the same answers: there is no
+      clock here, and nothing random.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from arctic.service.scheduling.outlook import Outlook
+from arctic.service.scheduling.peak import stretch
+from arctic.service.scheduling.ranks import Candidate, Scheduler, ranked
+from arctic.service.scheduling.slot_usage import SlotUsage
+from arctic.service.scheduling.table_state import Phase, TableState, TableTerms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """A table that is to be worked on now."""
+
+    name: str
+    outlook: Outlook
+    is_peak: bool
+    """No full is to be run, even where one is due."""
+    waited_ms: int
+
+
+class TableQueue:
+    """The tables of one group."""
+
+    def __init__(self, scheduler: Scheduler, *, usage: SlotUsage) -> None:
+        self._scheduler = scheduler
+        self._usage = usage
+        self._tables: dict[str, TableState] = {}
+        self._due: set[str] = set()
+
+    def state(self, name: str) -> TableState | None:
+        """Return what is known of a table; None: nothing."""
+        return self._tables.get(name)
+
+    def looked(
+        self, name: str, terms: TableTerms, normal: Outlook, in_peak: Outlook, now_ms: int
+    ) -> None:
+        """Take up a table, or take note of how it is now.
+
+        Args:
+            name: of the table.
+            terms: what it asks for.
+            normal: what is due in it.
+            in_peak: the same, were no full ever due.
+            now_ms: the time of the look.
+        """
+        state = self._tables.get(name) or TableState(name=name, terms=terms, met_ms=now_ms)
+        self._keep(state.looked(terms, normal, in_peak, now_ms))
+
+    def forget(self, name: str) -> None:
+        """Drop a table that is gone, or that another group has now."""
+        self._tables.pop(name, None)
+        self._due.discard(name)
+        self._usage.forget(name)
+
+    def block(self, name: str, until_ms: int) -> None:
+        """Keep a table from being worked on for some time; also ends a run that did nothing."""
+        if name in self._tables:
+            self._keep(self._tables[name].blocked(until_ms))
+
+    def ended(self, name: str, now_ms: int, *, is_good: bool) -> None:
+        """Take note that the run of a table has ended."""
+        state = self._tables.get(name)
+        if state is not None:
+            self._keep(state.succeeded(now_ms) if is_good else state.failed(now_ms))
+
+    def next(self, now_ms: int, *, slots: int) -> Start | None:
+        """Choose the table that is worked on now; None: none can be.
+
+        Args:
+            now_ms: the time.
+            slots: that the group has, for telling a peak.
+        """
+        stretched = self.stretched(now_ms, slots=slots)
+        pending = [
+            self._candidate(state, now_ms, is_peak=stretched > 1)
+            for state in map(self._tables.__getitem__, self._due)
+            if state.phase(now_ms, stretched=stretched) is Phase.PENDING
+        ]
+        if not pending:
+            return None
+        first = min(pending, key=lambda each: ranked(self._scheduler, each, now_ms))
+        self._keep(self._tables[first.name].started())
+        return Start(
+            name=first.name,
+            outlook=first.outlook,
+            is_peak=stretched > 1,
+            waited_ms=now_ms - first.waits_since_ms,
+        )
+
+    def stretched(self, now_ms: int, *, slots: int) -> float:
+        """Return by how much tables rest longer now; 1: there is no peak."""
+        work = sum(
+            state.outlook.work_ms
+            for state in map(self._tables.__getitem__, self._due)
+            if state.phase(now_ms, stretched=1) is Phase.PENDING
+        )
+        return stretch(work, slots)
+
+    def longest_wait_ms(self, now_ms: int) -> int:
+        """Return how long the one waits that waits longest; 0 where none does."""
+        return max(
+            (
+                now_ms - state.waits_since_ms
+                for state in map(self._tables.__getitem__, self._due)
+                if state.phase(now_ms, stretched=1) is Phase.PENDING
+            ),
+            default=0,
+        )
+
+    def _candidate(self, state: TableState, now_ms: int, *, is_peak: bool) -> Candidate:
+        return Candidate(
+            name=state.name,
+            outlook=state.peak_outlook if is_peak else state.outlook,
+            quota=state.terms.quota,
+            reads_per_hour=state.terms.reads_per_hour,
+            served_ms=state.met_ms if state.ended_ms is None else state.ended_ms,
+            waits_since_ms=state.waits_since_ms,
+            used_ms=self._usage.used_ms(state.name, now_ms),
+        )
+
+    def _keep(self, state: TableState) -> None:
+        self._tables[state.name] = state
+        if state.outlook.due is None and not state.is_running:
+            self._due.discard(state.name)
+        else:
+            self._due.add(state.name)

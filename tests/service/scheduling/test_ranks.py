@@ -1,0 +1,120 @@
+"""Schedulers: what each prefers, and that nobody waits for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arctic.optimizing.settings import OptimizeType
+from arctic.service.scheduling.outlook import Outlook
+from arctic.service.scheduling.ranks import (
+    LONGEST_WAIT_MS,
+    SCHEDULERS,
+    Candidate,
+    balanced,
+    benefit,
+    quota,
+    ranked,
+)
+
+NOW = 10 * LONGEST_WAIT_MS
+
+
+def candidate(
+    name: str = "t",
+    *,
+    work: int = 0,
+    saved: int = 0,
+    share: float = 0.5,
+    reads: float = 1.0,
+    served: int = NOW,
+    waits: int = NOW,
+    used: int = 0,
+) -> Candidate:
+    """Return a table that waits."""
+    return Candidate(
+        name=name,
+        outlook=Outlook(due=OptimizeType.MINOR, work_bytes=work, saved_bytes=saved),
+        quota=share,
+        reads_per_hour=reads,
+        served_ms=served,
+        waits_since_ms=waits,
+        used_ms=used,
+    )
+
+
+candidates = st.builds(
+    candidate,
+    st.sampled_from("abcdefgh"),
+    work=st.integers(0, 2**40),
+    saved=st.integers(0, 2**40),
+    share=st.floats(0.01, 100),
+    reads=st.floats(0, 1_000),
+    served=st.integers(0, NOW),
+    waits=st.integers(0, NOW),
+    used=st.integers(0, NOW),
+)
+by_name = st.lists(candidates, min_size=1, unique_by=lambda each: each.name)
+
+
+def _first(scheduler: str, waiting: Sequence[Candidate]) -> Candidate:
+    return min(waiting, key=lambda each: ranked(SCHEDULERS[scheduler], each, NOW))
+
+
+def test_quota_prefers_who_was_given_the_least_of_its_share() -> None:
+    """Twice the time is as much for twice the share."""
+    assert quota(candidate(used=10, share=0.1), NOW) > quota(candidate(used=50, share=1), NOW)
+    assert quota(candidate(used=10, share=0.1), NOW) == quota(candidate(used=50, share=0.5), NOW)
+    assert quota(candidate(used=0, served=5), NOW) < quota(candidate(used=0, served=6), NOW)
+
+
+def test_balanced_prefers_who_was_served_longest_ago() -> None:
+    """Whatever it is worth, and however much it was given."""
+    assert balanced(candidate(served=1, used=9), NOW) < balanced(candidate(served=2, saved=9), NOW)
+
+
+def test_benefit_prefers_what_readers_gain_most_of_by_the_second() -> None:
+    """More reads, more saved by each, less work for it."""
+    plain = candidate(work=2**30, saved=2**30, reads=2)
+
+    assert benefit(candidate(work=2**30, saved=2**30, reads=3), NOW) < benefit(plain, NOW)
+    assert benefit(candidate(work=2**30, saved=2**31, reads=2), NOW) < benefit(plain, NOW)
+    assert benefit(candidate(work=2**29, saved=2**30, reads=2), NOW) < benefit(plain, NOW)
+
+
+def test_benefit_asks_no_more_what_a_table_is_worth_that_has_waited_an_hour() -> None:
+    """The one that has waited longest goes first; a minute less, and its worth counts."""
+    worthless = candidate(saved=0, waits=NOW - LONGEST_WAIT_MS)
+    longer = candidate(saved=0, waits=NOW - LONGEST_WAIT_MS - 1)
+    precious = candidate(saved=2**50, waits=NOW - LONGEST_WAIT_MS + 1)
+
+    assert benefit(longer, NOW) < benefit(worthless, NOW) < benefit(precious, NOW)
+
+
+@pytest.mark.parametrize("scheduler", sorted(SCHEDULERS))
+@given(waiting=by_name, seed=st.randoms())
+def test_who_is_first_does_not_depend_on_the_order_of_asking(
+    scheduler: str, waiting: list[Candidate], seed: object
+) -> None:
+    """Nor does anybody stand beside another: names decide between equals."""
+    first = _first(scheduler, waiting)
+    shuffled = list(waiting)
+    seed.shuffle(shuffled)  # type: ignore[attr-defined]  # Hypothesis's own Random
+
+    assert _first(scheduler, shuffled) == first
+    others = [each for each in waiting if each != first]
+    assert all(
+        ranked(SCHEDULERS[scheduler], each, NOW) > ranked(SCHEDULERS[scheduler], first, NOW)
+        for each in others
+    )
+
+
+@given(waiting=by_name)
+def test_quota_never_prefers_who_has_more_of_its_share(waiting: list[Candidate]) -> None:
+    """The first has the least, by the quotient of what it was given and its quota."""
+    first = _first("quota", waiting)
+
+    assert first.used_ms / first.quota == min(each.used_ms / each.quota for each in waiting)

@@ -1,0 +1,70 @@
+"""Where a table stands after each event."""
+
+from __future__ import annotations
+
+from arctic.optimizing.settings import OptimizeType
+from arctic.service.scheduling.outlook import NOTHING_DUE, Outlook
+from arctic.service.scheduling.table_state import Phase, TableState, TableTerms
+
+MINUTE = 60_000
+TERMS = TableTerms(quota=0.5, min_interval_ms=MINUTE)
+MINOR = Outlook(due=OptimizeType.MINOR, work_bytes=1, saved_bytes=1)
+FULL = Outlook(due=OptimizeType.FULL, work_bytes=9, saved_bytes=9)
+
+
+def due(now_ms: int = 0) -> TableState:
+    """Return a table where a minor has been due since a time."""
+    met = TableState(name="t", terms=TERMS, met_ms=now_ms)
+    return met.looked(TERMS, MINOR, MINOR, now_ms)
+
+
+def test_a_table_is_pending_from_the_look_that_found_something_due() -> None:
+    """Later looks that find it still due do not make it younger."""
+    state = due(5).looked(TERMS, FULL, MINOR, 90)
+
+    assert state.phase(90, stretched=1) is Phase.PENDING
+    assert state.waits_since_ms == 5
+    assert state.looked(TERMS, NOTHING_DUE, NOTHING_DUE, 99).phase(99, stretched=1) is Phase.IDLE
+
+
+def test_a_table_rests_between_two_runs_and_longer_in_a_peak() -> None:
+    """Its wait counts from the end of the rest that it asked for."""
+    state = due().started().succeeded(1_000).looked(TERMS, MINOR, MINOR, 2_000)
+
+    assert state.phase(1_000 + MINUTE - 1, stretched=1) is Phase.RESTING
+    assert state.phase(1_000 + MINUTE, stretched=1) is Phase.PENDING
+    assert state.phase(1_000 + 3 * MINUTE - 1, stretched=3) is Phase.RESTING
+    assert state.phase(1_000 + 3 * MINUTE, stretched=3) is Phase.PENDING
+    assert state.waits_since_ms == 1_000 + MINUTE
+
+
+def test_failures_double_the_wait_up_to_an_hour_and_a_success_ends_it() -> None:
+    """A table that always fails takes one run an hour."""
+    state, now, waits = due(), 0, []
+    for _ in range(9):
+        state = state.started().failed(now)
+        waits.append((state.retry_at_ms - now) // MINUTE)
+        assert state.phase(state.retry_at_ms - 1, stretched=1) is Phase.BACKING_OFF
+        assert state.phase(state.retry_at_ms, stretched=1) is Phase.PENDING
+        now = state.retry_at_ms
+
+    assert waits == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+    assert state.started().succeeded(now).started().failed(now).retry_at_ms == now + MINUTE
+
+
+def test_a_blocked_table_is_not_pending_until_its_time_is_over() -> None:
+    """And was not waiting meanwhile."""
+    state = due().started().blocked(500)
+
+    assert state.phase(499, stretched=1) is Phase.BLOCKED
+    assert state.phase(500, stretched=1) is Phase.PENDING
+    assert state.waits_since_ms == 500
+
+
+def test_in_a_peak_a_full_is_put_off_and_a_minor_is_not() -> None:
+    """Where nothing but the full is due, the table waits for the end of the peak."""
+    met = TableState(name="t", terms=TERMS, met_ms=0)
+
+    assert met.looked(TERMS, FULL, NOTHING_DUE, 0).phase(0, stretched=2) is Phase.IDLE
+    assert met.looked(TERMS, FULL, NOTHING_DUE, 0).phase(0, stretched=1) is Phase.PENDING
+    assert met.looked(TERMS, FULL, MINOR, 0).phase(0, stretched=2) is Phase.PENDING
