@@ -226,7 +226,7 @@ class DatabaseEntry:
 
 
 def database_entries(catalog: Catalog) -> tuple[DatabaseEntry, ...]:
-    """Return all entries of the database that a catalog is, by one query; none of another kind.
+    """Return all entries of a catalog that is a database, by one query; any other has none.
 
     Raises:
         StorageError: the database cannot be reached.

@@ -14,9 +14,9 @@ from arctic.table.property_names import CHANGE_MOVES_TO
 
 
 def find_change(catalog: Catalog, base: Table, *, name: str) -> list[Table]:
-    """Return the change store of a base store; nothing where it has none, or it is missing.
+    """Return the change store of a base store in a list; an empty one if it has none, or lost it.
 
-    Where it is not, base is loaded anew, because the table may have been renamed meanwhile.
+    Where it is not found, base is loaded again: the table may have been renamed meanwhile.
 
     Raises:
         FormatError: the base store does not say where it is.

@@ -1,15 +1,16 @@
 """Metadata files that nobody refers to any more, deleted by the commit that let them go.
 
-A catalog that is a database writes the new metadata file first and asks the database then. Where
-another commit was faster PyIceberg leaves that file behind, one for each attempt. And of what the
-log of a table lets go, it deletes what was in the log when the table was loaded: others have
-deleted that already, or nobody does.
+For a catalog that is a database, PyIceberg writes the new metadata file first and then asks the
+database to point to it. If another commit was faster, that file stays behind, one for each attempt.
+Of the old files that drop out of a table's log, PyIceberg deletes those that the log named when the
+table was loaded: others may have deleted these, and nobody deletes the ones that came later.
 
 Rules:
-    - The file of a lost race goes only after the catalog said that the commit failed, and shows
-      the table without it: a client that asks a catalog twice, as some do, may hear that the second
-      time of a commit that landed the first. After any other failure nobody knows, and it stays.
-    - What leaves the log goes by the metadata that the commit lies on.
+    - The file of a lost race is deleted only if the catalog said that the commit failed, and the
+      table as it is then does not name the file. Some clients ask a catalog twice: of a commit that
+      landed the first time they may hear the second time that it failed. After any other failure
+      nobody knows whether the commit landed, so the file stays.
+    - Which files drop out of the log is decided by the metadata that the commit lies on.
 """
 
 from __future__ import annotations
@@ -74,4 +75,4 @@ def _commit(
 
 
 def _delete_nothing(io: FileIO, base: TableMetadata, metadata: TableMetadata) -> None:
-    """Take the place of what would delete by metadata that others have committed on."""
+    """Stand for PyIceberg's own deletion, which goes by metadata that may be out of date."""

@@ -1,7 +1,7 @@
 """SQLite catalogs that this process may read but not write.
 
-A database in WAL mode wants files beside it even for reading. Who may not make them reads the
-database through those of a writer that is at work; where there is none, from a copy in memory.
+A database in WAL mode needs files beside it even for reading. A process that may not create them
+reads through those of a writer that is at work; if there is no writer, it reads a copy in memory.
 
 Rules:
     - Nothing is made beside the database: a file of ours there would lock its owner out.
@@ -82,7 +82,7 @@ class ReadOnlySqlCatalog(SqlCatalog):
         )
 
     def refuse(self, *_: Any, **__: Any) -> NoReturn:
-        """Stand for every call that changes the catalog."""
+        """Refuse any call that would change the catalog."""
         raise StorageError(
             f"no permission to write {str(self.database)!r}, so its tables can only be read; ask "
             "its owner for write permission on the file and its folder"

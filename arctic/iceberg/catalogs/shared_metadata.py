@@ -1,4 +1,4 @@
-"""Commits that share with the metadata before them whatever they leave as it was.
+"""Commits that copy only the metadata that they change, and share the rest with what was before.
 
 PyIceberg copies all of the metadata, down to the last snapshot, before it writes what a commit
 makes of it. That is a fifth of a late commit, and nobody needs the copy: parts of metadata are

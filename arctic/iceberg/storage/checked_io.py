@@ -48,13 +48,13 @@ def check_metadata_of(catalog: Catalog) -> None:
 
 
 def keep_written(written: CommitTableResponse, catalog: Catalog) -> None:
-    """Keep the metadata that a commit through a catalog has just written and made current."""
+    """Remember the metadata of a commit through a catalog that has just succeeded."""
     location = written.metadata_location
     KEPT.put(location, _plain(catalog.properties), written.metadata, KEPT.stamp(location))
 
 
 class CheckedFileIO(PyArrowFileIO):
-    """Reads and writes as another FileIO does; a PyArrow one to who asks for its file systems."""
+    """Reads and writes through another FileIO; who asks for file systems gets those of PyArrow."""
 
     def __init__(self, properties: CatalogProperties = EMPTY_DICT) -> None:
         super().__init__(properties)
@@ -104,7 +104,7 @@ class _CheckedInput(_Wrapped, InputFile):
         return io.BytesIO(content)
 
     def table_metadata(self) -> TableMetadata:
-        """Return what the file says, from memory where it is known."""
+        """Return the metadata in the file; what this process knows already is not parsed again."""
         metadata = KEPT.get(self.location, self._properties)
         if metadata is None:
             stamp = KEPT.stamp(self.location)

@@ -4,9 +4,10 @@ A metadata file never changes: its name holds a UUID, and every commit writes an
 one with a thousand snapshots takes longer than all the rest of a small commit.
 
 Rules:
-    - Only names with a UUID are kept, and only for who reaches the file by the same properties.
-    - A file of this machine is looked at again, which costs next to nothing: one that was removed,
-      replaced or damaged since is read as if nothing were kept.
+    - Only files with a UUID in their names are kept, and only for callers that reach them by the
+      same FileIO properties.
+    - A file of this machine is looked at each time, which costs next to nothing: if it was removed,
+      replaced or damaged since, it is read as if nothing were kept.
     - What is kept is shared by everybody who loads it. Nobody changes it in place.
 
 Memory: the metadata of ``_MOST`` files, of which those with a thousand snapshots take a few MB.
@@ -54,7 +55,7 @@ class KeptMetadata:
         return found[1]
 
     def stamp(self, location: str) -> _Stamp | None:
-        """Return what ``put`` wants to know from before a file was read; None: keep nothing."""
+        """Return the state of a file before it is read, for ``put``; None: it is not to be kept."""
         return _stamp(location) if _UNIQUE.fullmatch(location) else None
 
     def put(

@@ -55,7 +55,7 @@ def new_tables() -> Iterator[list[NewTable]]:
 
 
 def note_new(opened: OpenTable) -> None:
-    """Tell whoever collects them that this table was just made."""
+    """Note a table that was just made, for whoever collects them with ``new_tables``."""
     made = _made.get()
     if made is not None:
         stores = [store for store in (opened.base, opened.change) if store is not None]

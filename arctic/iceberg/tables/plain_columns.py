@@ -23,7 +23,7 @@ _NAME_MAPPING = "schema.name-mapping.default"
 
 
 def plain_columns(opened: OpenTable) -> frozenset[str]:
-    """Return the names of such columns.
+    """Return the names of the columns that a reader may look up by name alone.
 
     Left out are nested columns, those whose name or type was ever changed, and those whose name
     once belonged to another column, in whatever case: readers that go by names would take the

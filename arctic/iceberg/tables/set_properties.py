@@ -103,11 +103,11 @@ def commit_properties(
     expected: Mapping[str, str | None],
     subject: str,
 ) -> None:
-    """Set and remove properties of one store, which is refreshed; nothing to change is no commit.
+    """Set and remove properties of one store in one commit, or none if nothing changes.
 
     Args:
         catalog: holds the store.
-        store: as the caller saw it.
+        store: as the caller saw it; it is refreshed.
         wanted: name -> text.
         removed: names.
         expected: name -> the text that others must have left alone; None: there is none.

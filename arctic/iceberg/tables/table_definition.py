@@ -1,4 +1,4 @@
-"""What a table that is to be created shall be, and in what one that is there differs."""
+"""What a new table is to be, and how an existing one differs from it."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _checked_key(primary_key: Sequence[str]) -> tuple[str, ...]:
 
 
 def check_agrees(definition: TableDefinition, base: Table) -> None:
-    """Refuse to take a table that is there for one that is wanted otherwise.
+    """Refuse an existing table that is not as the wanted one would be.
 
     Raises:
         AlreadyExistsError: saying in what it differs.
@@ -91,7 +91,7 @@ def check_agrees(definition: TableDefinition, base: Table) -> None:
 
 
 def difference(definition: TableDefinition, base: Table) -> str | None:
-    """Say in what the wanted table differs from the one that is there."""
+    """Say how an existing table differs from the wanted one."""
     key = primary_key_of(base.properties)
     if key != definition.primary_key:
         return f"its primary key is {list(key)}, not {list(definition.primary_key)}"

@@ -175,7 +175,7 @@ def user_properties(given: Mapping[Any, Any]) -> dict[str, str]:
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that is not a user's to set, or must be another one mistyped.
+    """Refuse a name that no user may set, or that looks like a known one mistyped.
 
     Raises:
         InvalidInputError: naming the property and, where there is one, the nearest known name.
@@ -207,7 +207,7 @@ def check_name(name: str) -> None:
 
 
 def check_removable(name: str, present: Iterable[str]) -> None:
-    """Refuse to remove what is not a user's, or what nobody has but somebody has nearly so.
+    """Refuse to remove a property of Arctic's own, or one that looks like another one mistyped.
 
     Args:
         name: of the property.
@@ -227,7 +227,7 @@ def check_removable(name: str, present: Iterable[str]) -> None:
 
 
 def other_spellings(names: Iterable[str], present: Iterable[str]) -> list[str]:
-    """Return the properties that a table has of the same options, spelt otherwise."""
+    """Return the properties of a table that set the same options under other spellings."""
     wanted = set(names)
     options = {name.lower() for name in wanted if name.lower() in _OPTIONS}
     return [name for name in present if name not in wanted and name.lower() in options]

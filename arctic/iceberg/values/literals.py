@@ -87,7 +87,7 @@ def internal_literal(value: Any, type_text: str) -> Value:
 
 
 def nearest_float(value: Any, type_text: str) -> Any:
-    """Round a decimal text of a query to the float or double that is meant by it.
+    """Return the float or double that is nearest to a decimal number of a query.
 
     >>> nearest_float(Decimal("0.1"), "double")
     0.1

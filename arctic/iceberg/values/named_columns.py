@@ -87,7 +87,7 @@ def renamed(
 
 
 def followed(base: Mapping[str, str], change: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties of the change store that base has with another text, as base has them.
+    """Return the properties of the change store that differ from base, with the texts of base.
 
     Args:
         base: properties of the base store.

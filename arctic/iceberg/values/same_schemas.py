@@ -1,4 +1,4 @@
-"""What a schema change asks of its store: that it has the schemas the change was planned on.
+"""A condition of every schema change: its store still has the schemas that it was planned on.
 
 Rules:
     - The current schema's id is not enough: a table that went on to another schema and back has
