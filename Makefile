@@ -16,8 +16,14 @@ OLDEST := $(VENV)/oldest-pyspark
 # which the second compiler and parallel collectors cost more than they give.
 ARCHIVE := $(VENV)/spark.jsa
 SHORT_LIVED := -Xlog:disable -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
-# Test files that run at a time; each process starts a Spark of its own when it needs one.
-WORKERS ?= 2
+# Where tests keep their tables: in memory where there is enough, because a commit to a catalog waits
+# for the disk twenty times as long as it works. Some tests put a program there, and run it.
+MEMORY := $(shell [ -w /dev/shm ] && ! grep -q ' /dev/shm [^ ]* [^ ]*noexec' /proc/mounts && \
+	df -Pk /dev/shm | awk 'NR == 2 && $$4 > 3000000 { print "/dev/shm" }')
+PYTEST = TMPDIR=$(or $(TMPDIR),$(MEMORY),/tmp) $(PYTHON) -m pytest
+# Test files that run at a time; each process starts a Spark of its own when it needs one. One more
+# than the two cores of CI, because most tests wait for a process to start or to end.
+WORKERS ?= 3
 # A file of tests stays in one process, and files begin in the order that conftest.py gives them.
 SPREAD := --dist loadfile --no-loadscope-reorder
 
@@ -37,17 +43,21 @@ demo: $(READY) ## Replay weeks of real promotions through Spark, and check the r
 
 test: export SPARK_SUBMIT_OPTS = -XX:SharedArchiveFile=$(abspath $(ARCHIVE)) $(SHORT_LIVED)
 test: $(READY) $(ARCHIVE) ## Run every test; ARGS="-k name" narrows, HYPOTHESIS_PROFILE=deep explores
-	@$(PYTHON) -m pytest -n $(WORKERS) $(SPREAD) $(ARGS)
+	@$(PYTEST) -n $(WORKERS) $(SPREAD) $(ARGS)
 
 $(ARCHIVE): $(READY) tests/jvm_archive.py
 	@printf 'arctic: mapping the classes of Spark (log: %s)\n' $@.log
-	@$(PYTHON) -m tests.jvm_archive $@ 2> $@.log || { tail -n 20 $@.log >&2; exit 1; }
+	@SPARK_SUBMIT_OPTS="$(SHORT_LIVED)" $(PYTHON) -m tests.jvm_archive $@ 2> $@.log || { tail -n 20 $@.log >&2; exit 1; }
 
 test-oldest: export SPARK_SUBMIT_OPTS = $(SHORT_LIVED)
 test-oldest: $(READY) $(OLDEST)/.installed ## Run the tests of what PySpark changes on the oldest that is supported
-	@PYTHONPATH=$(OLDEST) $(PYTHON) -m pytest -n $(WORKERS) $(SPREAD) $(ARGS) \
+	@PYTHONPATH=$(OLDEST) $(PYTEST) -n $(WORKERS) $(SPREAD) $(ARGS) \
 		$(addprefix tests/spark/, jvm base/test_private_names.py write/test_write_frame.py \
 		$(addprefix test_, clean_files.py deletion_vectors.py known_aggregates.py stream_offsets.py))
+
+.PHONY: prepare
+prepare: $(ARCHIVE) $(OLDEST)/.installed ## Make what both runs of tests need beside the environment
+	@:
 
 $(OLDEST)/.installed: pyproject.toml $(READY)
 	@$(PYTHON) -m pip install --quiet --no-input --disable-pip-version-check --upgrade \
@@ -55,7 +65,7 @@ $(OLDEST)/.installed: pyproject.toml $(READY)
 	@touch $@
 
 quick: $(READY) ## Run the tests that need neither Spark nor patience
-	@$(PYTHON) -m pytest -q -m "not spark and not slow" $(ARGS)
+	@$(PYTEST) -q -m "not spark and not slow" $(ARGS)
 
 mutants: $(READY) $(VENV)/.mutmut ## Break planning in one place at a time; ARGS="--only 'arctic/scan/*'" narrows
 	@$(PYTHON) -m tests.mutants $(ARGS)

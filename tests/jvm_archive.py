@@ -28,7 +28,8 @@ def main(archive: Path) -> None:
     A Java that cannot write one leaves an empty file, which every JVM passes over.
     """
     new = archive.with_suffix(".new")
-    os.environ["SPARK_SUBMIT_OPTS"] = f"-XX:ArchiveClassesAtExit={new} -Xlog:disable"
+    given = os.environ.get("SPARK_SUBMIT_OPTS", "")
+    os.environ["SPARK_SUBMIT_OPTS"] = f"{given} -XX:ArchiveClassesAtExit={new} -Xlog:disable"
     session = arctic.local_session(master="local[2]", conf=_CONF)
     jvm = gateway(session).proc
     with tempfile.TemporaryDirectory() as folder:
