@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from arctic.api.table import Table, evolve, renamed, with_properties
 from arctic.iceberg.catalogs import catalog as catalogs
+from arctic.iceberg.catalogs import listing
 from arctic.iceberg.tables import create_table as tables
 from arctic.iceberg.tables.set_properties import PropertyChange
 from arctic.job.reference import Catalog, as_names, call_options, table_reference
@@ -239,4 +240,4 @@ def list_tables(
         StorageError: the catalog cannot be reached.
     """
     config = catalogs.CatalogConfig.from_options(call_options(None, warehouse, catalog))
-    return list(catalogs.list_tables(config, namespace))
+    return list(listing.list_tables(config, namespace))

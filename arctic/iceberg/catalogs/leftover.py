@@ -14,7 +14,8 @@ from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
 
 from arctic.errors import AlreadyExistsError
-from arctic.iceberg.catalogs.catalog import load_table, namespaces, table_identifiers
+from arctic.iceberg.catalogs.catalog import load_table
+from arctic.iceberg.catalogs.listing import namespaces, table_identifiers
 from arctic.iceberg.catalogs.pair import store_of
 from arctic.iceberg.translate import catalog_errors
 from arctic.table.property_names import BASE_UUID, CHANGE_IDENTIFIER, CHANGE_MOVES_TO

@@ -14,12 +14,8 @@ from pyiceberg.exceptions import (
 )
 
 from arctic.errors import AlreadyExistsError, NotFoundError
-from arctic.iceberg.catalogs.catalog import (
-    CatalogConfig,
-    create_namespace,
-    open_catalog,
-    table_identifiers,
-)
+from arctic.iceberg.catalogs.catalog import CatalogConfig, create_namespace, open_catalog
+from arctic.iceberg.catalogs.listing import table_identifiers
 from arctic.iceberg.catalogs.sqlite import first_use
 from arctic.iceberg.translate import catalog_errors
 

@@ -40,7 +40,7 @@ from pyiceberg.table.update.snapshot import _SnapshotProducer
 from pyiceberg.typedef import EMPTY_DICT
 
 from arctic.errors import ConflictError
-from arctic.iceberg.catalogs.clock import not_before
+from arctic.iceberg.catalogs.staged_metadata import not_before
 from arctic.iceberg.commits.manifest_writer import DenseManifestWriter
 from arctic.iceberg.metadata.entries import entries_of, live_manifests
 from arctic.iceberg.metadata.manifest_merge import FILES_IN_A_MANIFEST, group_for_merge

@@ -16,10 +16,10 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import StaticTable, Table
 
 from arctic.errors import ArcticError
-from arctic.iceberg.catalogs.catalog import (
+from arctic.iceberg.catalogs.catalog import load_table
+from arctic.iceberg.catalogs.listing import (
     DatabaseEntry,
     database_entries,
-    load_table,
     namespaces,
     table_identifiers,
 )

@@ -7,8 +7,8 @@ import difflib
 from pyiceberg.catalog import Catalog
 
 from arctic.errors import NotFoundError, StorageError
-from arctic.iceberg.catalogs.catalog import namespaces
-from arctic.iceberg.catalogs.catalog import table_identifiers as identifiers
+from arctic.iceberg.catalogs.listing import namespaces
+from arctic.iceberg.catalogs.listing import table_identifiers as identifiers
 from arctic.iceberg.catalogs.sqlite import file_of
 from arctic.iceberg.values.names import CHANGE_SUFFIX
 

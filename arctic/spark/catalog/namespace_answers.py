@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from arctic.errors import InvalidInputError, NotFoundError
-from arctic.iceberg.catalogs.catalog import CatalogConfig, list_tables
+from arctic.iceberg.catalogs.catalog import CatalogConfig
+from arctic.iceberg.catalogs.listing import list_tables
 from arctic.iceberg.catalogs.namespaces import (
     Parts,
     change_namespace,

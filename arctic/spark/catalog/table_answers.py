@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arctic import options as opt
 from arctic.errors import InvalidInputError, NotFoundError
-from arctic.iceberg.catalogs.catalog import list_tables
+from arctic.iceberg.catalogs.listing import list_tables
 from arctic.iceberg.tables.drop_table import drop_table
 from arctic.iceberg.tables.rename_table import rename_table
 from arctic.job.past_state import PastState

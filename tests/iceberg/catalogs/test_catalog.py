@@ -36,10 +36,10 @@ from arctic.errors import (
 from arctic.iceberg.catalogs.catalog import (
     CatalogConfig,
     create_namespace,
-    list_tables,
     load_table,
     open_catalog,
 )
+from arctic.iceberg.catalogs.listing import list_tables
 from arctic.iceberg.catalogs.sqlite import database_of, first_use, sqlite_uri
 from arctic.iceberg.tables.create_table import create_table
 from arctic.iceberg.tables.open_table import OpenTable, open_table
@@ -231,7 +231,8 @@ def test_a_missing_client_library_is_named_with_the_command(
 def test_a_named_catalog_takes_pyiceberg_configuration(tmp_path: Path) -> None:
     """PyIceberg reads it once, when it is imported: hence another process."""
     script = (
-        "from arctic.iceberg.catalogs.catalog import CatalogConfig, list_tables\n"
+        "from arctic.iceberg.catalogs.catalog import CatalogConfig\n"
+        "from arctic.iceberg.catalogs.listing import list_tables\n"
         "print(list_tables(CatalogConfig.from_options({'catalog': 'lake'})))"
     )
     config = CatalogConfig.from_options(

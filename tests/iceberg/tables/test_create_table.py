@@ -24,7 +24,8 @@ from arctic.errors import (
     UnsupportedError,
 )
 from arctic.iceberg.catalogs import leftover
-from arctic.iceberg.catalogs.catalog import CatalogConfig, list_tables, open_catalog
+from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
+from arctic.iceberg.catalogs.listing import list_tables
 from arctic.iceberg.catalogs.pair import base_properties
 from arctic.iceberg.tables import create_table as create_module
 from arctic.iceberg.tables import open_table as open_module

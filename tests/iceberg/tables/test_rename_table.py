@@ -12,13 +12,9 @@ from pyiceberg.catalog.sql import SqlCatalog
 
 import arctic
 from arctic.errors import AlreadyExistsError, ConflictError, InvalidInputError, NotFoundError
-from arctic.iceberg.catalogs.catalog import (
-    CatalogConfig,
-    namespaces,
-    open_catalog,
-    table_identifiers,
-)
+from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.catalogs.change_store import find_change
+from arctic.iceberg.catalogs.listing import namespaces, table_identifiers
 from arctic.iceberg.tables import create_table, drop_table, rename_table
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("city", pa.string())])
