@@ -20,7 +20,6 @@ MAKERS = {
     "arctic/job/mirror/write_changes.py",
     "arctic/job/past_state.py",
     "arctic/job/read/asked_read.py",
-    "arctic/job/read/read_settings.py",
     "arctic/job/reference.py",
     "arctic/job/upkeep/asked_upkeep.py",
     "arctic/job/write/asked_write.py",
