@@ -143,13 +143,19 @@ def test_a_young_row_that_comes_meanwhile_stays(
 
 def test_an_age_is_counted_from_the_last_write_or_from_now(tmp_path: Path) -> None:
     """A table that nobody writes keeps its rows, unless it is told otherwise."""
-    table = make(tmp_path, properties={"data-expire.retention-time": "1ms"})
-    now = datetime.now(timezone.utc)
-    table.write(pa.Table.from_pylist([{"id": 1, "at": now + timedelta(seconds=1)}], SCHEMA))
-    time.sleep(1.1)
+    table = make(tmp_path)
+    write(table, row(1, 1))
+    written = table.inspect("snapshots").column("committed_at").to_pylist()[0]
+    # As old as it may be at the time of the write, to the millisecond; and then too old.
+    at = table.read().read_all().column("at")[0].as_py()
+    age_ms = (written - at) // timedelta(milliseconds=1)
+    keep = {"data-expire.retention-time": f"{age_ms + 1}ms"}
+    while datetime.now(timezone.utc) - written < timedelta(milliseconds=3):
+        time.sleep(0.001)
 
-    assert not table.expire().items
-    assert len(table.expire(options={"data-expire.base-on-rule": "CURRENT_TIME"}).items) == 1
+    assert not table.expire(options=keep).items
+    by_now = {**keep, "data-expire.base-on-rule": "CURRENT_TIME"}
+    assert len(table.expire(options=by_now).items) == 1
     assert ids(table) == []
 
 

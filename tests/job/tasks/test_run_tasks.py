@@ -81,9 +81,12 @@ def test_heavy_tasks_begin_first() -> None:
 def test_a_failure_arrives_as_it_was_raised_and_nothing_begins_after_it() -> None:
     """Not even in a thread that is free before the failure was noticed elsewhere."""
     error, failed, begun = NotFoundError("file 'a'"), threading.Event(), []
+    together = threading.Barrier(2, timeout=10)
 
     def work(value: int) -> None:
         begun.append((value, failed.is_set()))
+        if value < 2:
+            together.wait()
         if value == 1:
             failed.set()
             raise error
