@@ -9,9 +9,11 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import pyspark
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from arctic.errors import UnsupportedError
 from arctic.spark.base.private_names import context_of_jvm
 from arctic.spark.session import register
 from arctic.spark.source import ArcticDataSource
@@ -26,12 +28,26 @@ def main() -> None:
     gateway: Any = launch_gateway()  # type: ignore[no-untyped-call]
     asked = gateway.jvm.arctic.spark.Companion.session
     session = SparkSession(context_of_jvm(gateway, asked), asked)
+    check_release(pyspark.__version__, session.version)
     # Tasks of a format send counts to the process that registered it, which may have died since.
     use_this_python(session)
     session.dataSource.register(ArcticDataSource)
     register(session)
     print(READY, flush=True)
     sys.stdin.read()
+
+
+def check_release(ours: str, of_driver: str) -> None:
+    """Refuse a PySpark of another release than the driver's, whose calls fail in strange ways.
+
+    Raises:
+        UnsupportedError: naming both.
+    """
+    if ours.split(".")[:2] != of_driver.split(".")[:2]:
+        raise UnsupportedError(
+            f"PySpark {ours} of {sys.executable}: the driver runs Spark {of_driver}; name a Python "
+            "with that release by spark.pyspark.python, or see what PYTHONPATH has it find"
+        )
 
 
 if __name__ == "__main__":

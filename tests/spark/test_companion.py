@@ -17,6 +17,7 @@ import pyspark
 import pytest
 
 import arctic
+from arctic.spark.companion import check_release
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -247,3 +248,11 @@ def test_a_python_without_the_package_is_named(tmp_path: Path) -> None:
     assert f"{strange} -m arctic.spark.companion answers no catalog" in said
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+def test_a_python_with_another_spark_is_refused() -> None:
+    """Before it calls what the driver does not have; patches of a release go together."""
+    check_release("4.1.4", "4.1.0-vendor")
+
+    with pytest.raises(arctic.UnsupportedError, match=r"PySpark 4\.3\.0 of .*Spark 4\.1\.4"):
+        check_release("4.3.0", "4.1.4")
