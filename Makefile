@@ -12,6 +12,8 @@ PYTHON := $(VENV)/bin/python
 READY := $(VENV)/.installed
 # The oldest PySpark that pyproject.toml allows, beside the one in the environment.
 OLDEST := $(VENV)/oldest-pyspark
+# dbt, beside what it cannot be installed with.
+DBT := $(VENV)/dbt
 # What the JVMs of tests share: the classes of Spark, ready to be mapped. They live for seconds, in
 # which the second compiler and parallel collectors cost more than they give.
 ARCHIVE := $(VENV)/spark.jsa
@@ -42,7 +44,7 @@ demo: $(READY) ## Replay weeks of real promotions through Spark, and check the r
 	@$(PYTHON) -m examples.demo $(ARGS)
 
 test: export SPARK_SUBMIT_OPTS = -XX:SharedArchiveFile=$(abspath $(ARCHIVE)) $(SHORT_LIVED)
-test: $(READY) $(ARCHIVE) ## Run every test; ARGS="-k name" narrows, HYPOTHESIS_PROFILE=deep explores
+test: $(READY) $(ARCHIVE) $(DBT)/.installed ## Run every test; ARGS="-k name" narrows, HYPOTHESIS_PROFILE=deep explores
 	@$(PYTEST) -n $(WORKERS) $(SPREAD) $(ARGS)
 
 $(ARCHIVE): $(READY) tests/jvm_archive.py
@@ -51,7 +53,7 @@ $(ARCHIVE): $(READY) tests/jvm_archive.py
 
 test-oldest: export SPARK_SUBMIT_OPTS = $(SHORT_LIVED)
 test-oldest: $(READY) $(OLDEST)/.installed ## Run the tests of what PySpark changes on the oldest that is supported
-	@PYTHONPATH=$(OLDEST) $(PYTEST) -n $(WORKERS) $(SPREAD) $(ARGS) \
+	@PYTHONPATH=$(abspath $(OLDEST)) $(PYTEST) -n $(WORKERS) $(SPREAD) $(ARGS) \
 		$(addprefix tests/spark/, jvm base/test_private_names.py write/test_write_frame.py \
 		$(addprefix test_, clean_files.py deletion_vectors.py known_aggregates.py stream_offsets.py))
 
@@ -62,6 +64,12 @@ prepare: $(ARCHIVE) $(OLDEST)/.installed ## Make what both runs of tests need be
 $(OLDEST)/.installed: pyproject.toml $(READY)
 	@$(PYTHON) -m pip install --quiet --no-input --disable-pip-version-check --upgrade \
 		--target $(OLDEST) "pyspark==$$(sed -n 's/.*"pyspark>=\([0-9.]*\),.*/\1/p' pyproject.toml).*"
+	@touch $@
+
+$(DBT)/.installed: pyproject.toml $(READY)
+	@rm -rf $(DBT)
+	@$(PYTHON) -m pip install --quiet --no-input --disable-pip-version-check --group dbt \
+		--target $(DBT) 2> $(DBT).log || { tail -n 20 $(DBT).log >&2; exit 1; }
 	@touch $@
 
 quick: $(READY) ## Run the tests that need neither Spark nor patience

@@ -1,0 +1,3 @@
+{{ config(materialized='ephemeral') }}
+
+select id, city from {{ ref('raw_customers') }}
