@@ -40,6 +40,10 @@ VERBS = {
     "register": "spark",
     "rename": "identifier, new_identifier, *, warehouse, catalog",
     "retire_writer": "identifier, writer, *, warehouse, catalog",
+    "serve": (
+        "*, once, stop, groups, scheduler, interval_seconds, clean_every_seconds, threads, say, "
+        "warehouse, catalog"
+    ),
     "set_properties": "identifier, properties, *, warehouse, catalog",
     "spark_conf": "name, *, warehouse, catalog",
     "spark_writer": "spark",

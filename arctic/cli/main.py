@@ -18,6 +18,7 @@ from arctic.cli.cdc import cdc
 from arctic.cli.change import rename, set_properties, unset_properties
 from arctic.cli.engines import spark_conf
 from arctic.cli.look import explain, history, show, tables
+from arctic.cli.serving import serve
 from arctic.cli.upkeep import expire, optimize, retire_writer, status, watermarks
 from arctic.cli.verbs.edit import delete, update
 from arctic.cli.verbs.past import drop_tag, restore, tag, versions
@@ -73,7 +74,7 @@ for _command in (
     *(delete, update),
     *(versions, tag, drop_tag, restore),
     *(set_properties, unset_properties, rename),
-    *(status, optimize, expire),
+    *(status, optimize, expire, serve),
     *(watermarks, retire_writer),
     *(cdc, spark_conf),
 ):

@@ -92,6 +92,11 @@ from arctic.options.read_options import (
     WEIGHT_RATIO,
     default_parallelism,
 )
+from arctic.options.service_options import (
+    OPTIMIZE_GROUP,
+    OPTIMIZE_QUOTA,
+    TABLE_EXPIRE,
+)
 from arctic.options.table_options import (
     BASE_BUCKETS,
     CHANGE_BUCKETS,
@@ -173,6 +178,8 @@ __all__ = [
     "OPTIMIZE",
     "OPTIMIZE_ENABLED",
     "OPTIMIZE_EVERY",
+    "OPTIMIZE_GROUP",
+    "OPTIMIZE_QUOTA",
     "OPTIMIZE_TARGET_SIZE",
     "OPTIONS",
     "ORDERING_COLUMN",
@@ -201,6 +208,7 @@ __all__ = [
     "STREAM_FROM",
     "STREAM_FROM_TIMESTAMP",
     "STREAM_QUERY_ID",
+    "TABLE_EXPIRE",
     "TARGET_FILE_SIZE",
     "TARGET_SIZE",
     "UPSERT_INSERTS",

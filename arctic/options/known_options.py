@@ -18,6 +18,7 @@ from arctic.options import (
     file_options,
     optimize_options,
     read_options,
+    service_options,
     table_options,
     write_options,
 )
@@ -33,6 +34,7 @@ _LISTS = (
     expire_options,
     table_options,
     optimize_options,
+    service_options,
 )
 
 

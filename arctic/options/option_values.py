@@ -110,6 +110,13 @@ def ratio(text: str) -> float:
     return number
 
 
+def group_name(text: str) -> str:
+    """Read the name of a group."""
+    if not re.fullmatch(r"\s*[\w.-]+\s*", text):
+        raise ValueError("expected letters, digits, '_', '-' or '.', such as 'default'")
+    return text.strip()
+
+
 def truth(text: str) -> bool:
     """Read true or false."""
     if text.strip().lower() not in ("true", "false"):

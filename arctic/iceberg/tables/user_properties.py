@@ -121,7 +121,7 @@ _AMORO = frozenset(
     f"{prefix}{name}"
     for prefix, names in {
         "base.": "refresh-interval",
-        "": "clean-dangling-delete-files.enabled table-expire.enabled",
+        "": "clean-dangling-delete-files.enabled",
         "data-expire.": (
             "datetime-number-format datetime-string-pattern enabled field level retention-time "
             "since"
@@ -132,7 +132,7 @@ _AMORO = frozenset(
         "read.": "distribution-mode distribution.hash-mode",
         "self-optimizing.": (
             "allow-partial-commit evaluation.fallback-interval evaluation.mse-tolerance "
-            "execute.num-retries filter group max-file-size-bytes quota "
+            "execute.num-retries filter max-file-size-bytes "
             "refresh-table.adaptive.increase-step-ms refresh-table.adaptive.max-interval-ms"
         ),
         "snapshot.": "base.keep.minutes",

@@ -1,0 +1,142 @@
+"""Leases of tables: who looks after one just now, so that no two services do the same work.
+
+Rules:
+    - A lease is a property of base, and expires. It keeps nobody from writing, and nothing is right
+      or wrong by it: where two hold one, their commits decide, as those of any two writers.
+    - Times are those of the holders' clocks. Clocks that differ by more than a lease cost work done
+      twice, never rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from arctic.errors import ConflictError
+from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
+from arctic.iceberg.tables.missing_table import not_found
+from arctic.iceberg.tables.set_properties import commit_properties
+from arctic.iceberg.values.names import parse_identifier
+from arctic.table.property_names import CLEANED_TIME, LEASE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """Who looks after a table, and until when."""
+
+    owner: str
+    """Without blanks."""
+    until_ms: int
+
+
+def lease_of(properties: Mapping[str, str]) -> Lease | None:
+    """Return the lease of a table, expired or not; None: there is none, or none that can be read.
+
+    >>> lease_of({"arctic.lease": "1700000000000 host-17"})
+    Lease(owner='host-17', until_ms=1700000000000)
+    >>> lease_of({"arctic.lease": "for ever"}) is None
+    True
+    """
+    until, _, owner = properties.get(LEASE, "").partition(" ")
+    return Lease(owner=owner, until_ms=int(until)) if until.isdecimal() and owner else None
+
+
+def cleaned_ms(properties: Mapping[str, str]) -> int | None:
+    """Return when a service cleaned the table last, or looked what it would clean; None: never."""
+    text = properties.get(CLEANED_TIME, "")
+    return int(text) if text.isdecimal() else None
+
+
+def take_lease(config: CatalogConfig, identifier: str, wanted: Lease, *, now_ms: int) -> Lease:
+    """Take the lease of a table, or extend one's own, and return whose it is then.
+
+    Args:
+        config: the catalog.
+        identifier: ``namespace.table``.
+        wanted: the lease.
+        now_ms: the time; a lease that has expired is nobody's.
+
+    Raises:
+        NotFoundError: no such table.
+        StorageError: the catalog cannot be reached.
+    """
+    found = _commit(config, identifier, _said(wanted), wanted, now_ms)
+    return wanted if found is None else found
+
+
+def extend_lease(config: CatalogConfig, identifier: str, wanted: Lease, *, now_ms: int) -> None:
+    """Let one's own lease last longer; one that was given back or lost stays so.
+
+    Raises:
+        NotFoundError: no such table.
+        StorageError: the catalog cannot be reached.
+    """
+    _commit(config, identifier, _said(wanted), wanted, now_ms, needs_own=True)
+
+
+def end_lease(
+    config: CatalogConfig, identifier: str, lease: Lease, *, now_ms: int, cleaned: bool
+) -> None:
+    """Give a lease back, unless another has taken it meanwhile.
+
+    Args:
+        config: the catalog.
+        identifier: ``namespace.table``.
+        lease: one's own.
+        now_ms: the time.
+        cleaned: note that the table was cleaned.
+
+    Raises:
+        NotFoundError: no such table.
+        ConflictError: other commits won every try; the lease expires by itself.
+        StorageError: the catalog cannot be reached.
+    """
+    wanted = {CLEANED_TIME: str(now_ms)} if cleaned else {}
+    _commit(config, identifier, wanted, lease, now_ms, removed=(LEASE,))
+
+
+def _commit(
+    config: CatalogConfig,
+    identifier: str,
+    wanted: Mapping[str, str],
+    own: Lease,
+    now_ms: int,
+    *,
+    removed: tuple[str, ...] = (),
+    needs_own: bool = False,
+) -> Lease | None:
+    """Change the properties of base; return who else has the lease, as it is left alone then."""
+    catalog, parts = open_catalog(config), parse_identifier(identifier)
+    base = load_table(catalog, parts)
+    if base is None:
+        raise not_found(catalog, parts)
+    found = lease_of(base.properties)
+    other = _other(found, own, now_ms)
+    if other is not None or (needs_own and (found is None or found.owner != own.owner)):
+        return other
+    try:
+        commit_properties(
+            catalog,
+            base,
+            wanted,
+            removed,
+            expected={LEASE: base.properties.get(LEASE)},
+            subject=f"table {identifier!r}",
+        )
+    except ConflictError:
+        now = load_table(catalog, parts)
+        other = None if now is None else _other(lease_of(now.properties), own, now_ms)
+        if other is None:
+            raise
+        return other
+    return None
+
+
+def _said(lease: Lease) -> dict[str, str]:
+    return {LEASE: f"{lease.until_ms} {lease.owner}"}
+
+
+def _other(found: Lease | None, own: Lease, now_ms: int) -> Lease | None:
+    if found is None or found.owner == own.owner or found.until_ms <= now_ms:
+        return None
+    return found

@@ -1,0 +1,103 @@
+"""Which metadata each table of a catalog has now, by one load of each store.
+
+Rules:
+    - A store that cannot be loaded keeps nobody else from being looked at.
+    - Stores are paired by what base says of its change store. One that is moving just now is paired
+      by a later look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import islice
+
+from pyiceberg.catalog import Catalog
+
+from arctic.errors import ArcticError
+from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
+from arctic.iceberg.catalogs.listing import namespaces, table_identifiers
+from arctic.iceberg.catalogs.pair import store_of
+from arctic.table.property_names import CHANGE_IDENTIFIER
+
+_AHEAD = 4
+"""Loads that wait for each thread, at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableHead:
+    """One table, as its catalog names it now."""
+
+    name: str
+    places: tuple[str, ...]
+    """Of the metadata of base, and of change where it has one: nothing changed while they stay."""
+    properties: Mapping[str, str] = field(repr=False)
+    """Of base."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogHeads:
+    """All of a catalog's tables."""
+
+    tables: tuple[TableHead, ...]
+    """Sorted by name."""
+    broken: Mapping[str, ArcticError]
+    """Stores that cannot be loaded."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Store:
+    place: str
+    kind: str
+    properties: Mapping[str, str]
+
+
+def catalog_heads(config: CatalogConfig, *, threads: int) -> CatalogHeads:
+    """Look at every table of a catalog.
+
+    Args:
+        config: the catalog.
+        threads: that load at a time.
+
+    Raises:
+        NotFoundError: no such warehouse.
+        StorageError: the catalog cannot be reached.
+    """
+    catalog = open_catalog(config)
+    found = (each for parts in namespaces(catalog) for each in table_identifiers(catalog, parts))
+    stores: dict[str, _Store] = {}
+    broken: dict[str, ArcticError] = {}
+    with ThreadPoolExecutor(threads) as pool:
+        while batch := list(islice(found, threads * _AHEAD)):
+            loaded = pool.map(lambda each: _load(catalog, each), batch)
+            for parts, store in zip(batch, loaded, strict=True):
+                name = ".".join(parts)
+                if isinstance(store, ArcticError):
+                    broken[name] = store
+                elif store is not None:
+                    stores[name] = store
+    return CatalogHeads(
+        tables=tuple(
+            TableHead(name=name, places=_places(store, stores), properties=store.properties)
+            for name, store in sorted(stores.items())
+            if store.kind == "base"
+        ),
+        broken=broken,
+    )
+
+
+def _places(base: _Store, stores: Mapping[str, _Store]) -> tuple[str, ...]:
+    change = stores.get(base.properties.get(CHANGE_IDENTIFIER, ""))
+    return (base.place,) if change is None else (base.place, change.place)
+
+
+def _load(catalog: Catalog, parts: tuple[str, ...]) -> _Store | ArcticError | None:
+    try:
+        table = load_table(catalog, parts)
+    except ArcticError as error:
+        return error
+    kind = None if table is None else store_of(table.properties)
+    if table is None or kind is None:
+        return None
+    return _Store(place=table.metadata_location, kind=kind, properties=dict(table.properties))

@@ -1,0 +1,30 @@
+"""What a table asks of the service that looks after it."""
+
+from __future__ import annotations
+
+from arctic.options.option import Option, Scope
+from arctic.options.option_values import group_name, ratio, truth
+
+_TABLE = frozenset({Scope.TABLE})
+
+OPTIMIZE_GROUP = Option(
+    name="self-optimizing.group",
+    parse=group_name,
+    default="default",
+    scopes=_TABLE,
+    doc="Group of a service that optimizes the table; a service without it leaves the table alone.",
+)
+OPTIMIZE_QUOTA = Option(
+    name="self-optimizing.quota",
+    parse=ratio,
+    default=0.5,
+    scopes=_TABLE,
+    doc="The table's share of its group's slots, beside the quotas of tables that wait as well.",
+)
+TABLE_EXPIRE = Option(
+    name="table-expire.enabled",
+    parse=truth,
+    default=True,
+    scopes=_TABLE,
+    doc="Whether a service cleans the table; a cleaning that is asked for runs in any case.",
+)

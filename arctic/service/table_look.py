@@ -1,0 +1,65 @@
+"""What the service remembers of a table, so that one that nobody changed is not listed again.
+
+Rules:
+    - What is due depends on the time as well: it is decided anew at each look, from the counts of
+      the last listing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from arctic.job.upkeep.asked_upkeep import AskedOptimize
+from arctic.job.upkeep.survey import partition_status, survey_table
+from arctic.optimizing.planning.evaluate import LastTimes, Verdict, evaluate
+from arctic.optimizing.planning.health import PartitionHealth
+from arctic.optimizing.settings import OptimizeSettings
+from arctic.service.scheduling.outlook import Outlook, predict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableLook:
+    """One table as it was when its files were listed."""
+
+    settings: OptimizeSettings
+    is_keyed: bool
+    partitions: tuple[tuple[PartitionHealth, LastTimes], ...]
+
+    @classmethod
+    def of(cls, asked: AskedOptimize) -> TableLook:
+        """List the files of a table.
+
+        Raises:
+            ArcticError: as ``arctic.status``.
+        """
+        survey = survey_table(asked, None, for_writing=False)
+        statuses = [partition_status(files, survey) for files in survey.partitions]
+        return cls(
+            settings=survey.settings,
+            is_keyed=survey.opened.table.is_keyed,
+            partitions=tuple((each.health, each.times) for each in statuses),
+        )
+
+    def outlook(self, now_ms: int, *, with_full: bool) -> Outlook:
+        """Say what is due at a time, and what doing it is worth.
+
+        Args:
+            now_ms: the time.
+            with_full: fulls may be due.
+        """
+        settings = self.settings if with_full else replace(self.settings, full_interval_ms=None)
+        return predict(
+            self._verdicts(settings, now_ms), open_file_cost_bytes=settings.open_file_cost_bytes
+        )
+
+    def _verdicts(
+        self, settings: OptimizeSettings, now_ms: int
+    ) -> Iterator[tuple[PartitionHealth, Verdict]]:
+        for health, times in self.partitions:
+            yield (
+                health,
+                evaluate(
+                    health, times=times, settings=settings, is_keyed=self.is_keyed, now_ms=now_ms
+                ),
+            )

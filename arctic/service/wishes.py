@@ -1,0 +1,60 @@
+"""What the properties of a table ask of a service."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from arctic import options as opt
+from arctic.iceberg.commits.lease import cleaned_ms
+from arctic.service.scheduling.table_state import TableTerms
+
+
+class CleaningStep(Enum):
+    """What is to be done for cleaning; the value is its name in the log."""
+
+    DRY_RUN = "dry run"
+    """The table is met for the first time: only say what would go."""
+    CLEAN = "clean"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What is in force for a table."""
+
+    group: str
+    is_optimized: bool
+    terms: TableTerms
+    is_cleaned: bool
+    cleaned_ms: int | None
+
+    @classmethod
+    def of(cls, properties: Mapping[str, str]) -> Wishes:
+        """Read the properties of base.
+
+        Raises:
+            InvalidInputError: one with a text that is not a value.
+        """
+        return cls(
+            group=opt.OPTIMIZE_GROUP.value({}, properties),
+            is_optimized=opt.OPTIMIZE_ENABLED.value({}, properties),
+            terms=TableTerms(
+                quota=opt.OPTIMIZE_QUOTA.value({}, properties),
+                min_interval_ms=opt.MIN_PLAN_INTERVAL.value({}, properties) or 0,
+            ),
+            is_cleaned=opt.TABLE_EXPIRE.value({}, properties)
+            and opt.MAY_DELETE.value({}, properties),
+            cleaned_ms=cleaned_ms(properties),
+        )
+
+    def cleaning(self, now_ms: int, *, every_ms: int) -> CleaningStep | None:
+        """Say what cleaning is due; None: nothing.
+
+        A time beyond now is that of another clock, and counts as long as it is away.
+        """
+        if not self.is_cleaned:
+            return None
+        if self.cleaned_ms is None:
+            return CleaningStep.DRY_RUN
+        return CleaningStep.CLEAN if abs(now_ms - self.cleaned_ms) >= every_ms else None

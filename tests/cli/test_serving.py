@@ -1,0 +1,100 @@
+"""``arctic serve``: one round, bad words, and a process that is told to end."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import arctic
+from arctic.cli.main import main
+from arctic.errors import InvalidInputError, NotFoundError
+from tests.service.lake import Lake
+
+
+def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int | str | None, str, str]:
+    with pytest.raises(SystemExit) as left:
+        main(("serve", *arguments))
+    captured = capsys.readouterr()
+    return left.value.code, captured.out, captured.err
+
+
+def test_once_does_what_is_due_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One event a line, for people and for programs."""
+    lake = Lake(tmp_path)
+    lake.make("db.t")
+
+    code, out, err = _run(
+        capsys, "--once", "--group", "default=1", "--warehouse", lake.warehouse, "--output", "json"
+    )
+    events = [json.loads(line) for line in out.splitlines()]
+    assert (code, err) == (0, "")
+    assert {"serving", "found", "optimized", "would clean", "stopped"} == {
+        each["event"] for each in events
+    }
+    assert next(each for each in events if each["event"] == "optimized")["type"] == "minor"
+
+    code, out, err = _run(capsys, "--once", "--warehouse", lake.warehouse)
+    assert (code, err) == (0, "")
+    assert "found table=db.t group=default" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("--group", "etl"), 2, "expected NAME=SLOTS"),
+        (("--group", "etl=0"), 1, "group 'etl' of 0 slots; expected 1 or more"),
+        (("--group", "a b=1"), 1, "group 'a b'; expected letters"),
+        (("--scheduler", "fair"), 2, "'fair' is not one of"),
+        (("--interval", "0"), 2, "--interval"),
+        (("--warehouse", "missing"), 1, "missing"),
+    ],
+)
+def test_bad_words_are_refused_before_anything_begins(
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+    code: int,
+    said: str,
+) -> None:
+    """In one line."""
+    monkeypatch.chdir(tmp_path)
+    left, out, err = _run(capsys, "--once", *arguments)
+
+    assert (left, out) == (code, "")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_the_verb_refuses_what_it_cannot_do(tmp_path: Path) -> None:
+    """As the command does."""
+    with pytest.raises(InvalidInputError, match="scheduler 'fair'; expected one of balanced"):
+        arctic.serve(once=True, scheduler="fair", warehouse=str(tmp_path))
+    with pytest.raises(InvalidInputError, match="interval_seconds nan; expected a number above 0"):
+        arctic.serve(once=True, interval_seconds=float("nan"), warehouse=str(tmp_path))
+    with pytest.raises(NotFoundError):
+        arctic.serve(once=True, warehouse=str(tmp_path / "missing"))
+
+
+def test_a_process_that_is_told_to_end_does(tmp_path: Path) -> None:
+    """With exit code 0, and a last line."""
+    lake = Lake(tmp_path)
+    lake.make("db.t")
+    command = [sys.executable, "-m", "arctic.cli", "serve", "--warehouse", lake.warehouse]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        said = []
+        for line in process.stdout:
+            said.append(line.split(" ", 1)[1])
+            if line.split(" ")[1] == "found":
+                process.send_signal(signal.SIGTERM)
+        assert process.wait() == 0
+    assert said[0].startswith("serving ")
+    assert said[-1].startswith("stopped ")

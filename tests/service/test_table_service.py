@@ -1,0 +1,223 @@
+"""A service on real tables: who is worked on, who is left alone, and what it survives."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlparse
+
+import pytest
+
+import arctic
+from arctic.iceberg.catalogs.catalog import load_table, open_catalog
+from arctic.iceberg.commits.lease import Lease, cleaned_ms, lease_of, take_lease
+from arctic.job.upkeep.asked_upkeep import AskedOptimize
+from arctic.service.table_look import TableLook
+from tests.service.lake import HOUR_MS, Lake
+
+FRESH = [{"id": 1, "name": "new"}, {"id": 2, "name": "new"}]
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Lake:
+    """No tables yet; the clock says now, as commits do."""
+    return Lake(tmp_path, now_ms=time.time_ns() // 1_000_000)
+
+
+def test_what_is_due_is_done_in_every_table_and_rows_stay(lake: Lake) -> None:
+    """The lease is given back, and the first cleaning only says what would go."""
+    for name in ("db.a", "db.b", "etl.c"):
+        lake.make(name)
+
+    lake.service().run_once()
+
+    assert lake.tables("optimized") == lake.tables("would clean") == ["db.a", "db.b", "etl.c"]
+    assert not lake.tables("failed")
+    assert not lake.tables("cleaned")
+    for name in ("db.a", "db.b", "etl.c"):
+        assert lake.rows(name) == FRESH
+        opened = arctic.open_table(name, warehouse=lake.warehouse)
+        assert lease_of(opened.properties) is None
+        assert cleaned_ms(opened.properties) == lake.now_ms
+        assert arctic.status(name, warehouse=lake.warehouse).due is None
+
+
+def test_a_table_says_itself_what_a_service_does_with_it(lake: Lake) -> None:
+    """Off, of another group, never cleaned."""
+    lake.make("db.off", **{"self-optimizing.enabled": "false"})
+    lake.make("db.etl", **{"self-optimizing.group": "etl"})
+    lake.make("db.kept", **{"table-expire.enabled": "false"})
+
+    lake.service().run_once()
+    assert lake.tables("optimized") == ["db.kept"]
+    assert lake.tables("would clean") == ["db.etl", "db.off"]
+
+    lake.service(groups={"etl": 1}).run_once()
+    assert lake.tables("optimized") == ["db.etl", "db.kept"]
+
+
+def test_poisoned_tables_stop_nobody(lake: Lake) -> None:
+    """One whose metadata is gone, one with a bad property, one whose rows cannot be read."""
+    for name in ("db.blank", "db.good", "db.lost", "db.torn"):
+        lake.make(name)
+    for store in ("db.torn_change_", "db.lost"):
+        place = _metadata_of(lake, store)
+        if store == "db.lost":
+            place.unlink()
+        else:
+            for file in place.parent.parent.rglob("*.parquet"):
+                file.write_bytes(b"PAR1")
+    broken = lake.config
+    _set_unchecked(broken, "db.blank", {"self-optimizing.quota": "much"})
+
+    lake.service().run_once()
+
+    assert lake.tables("optimized") == ["db.good"]
+    assert {"db.blank", "db.lost", "db.torn"} <= set(lake.tables("failed"))
+    assert lake.rows("db.good") == FRESH
+
+
+def test_a_table_that_another_service_holds_is_left_alone_until_its_lease_expires(
+    lake: Lake,
+) -> None:
+    """A service that died holds it no longer than that."""
+    lake.make("db.t")
+    held = Lease(owner="other", until_ms=lake.now_ms + HOUR_MS)
+    take_lease(lake.config, "db.t", held, now_ms=lake.now_ms)
+
+    lake.service().run_once()
+    assert lake.tables("optimized") == []
+
+    lake.now_ms += HOUR_MS
+    lake.service().run_once()
+    assert lake.tables("optimized") == ["db.t"]
+    assert lake.rows("db.t") == FRESH
+
+
+def test_two_services_at_once_do_no_harm(lake: Lake) -> None:
+    """One that finds a table taken leaves it to the other, or to the next look."""
+    for number in range(4):
+        lake.make(f"db.t{number}")
+    services = [lake.service("a"), lake.service("b")]
+
+    threads = [threading.Thread(target=service.run_once) for service in services]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    lake.service("next").run_once()
+
+    assert not lake.tables("failed")
+    for number in range(4):
+        assert lake.rows(f"db.t{number}") == FRESH
+        assert arctic.status(f"db.t{number}", warehouse=lake.warehouse).due is None
+
+
+def test_a_day_after_the_dry_run_a_table_is_cleaned(lake: Lake) -> None:
+    """Whichever service comes then: the time is in the table."""
+    lake.make("db.t", **{"snapshot.keep.duration": "0", "change.data.ttl.minutes": "0"})
+    lake.service().run_once()
+    lake.service().run_once()
+    assert (lake.tables("would clean"), lake.tables("cleaned")) == (["db.t"], [])
+
+    lake.now_ms += 24 * HOUR_MS
+    lake.service("later").run_once()
+
+    assert lake.tables("cleaned") == ["db.t"]
+    (facts,) = (facts for event, facts in lake.said if event == "cleaned")
+    assert facts["change_file"]
+    assert lake.rows("db.t") == FRESH
+
+
+def test_a_table_where_nothing_changed_is_not_listed_again(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new one is taken up, a dropped one is forgotten."""
+    listed: list[str] = []
+    original = TableLook.of
+
+    def counted(asked: AskedOptimize) -> TableLook:
+        listed.append(asked.reference.identifier)
+        return original(asked)
+
+    monkeypatch.setattr(TableLook, "of", counted)
+    for name in ("db.a", "db.b"):
+        lake.make(name)
+    service = lake.service()
+
+    service.look()
+    service.look()
+    assert sorted(listed) == ["db.a", "db.b"]
+
+    lake.upsert("db.b")
+    lake.make("db.c")
+    arctic.drop_table("db.a", warehouse=lake.warehouse)
+    service.look()
+    service.stop()
+    assert sorted(listed) == ["db.a", "db.b", "db.b", "db.c"]
+    assert (lake.tables("found"), lake.tables("dropped")) == (["db.a", "db.b", "db.c"], ["db.a"])
+
+
+def test_a_service_that_runs_looks_works_and_stops_when_it_is_told(lake: Lake) -> None:
+    """It waits for an event each time, and for no time."""
+    lake.make("db.t")
+    service = lake.service()
+    thread = threading.Thread(target=service.run)
+    thread.start()
+    lake.wait_for("optimized")
+    lake.wait_for("would clean")
+
+    service.stop()
+    thread.join(60)
+
+    assert not thread.is_alive()
+    assert lake.rows("db.t") == FRESH
+
+
+def test_a_catalog_that_is_away_is_told_of_and_looked_at_again(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The service goes on."""
+    lake.make("db.t")
+    service = lake.service()
+    look, away = service.look, [True]
+
+    def first_away() -> None:
+        if away:
+            away.clear()
+            raise arctic.StorageError("catalog 'c': no answer; try again")
+        look()
+
+    monkeypatch.setattr(service, "look", first_away)
+    monkeypatch.setattr("arctic.service.table_service._WAKE_SECONDS", 0.01)
+    monkeypatch.setattr(service, "_settings", _with_short_interval(service))
+    thread = threading.Thread(target=service.run)
+    thread.start()
+    lake.wait_for("optimized")
+    service.stop()
+    thread.join(60)
+
+    assert ("failed", {"what": "looking at the catalog", "why": _AWAY}) in lake.said
+
+
+_AWAY = "StorageError: catalog 'c': no answer; try again"
+
+
+def _with_short_interval(service: Any) -> Any:
+    return replace(service._settings, interval_ms=10)
+
+
+def _metadata_of(lake: Lake, store: str) -> Path:
+    table = load_table(open_catalog(lake.config), tuple(store.split(".")))
+    assert table is not None
+    return Path(urlparse(table.metadata_location).path)
+
+
+def _set_unchecked(config: Any, name: str, properties: dict[str, str]) -> None:
+    table = load_table(open_catalog(config), tuple(name.split(".")))
+    assert table is not None
+    with table.transaction() as changes:
+        changes.set_properties(properties)
