@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 FILES = 6
 ROUNDS = 2
-LONGEST_LIFE_SECONDS = 8.0
+LONGEST_LIFE_SECONDS = 4.0
 PATIENCE_SECONDS = 300
 
 
@@ -31,13 +31,29 @@ def events(number: int) -> list[tuple[int, str, float]]:
     return shared + [(1000 * (number + 1) + key, "us", float(number)) for key in range(40)]
 
 
-def run_driver(folder: Path, mode: str, *, life_seconds: float | None) -> bool:
-    """Start a driver and kill it after a time that begins with its query; say if it had ended."""
+def begun_batches(folder: Path) -> int:
+    """Return how many batches the query has begun in all of its lives."""
+    return len(list((folder / "checkpoint" / "offsets").glob("[0-9]*")))
+
+
+def run_driver(folder: Path, mode: str, *, life_seconds: float | None, least: int = 0) -> bool:
+    """Start a driver and kill it; say if it had ended.
+
+    Args:
+        folder: of its source, its checkpoint and its table.
+        mode: of the write.
+        life_seconds: from when it has begun so many batches; None: it lives until it ends.
+        least: how many batches it begins in any case.
+    """
     command = [sys.executable, "-m", "tests.spark.stream_driver", str(folder), mode]
     driver = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert driver.stdout is not None
     try:
         assert driver.stdout.readline() == "started\n"
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while begun_batches(folder) < least and driver.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
         driver.wait(PATIENCE_SECONDS if life_seconds is None else life_seconds)
     except subprocess.TimeoutExpired:
         pass
@@ -65,11 +81,10 @@ def test_a_killed_driver_loses_and_doubles_nothing(tmp_path: Path, mode: str) ->
         os.utime(path, (time.time() + number,) * 2)  # Spark takes the oldest first.
         model += events(number)
     draw = random.Random(mode)
-    kills = 0
-    for _ in range(ROUNDS):
-        if run_driver(tmp_path, mode, life_seconds=draw.uniform(0.5, LONGEST_LIFE_SECONDS)):
-            break
-        kills += 1
+    # The first is killed in the midst of its work, however fast it is; the others at any time.
+    assert not run_driver(tmp_path, mode, life_seconds=0, least=draw.randint(1, FILES // 2))
+    for _ in range(ROUNDS - 1):
+        run_driver(tmp_path, mode, life_seconds=draw.uniform(0, LONGEST_LIFE_SECONDS))
     assert run_driver(tmp_path, mode, life_seconds=None)
     if mode == "upsert":
         model = list({row[0]: row for row in model}.values())
@@ -77,9 +92,8 @@ def test_a_killed_driver_loses_and_doubles_nothing(tmp_path: Path, mode: str) ->
     snapshots = arctic.open_table(NAME, warehouse=warehouse).inspect("snapshots").num_rows
     # Mostly one batch a file; a source that dies between its own log and the query's offsets gives
     # its file to the next batch.
-    batches = len(list((tmp_path / "checkpoint" / "offsets").glob("[0-9]*")))
+    batches = begun_batches(tmp_path)
 
-    assert kills > 0
     assert sorted(tuple(row.values()) for row in rows) == sorted(model)
     assert snapshots == batches
     assert batches >= FILES - ROUNDS

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -217,13 +219,21 @@ def test_the_job_is_described_and_the_users_own_group_stays(
     assert spark.sparkContext.getLocalProperty("spark.jobGroup.id") == own_group
 
 
-def test_progress_follows_the_tasks_that_are_done(spark: SparkSession) -> None:
+def test_progress_follows_the_tasks_that_are_done(spark: SparkSession, tmp_path: Path) -> None:
     """Rows are taken to be spread evenly; the end is exact."""
-    progress = Told()
+    seen = str(tmp_path / "seen")
+
+    class Seen(Told):
+        def advance(self, *, tasks: int, rows: int) -> None:
+            super().advance(tasks=tasks, rows=rows)
+            Path(seen).touch()
 
     def work(value: int) -> None:
-        time.sleep(0.3)
+        # The first of them are seen to be done before the others are.
+        while value > 1 and not os.path.exists(seen):
+            time.sleep(0.01)
 
+    progress = Seen()
     _run(spark, work, [10] * 7, progress)
 
     assert progress.ended
