@@ -8,6 +8,9 @@ Rules:
     - Executors never see these classes: what is sent to them is Spark's own.
     - A jar is named after all that it depends on and put in its place whole, so it is never wrong
       or half there, whoever else makes it at the same time.
+    - A jar without the catalog is never kept: it serves the process that made it, and the next one
+      tries again.
+    - Jars that nobody has used for long go when another one is made.
 
 Must not know: sessions.
 """
@@ -19,6 +22,7 @@ import io
 import logging
 import os
 import tempfile
+import time
 import zipfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -27,9 +31,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import pyspark
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.java_gateway import launch_gateway
 
+from arctic.errors import UnsupportedError
 from arctic.spark.jvm.java import ensure_java
 
 _ATTEMPTS: tuple[frozenset[str], ...] = (
@@ -39,6 +45,14 @@ _ATTEMPTS: tuple[frozenset[str], ...] = (
 )
 """What is left out, one after the other, where a Spark has other private names: the name of a
 stream's sink, then the catalog."""
+
+_CATALOG = "arctic/spark/catalog/ArcticCatalog.class"
+_ANY_JAR = "*arctic-spark-*.jar*"
+_DAY_SECONDS = 86_400
+_NOTED_SECONDS, _UNUSED_SECONDS = 7 * _DAY_SECONDS, 180 * _DAY_SECONDS
+"""A configuration that somebody wrote down names a jar, and is used seldom."""
+_ours: dict[str, Path] = {}
+"""Jars that this process has made for itself alone, by name."""
 
 _SPARKS_OWN = "org.apache.spark.SparkBuildInfo"
 _RESOURCE = "org.codehaus.commons.compiler.util.resource.Resource"
@@ -58,8 +72,20 @@ def jar_of(jvm: Any) -> Path:
     with suppress(OSError):
         known = cache_folder() / name
         if known.is_file():
+            _use(known)
             return known
-    return _kept(name, _jar(_compiled(jvm)))
+    mine = _ours.get(name)
+    if mine is not None and mine.is_file():
+        return mine
+    classes = _compiled(jvm)
+    if _CATALOG in classes:
+        with suppress(OSError):
+            made = _written(cache_folder(), name, _jar(classes))
+            _drop_unused(made.parent)
+            return made
+        _log.info("the classes are compiled in each session, %s cannot be kept", name)
+    _ours[name] = _written(Path(tempfile.mkdtemp(prefix="arctic-jar-")), name, _jar(classes))
+    return _ours[name]
 
 
 def make_jar() -> Path:
@@ -67,13 +93,20 @@ def make_jar() -> Path:
 
     Raises:
         StorageError: there is no Java to ask.
-        Py4JError: this Spark is another one than the sources are written for.
+        UnsupportedError: the catalog cannot be compiled for this Spark.
+        Py4JError: nothing can be.
     """
     ensure_java()
     # Without types.
     gateway: Any = launch_gateway()  # type: ignore[no-untyped-call]
     try:
-        return jar_of(gateway.jvm)
+        made = jar_of(gateway.jvm)
+        if made in _ours.values() and not _has_catalog(made):
+            raise UnsupportedError(
+                f"PySpark {pyspark.__version__}: its classes are not those that the catalog is "
+                "written for; install a release that this package supports"
+            )
+        return made
     finally:
         if gateway.proc is not None:  # None: the JVM was there before, and is another's
             gateway.shutdown()
@@ -128,7 +161,11 @@ def _compiled(jvm: Any) -> Mapping[str, bytes]:
         except Py4JJavaError as error:
             if left_out == _ATTEMPTS[-1]:
                 raise
-            _log.info("this Spark has other private names: %s", error.java_exception.getMessage())
+            _log.warning(
+                "%s cannot be compiled for this Spark: %s",
+                " and ".join(sorted(_ATTEMPTS[_ATTEMPTS.index(left_out) + 1])),
+                error.java_exception.getMessage(),
+            )
     raise AssertionError("unreachable")
 
 
@@ -159,13 +196,24 @@ def _jar(classes: Mapping[str, bytes]) -> bytes:
     return data.getvalue()
 
 
-def _kept(name: str, content: bytes) -> Path:
-    try:
-        return _written(cache_folder(), name, content)
-    except OSError as error:
-        folder = Path(tempfile.mkdtemp(prefix="arctic-jar-"))
-        _log.info("the classes are compiled in each session, %s cannot be kept: %s", name, error)
-        return _written(folder, name, content)
+def _has_catalog(jar: Path) -> bool:
+    with zipfile.ZipFile(jar) as content:
+        return _CATALOG in content.namelist()
+
+
+def _use(jar: Path) -> None:
+    """Note that a jar is needed, at most once in a while."""
+    with suppress(OSError):
+        if time.time() - jar.stat().st_mtime > _NOTED_SECONDS:
+            os.utime(jar)
+
+
+def _drop_unused(folder: Path) -> None:
+    """Remove what other releases and processes that died have left; who has it open keeps it."""
+    for each in folder.glob(_ANY_JAR):
+        with suppress(OSError):
+            if time.time() - each.stat().st_mtime > _UNUSED_SECONDS:
+                each.unlink()
 
 
 def _written(folder: Path, name: str, content: bytes) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+import arctic
 from arctic.spark.base.private_names import jvm
 from arctic.spark.jvm.compiled import compiled, takes_names
 from arctic.spark.jvm.install_catalog import CATALOG_CLASS
@@ -40,6 +41,48 @@ def test_a_jar_is_made_once_and_whole(
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setattr(Path, "home", _homeless)
     assert jar_of(jvm(spark)).read_bytes() == made.read_bytes()
+
+
+@pytest.mark.spark
+def test_a_jar_without_the_catalog_is_not_kept(
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """This process has it, once; the next tries again, and settings that need it are refused."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    broken = {**sources(), "catalog/ArcticCatalog": "package arctic.spark.catalog; class {"}
+    monkeypatch.setattr("arctic.spark.jvm.jar.sources", lambda: broken)
+    made = jar_of(jvm(spark))
+
+    assert not list(tmp_path.iterdir())
+    assert jar_of(jvm(spark)) == made
+    assert "catalog cannot be compiled" in caplog.text
+    with pytest.raises(arctic.UnsupportedError, match="written for"):
+        make_jar()
+
+
+@pytest.mark.spark
+def test_jars_that_nobody_uses_go(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When another one is made; one that is used is not old."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr("arctic.spark.jvm.jar._ours", {})
+    folder = tmp_path / "arctic"
+    folder.mkdir()
+    names = ("arctic-spark-0a.jar", ".arctic-spark-0b.jar.x", "arctic-spark-0c.jar", "notes.jar")
+    for name in names:
+        (folder / name).touch()
+    for name in (names[0], names[1], names[3]):
+        os.utime(folder / name, (0, 0))
+    made = jar_of(jvm(spark))
+
+    assert sorted(each.name for each in folder.iterdir()) == sorted([made.name, *names[2:]])
+    os.utime(made, (0, 0))
+    jar_of(jvm(spark))
+    assert os.stat(made).st_mtime > 0
 
 
 def _homeless() -> Path:
