@@ -136,7 +136,7 @@ def test_an_alias_means_the_option() -> None:
         ),
         ("zzzzzz", Scope.READ, "known: path, warehouse, catalog, columns"),
         ("columns", Scope.WRITE, "unknown write option 'columns'"),
-        ("mergeSchema", Scope.WRITE, r"'mergeSchema'; .*arctic\.evolve_schema"),
+        ("overwriteSchema", Scope.WRITE, r"'overwriteSchema'; .*option mergeSchema"),
         ("mergeschema", Scope.STREAM, r"'mergeSchema'; .*arctic\.evolve_schema"),
         ("_arctic_shard", Scope.WRITE, "unknown write option '_arctic_shard'; known:"),
     ],

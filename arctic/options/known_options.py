@@ -95,4 +95,7 @@ _ELSEWHERE = {
     )
 }
 """What other formats call this; Spark lowers names, so the usual spelling is kept here."""
-_EVOLVE = "the columns of a table are changed by arctic.evolve_schema, before the write"
+_EVOLVE = (
+    "a write adds and widens columns by option mergeSchema; arctic.evolve_schema changes them in "
+    "every way, before the write"
+)

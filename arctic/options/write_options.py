@@ -63,6 +63,15 @@ MISSING_COLUMNS = Option(
     "or the stored values of the key stay. An upsert refuses if nothing is said, an append or "
     "overwrite takes null.",
 )
+MERGE_SCHEMA = Option(
+    name="mergeSchema",
+    parse=truth,
+    default=False,
+    scopes=_WRITE,
+    aliases=("merge-schema",),
+    doc="Whether the table gets the columns that the rows have more, and the wider types of those "
+    "they have, before the write.",
+)
 PARTITION_OVERWRITE_MODE = Option(
     name="partitionOverwriteMode",
     parse=one_of("static", "dynamic"),

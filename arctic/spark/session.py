@@ -16,6 +16,7 @@ from arctic.spark.base.private_names import is_classic, jvm_session
 from arctic.spark.edge.reader_options import install_reader_options
 from arctic.spark.edge.save_modes import install_save_modes
 from arctic.spark.edge.stream_modes import install_stream_modes
+from arctic.spark.edge.table_writes import install_table_writes
 from arctic.spark.jvm.java import ensure_java
 from arctic.spark.jvm.table_v2 import install_own_scans
 from arctic.spark.source import FORMAT, ArcticDataSource
@@ -35,6 +36,7 @@ def register(session: SparkSession) -> None:
     install_reader_options(type(session.read), is_stream=False)
     install_reader_options(type(session.readStream), is_stream=True)
     install_stream_modes()
+    install_table_writes()
     install_own_scans(session)
 
 

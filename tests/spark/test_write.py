@@ -236,8 +236,8 @@ WRONG: dict[str, tuple[type[ArcticError], str, Callable[[Lake], None]]] = {
     ),
     "option of another format": (
         InvalidInputError,
-        r"'mergeSchema'; .*arctic\.evolve_schema",
-        lambda lake: lake.save(lake.frame(FIRST), "upsert", mergeSchema="true"),
+        r"'overwriteSchema'; .*arctic\.evolve_schema",
+        lambda lake: lake.save(lake.frame(FIRST), "upsert", overwriteSchema="true"),
     ),
     "option in its spelling": (
         InvalidInputError,

@@ -13,7 +13,7 @@ Rules:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -80,10 +80,27 @@ def evolve_schema(config: CatalogConfig, identifier: str, change: SchemaChange) 
         ConflictError: other schema changes won every try; nothing was changed.
         CommitStateUnknownError: the catalog did not answer; look at the columns.
     """
+    return evolve_by(config, identifier, lambda _: change)
+
+
+def evolve_by(
+    config: CatalogConfig, identifier: str, decide: Callable[[OpenTable], SchemaChange]
+) -> OpenTable:
+    """Change the columns as is decided from what they are then, again in every try.
+
+    Args:
+        config: the catalog.
+        identifier: ``namespace.table``.
+        decide: is given the table; what it raises ends the call.
+
+    Raises:
+        ArcticError: as ``evolve_schema``.
+    """
     catalog = open_catalog(config)
     for _ in SMALL_RACES.tries():
         # Completes what an earlier call left half done; until then base must not move on.
         opened = open_table(config, identifier, for_writing=True)
+        change = decide(opened)
         schema = evolved_schema(opened, change)
         updates = _updates(opened.base, schema, change, subject=f"table {identifier!r}")
         if not updates:

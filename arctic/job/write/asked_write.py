@@ -29,6 +29,8 @@ class AskedWrite:
     action_column: str | None
     ordering_column: str | None
     missing_columns: MissingColumns | None
+    merges_schema: bool
+    """The table gets the columns that the rows have more."""
     is_dynamic: bool
     """An overwrite replaces only the partitions that it has rows for."""
     batch: StreamBatch | None
@@ -69,6 +71,7 @@ class AskedWrite:
             action_column=opt.ACTION_COLUMN.value(options),
             ordering_column=opt.ORDERING_COLUMN.value(options),
             missing_columns=None if missing is None else MissingColumns(missing),
+            merges_schema=opt.MERGE_SCHEMA.value(options),
             is_dynamic=opt.PARTITION_OVERWRITE_MODE.value(options) == "dynamic",
             batch=_batch(options),
             writer_id=opt.WRITER_ID.value(options),

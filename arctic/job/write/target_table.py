@@ -6,16 +6,22 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from arctic import options as opt
 from arctic.errors import AlreadyExistsError, InvalidInputError, NotFoundError
 from arctic.iceberg.tables.create_table import create_table
+from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_by
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.values.partitioning import parse_partition_field
 from arctic.job.write.asked_write import AskedWrite
-from arctic.writing.target import WriteOptions, WriteTarget
+from arctic.writing.conform.merged_columns import merged_columns
+from arctic.writing.target import WriteMode, WriteOptions, WriteTarget
+from arctic.writing.writer import plan_write
 
 
 def open_or_create(asked: AskedWrite, incoming: pa.Schema, *, exist_ok: bool = True) -> OpenTable:
     """Open the table for writing; create it when it is missing and its key is given.
+
+    Its columns are merged with those of the rows where that is asked for.
 
     A table without a key is asked for as clearly as one with a key, by an empty ``primaryKey``:
     else a mistyped name would make a second table, and a forgotten option one that never takes an
@@ -30,7 +36,9 @@ def open_or_create(asked: AskedWrite, incoming: pa.Schema, *, exist_ok: bool = T
         AlreadyExistsError: it is there, and it will not do.
         NotFoundError: no such table, and no ``primaryKey`` to create it with.
         InvalidInputError: a metadata table, a key or partition option that contradicts the
-            table that is there, or a table without a key that this write could not go to.
+            table that is there, or a table without a key that this write could not go to; with
+            columns to merge, whatever the write would be refused for with them.
+        ConflictError: other commits changed the columns during every try.
     """
     reference = asked.reference
     if reference.metadata_table is not None:
@@ -65,7 +73,7 @@ def open_or_create(asked: AskedWrite, incoming: pa.Schema, *, exist_ok: bool = T
     if not exist_ok:
         raise AlreadyExistsError(f"table {opened.table.name!r} already exists")
     _check_agrees(opened, key, partition_by)
-    return opened
+    return _merged(opened, asked, incoming) if asked.merges_schema else opened
 
 
 def write_target(opened: OpenTable, options: WriteOptions) -> WriteTarget:
@@ -79,6 +87,34 @@ def write_target(opened: OpenTable, options: WriteOptions) -> WriteTarget:
         delete_files=opened.io.delete_quietly,
         options=options,
     )
+
+
+def _merged(opened: OpenTable, asked: AskedWrite, incoming: pa.Schema) -> OpenTable:
+    """Give the table what the rows have more; nothing is changed for a write that is refused."""
+
+    def decide(now: OpenTable) -> SchemaChange:
+        table, request = now.table, asked.request_for(now.table)
+        if request.mode is WriteMode.DELETE:
+            raise InvalidInputError(
+                f"option {opt.MERGE_SCHEMA.name} with mode 'delete', which stores no values; "
+                "leave the option out"
+            )
+        found = merged_columns(
+            incoming,
+            now.arrow_schema,
+            table_name=table.name,
+            helpers=(*request.extra_columns, *request.ignored_columns),
+            held=(*table.primary_key, *(each.name for each in table.partition_source_columns)),
+        )
+        if found:
+            merged = found.applied(now.arrow_schema)
+            plan_write(table, merged, incoming, request=request, locates=True)
+        return SchemaChange(add=found.add, widen=found.widen)
+
+    change = decide(opened)
+    if not (change.add or change.widen):
+        return opened
+    return evolve_by(opened.config, opened.table.name, decide)
 
 
 def _check_agrees(

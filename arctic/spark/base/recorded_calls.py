@@ -89,12 +89,15 @@ def record_calls(
     Args:
         builder_class: classic or Connect.
         begin: makes the record of a builder to which nothing was said.
-        ours: what answers a method, by its name. ``format``, ``option`` and ``options`` need none.
+        ours: what answers a method, by its name. ``format``, ``option`` and ``options`` need none,
+            and may be missing.
         more: methods that stay as they are, for ``Call.spark``.
     """
     if _INSTALLED in vars(builder_class):
         return
-    answered: dict[str, Ours] = {"format": _format, "option": _option, "options": _options, **ours}
+    known: dict[str, Ours] = {"format": _format, "option": _option, "options": _options}
+    there = {name: answer for name, answer in known.items() if hasattr(builder_class, name)}
+    answered = {**there, **ours}
     originals = {name: getattr(builder_class, name) for name in (*answered, *more)}
     setattr(builder_class, _INSTALLED, True)
     for name, answer in answered.items():

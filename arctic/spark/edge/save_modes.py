@@ -5,7 +5,8 @@ Rules:
       format it is for. Any other format then gets its native behaviour, and its native error.
     - Every ``save()`` in our format spreads its rows over tasks first; see ``spread``.
     - ``saveAsTable`` of a table of our catalog is Spark's own, by which it has no key, unless a key
-      or a mode of ours is said, or overwrite: then rows are replaced, not the table.
+      or a mode of ours is said, or overwrite: then rows are replaced, not the table; or columns
+      are merged into one that is there, which Spark would refuse.
     - Option ``optimize`` is carried out here, after the write, because only here is a session.
     - What reaches the source another way (SQL, ``insertInto``) works without, in the mode that
       the relation's options say, or else the table. ``mode("append")`` is only told to be one here:
@@ -29,7 +30,7 @@ from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.first_write import taken_back_on_failure
 from arctic.job.write.new_only import NEW_ONLY_MODES, create_for_write
 from arctic.job.write.write_job import begin_write
-from arctic.options import OPTIMIZE, PRIMARY_KEY, WRITE_MODE, Scope, check_known
+from arctic.options import MERGE_SCHEMA, OPTIMIZE, PRIMARY_KEY, WRITE_MODE, Scope, check_known
 from arctic.spark.base.error_surface import named_errors
 from arctic.spark.base.private_names import frame_of, is_classic
 from arctic.spark.base.recorded_calls import (
@@ -127,11 +128,17 @@ def _save_as_table(
             raise InvalidInputError(f"saveAsTable({name!r}): {NO_ENTRIES}")
         return _end(call, name, format, mode, partitionBy, **options)
     chosen = mode or asked.own_mode or asked.mode or _SPARKS_DEFAULT
-    key = PRIMARY_KEY.value({**asked.options, **texts_of(options)})
-    replaces = chosen == "overwrite" and frame.sparkSession.catalog.tableExists(name)
-    if key is None and not replaces and chosen.lower() not in OWN_MODES:
+    given = {**asked.options, **texts_of(options)}
+    key, merges = PRIMARY_KEY.value(given), MERGE_SCHEMA.value(given)
+    goes_on = (chosen == "overwrite" or (merges and chosen == "append")) and (
+        frame.sparkSession.catalog.tableExists(name)
+    )
+    if key is None and not goes_on and chosen.lower() not in OWN_MODES:
         return _end(call, name, format, mode, partitionBy, **options)
-    if chosen == "append" and key:
+    if chosen == "append" and goes_on:
+        asked_write = AskedWrite.of({**given, **place})
+        chosen = asked_write.mode_for(asked_write.reference.open().table).value
+    elif chosen == "append" and key:
         chosen = "upsert"  # as INSERT INTO does
     path = place.pop("path")
     return _save(call, path, FORMAT, chosen, partitionBy, **{**options, **place})

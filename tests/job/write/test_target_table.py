@@ -1,0 +1,104 @@
+"""Writes that bring columns along: option ``mergeSchema`` without Spark."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import arctic
+from arctic.errors import InvalidInputError
+
+MERGE = {"mergeSchema": "true"}
+SCHEMA = pa.schema([("id", pa.int32()), ("n", pa.int32()), ("city", pa.string())])
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> arctic.Table:
+    """One row of three columns."""
+    made = arctic.create_table("shop.t", SCHEMA, primary_key="id", warehouse=str(tmp_path))
+    made.write(pa.table({"id": [1], "n": [1], "city": ["Rome"]}), mode="upsert")
+    return made
+
+
+def rows(table: arctic.Table) -> list[tuple[object, ...]]:
+    """Return the rows, in one order."""
+    found = (tuple(row.values()) for row in table.read().read_all().to_pylist())
+    return sorted(found, key=repr)
+
+
+def test_columns_are_added_at_the_end_and_widened(table: arctic.Table) -> None:
+    """In one schema version; rows that are there have null in a new column."""
+    more = pa.table({"zip": ["00184"], "id": [2], "n": [2**40], "city": ["Oslo"]})
+    with pytest.raises(InvalidInputError, match="'zip' is not in table"):
+        table.write(more, mode="upsert")
+    table.write(more, mode="upsert", options=MERGE)
+    table.write(more.drop(["zip"]), mode="append", options={"merge-schema": "true"})
+
+    assert table.refresh().schema == pa.schema(
+        [
+            pa.field("id", pa.int32(), nullable=False),
+            ("n", pa.int64()),
+            ("city", pa.string()),
+            ("zip", pa.string()),
+        ]
+    )
+    assert rows(table) == [
+        (1, 1, "Rome", None),
+        (2, 2**40, "Oslo", "00184"),
+        (2, 2**40, "Oslo", None),
+    ]
+
+
+def test_a_write_that_is_refused_changes_no_column(table: arctic.Table) -> None:
+    """Whatever is known before the first row; and a delete brings no columns at all."""
+    good = {"id": [1], "n": [1], "city": ["Rome"], "new": [1]}
+    for wrong, said in (
+        ({**good, "n": ["x"]}, "'n' is string"),
+        ({**good, "City": ["x"]}, "'City' is not added"),
+        ({"id": [1], "new": [1]}, "missing-columns"),
+        ({**good, "none": pa.nulls(1)}, "'none'"),
+    ):
+        with pytest.raises(InvalidInputError, match=said):
+            table.write(pa.table(wrong), mode="upsert", options=MERGE)
+    with pytest.raises(InvalidInputError, match="mergeSchema with mode 'delete'"):
+        table.write(pa.table(good), mode="delete", options=MERGE)
+
+    assert table.refresh().schema.names == SCHEMA.names
+    assert rows(table) == [(1, 1, "Rome")]
+
+
+def test_what_the_write_reads_for_itself_is_no_column(table: arctic.Table) -> None:
+    """Neither the action nor an order that the table does not have."""
+    events = pa.table(
+        {"id": [1, 1], "n": [7, 8], "city": ["a", "b"], "zip": ["x", "y"], "op": ["U", "U"]}
+    ).append_column("seq", pa.array([2, 1]))
+    options = {**MERGE, "action-column": "op", "ordering-column": "seq"}
+    table.write(events, mode="upsert", options=options)
+
+    assert table.refresh().schema.names == [*SCHEMA.names, "zip"]
+    assert rows(table) == [(1, 7, "a", "x")]
+
+
+def test_writers_that_bring_columns_at_a_time_all_find_them(
+    table: arctic.Table, tmp_path: Path
+) -> None:
+    """The same column twice is one, and no row is lost."""
+
+    def write(number: int) -> None:
+        data = {"id": [10 + number], "n": [2**40], "city": ["c"], f"new{number % 2}": [number]}
+        found = arctic.open_table("shop.t", warehouse=str(tmp_path))
+        found.write(pa.table(data), mode="append", options=MERGE)
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(write, range(6)))
+
+    names = table.refresh().schema.names
+    assert names[:3] == SCHEMA.names
+    assert sorted(names[3:]) == ["new0", "new1"]
+    assert table.count() == 7
+    found = table.read(columns=["id", "new0", "new1"]).read_all().to_pylist()
+    told = {row["id"]: row["new0"] if row["new1"] is None else row["new1"] for row in found}
+    assert told == {1: None} | {10 + number: number for number in range(6)}
