@@ -32,7 +32,7 @@ from arctic.job.reference import as_names
 from arctic.job.tasks.progress import default_progress
 from arctic.job.tasks.run_tasks import LocalRunner, TaskRunner
 from arctic.job.upkeep.asked_upkeep import AskedExpire, AskedOptimize
-from arctic.job.upkeep.expire_job import expire_table
+from arctic.job.upkeep.expire_job import delete_orphans, expire_table
 from arctic.job.upkeep.optimize_job import optimize_table
 from arctic.job.upkeep.survey import table_status
 from arctic.optimizing.report import OptimizeReport, TableStatus
@@ -70,13 +70,22 @@ def past_state(as_of: Moment | None, version: Version | None) -> PastState:
 
 
 def restore(
-    base: Mapping[str, str], *, version: Version | None = None, as_of: Moment | None = None
+    base: Mapping[str, str],
+    *,
+    version: Version | None = None,
+    as_of: Moment | None = None,
+    runner: TaskRunner | None = None,
 ) -> RestoreReport:
     """Bring an earlier state back."""
     if (version is None) == (as_of is None):
-        raise InvalidInputError("restore: expected a version or as_of, which say what comes back")
-    runner = LocalRunner(opt.default_parallelism())
-    return restore_table(AskedOptimize.of(base), past_state(as_of, version), runner=runner)
+        raise InvalidInputError(
+            "restore: expected either a version or a time, which say what comes back"
+        )
+    return restore_table(
+        AskedOptimize.of(base),
+        past_state(as_of, version),
+        runner=runner or LocalRunner(opt.default_parallelism()),
+    )
 
 
 def scan(
@@ -224,3 +233,13 @@ def expire(
 ) -> ExpireReport:
     """Remove what is no longer needed."""
     return expire_table(AskedExpire.of(joined(base, options)), dry_run=dry_run)
+
+
+def clean_orphans(
+    base: Mapping[str, str],
+    *,
+    dry_run: bool = False,
+    options: Mapping[str, str] | None = None,
+) -> ExpireReport:
+    """Delete files that nothing refers to."""
+    return delete_orphans(AskedExpire.of(joined(base, options)), dry_run=dry_run)

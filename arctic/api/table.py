@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -164,6 +165,10 @@ class Table:
         """Delete what nobody needs any more; takes the arguments of ``arctic.expire``."""
         return calls.expire(self._options, **arguments)
 
+    def clean_orphans(self, **arguments: Any) -> ExpireReport:
+        """Delete files that nothing refers to; takes ``dry_run`` and ``options`` of ``expire``."""
+        return calls.clean_orphans(self._options, **arguments)
+
     def watermarks(self) -> dict[str, int]:
         """Return each writer's own watermark; see ``arctic.watermarks``."""
         return writer_watermarks(table_reference(self._options))
@@ -195,13 +200,8 @@ class Table:
 
     def history(self) -> pa.Table:
         """Return the commits of both stores: ``inspect("snapshots")``, oldest first."""
-        return self.inspect("snapshots").sort_by(
-            [
-                ("committed_at", "ascending"),
-                ("store", "ascending"),
-                ("sequence_number", "ascending"),
-            ]
-        )
+        order = ("committed_at", "store", "sequence_number")
+        return self.inspect("snapshots").sort_by([(name, "ascending") for name in order])
 
     def versions(self) -> pa.Table:
         """Return the states that commits have made, oldest first, with their numbers and tags."""
@@ -234,6 +234,18 @@ class Table:
             CommitStateUnknownError: the catalog did not answer; look before restoring again.
         """
         return calls.restore(self._options, version=version, as_of=as_of)
+
+    def set_current_version(self, version: Version) -> RestoreReport:
+        """Restore a version."""
+        return self.restore(version)
+
+    def rollback_to_timestamp(self, moment: datetime | str) -> RestoreReport:
+        """Restore the state at a time."""
+        return self.restore(as_of=moment)
+
+    def rollback_to_snapshot(self, snapshot_id: int) -> RestoreReport:
+        """Restore the state of a snapshot of either store."""
+        return self.restore(as_of=snapshot_id)
 
     def inspect(self, name: str) -> pa.Table:
         """Return a metadata table.

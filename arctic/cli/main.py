@@ -19,9 +19,24 @@ from arctic.cli.change import rename, set_properties, unset_properties
 from arctic.cli.engines import spark_conf
 from arctic.cli.look import explain, history, show, tables
 from arctic.cli.serving import serve
-from arctic.cli.upkeep import expire, optimize, retire_writer, status, watermarks
+from arctic.cli.upkeep import (
+    clean_orphans,
+    expire,
+    optimize,
+    retire_writer,
+    status,
+    watermarks,
+)
 from arctic.cli.verbs.edit import delete, update
-from arctic.cli.verbs.past import drop_tag, restore, tag, versions
+from arctic.cli.verbs.past import (
+    drop_tag,
+    restore,
+    rollback_to_snapshot,
+    rollback_to_timestamp,
+    set_current_version,
+    tag,
+    versions,
+)
 from arctic.errors import ArcticError
 from arctic.redact import without_secrets
 
@@ -73,8 +88,9 @@ for _command in (
     *(tables, show, explain, history),
     *(delete, update),
     *(versions, tag, drop_tag, restore),
+    *(set_current_version, rollback_to_snapshot, rollback_to_timestamp),
     *(set_properties, unset_properties, rename),
-    *(status, optimize, expire, serve),
+    *(status, optimize, expire, clean_orphans, serve),
     *(watermarks, retire_writer),
     *(cdc, spark_conf),
 ):

@@ -20,6 +20,15 @@ from arctic.cli.printed.watermarks import print_watermarks
 _where = click.option(
     "--where", metavar="TEXT", help="Only the partitions that can hold such rows."
 )
+_dry_run = click.option("--dry-run", is_flag=True, help="Change nothing, only say what would go.")
+_options = click.option(
+    "--option",
+    "options",
+    metavar="NAME=VALUE",
+    multiple=True,
+    callback=name_value_pairs,
+    help="An option instead of the table's property, such as snapshot.keep.duration=1d.",
+)
 
 
 @click.command()
@@ -56,20 +65,26 @@ def optimize(table: str, kind: str | None, where: str | None, output: str, **pla
 
 @click.command()
 @click.argument("table")
-@click.option("--dry-run", is_flag=True, help="Change nothing, only say what would go.")
-@click.option(
-    "--option",
-    "options",
-    metavar="NAME=VALUE",
-    multiple=True,
-    callback=name_value_pairs,
-    help="An option instead of the table's property, such as snapshot.keep.duration=1d.",
-)
+@_dry_run
+@_options
 @catalog_options
 def expire(table: str, dry_run: bool, options: dict[str, str], output: str, **place: Any) -> None:
     """Remove from TABLE what is no longer needed: merged changes, old snapshots, orphans."""
     report = api.expire(table, dry_run=dry_run, options=options, **place_of(**place))
     print_expire_report(report, output)
+
+
+@click.command("clean-orphans")
+@click.argument("table")
+@_dry_run
+@_options
+@catalog_options
+def clean_orphans(
+    table: str, dry_run: bool, options: dict[str, str], output: str, **place: Any
+) -> None:
+    """Delete files in the folders of TABLE that nothing refers to."""
+    found = api.open_table(table, **place_of(**place))
+    print_expire_report(found.clean_orphans(dry_run=dry_run, options=options), output)
 
 
 @click.command()

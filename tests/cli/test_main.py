@@ -206,6 +206,7 @@ def test_expire_says_what_would_go_and_removes_it(run: Command, warehouse: str) 
     assert done.out.startswith(f"shop.users: expired {kinds['change file']} x change file (")
     assert users.read().read_all().num_rows == 3
     assert run(*command).out == "shop.users: expired nothing\n"
+    assert "expired nothing" in run("clean-orphans", *command[1:]).out
 
 
 def test_properties_and_names_are_changed(run: Command, warehouse: str) -> None:
@@ -381,7 +382,16 @@ def test_states_are_listed_tagged_and_restored(run: Command, warehouse: str) -> 
     assert "first" in run("versions", "shop.users", *place).out
     restored = run("restore", "shop.users", "first", "--output", "json", *place).document
     assert restored["restored"]["change_snapshot_id"] == listed[0]["change_snapshot_id"]
-    assert arctic.open_table("shop.users", warehouse=warehouse).count() == 2
+    users = arctic.open_table("shop.users", warehouse=warehouse)
+    assert users.count() == 2
+    assert "restored" in run("set-current-version", "shop.users", "2", *place).out
+    assert users.count() == 3
+    snapshot = str(listed[0]["change_snapshot_id"])
+    assert "restored" in run("rollback-to-snapshot", "shop.users", snapshot, *place).out
+    assert users.count() == 2
+    moment = listed[1]["committed_at"]
+    assert "restored" in run("rollback-to-timestamp", "shop.users", moment, *place).out
+    assert users.count() == 3
     assert run("drop-tag", "shop.users", "first", *place).out == "shop.users: dropped tag first\n"
     refused = run("restore", "shop.users", "first", *place)
     assert refused.code == 1

@@ -34,6 +34,8 @@ more = spark.createDataFrame([(2, "Bern"), (4, "Kyiv")], "id long, city string")
 more.writeTo("arctic.shop.users").append()
 names = spark.range(3).selectExpr("id", "cast(id AS string) AS name")
 names.writeTo("lake.shop.names").tableProperty("primaryKey", "id").create()
+call = "CALL lake.system.evolve_schema('shop.names', add => map('more', 'int'))"
+assert len(spark.sql(call).collect()) == 3  # once: another one would find the column there
 print([tuple(row) for row in spark.table("arctic.shop.users").orderBy("id").collect()])
 print(spark.table("lake.shop.names").count(), "arctic" in sys.modules)
 """

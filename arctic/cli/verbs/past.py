@@ -1,4 +1,4 @@
-"""The commands for states that a table was in: versions, tag, drop-tag, restore."""
+"""The commands for states that a table was in: versions, tag, drop-tag, restore and its kin."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 from arctic import api
 from arctic.cli.place import catalog_options, place_of
 from arctic.cli.printed.render import print_json, print_rows
+from arctic.job.past.restore_job import RestoreReport
 
 _as_of = click.option(
     "--as-of", metavar="TIME", help="The state at this time, such as 2024-02-29T12:00:00Z."
@@ -67,7 +68,37 @@ def drop_tag(table: str, name: str, output: str, **place: Any) -> None:
 @catalog_options
 def restore(table: str, version: str | None, as_of: str | None, output: str, **place: Any) -> None:
     """Bring TABLE back to a VERSION: a number, a tag or a snapshot; or to a time."""
-    report = api.open_table(table, **place_of(**place)).restore(version, as_of=as_of)
+    _print(api.open_table(table, **place_of(**place)).restore(version, as_of=as_of), output)
+
+
+@click.command("set-current-version")
+@click.argument("table")
+@click.argument("version")
+@catalog_options
+def set_current_version(table: str, version: str, output: str, **place: Any) -> None:
+    """Bring a VERSION of TABLE back: a number, a tag or a snapshot."""
+    _print(api.open_table(table, **place_of(**place)).set_current_version(version), output)
+
+
+@click.command("rollback-to-timestamp")
+@click.argument("table")
+@click.argument("time")
+@catalog_options
+def rollback_to_timestamp(table: str, time: str, output: str, **place: Any) -> None:
+    """Bring the state of TABLE at a TIME back, such as 2024-02-29T12:00:00Z."""
+    _print(api.open_table(table, **place_of(**place)).rollback_to_timestamp(time), output)
+
+
+@click.command("rollback-to-snapshot")
+@click.argument("table")
+@click.argument("snapshot", type=int)
+@catalog_options
+def rollback_to_snapshot(table: str, snapshot: int, output: str, **place: Any) -> None:
+    """Bring the state of a SNAPSHOT of TABLE back, by its id in either store."""
+    _print(api.open_table(table, **place_of(**place)).rollback_to_snapshot(snapshot), output)
+
+
+def _print(report: RestoreReport, output: str) -> None:
     if output == "json":
         print_json(
             {

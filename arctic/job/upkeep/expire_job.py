@@ -13,7 +13,7 @@ the commits would have merged, nor the files of those commits themselves.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from arctic import options as opt
 from arctic.errors import InvalidInputError
@@ -53,6 +53,25 @@ def expire_table(asked: AskedExpire, *, dry_run: bool) -> ExpireReport:
         CommitStateUnknownError: nobody knows whether a step was committed.
         StorageError: the catalog or a file cannot be reached; the steps before are done.
     """
+    return _cleaned(asked, _Run.carry_out, dry_run=dry_run)
+
+
+def delete_orphans(asked: AskedExpire, *, dry_run: bool) -> ExpireReport:
+    """Delete the files that nothing refers to, also where a table's property leaves them alone.
+
+    Args:
+        asked: what the options say.
+        dry_run: change nothing, only say what would go.
+
+    Raises:
+        InvalidInputError: a bad value of a property, or a table whose files must not be deleted.
+        NotFoundError: an unknown table.
+        StorageError: the catalog or a file cannot be reached.
+    """
+    return _cleaned(asked, _Run.delete_orphans, dry_run=dry_run)
+
+
+def _cleaned(asked: AskedExpire, steps: Callable[[_Run], None], *, dry_run: bool) -> ExpireReport:
     started = time.monotonic()
     opened = asked.reference.open()
     _check_may_delete(opened)
@@ -63,7 +82,7 @@ def expire_table(asked: AskedExpire, *, dry_run: bool) -> ExpireReport:
         now_ms=time.time_ns() // 1_000_000,
         dry_run=dry_run,
     )
-    run.carry_out()
+    steps(run)
     return ExpireReport(
         table=opened.table.name,
         items=tuple(run.items),
@@ -115,7 +134,15 @@ class _Run:
         dropped = frozenset(item.name for item in (*rows, *changes, *deletes))
         self._delete_files(removed, dropped)
         if self._settings.cleans_orphans:
-            self._delete_orphans()
+            self.delete_orphans()
+
+    def delete_orphans(self) -> None:
+        """Take the last step, which needs none of the others."""
+        orphans = find_orphans(
+            self._opened, min_age_ms=self._settings.orphan_age_ms, now_ms=self._now_ms
+        )
+        self.notes += orphans.notes
+        self._delete(orphans.items)
 
     def _expire_rows(self) -> tuple[ExpiredItem, ...]:
         if self._settings.retention is None:
@@ -212,13 +239,6 @@ class _Run:
         self.outside += [unkept[path] for path in sorted(spared.outside)]
         stay = spared.needed | spared.outside
         self._delete(item for path, item in unkept.items() if path not in stay)
-
-    def _delete_orphans(self) -> None:
-        orphans = find_orphans(
-            self._opened, min_age_ms=self._settings.orphan_age_ms, now_ms=self._now_ms
-        )
-        self.notes += orphans.notes
-        self._delete(orphans.items)
 
     def _delete(self, items: Iterable[ExpiredItem]) -> None:
         """Delete files that nothing refers to any more; what cannot be deleted is noted."""

@@ -160,6 +160,14 @@ class TruncateQuestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionsQuestion:
+    """Which partitions have files?"""
+
+    options: Mapping[str, str]
+    """Of the table."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RowLevelQuestion:
     """Write what becomes of the rows of a DELETE, UPDATE or MERGE, which come beside it."""
 
@@ -183,8 +191,37 @@ class RowLevelQuestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProceduresQuestion:
+    """Which procedures are in a namespace; in none: which are there at all?"""
+
+    catalog: Mapping[str, str]
+    name: Name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcedureQuestion:
+    """What is a procedure?"""
+
+    catalog: Mapping[str, str]
+    name: Name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallQuestion:
+    """Run a procedure."""
+
+    catalog: Mapping[str, str]
+    catalog_name: str
+    """With which the name of a table may begin."""
+    name: Name
+    """As answered: that of the procedure alone."""
+    arguments: Mapping[str, Any]
+    """All of them by name, null where the default is; a time is its microseconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NamesAnswer:
-    """The names of tables or namespaces."""
+    """The names of tables, namespaces or procedures."""
 
     names: Sequence[Name]
 
@@ -214,6 +251,28 @@ class PropertiesAnswer:
     """What is known of a namespace."""
 
     properties: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcedureAnswer:
+    """What Spark is told of a procedure."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    """In their order, each with its comment, as Spark writes a ``StructType``."""
+    defaults: Sequence[str | None]
+    """Of each, as SQL; None: it must be given."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsAnswer:
+    """Rows of a call, or partitions."""
+
+    schema: Mapping[str, Any]
+    """As Spark writes a ``StructType``."""
+    rows: Sequence[Sequence[Any]]
+    """Values in its order; a time is its microseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,9 +310,15 @@ CatalogQuestion = (
     | DropNamespaceQuestion
     | SaveQuestion
     | TruncateQuestion
+    | PartitionsQuestion
     | RowLevelQuestion
+    | ProceduresQuestion
+    | ProcedureQuestion
+    | CallQuestion
 )
-CatalogAnswer = NamesAnswer | TableAnswer | PropertiesAnswer | DoneAnswer
+CatalogAnswer = (
+    NamesAnswer | TableAnswer | PropertiesAnswer | ProcedureAnswer | RowsAnswer | DoneAnswer
+)
 
 CATALOG_QUESTIONS: Mapping[str, type[CatalogQuestion]] = {
     "tables": TablesQuestion,
@@ -270,6 +335,10 @@ CATALOG_QUESTIONS: Mapping[str, type[CatalogQuestion]] = {
     "drop_namespace": DropNamespaceQuestion,
     "save": SaveQuestion,
     "truncate": TruncateQuestion,
+    "partitions": PartitionsQuestion,
     "row_level": RowLevelQuestion,
+    "procedures": ProceduresQuestion,
+    "procedure": ProcedureQuestion,
+    "call": CallQuestion,
 }
 """By what ``ask`` says."""

@@ -15,9 +15,11 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 
 from arctic.errors import ArcticError
+from arctic.job.tasks.run_tasks import TaskRunner
 from arctic.spark.base.catalog_protocol import (
     AlterNamespaceQuestion,
     AlterTableQuestion,
+    CallQuestion,
     CatalogAnswer,
     CatalogQuestion,
     CreateNamespaceQuestion,
@@ -26,6 +28,9 @@ from arctic.spark.base.catalog_protocol import (
     DropTableQuestion,
     NamespaceQuestion,
     NamespacesQuestion,
+    PartitionsQuestion,
+    ProcedureQuestion,
+    ProceduresQuestion,
     RenameTableQuestion,
     RowLevelQuestion,
     SaveQuestion,
@@ -39,6 +44,7 @@ from arctic.spark.base.protocol import Failure
 from arctic.spark.catalog import namespace_answers, table_answers
 from arctic.spark.catalog.alter_table import altered
 from arctic.spark.catalog.failures import failure_of
+from arctic.spark.catalog.procedures import procedure_answers
 from arctic.spark.catalog.row_level import changed
 from arctic.spark.catalog.saved import saved, truncated
 from arctic.spark.catalog.staged_tables import new_table, settled
@@ -57,23 +63,31 @@ _ANSWERS: Mapping[type[CatalogQuestion], Callable[[Any], CatalogAnswer]] = {
     AlterNamespaceQuestion: namespace_answers.changed_namespace,
     DropNamespaceQuestion: namespace_answers.dropped_namespace,
     TruncateQuestion: truncated,
+    PartitionsQuestion: table_answers.partitions,
+    ProceduresQuestion: procedure_answers.procedures,
+    ProcedureQuestion: procedure_answers.procedure,
 }
 
 _log = logging.getLogger(__name__)
 
 
-def answer_catalog(asked: CatalogQuestion, frame: Any | None) -> CatalogAnswer | Failure | Any:
+def answer_catalog(
+    asked: CatalogQuestion, frame: Any | None, runner: TaskRunner
+) -> CatalogAnswer | Failure | Any:
     """Return the answer to a question of a catalog, or an error that is in the JVM.
 
     Args:
         asked: the question.
         frame: in the JVM, beside a question that has one.
+        runner: where the tasks of a call run.
     """
     try:
         if isinstance(asked, SaveQuestion):
             return saved(asked, frame)
         if isinstance(asked, RowLevelQuestion):
             return changed(asked, frame)
+        if isinstance(asked, CallQuestion):
+            return procedure_answers.called(asked, runner)
         return _ANSWERS[type(asked)](asked)
     except ArcticError as error:
         return failure_of(error)

@@ -106,6 +106,10 @@ def _key_and_properties(
             keys[name] = text
         elif name not in _SAID:
             kept[name] = text
+    if len(set(keys.values())) > 1:
+        raise InvalidInputError(
+            f"table properties {' and '.join(sorted(keys))} name two keys; expected one of them"
+        )
     if not keys and _PIPELINE_KEY in kept:
         return tuple(json.loads(kept[_PIPELINE_KEY])), kept
     key = opt.PRIMARY_KEY.value(keys)

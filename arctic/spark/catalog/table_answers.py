@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from urllib.parse import unquote_plus
+
+from pyspark.sql.types import StringType, StructField, StructType
+
 from arctic import options as opt
 from arctic.errors import InvalidInputError, NotFoundError
 from arctic.iceberg.catalogs.listing import list_tables
 from arctic.iceberg.tables.drop_table import drop_table
 from arctic.iceberg.tables.rename_table import rename_table
 from arctic.job.past_state import PastState
+from arctic.job.read.asked_read import AskedRead
+from arctic.job.read.scan_job import begin_scan
 from arctic.job.reference import parse_reference
 from arctic.job.write.replace_table import is_aside
 from arctic.spark.base.catalog_protocol import (
@@ -15,7 +21,9 @@ from arctic.spark.base.catalog_protocol import (
     DropTableQuestion,
     FailureKind,
     NamesAnswer,
+    PartitionsQuestion,
     RenameTableQuestion,
+    RowsAnswer,
     TableAnswer,
     TableQuestion,
     TablesQuestion,
@@ -48,6 +56,34 @@ def table(asked: TableQuestion) -> TableAnswer:
     if state:
         PastState.of(state).pinned(parse_reference(answer.options).open())
     return answer
+
+
+def partitions(asked: PartitionsQuestion) -> RowsAnswer:
+    """List the partitions of a table that have rows, as texts of their fields."""
+    reference = parse_reference(asked.options)
+    steps = () if reference.metadata_table is not None else reference.open().partitioner.steps
+    names = [step.name for step in steps]
+    rows: list[list[str | None]] = []
+    if names:
+        place = {**asked.options, opt.PATH.name: f"{reference.identifier}.partitions"}
+        found = begin_scan(AskedRead.of(place)).table().to_pylist()
+        rows = [
+            [_value(part) for part in each["partition"].split("/")]
+            for each in found
+            if each["base_files"] or each["insert_files"]
+        ]
+    schema = StructType([StructField(name, StringType()) for name in names])
+    return RowsAnswer(schema=schema.jsonValue(), rows=rows)
+
+
+def _value(part: str) -> str | None:
+    """Return the value in one part of the path of a partition.
+
+    >>> _value("city=New+York"), _value("city=null")
+    ('New York', None)
+    """
+    text = unquote_plus(part.partition("=")[2])
+    return None if text == "null" else text
 
 
 def dropped(asked: DropTableQuestion) -> DoneAnswer:

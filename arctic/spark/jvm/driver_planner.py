@@ -84,7 +84,7 @@ class DriverPlanner:
         elif isinstance(asked, PlanQuestion | AggregatesQuestion):
             answer = _known_or_planned(asked)
         else:
-            answer = answer_catalog(asked, frame)
+            answer = answer_catalog(asked, frame, SparkRunner(self._session))
         return answer_text(answer) if isinstance(answer, Answer) else answer
 
     def _dead_rows(self, asked: DeadRowsQuestion) -> Answer:

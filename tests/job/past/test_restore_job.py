@@ -159,7 +159,7 @@ def test_an_unknown_state_is_refused(tmp_path: Path) -> None:
         table.restore(7)
     with pytest.raises(arctic.NotFoundError, match="no tag 'x'; its tags: none"):
         table.read(version="x")
-    with pytest.raises(arctic.InvalidInputError, match="expected a version or as_of"):
+    with pytest.raises(arctic.InvalidInputError, match="expected either a version or a time"):
         table.restore()
     with pytest.raises(arctic.InvalidInputError, match="give only one"):
         table.read(version=1, as_of=5)

@@ -380,6 +380,21 @@ class TestOrphans:
 
         assert all(path.exists() for path in planted)
 
+    def test_the_search_can_be_made_alone(self, table: arctic.Table, tmp_path: Path) -> None:
+        """Also where cleaning leaves it out; nothing else goes, and a dry run leaves all."""
+        planted = self.plant(tmp_path)
+        commits = len(table.history())
+        options = {**AT_ONCE, "clean-orphan-file.enabled": "false"}
+
+        said = table.clean_orphans(dry_run=True, options=options)
+        assert all(path.exists() for path in planted)
+        done = table.clean_orphans(options=options)
+
+        assert said.items == done.items
+        assert {Path(urlparse(item.name).path) for item in done.items} == planted
+        assert not any(path.exists() for path in planted)
+        assert len(table.history()) == commits
+
     def test_a_run_that_could_not_delete_is_finished_by_the_next(
         self, table: arctic.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -34,6 +34,7 @@ ASKED: dict[str, dict[str, object]] = {
     "drop_namespace": {**ABOUT, "cascade": False},
     "save": {"options": {"path": "shop.orders"}, "replaces": None, "where": None},
     "truncate": {"options": {"path": "shop.orders"}},
+    "partitions": {"options": {"path": "shop.orders"}},
     "row_level": {
         "options": {"path": "shop.orders"},
         "command": "MERGE",
@@ -43,6 +44,14 @@ ASKED: dict[str, dict[str, object]] = {
         "is_blind": False,
         "pins": ["cGlu"],
         "is_planned": True,
+    },
+    "procedures": ABOUT,
+    "procedure": {**ABOUT, "name": ["system", "optimize"]},
+    "call": {
+        **ABOUT,
+        "name": ["optimize"],
+        "catalog_name": "arctic",
+        "arguments": {"table": "shop.orders", "type": None},
     },
 }
 

@@ -9,6 +9,7 @@ import java.util.Set;
 import org.apache.spark.sql.catalyst.analysis.NoSuchTableException;
 import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.sql.connector.catalog.NamespaceChange;
+import org.apache.spark.sql.connector.catalog.ProcedureCatalog;
 import org.apache.spark.sql.connector.catalog.StagedTable;
 import org.apache.spark.sql.connector.catalog.StagingTableCatalog;
 import org.apache.spark.sql.connector.catalog.SupportsNamespaces;
@@ -16,10 +17,11 @@ import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.catalog.TableCatalogCapability;
 import org.apache.spark.sql.connector.catalog.TableChange;
 import org.apache.spark.sql.connector.catalog.TableInfo;
+import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
-/** Tables and namespaces as Spark asks for them; Python knows the answers. */
-public class ArcticCatalog implements StagingTableCatalog, SupportsNamespaces {
+/** Tables, namespaces and procedures as Spark asks for them; Python knows the answers. */
+public class ArcticCatalog implements StagingTableCatalog, SupportsNamespaces, ProcedureCatalog {
   private String name;
   /** As configured: spark.sql.catalog.<name>.<option>. */
   private Map options;
@@ -44,13 +46,7 @@ public class ArcticCatalog implements StagingTableCatalog, SupportsNamespaces {
   }
 
   public Identifier[] listTables(String[] namespace) {
-    List names = (List) Questions.answer(about("tables", namespace)).get("names");
-    Identifier[] tables = new Identifier[names.size()];
-    for (int i = 0; i < tables.length; i++) {
-      List parts = (List) names.get(i);
-      tables[i] = Identifier.of(namespace, (String) parts.get(parts.size() - 1));
-    }
-    return tables;
+    return listed("tables", namespace);
   }
 
   public Table loadTable(Identifier table) {
@@ -80,6 +76,18 @@ public class ArcticCatalog implements StagingTableCatalog, SupportsNamespaces {
   public Table createTable(Identifier table, TableInfo wanted) {
     Map question = Definitions.with(about("create_table", Questions.parts(table)), wanted);
     question.put("stage", null);
+    return told(Questions.answer(question));
+  }
+
+  /** Of CREATE TABLE ... LIKE, which Spark 4.3 brings: what is said wins over the source's. */
+  public Table createTableLike(Identifier table, TableInfo wanted, Table source) {
+    Map question = Definitions.with(about("create_table", Questions.parts(table)), wanted);
+    question.put("stage", null);
+    if (source instanceof CatalogTable) {
+      Map properties = ((CatalogTable) source).definition();
+      properties.putAll(wanted.properties());
+      question.put("properties", properties);
+    }
     return told(Questions.answer(question));
   }
 
@@ -151,6 +159,26 @@ public class ArcticCatalog implements StagingTableCatalog, SupportsNamespaces {
     Map question = about("drop_namespace", namespace);
     question.put("cascade", Boolean.valueOf(cascade));
     return ((Boolean) Questions.answer(question).get("found")).booleanValue();
+  }
+
+  public UnboundProcedure loadProcedure(Identifier procedure) {
+    Map question = about("procedure", Questions.parts(procedure));
+    return new CatalogProcedure(name, options, Questions.answer(question));
+  }
+
+  public Identifier[] listProcedures(String[] namespace) {
+    return listed("procedures", namespace);
+  }
+
+  private Identifier[] listed(String ask, String[] namespace) {
+    List names = (List) Questions.answer(about(ask, namespace)).get("names");
+    Identifier[] found = new Identifier[names.size()];
+    for (int i = 0; i < found.length; i++) {
+      String[] parts = (String[]) ((List) names.get(i)).toArray(new String[0]);
+      found[i] = Identifier.of(
+          (String[]) Arrays.copyOf(parts, parts.length - 1), parts[parts.length - 1]);
+    }
+    return found;
   }
 
   private Map about(String ask, String[] parts) {

@@ -11,6 +11,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.connector.catalog.SupportsPartitionManagement;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.SupportsRowLevelOperations;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
@@ -28,11 +30,15 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /** A table of a catalog: what Python told of it, read by scans of its own, written in one commit. */
 public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLevelOperations,
-    TruncatableTable {
+    TruncatableTable, SupportsPartitionManagement {
+  private static final String[] OF_THE_PLACE =
+      new String[] {"provider", "location", "is_managed_location"};
   private final Map told;
   private final String name;
   private final StructType schema;
   private final ArcticTable scans;
+  /** As SHOW PARTITIONS lists them; null: nobody has asked. */
+  private ShownPartitions partitions;
 
   /** Takes the catalog's name and the answer of Python. */
   public CatalogTable(String catalog, Map told) {
@@ -102,6 +108,46 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
 
   public Map properties() {
     return (Map) told.get("properties");
+  }
+
+  /** The properties that a table has which is made like this one. */
+  final Map definition() {
+    Map all = new LinkedHashMap(properties());
+    for (int i = 0; i < OF_THE_PLACE.length; i++) {
+      all.remove(OF_THE_PLACE[i]);
+    }
+    return all;
+  }
+
+  public StructType partitionSchema() {
+    return partitions().names();
+  }
+
+  public InternalRow[] listPartitionIdentifiers(String[] names, InternalRow values) {
+    return partitions().matching(names, values);
+  }
+
+  public void createPartition(InternalRow partition, Map properties) {
+    ShownPartitions.refuse(name);
+  }
+
+  public boolean dropPartition(InternalRow partition) {
+    return ShownPartitions.refuse(name);
+  }
+
+  public void replacePartitionMetadata(InternalRow partition, Map properties) {
+    ShownPartitions.refuse(name);
+  }
+
+  public Map loadPartitionMetadata(InternalRow partition) {
+    return new HashMap();
+  }
+
+  private ShownPartitions partitions() {
+    if (partitions == null) {
+      partitions = new ShownPartitions((Map) told.get("options"));
+    }
+    return partitions;
   }
 
   public Set capabilities() {
