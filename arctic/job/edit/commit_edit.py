@@ -27,6 +27,7 @@ from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.storage.table_io import is_file_gone
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.edit.edit_report import EditReport
+from arctic.job.edit.sql_rows import one_moment
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import ScanJob, scan_opened
 from arctic.job.reference import TableReference
@@ -96,7 +97,8 @@ def edited(
         check_same(opened, table_uuid=uuid)
         state = pin(opened, is_fresh=True)
         try:
-            report = attempt(EditedTable(opened=opened, state=state, reference=reference))
+            with one_moment():
+                report = attempt(EditedTable(opened=opened, state=state, reference=reference))
         except (ConflictError, StorageError) as error:
             if isinstance(error, StorageError) and not is_file_gone(error):
                 raise

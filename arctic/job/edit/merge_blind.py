@@ -15,7 +15,18 @@ from arctic.job.edit.commit_edit import EditedTable, event_schema, events
 from arctic.job.edit.key_changes import refuse_twice
 from arctic.job.edit.merge_clauses import MergePlan, When
 from arctic.job.edit.merge_source import source_keys, source_rows
-from arctic.job.edit.sql_rows import ROW, SOURCE, clause_case, column_of, numbered_rows, query
+from arctic.job.edit.sql_rows import (
+    ROW,
+    SOURCE,
+    clause_case,
+    column_of,
+    numbered_rows,
+    own,
+    query,
+)
+
+_M, _N = own("m"), own("n")
+"""The clause that a row of the source takes if its key is stored, and if it is not."""
 
 
 def blind_events(table: EditedTable, source: pa.Table, plan: MergePlan) -> pa.Table | None:
@@ -38,14 +49,14 @@ def blind_events(table: EditedTable, source: pa.Table, plan: MergePlan) -> pa.Ta
         return None
     matched, other = plan.of(When.MATCHED), plan.of(When.NOT_MATCHED)
     found = query(
-        f"SELECT {clause_case([each.condition for each in matched])} AS m, "
-        f"{clause_case([each.condition for each in other])} AS n, {ROW} FROM {SOURCE} "
+        f"SELECT {clause_case([each.condition for each in matched])} AS {_M}, "
+        f"{clause_case([each.condition for each in other])} AS {_N}, {ROW} FROM {SOURCE} "
         f"ORDER BY {ROW}",
         {SOURCE: numbered_rows(source)},
         subject="merge",
     )
-    m = np.asarray(found.column("m").to_numpy()).astype(np.int64)
-    n = np.asarray(found.column("n").to_numpy()).astype(np.int64)
+    m = np.asarray(found.column(_M).to_numpy()).astype(np.int64)
+    n = np.asarray(found.column(_N).to_numpy()).astype(np.int64)
     deletes = np.array([each.values is None for each in matched] + [False])[m]
     if ((n >= 0) != ((m >= 0) & ~deletes)).any():
         return None

@@ -41,6 +41,7 @@ from arctic.job.edit.sql_rows import (
     clause_case,
     fitted,
     numbered_rows,
+    own,
     paired_values,
     query,
 )
@@ -48,6 +49,8 @@ from arctic.job.read.locate import locate_rows
 from arctic.job.reference import TableReference
 
 ClausesOf = Callable[[pa.Schema, str], Sequence[Clause]]
+_T, _S, _C = own("t"), own("s"), own("c")
+"""Of a pair: the numbers of its rows, and of the clause that acts on it."""
 _PART_ROWS = 1_000_000
 """Rows of the table that are compared with the source at a time."""
 
@@ -165,17 +168,17 @@ class _Merge:
         plan = self._plan
         case = clause_case([clause.condition for clause in plan.of(When.MATCHED)])
         pairs = query(
-            f"SELECT {TARGET}.{ROW} AS t, {SOURCE}.{ROW} AS s, {case} AS c "
-            f"FROM {TARGET} JOIN {SOURCE} ON ({plan.on}\n) ORDER BY t, s",
+            f"SELECT {TARGET}.{ROW} AS {_T}, {SOURCE}.{ROW} AS {_S}, {case} AS {_C} "
+            f"FROM {TARGET} JOIN {SOURCE} ON ({plan.on}\n) ORDER BY {_T}, {_S}",
             {TARGET: numbered_rows(rows), SOURCE: numbered_rows(self._source)},
             subject=f"merge on {plan.on!r}",
         )
-        places = {name: _numbers(pairs, name) for name in ("t", "s", "c")}
-        self._seen[places["s"]] = True
+        t, s, c = (_numbers(pairs, name) for name in (_T, _S, _C))
+        self._seen[s] = True
         alone = np.ones(rows.num_rows, dtype=bool)
-        alone[places["t"]] = False
-        acting = places["c"] >= 0
-        t, s, c = (places[name][acting] for name in ("t", "s", "c"))
+        alone[t] = False
+        acting = c >= 0
+        t, s, c = t[acting], s[acting], c[acting]
         t, s, c = self._once(rows, t, s, c)
         for number, clause in enumerate(plan.of(When.MATCHED)):
             own = c == number
@@ -187,11 +190,11 @@ class _Merge:
         own = self._plan.of(When.NOT_MATCHED_BY_SOURCE)
         case = clause_case([clause.condition for clause in own])
         found = query(
-            f"SELECT {ROW} AS t, {case} AS c FROM {TARGET} ORDER BY t",
+            f"SELECT {case} AS {_C}, {ROW} FROM {TARGET} ORDER BY {ROW}",
             {TARGET: numbered_rows(rows)},
             subject="merge, rows not matched by source",
         )
-        c = _numbers(found, "c")
+        c = _numbers(found, _C)
         for number, clause in enumerate(own):
             yield from self._act(clause, rows, np.flatnonzero(c == number), None)
 
@@ -261,11 +264,11 @@ class _Merge:
         rows = self._source.take(pa.array(left))
         case = clause_case([clause.condition for clause in own])
         found = query(
-            f"SELECT {ROW} AS s, {case} AS c FROM {SOURCE} ORDER BY s",
+            f"SELECT {case} AS {_C}, {ROW} FROM {SOURCE} ORDER BY {ROW}",
             {SOURCE: numbered_rows(rows)},
             subject="merge, rows not matched",
         )
-        c = _numbers(found, "c")
+        c = _numbers(found, _C)
         for number, clause in enumerate(own):
             places = np.flatnonzero(c == number)
             if len(places):

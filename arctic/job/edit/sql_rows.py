@@ -7,13 +7,18 @@ Rules:
     - The rows of the table are called ``target`` there, those of a merge's source ``source``.
     - One value for each row, in their order; anything else is refused.
     - Values are cast to the column's type exactly, or refused.
+    - An edit has one time: what ``now()`` says of its first row, it says of all.
 """
 
 from __future__ import annotations
 
+import datetime
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import pyarrow as pa
@@ -24,13 +29,54 @@ from arctic.cdc.engine import check_expression, engine, expression_errors
 from arctic.cdc.engine import name as quoted
 from arctic.errors import InvalidInputError
 
-TARGET, SOURCE, ROW = "target", "source", "_arctic_row"
+TARGET, SOURCE = "target", "source"
+_OWN = uuid4().hex
+"""Part of the names in our own statements, so that no expression can speak of them."""
 _WORDS = re.compile(r'"((?:[^"]|"")+)"|([^\W\d]\w*)')
 _UNPUSHED = "SET disabled_optimizers = 'filter_pushdown,join_filter_pushdown'"
 """Arrow would evaluate what is pushed into its scan, and there NaN equals nothing."""
 _NO_INFINITY = "SET ieee_floating_point_ops = false"
 """A division by zero is null, as in Spark: a condition on it is not true."""
 _EVERY_COLUMN = re.compile(r"\*|\bcolumns\b", re.IGNORECASE)
+
+
+def own(name: str) -> str:
+    """Return a name for a column, or a table, that expressions cannot know."""
+    return f"_{name}_{_OWN}"
+
+
+ROW = own("row")
+"""The number of a row, as a column beside those of a table."""
+_PAIRS, _PAIR = own("pairs"), own("pair")
+
+_moment: ContextVar[datetime.datetime | None] = ContextVar("moment", default=None)
+
+
+@contextmanager
+def one_moment() -> Iterator[None]:
+    """Let all expressions be of the time at which this began."""
+    token = _moment.set(datetime.datetime.now(datetime.timezone.utc))
+    try:
+        yield
+    finally:
+        _moment.reset(token)
+
+
+def _clocks() -> list[str]:
+    """Return statements after which every clock of DuckDB shows the moment."""
+    now = _moment.get() or datetime.datetime.now(datetime.timezone.utc)
+    plain = now.replace(tzinfo=None)
+    shown = {
+        "now": f"TIMESTAMPTZ '{now}'",
+        "transaction_timestamp": f"TIMESTAMPTZ '{now}'",
+        "get_current_timestamp": f"TIMESTAMPTZ '{now}'",
+        "current_localtimestamp": f"TIMESTAMP '{plain}'",
+        "today": f"DATE '{plain.date()}'",
+        "current_date": f"DATE '{plain.date()}'",
+        "get_current_time": f"TIMETZ '{plain.time()}+00'",
+        "current_localtime": f"TIME '{plain.time()}'",
+    }
+    return [f"CREATE TEMP MACRO {name}() AS {value}" for name, value in shown.items()]
 
 
 def mentioned(texts: Iterable[str], names: Sequence[str]) -> set[str]:
@@ -73,7 +119,7 @@ def mask(rows: pa.Table, condition: str) -> np.ndarray:
 def values(rows: pa.Table, expressions: Mapping[str, str]) -> dict[str, pa.Array]:
     """Return the values of expressions for rows of the table, by name."""
     listed = ", ".join(
-        f"({check_expression(text)}\n) AS e{place}"
+        f"({check_expression(text)}\n) AS {own(f'e{place}')}"
         for place, text in enumerate(expressions.values())
     )
     # The number of the row stands beside them, which no aggregate takes.
@@ -119,15 +165,15 @@ def _computed(
         return {}
     count = len(next(iter(places.values())))
     numbered = {name: numbered_rows(table) for name, table in tables.items()}
-    pairs = pa.table({"i": np.arange(count), **{f"r_{name}": at for name, at in places.items()}})
-    joins = " ".join(f"JOIN {name} ON {name}.{ROW} = _pairs.r_{name}" for name in tables)
+    pairs = pa.table({_PAIR: np.arange(count), **{own(name): at for name, at in places.items()}})
+    joins = " ".join(f"JOIN {name} ON {name}.{ROW} = {_PAIRS}.{own(name)}" for name in tables)
     listed = ", ".join(
-        f"({check_expression(text)}\n) AS e{place}"
+        f"({check_expression(text)}\n) AS {own(f'e{place}')}"
         for place, text in enumerate(expressions.values())
     )
     found = query(
-        f"SELECT {listed}, _pairs.i FROM _pairs {joins} ORDER BY _pairs.i",
-        {**numbered, "_pairs": pairs},
+        f"SELECT {listed}, {_PAIR} FROM {_PAIRS} {joins} ORDER BY {_PAIR}",
+        {**numbered, _PAIRS: pairs},
         subject=_said(expressions),
     )
     _check_count(found, count, expressions)
@@ -139,6 +185,8 @@ def query(statement: str, tables: Mapping[str, pa.Table], *, subject: str) -> pa
     with engine() as connection, expression_errors(subject):
         connection.execute(_UNPUSHED)
         connection.execute(_NO_INFINITY)
+        for clock in _clocks():
+            connection.execute(clock)
         for name, table in tables.items():
             connection.register(name, table)
         found = connection.execute(statement).arrow()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import arctic
@@ -77,3 +78,34 @@ def test_what_does_not_fit_is_refused(tmp_path: Path) -> None:
         with pytest.raises(arctic.InvalidInputError):
             table.update("id = 1", set=new)
     assert rows_of(table) == before
+
+
+def test_an_edit_has_one_time(tmp_path: Path) -> None:
+    """Whatever clock an expression asks, and however many batches there are."""
+    table = make(tmp_path, "keyed")
+    clocks = (
+        "now() || current_timestamp || transaction_timestamp() || current_date || today() || "
+        "current_time || localtimestamp || localtime"
+    )
+
+    table.update(set={"city": clocks})
+    assert len({row["city"] for row in rows_of(table)}) == 1
+    assert table.delete("now() < TIMESTAMPTZ '2020-01-01 00:00:00+00'").rows_deleted == 0
+
+
+def test_expressions_see_columns_only(tmp_path: Path) -> None:
+    """Nothing of the statements that they stand in, and every name is free for a column."""
+    table = make(tmp_path, "keyed")
+
+    for name in ("_arctic_row", "e0", "i", "_pairs", "r_target", "t"):
+        with pytest.raises(arctic.InvalidInputError, match=name):
+            table.update(set={"n": "7", "x": f'"{name}"'})
+        merge = table.merge(pa.table({"id": [1]}), on="id")
+        with pytest.raises(arctic.InvalidInputError, match=name):
+            merge.when_matched_update(set={"n": "7", "x": f'"{name}" + 0'}).execute()
+    table.evolve_schema(rename={"n": "_arctic_row", "x": "e0", "city": "t"})
+    table.update("e0 > 4.5", set={"_arctic_row": "_arctic_row + 1", "e0": "e0 + _arctic_row"})
+    assert [row["e0"] for row in rows_of(table)][3:] == [4.0, 10.0]
+    merged = table.merge(pa.table({"id": [4], "_arctic_row": [9]}), on="id")
+    merged.when_matched_update(set={"e0": "target.e0 + source._arctic_row"}).execute()
+    assert [row["e0"] for row in rows_of(table)][3:] == [13.0, 10.0]
