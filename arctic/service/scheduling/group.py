@@ -18,7 +18,7 @@ from arctic.service.scheduling.table_queue import Start, TableQueue
 from arctic.service.scheduling.table_state import TableState, TableTerms
 from arctic.service.scheduling.task_queue import EndedTask, TaskKey, TaskQueue
 
-WINDOW_MS = 3_600_000
+WINDOW_MS = 4 * 3_600_000
 """In which slot time is counted against a quota."""
 
 

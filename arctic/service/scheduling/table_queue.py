@@ -8,6 +8,7 @@ Rules:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from arctic.service.scheduling.outlook import Outlook
@@ -80,15 +81,16 @@ class TableQueue:
             now_ms: the time.
             slots: that the group has, for telling a peak.
         """
-        stretched = self.stretched(now_ms, slots=slots)
-        pending = [
-            self._candidate(state, now_ms, is_peak=stretched > 1)
-            for state in map(self._tables.__getitem__, self._due)
-            if state.phase(now_ms, stretched=stretched) is Phase.PENDING
-        ]
+        pending = self._pending(now_ms, stretched=1)
+        stretched = _stretched(pending, slots)
+        if stretched > 1:
+            pending = self._pending(now_ms, stretched=stretched)
         if not pending:
             return None
-        first = min(pending, key=lambda each: ranked(self._scheduler, each, now_ms))
+        first = min(
+            (self._candidate(state, now_ms, is_peak=stretched > 1) for state in pending),
+            key=lambda each: ranked(self._scheduler, each, now_ms),
+        )
         self._keep(self._tables[first.name].started())
         return Start(
             name=first.name,
@@ -99,23 +101,16 @@ class TableQueue:
 
     def stretched(self, now_ms: int, *, slots: int) -> float:
         """Return by how much tables rest longer now; 1: there is no peak."""
-        work = sum(
-            state.outlook.work_ms
-            for state in map(self._tables.__getitem__, self._due)
-            if state.phase(now_ms, stretched=1) is Phase.PENDING
-        )
-        return stretch(work, slots)
+        return _stretched(self._pending(now_ms, stretched=1), slots)
 
     def longest_wait_ms(self, now_ms: int) -> int:
         """Return how long the one waits that waits longest; 0 where none does."""
-        return max(
-            (
-                now_ms - state.waits_since_ms
-                for state in map(self._tables.__getitem__, self._due)
-                if state.phase(now_ms, stretched=1) is Phase.PENDING
-            ),
-            default=0,
-        )
+        pending = self._pending(now_ms, stretched=1)
+        return max((now_ms - state.waits_since_ms for state in pending), default=0)
+
+    def _pending(self, now_ms: int, *, stretched: float) -> list[TableState]:
+        due = map(self._tables.__getitem__, self._due)
+        return [each for each in due if each.phase(now_ms, stretched=stretched) is Phase.PENDING]
 
     def _candidate(self, state: TableState, now_ms: int, *, is_peak: bool) -> Candidate:
         return Candidate(
@@ -134,3 +129,7 @@ class TableQueue:
             self._due.discard(state.name)
         else:
             self._due.add(state.name)
+
+
+def _stretched(pending: Sequence[TableState], slots: int) -> float:
+    return stretch(sum(state.outlook.work_ms for state in pending), slots)
