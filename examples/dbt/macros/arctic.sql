@@ -13,7 +13,7 @@
   {%- if model.resource_type == 'snapshot' -%}
     {%- set key = (config.get('snapshot_table_column_names') or {}).get('dbt_scd_id', 'dbt_scd_id') -%}
   {%- endif -%}
-  {%- set columns = [key] if key is string else (key or []) -%}
+  {%- set columns = ([key] if key is string else (key or [])) | select | unique | list -%}
   {%- set made = {'primaryKey': columns | join(', ')} if columns else {} -%}
   {%- set properties = dict(made, **given) -%}
   {%- if properties -%}
