@@ -29,7 +29,8 @@ _SECTIONS = {
     Scope.CHANGES: (
         "Changes",
         "Options of `arctic.read_changes`, and of `spark.read` where one of them says that changes "
-        "are read; see [streaming](streaming.md). The first two and the last also of a stream.",
+        "are read; see [streaming](streaming.md). Those that begin with `start` or `change` and "
+        "the last also of a stream.",
     ),
     Scope.STREAM: ("Streams", "Options of `spark.readStream`; see [streaming](streaming.md)."),
     Scope.WRITE: ("Writing", "Options of `df.write` and `arctic.write`."),

@@ -45,6 +45,37 @@ END_TIMESTAMP = Option(
     scopes=_CHANGES,
     doc="Changes up to this time, inclusive, written as for as-of-timestamp.",
 )
+START_VERSION = Option(
+    name="start-version",
+    parse=optional(str),
+    default=None,
+    scopes=_EVENTS,
+    doc="Changes that were committed after this version, tag or snapshot; 0: from the first commit "
+    "on.",
+)
+END_VERSION = Option(
+    name="end-version",
+    parse=optional(str),
+    default=None,
+    scopes=_CHANGES,
+    doc="Changes up to this version, tag or snapshot, inclusive.",
+)
+CHANGE_ROWS = Option(
+    name="change-rows",
+    parse=one_of("events", "commits", "net"),
+    default="events",
+    scopes=_EVENTS,
+    doc="Changes as they are stored (events); or whole rows with those that they replaced: what "
+    "each commit did to them (commits), or the range as if it were one commit (net).",
+)
+CHANGE_UPDATES = Option(
+    name="change-updates",
+    parse=truth,
+    default=True,
+    scopes=_EVENTS,
+    doc="Whether change-rows other than events tell updates from deletes and inserts, as "
+    "update_preimage and update_postimage.",
+)
 SKIP_OVERWRITES = Option(
     name="streaming-skip-overwrite-snapshots",
     parse=truth,

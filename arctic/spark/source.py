@@ -23,8 +23,7 @@ from arctic.job.changes.asked_changes import AskedChanges, asks_for_changes
 from arctic.job.changes.change_scan import change_schema
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import table_schema
-from arctic.job.reference import table_reference
-from arctic.options import COLUMNS, OPTIONS, STREAMING, Scope
+from arctic.options import OPTIONS, STREAMING, Scope
 from arctic.spark.base.error_surface import message_first
 from arctic.spark.base.protocol import ScanQuestion, asked_of_worker
 from arctic.spark.base.spark_types import spark_schema
@@ -60,7 +59,8 @@ class ArcticDataSource(DataSource):
         """Return the columns that ``load()`` yields."""
         options = self._options_of(*READS)
         if STREAMING.value(options) or asks_for_changes(options):
-            return spark_schema(change_schema(table_reference(options), COLUMNS.value(options)))
+            scope = Scope.STREAM if STREAMING.value(options) else Scope.CHANGES
+            return spark_schema(change_schema(AskedChanges.of(options, scope)))
         return spark_schema(table_schema(AskedRead.of(options)))
 
     @message_first

@@ -207,9 +207,9 @@ def _name(snapshot: Snapshot) -> str:
 def _overwritten(opened: OpenTable, snapshot: Snapshot) -> UnsupportedError:
     return UnsupportedError(
         f"table {opened.table.name!r}: snapshot {snapshot.snapshot_id} ({_name(snapshot)}) "
-        "replaced or removed rows in the base store, and no change says so; read the table anew "
-        f"with {STREAM_FROM.name} = earliest and a new checkpoint, or go on without these rows "
-        f"with {SKIP_OVERWRITES.name} = true"
+        "replaced or removed rows in the base store, and no change says so; begin a range of "
+        f"changes after it, a stream anew with {STREAM_FROM.name} = earliest and a new checkpoint, "
+        f"or go on without these rows with {SKIP_OVERWRITES.name} = true, where events are read"
     )
 
 

@@ -25,12 +25,45 @@ Moment = int | datetime | str
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _STARTS: tuple[Option[Any], ...] = (
+    opt.START_VERSION,
     opt.START_SNAPSHOT_ID,
     opt.START_TIMESTAMP,
     opt.STREAM_FROM_TIMESTAMP,
     opt.STREAM_FROM,
 )
-_ENDS: tuple[Option[Any], ...] = (opt.END_SNAPSHOT_ID, opt.END_TIMESTAMP)
+_ENDS: tuple[Option[Any], ...] = (opt.END_VERSION, opt.END_SNAPSHOT_ID, opt.END_TIMESTAMP)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowsAsked:
+    """How it is told what became of rows."""
+
+    is_net: bool
+    """The range is one change; else each commit is."""
+    tells_updates: bool
+    """Both sides of an update are called so; else delete and insert."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, str]) -> RowsAsked | None:
+        """Read the options; None: events are wanted.
+
+        Raises:
+            InvalidInputError: an option of rows beside events, or one that would make them wrong.
+        """
+        rows = opt.CHANGE_ROWS.value(options)
+        if rows == "events":
+            if _is_given(opt.CHANGE_UPDATES, options):
+                raise InvalidInputError(
+                    f"option {opt.CHANGE_UPDATES.name} without {opt.CHANGE_ROWS.name}; expected "
+                    "'commits' or 'net' there too"
+                )
+            return None
+        if opt.SKIP_OVERWRITES.value(options):
+            raise InvalidInputError(
+                f"option {opt.SKIP_OVERWRITES.name} beside {opt.CHANGE_ROWS.name} = {rows!r}: the "
+                "rows before a change are not known where commits are passed over"
+            )
+        return cls(is_net=rows == "net", tells_updates=opt.CHANGE_UPDATES.value(options))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +75,17 @@ class AskedChanges:
     """In this order; None: all."""
     skips_overwrites: bool
     """Commits that replace rows without a change that says so are passed over."""
+    rows: RowsAsked | None
+    """What becomes of rows is wanted; None: the events as they are stored."""
+    start_version: str | None
+    """Exclusive; the number of a version, a tag or a snapshot."""
     start_snapshot_id: int | None
     start_after_ms: int | None
     """Exclusive."""
     starts_at_latest: bool
     """Without another start, the rows that are there now are left out."""
+    end_version: str | None
+    """Inclusive."""
     end_snapshot_id: int | None
     end_ms: int | None
     """Inclusive."""
@@ -68,8 +107,8 @@ class AskedChanges:
         ends = _one_of(_ENDS, options)
         if ends and not starts:
             raise InvalidInputError(
-                f"option {ends[0]} without a start; expected start-snapshot-id or start-timestamp "
-                "too"
+                f"option {ends[0]} without a start; expected start-version, start-snapshot-id or "
+                "start-timestamp too"
             )
         from_ms = opt.STREAM_FROM_TIMESTAMP.value(options)
         after_ms = opt.START_TIMESTAMP.value(options)
@@ -77,9 +116,12 @@ class AskedChanges:
             reference=table_reference(options),
             columns=opt.COLUMNS.value(options),
             skips_overwrites=opt.SKIP_OVERWRITES.value(options),
+            rows=RowsAsked.of(options),
+            start_version=opt.START_VERSION.value(options),
             start_snapshot_id=opt.START_SNAPSHOT_ID.value(options),
             start_after_ms=after_ms if from_ms is None else from_ms - 1,
             starts_at_latest=opt.STREAM_FROM.value(options) == "latest",
+            end_version=opt.END_VERSION.value(options),
             end_snapshot_id=opt.END_SNAPSHOT_ID.value(options),
             end_ms=opt.END_TIMESTAMP.value(options),
             given=dict(options),
@@ -96,7 +138,7 @@ def asks_for_changes(options: Mapping[str, str]) -> bool:
     >>> asks_for_changes({"END-timestamp": "5"}), asks_for_changes({"snapshot-id": "5"})
     (True, False)
     """
-    return any(_is_given(option, options) for option in (*_STARTS[:2], *_ENDS))
+    return any(_is_given(option, options) for option in (*_STARTS[:3], *_ENDS))
 
 
 def range_options(*, start: Moment | None, end: Moment | None) -> dict[str, str]:

@@ -13,7 +13,7 @@ from arctic.scan.choose.plan_files import FilesToRead, plan_files
 from arctic.scan.file_order import in_file_order
 from arctic.scan.task import FileTask
 from arctic.table.files import TableFile
-from arctic.table.streams.stream_position import StreamPin, StreamPosition
+from arctic.table.streams.stream_position import StreamPosition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +59,17 @@ def files_between(
         added = {file.path: file for file in listed}
     beginning = FilesToRead(data=(), change_deletes=())
     if start.pin is not None:
-        whole = _merged_view(opened, start.pin)
+        whole = merged_view(opened, start.pin.base_snapshot_id, start.pin.change_snapshot_id)
         last = None if end.pin is None else end.pin.files_done
         beginning = replace(whole, data=whole.data[start.pin.files_done : last])
     return FilesBetween(beginning=beginning, added=tuple(added.values()))
 
 
-def _merged_view(opened: OpenTable, pinned: StreamPin) -> FilesToRead:
-    state = pinned_state(opened, pinned.base_snapshot_id, pinned.change_snapshot_id)
+def merged_view(
+    opened: OpenTable, base_snapshot_id: int | None, change_snapshot_id: int | None
+) -> FilesToRead:
+    """List the files of all rows of a state, in a lasting order; raises as ``pinned_state``."""
+    state = pinned_state(opened, base_snapshot_id, change_snapshot_id)
     key_ids = tuple(column.field_id for column in opened.table.key_columns)
     listed = list_files(opened, state, field_ids=key_ids, row_filter=None)
     files, _ = plan_files(

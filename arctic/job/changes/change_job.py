@@ -31,6 +31,7 @@ from arctic.job.changes.asked_changes import AskedChanges
 from arctic.job.changes.change_files import files_between
 from arctic.job.changes.change_range import start_position
 from arctic.job.changes.change_reader import ChangeReader
+from arctic.job.changes.row_change_job import plan_row_changes
 from arctic.job.newest_state import expired_under, on_newest_state
 from arctic.job.read.plan_rows import merge_request
 from arctic.job.read.read_columns import change_columns, project
@@ -100,7 +101,7 @@ class Changes:
     def plan(
         self, start: StreamPosition, end: StreamPosition, *, columns: Sequence[str] | None
     ) -> ScanJob:
-        """Plan the events between two positions.
+        """Plan the events between two positions, or what became of rows.
 
         Args:
             start: exclusive.
@@ -121,6 +122,17 @@ class Changes:
             )
         opened = self.opened
         settings = self._asked.settings(opened)
+        if self._asked.rows is not None:
+            return plan_row_changes(
+                opened,
+                self._asked.rows,
+                settings,
+                start,
+                end,
+                columns=columns,
+                refresh=self._refresh,
+                with_types_of_now=partial(_with_types_of_now, opened),
+            )
         schema = chosen_columns(opened, columns)
 
         def planned(_: bool) -> tuple[ChangeGroup, ...]:

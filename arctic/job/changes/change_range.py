@@ -25,13 +25,21 @@ from arctic.job.changes.asked_changes import AskedChanges
 from arctic.job.newest_state import on_newest_state
 from arctic.table.streams.stream_position import StreamPin, StreamPosition
 
+_BEFORE_ALL = "0"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeEnd:
-    """Where a batch ends, both inclusive."""
+class ChangePlace:
+    """How far both stores were, inclusive."""
 
     sequence_number: int
+    """Of the store where changes arrive."""
     base_sequence_number: int
+
+    def version(self, opened: OpenTable) -> int:
+        """Return the number of the state."""
+        both = self.sequence_number + self.base_sequence_number
+        return both if opened.table.is_keyed else self.base_sequence_number
 
 
 def start_position(opened: OpenTable, asked: AskedChanges) -> StreamPosition:
@@ -42,6 +50,9 @@ def start_position(opened: OpenTable, asked: AskedChanges) -> StreamPosition:
         NotFoundError: a snapshot or time whose history has expired.
     """
     _refresh(opened)
+    if asked.start_version is not None:
+        after = version_place(opened, asked.start_version)
+        return _position(opened, after.sequence_number, after.base_sequence_number)
     if asked.start_snapshot_id is not None:
         snapshot = change_snapshot(opened, asked.start_snapshot_id)
         return _position(
@@ -55,22 +66,42 @@ def start_position(opened: OpenTable, asked: AskedChanges) -> StreamPosition:
     return _earliest(opened)
 
 
-def range_end(opened: OpenTable, asked: AskedChanges) -> ChangeEnd:
+def range_end(opened: OpenTable, asked: AskedChanges) -> ChangePlace:
     """Return where a batch ends; raises as ``start_position``."""
+    if asked.end_version is not None:
+        return version_place(opened, asked.end_version)
     if asked.end_snapshot_id is not None:
         snapshot = change_snapshot(opened, asked.end_snapshot_id)
-        return ChangeEnd(
+        return ChangePlace(
             sequence_number=snapshot.sequence_number or 0,
             base_sequence_number=_base_at(opened, snapshot.timestamp_ms, asked),
         )
     if asked.end_ms is not None:
-        return ChangeEnd(
+        return ChangePlace(
             sequence_number=_sequence_at(opened, asked.end_ms),
             base_sequence_number=_base_at(opened, asked.end_ms, asked),
         )
-    return ChangeEnd(
+    return ChangePlace(
         sequence_number=head_sequence(stream_store(opened)),
         base_sequence_number=head_sequence(opened.base),
+    )
+
+
+def version_place(opened: OpenTable, version: str) -> ChangePlace:
+    """Return where a version is: its number, a tag or a snapshot; 0 comes before the first.
+
+    Raises:
+        NotFoundError: there is none, or it has expired.
+    """
+    if version.strip() == _BEFORE_ALL:
+        return ChangePlace(sequence_number=0, base_sequence_number=0)
+    state = pin(opened, version=version)
+    base = opened.base.metadata.snapshot_by_id(state.base_snapshot_id or 0)
+    base_sequence = 0 if base is None else base.sequence_number or 0
+    keyed = opened.change is not None
+    return ChangePlace(
+        sequence_number=state.change_sequence_number if keyed else base_sequence,
+        base_sequence_number=base_sequence,
     )
 
 

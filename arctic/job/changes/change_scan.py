@@ -11,24 +11,22 @@ from arctic.iceberg.snapshots.change_log import check_base
 from arctic.job.changes.asked_changes import AskedChanges
 from arctic.job.changes.change_job import Changes, chosen_columns
 from arctic.job.changes.change_range import range_end, start_position
+from arctic.job.changes.row_change_job import row_change_schema
 from arctic.job.read.scan_job import ScanJob
-from arctic.job.reference import TableReference
 from arctic.table.streams.stream_position import StreamPosition
 
 _MAX_BEGINNINGS = 5
 
 
-def change_schema(reference: TableReference, columns: Sequence[str] | None) -> pa.Schema:
+def change_schema(asked: AskedChanges) -> pa.Schema:
     """Return the schema of changes: the table's columns, and what tells when and how they changed.
 
-    Args:
-        reference: the table.
-        columns: columns to read, in this order; None: all.
-
     Raises:
+        InvalidInputError: a column of the table that changes have too.
         NotFoundError: an unknown table or column.
     """
-    return chosen_columns(reference.open(), columns)
+    chosen = chosen_columns if asked.rows is None else row_change_schema
+    return chosen(asked.reference.open(), asked.columns)
 
 
 def begin_changes(asked: AskedChanges, *, columns: Sequence[str] | None = None) -> ScanJob:

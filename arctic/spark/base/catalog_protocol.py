@@ -44,6 +44,24 @@ class TableQuestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChangelogQuestion:
+    """What are the changes of a table's rows in a range?"""
+
+    catalog: Mapping[str, str]
+    name: Name
+    start: str | int | None
+    """A version as a text, or microseconds since 1970-01-01 UTC; None: from the first commit on."""
+    start_inclusive: bool
+    end: str | int | None
+    """Likewise; None: up to the newest."""
+    end_inclusive: bool
+    is_net: bool
+    """Whether the range is one change; else each commit is."""
+    tells_updates: bool
+    """Whether both sides of an update are called so; else they are a delete and an insert."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CreateTableQuestion:
     """Make a table."""
 
@@ -298,6 +316,7 @@ class FailureKind(Enum):
 CatalogQuestion = (
     TablesQuestion
     | TableQuestion
+    | ChangelogQuestion
     | CreateTableQuestion
     | SettleQuestion
     | AlterTableQuestion
@@ -323,6 +342,7 @@ CatalogAnswer = (
 CATALOG_QUESTIONS: Mapping[str, type[CatalogQuestion]] = {
     "tables": TablesQuestion,
     "table": TableQuestion,
+    "changelog": ChangelogQuestion,
     "create_table": CreateTableQuestion,
     "settle": SettleQuestion,
     "alter_table": AlterTableQuestion,

@@ -22,6 +22,7 @@ from arctic.spark.base.catalog_protocol import (
     CallQuestion,
     CatalogAnswer,
     CatalogQuestion,
+    ChangelogQuestion,
     CreateNamespaceQuestion,
     CreateTableQuestion,
     DropNamespaceQuestion,
@@ -43,6 +44,7 @@ from arctic.spark.base.private_names import java_error
 from arctic.spark.base.protocol import Failure
 from arctic.spark.catalog import namespace_answers, table_answers
 from arctic.spark.catalog.alter_table import altered
+from arctic.spark.catalog.changelog_answers import changelog
 from arctic.spark.catalog.failures import failure_of
 from arctic.spark.catalog.procedures import procedure_answers
 from arctic.spark.catalog.row_level import changed
@@ -52,6 +54,7 @@ from arctic.spark.catalog.staged_tables import new_table, settled
 _ANSWERS: Mapping[type[CatalogQuestion], Callable[[Any], CatalogAnswer]] = {
     TablesQuestion: table_answers.tables,
     TableQuestion: table_answers.table,
+    ChangelogQuestion: changelog,
     CreateTableQuestion: new_table,
     SettleQuestion: settled,
     AlterTableQuestion: altered,

@@ -30,7 +30,7 @@ from arctic.table.property_names import is_own
 COMMENT, PROVIDER, LOCATION = "comment", "provider", "location"
 IS_MANAGED = "is_managed_location"
 """What Spark calls these properties of a table."""
-_REFUSED_OPTIONS = tuple(
+REFUSED_OPTIONS = tuple(
     name.lower()
     for option in OPTIONS
     if Scope.CATALOG in option.scopes
@@ -106,7 +106,7 @@ def described(
         properties=shown_properties(opened) if is_whole else {PROVIDER: FORMAT},
         key=opened.table.primary_key if is_whole else (),
         is_writable=is_whole and not state,
-        refused_options=_REFUSED_OPTIONS,
+        refused_options=REFUSED_OPTIONS,
         staged=staged,
     )
 

@@ -39,12 +39,14 @@ from arctic.errors import UnsupportedError
 from arctic.spark.jvm.java import ensure_java
 
 _ATTEMPTS: tuple[frozenset[str], ...] = (
-    frozenset(),
-    frozenset({"NamedSink"}),
-    frozenset({"NamedSink", "catalog"}),
+    frozenset({"no_changes"}),
+    frozenset({"changes"}),
+    frozenset({"NamedSink", "no_changes"}),
+    frozenset({"NamedSink", "changes"}),
+    frozenset({"NamedSink", "catalog", "changes", "no_changes"}),
 )
-"""What is left out, one after the other, where a Spark has other private names: the name of a
-stream's sink, then the catalog."""
+"""What is left out, one after the other, where a Spark has other names: the changes of a catalog's
+tables, which Spark 4.1 does not ask for, the name of a stream's sink, then the catalog."""
 
 _CATALOG = "arctic/spark/catalog/ArcticCatalog.class"
 _ANY_JAR = "*arctic-spark-*.jar*"
@@ -128,10 +130,10 @@ def cache_folder() -> Path:
 
 @cache
 def sources() -> Mapping[str, str]:
-    """Return the sources by their place: ``Protocol`` or ``catalog/ArcticCatalog``."""
+    """Return the sources by their place: ``Protocol`` or ``catalog/CatalogTable``."""
     root = files("arctic.spark.jvm").joinpath("sources")
     found: dict[str, str] = {}
-    for folder in ("", "catalog"):
+    for folder in ("", "catalog", "changes", "no_changes"):
         for each in root.joinpath(folder).iterdir() if folder else root.iterdir():
             if each.name.endswith(".java"):
                 place = f"{folder}/{each.name}" if folder else each.name
@@ -161,9 +163,11 @@ def _compiled(jvm: Any) -> Mapping[str, bytes]:
         except Py4JJavaError as error:
             if left_out == _ATTEMPTS[-1]:
                 raise
-            _log.warning(
+            left = _ATTEMPTS[_ATTEMPTS.index(left_out) + 1] - {"changes", "no_changes"}
+            _log.log(
+                logging.WARNING if left else logging.INFO,
                 "%s cannot be compiled for this Spark: %s",
-                " and ".join(sorted(_ATTEMPTS[_ATTEMPTS.index(left_out) + 1])),
+                " and ".join(sorted(left)) or "changes",
                 error.java_exception.getMessage(),
             )
     raise AssertionError("unreachable")

@@ -72,7 +72,8 @@ class ArcticStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _changes(self) -> Changes:
         changes = Changes(self._asked)
         table = changes.opened.table
-        if table.is_keyed and CHANGE_ACTION_FIELD.name not in self._requested.names:
+        told = self._asked.rows is not None or CHANGE_ACTION_FIELD.name in self._requested.names
+        if table.is_keyed and not told:
             raise InvalidInputError(
                 f"a stream of table {table.name!r} without column {CHANGE_ACTION_FIELD.name!r}, "
                 "which tells rows that were added from rows that were deleted; call "

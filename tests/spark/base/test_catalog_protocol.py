@@ -22,6 +22,15 @@ CHANGES = [{"kind": "set_property", "name": "mine", "value": "x"}]
 ASKED: dict[str, dict[str, object]] = {
     "tables": ABOUT,
     "table": {**ABOUT, "version": "5", "microseconds": None},
+    "changelog": {
+        **ABOUT,
+        "start": "1",
+        "start_inclusive": True,
+        "end": 1_700_000_000_000_000,
+        "end_inclusive": False,
+        "is_net": True,
+        "tells_updates": False,
+    },
     "create_table": {**ABOUT, **NEW},
     "settle": {"staged": "c3RhZ2Vk", "keeps": False},
     "alter_table": {**ABOUT, "changes": CHANGES},

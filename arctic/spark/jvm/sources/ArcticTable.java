@@ -67,6 +67,11 @@ public final class ArcticTable extends PythonTable {
     return new Builder(this, options);
   }
 
+  /** Returns what becomes a stream of these columns, planned by the worker of Spark that it has. */
+  public Scan stream(StructType columns, CaseInsensitiveStringMap options) {
+    return new PythonScan(named(name()), name(), columns, options, new Filter[0]);
+  }
+
   /** Plans in Python, once: in the process of the session, or else in a worker. */
   private Scan plan(CaseInsensitiveStringMap options, StructType columns, List hints,
       Integer limit) {

@@ -21,7 +21,7 @@ import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /** Tables, namespaces and procedures as Spark asks for them; Python knows the answers. */
-public class ArcticCatalog implements StagingTableCatalog, SupportsNamespaces, ProcedureCatalog {
+public class CatalogOfTables implements StagingTableCatalog, SupportsNamespaces, ProcedureCatalog {
   private String name;
   /** As configured: spark.sql.catalog.<name>.<option>. */
   private Map options;
@@ -181,7 +181,7 @@ public class ArcticCatalog implements StagingTableCatalog, SupportsNamespaces, P
     return found;
   }
 
-  private Map about(String ask, String[] parts) {
+  protected final Map about(String ask, String[] parts) {
     return Questions.about(ask, options, parts);
   }
 

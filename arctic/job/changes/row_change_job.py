@@ -1,0 +1,236 @@
+"""What became of rows between two positions: planned here, read wherever the groups are sent.
+
+Rules:
+    - The rows of before come from the state at the start, the one and only: what a change deletes
+      is never guessed from the change.
+    - What the order of commits does not tell is refused: transactions that are older than their
+      commit, commits whose number nobody knows, and bases that were overwritten.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import pyarrow as pa
+
+from arctic.columns.nullable import nullable_throughout
+from arctic.errors import InvalidInputError, NotFoundError, UnsupportedError
+from arctic.iceberg.snapshots.change_log import stream_store
+from arctic.iceberg.snapshots.state_between import state_between
+from arctic.iceberg.snapshots.versions import table_versions
+from arctic.iceberg.storage.table_io import TableIO
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.changes.asked_changes import RowsAsked
+from arctic.job.changes.change_files import files_between, merged_view
+from arctic.job.newest_state import expired_under, on_newest_state
+from arctic.job.read.asked_read import ReadSettings
+from arctic.job.read.plan_rows import merge_request
+from arctic.job.read.read_columns import project
+from arctic.job.read.read_task import telling_of_expiry
+from arctic.job.read.scan_job import ScanJob
+from arctic.mor.changes.narrow import narrow
+from arctic.mor.changes.row_changes import read_row_changes
+from arctic.mor.changes.told_rows import COMMIT_FIELDS, RowChangeShape
+from arctic.mor.request import ReadRequest
+from arctic.options import CHANGE_ROWS
+from arctic.scan.changes.change_tasks import ChangeGroup, plan_changes
+from arctic.scan.choose.plan_files import FilesToRead
+from arctic.scan.task import FileTask
+from arctic.table.files import FileKind, Partition, TableFile
+from arctic.table.streams.stream_position import StreamPosition
+from arctic.tree.node import TreeNode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowChangeReader:
+    """Reads groups of changes as what became of rows."""
+
+    request: ReadRequest
+    """With the types that columns have now."""
+    shape: RowChangeShape
+    schema: pa.Schema
+    """What every batch has, with the types that the reader began with."""
+    io: TableIO
+
+    def read(self, group: ChangeGroup) -> Iterator[pa.RecordBatch]:
+        """Yield the changes of the group.
+
+        Raises:
+            UnsupportedError: a value that fits only into the type its column has now.
+        """
+        with telling_of_expiry():
+            for batch in read_row_changes(group, self.shape, self.request, self.io.open_input):
+                yield narrow(batch, self.schema)
+
+
+def row_change_schema(opened: OpenTable, columns: Sequence[str] | None) -> pa.Schema:
+    """Return the schema of changed rows: the table's columns, and what a commit did to them.
+
+    Args:
+        opened: the table.
+        columns: some of them, in this order; all if None.
+
+    Raises:
+        InvalidInputError: a column is named twice, or as one that says what a commit did.
+        NotFoundError: an unknown column.
+    """
+    own = opened.arrow_schema
+    taken = [field.name for field in COMMIT_FIELDS if field.name in own.names]
+    if taken:
+        raise InvalidInputError(
+            f"table {opened.table.name!r} has a column {taken[0]!r}, as changes of rows have one; "
+            f"rename it, or read the events ({CHANGE_ROWS.name} = events)"
+        )
+    whole = pa.schema([*own, *COMMIT_FIELDS])
+    return project(whole, columns, table_name=opened.table.name, there="changes have")
+
+
+def plan_row_changes(
+    opened: OpenTable,
+    asked: RowsAsked,
+    settings: ReadSettings,
+    start: StreamPosition,
+    end: StreamPosition,
+    *,
+    columns: Sequence[str] | None,
+    refresh: Callable[[], None],
+    with_types_of_now: Callable[[pa.Schema], pa.Schema],
+) -> ScanJob:
+    """Plan what became of rows between two positions.
+
+    Args:
+        opened: the table.
+        asked: how it is told.
+        settings: of the read.
+        start: exclusive.
+        end: inclusive, not before ``start``.
+        columns: columns to read, in this order; all if None.
+        refresh: loads the stores again.
+        with_types_of_now: gives columns of the table the types that they have after that.
+
+    Raises:
+        InvalidInputError: a start before which rows are not told as changes.
+        NotFoundError: an unknown column, or history that has expired.
+        UnsupportedError: content that would be read wrongly.
+    """
+    if start.pin is not None:
+        raise InvalidInputError(
+            f"{CHANGE_ROWS.name} without a start: the rows that are there now are no change; "
+            "expected start-version (0: from the first commit on), start-snapshot-id, "
+            "start-timestamp or, for a stream, stream-from = latest"
+        )
+    schema = row_change_schema(opened, columns)
+
+    def planned(_: bool) -> tuple[ChangeGroup, ...]:
+        refresh()
+        return _groups(opened, settings, start, end)
+
+    groups = on_newest_state(opened, planned) if start != end else ()
+    commits = _Commits.between(opened, start.sequence_number, end.sequence_number)
+    told = {field.name for field in COMMIT_FIELDS}
+    rows = pa.schema([nullable_throughout(field) for field in schema if field.name not in told])
+    now = with_types_of_now(rows)
+    request = merge_request(opened, settings, schema=now, row_filter=None)
+    shape = RowChangeShape(
+        schema=pa.schema(
+            [
+                field if field.name in told else field.with_type(now.field(field.name).type)
+                for field in schema
+            ]
+        ),
+        is_net=asked.is_net,
+        tells_updates=asked.tells_updates,
+        commits=commits.sequences,
+        versions=commits.versions,
+        times_ms=commits.times_ms,
+    )
+    return ScanJob(
+        schema=schema,
+        groups=groups,
+        reader=RowChangeReader(request=request, shape=shape, schema=schema, io=opened.io),
+        plan=None,
+        settings=settings,
+        why_gone=partial(expired_under, opened, None),
+    )
+
+
+def _groups(
+    opened: OpenTable, settings: ReadSettings, start: StreamPosition, end: StreamPosition
+) -> tuple[ChangeGroup, ...]:
+    between = files_between(opened, start, end, skips_overwrites=False)
+    if not opened.table.is_keyed:
+        between = between.all_at_once()
+    else:
+        _check_order(opened, between.added)
+        deletes = [file for file in between.added if file.kind is FileKind.CHANGE_DELETE]
+        if deletes:
+            between = replace(between, beginning=_before(opened, start, deletes))
+    return plan_changes(
+        between.beginning,
+        between.added,
+        key_ids=tuple(column.field_id for column in opened.table.key_columns),
+        keys_move=not opened.table.partition_follows_key,
+        options=settings.division,
+    )
+
+
+def _before(opened: OpenTable, start: StreamPosition, deletes: Sequence[TableFile]) -> FilesToRead:
+    """Return the files of the rows of before that these deletes may reach."""
+    base_id, change_id = state_between(opened, start.sequence_number, start.base_sequence_number)
+    whole = merged_view(opened, base_id, change_id)
+    nodes: dict[Partition, set[TreeNode]] = defaultdict(set)
+    for file in deletes:
+        nodes[file.partition].add(file.node)
+
+    def is_reached(task: FileTask) -> bool:
+        near = nodes.get(task.file.partition, ())
+        return any(task.file.node.overlaps(node) for node in near)
+
+    return replace(whole, data=tuple(task for task in whole.data if is_reached(task)))
+
+
+def _check_order(opened: OpenTable, files: Sequence[TableFile]) -> None:
+    for file in files:
+        if file.transaction_id != file.sequence_number:
+            raise UnsupportedError(
+                f"table {opened.table.name!r}: change file {file.path!r} names transaction "
+                f"{file.transaction_id}, but was committed as {file.sequence_number}; what a "
+                "commit did to rows is told where both are the same, so read the events "
+                f"({CHANGE_ROWS.name} = events)"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Commits:
+    """The commits of a range, ascending."""
+
+    sequences: tuple[int, ...]
+    versions: tuple[int, ...]
+    times_ms: tuple[int, ...]
+
+    @classmethod
+    def between(cls, opened: OpenTable, after: int, up_to: int) -> _Commits:
+        store = stream_store(opened)
+        name = "base" if opened.change is None else "change"
+        known = {}
+        for each in table_versions(opened):
+            made = each.base_snapshot_id if name == "base" else each.change_snapshot_id
+            snapshot = store.metadata.snapshot_by_id(made or 0)
+            if each.store == name and snapshot is not None:
+                known[snapshot.sequence_number or 0] = each
+        wanted = range(after + 1, up_to + 1)
+        missing = next((each for each in wanted if each not in known), None)
+        if missing is not None:
+            raise NotFoundError(
+                f"table {opened.table.name!r}: the version that commit {missing} of its "
+                f"{name} store made is not known any more, because older snapshots have expired; "
+                "begin later, or keep them longer with table property snapshot.keep.duration"
+            )
+        return cls(
+            sequences=tuple(wanted),
+            versions=tuple(known[each].number for each in wanted),
+            times_ms=tuple(known[each].committed_ms for each in wanted),
+        )

@@ -1,0 +1,187 @@
+"""What became of rows: which ranges are told, and what is refused because it would be wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import arctic
+from arctic.errors import InvalidInputError, NotFoundError, UnsupportedError
+from arctic.job.changes.asked_changes import AskedChanges
+from arctic.job.changes.change_job import Changes
+from arctic.options import Scope
+from arctic.scan.changes.change_limit import ChangeLimit
+
+SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("v", pa.string())])
+AT_ONCE = {"change.data.ttl.minutes": "0", "snapshot.keep.duration": "0"}
+Rows = list[tuple[Any, ...]]
+
+
+class Table:
+    """A small table, and what is told of its rows."""
+
+    def __init__(self, folder: Path, *, key: tuple[str, ...] = ("id",)) -> None:
+        self.warehouse = str(folder)
+        self.table = arctic.create_table("db.t", SCHEMA, primary_key=key, warehouse=self.warehouse)
+
+    def put(self, *rows: tuple[int, str], mode: str = "upsert") -> None:
+        """Write rows."""
+        ids, texts = zip(*rows, strict=True)
+        self.table.write(pa.table({"id": ids, "v": texts}, schema=SCHEMA), mode=mode)
+
+    def rows(self, **options: str) -> Rows:
+        """Return version, type, key and text of what is told."""
+        given = {"change-rows": "commits", **named(options)}
+        columns = ["_commit_version", "_change_type", "id", "v"]
+        told = self.table.read_changes(options=given, columns=columns).read_all()
+        return sorted(tuple(row.values()) for row in told.to_pylist())
+
+    def stream(self, **options: str) -> Changes:
+        """Return the changes as a stream reads them."""
+        given = {"path": "db.t", "warehouse": self.warehouse, "change-rows": "commits"}
+        return Changes(AskedChanges.of({**given, **named(options)}, Scope.STREAM))
+
+
+def named(options: dict[str, str]) -> dict[str, str]:
+    """Return arguments as options."""
+    return {name.replace("_", "-"): text for name, text in options.items()}
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    """Three versions: rows, a row replaced, the same folded into base."""
+    table = Table(tmp_path)
+    table.put((1, "a"), (2, "b"))
+    table.put((2, "c"))
+    table.table.optimize(type="full")
+    return table
+
+
+UPDATE = [(2, "update_postimage", 2, "c"), (2, "update_preimage", 2, "b")]
+
+
+def test_a_start_is_exclusive_and_an_end_inclusive(table: Table) -> None:
+    """As versions, tags and snapshots; zero comes before the first commit."""
+    table.table.tag("begun", version=1)
+    first = table.table.versions()["change_snapshot_id"][0].as_py()
+
+    assert table.rows(start_version="begun") == UPDATE
+    assert table.rows(start_version="1", end_version="3") == UPDATE
+    assert table.rows(start_version=str(first)) == UPDATE
+    assert table.rows(start_snapshot_id=str(first)) == UPDATE
+    assert table.rows(start_version="2") == []
+    assert table.rows(start_version="0", end_version="1") == [
+        (1, "insert", 1, "a"),
+        (1, "insert", 2, "b"),
+    ]
+    table.put((2, "d"), (3, "e"))
+    assert table.rows(start_version="0", change_rows="net", change_updates="false") == [
+        (1, "insert", 1, "a"),
+        (4, "insert", 2, "d"),
+        (4, "insert", 3, "e"),
+    ]
+    events = table.table.read_changes(options={"start-version": "3"}).read_all()
+    assert sorted(events["_change_action"].to_pylist()) == ["+I", "+I", "-D", "-D"]
+
+
+def test_only_the_columns_that_are_asked_for_are_told(table: Table) -> None:
+    """Of one row each, also where the key is not among them."""
+    asked = {"start-version": "1", "change-rows": "net"}
+    found = table.table.read_changes(options=asked, columns=["v"]).read_all()
+
+    assert found.schema.names == ["v"]
+    assert sorted(found["v"].to_pylist()) == ["b", "c"]
+
+
+def test_a_table_without_a_key_tells_what_was_appended(tmp_path: Path) -> None:
+    """Each row with the version of its commit, whatever was rewritten since."""
+    table = Table(tmp_path, key=())
+    table.put((1, "a"), (1, "a"), mode="append")
+    table.put((2, "b"), mode="append")
+    table.table.optimize(type="full")
+    table.put((3, "c"), mode="append")
+
+    assert table.rows(start_version="1") == [(2, "insert", 2, "b"), (4, "insert", 3, "c")]
+    assert len(table.rows(start_version="0", change_rows="net")) == 4
+
+
+def test_a_stream_tells_each_commit_once(table: Table) -> None:
+    """The same rows, whatever was optimized since, where it began after a commit."""
+    stream = table.stream(start_version="1")
+    begun = stream.beginning()
+    table.put((2, "d"))
+    end = stream.advance(begun, limit=ChangeLimit(max_files=1))
+    first = stream.plan(begun, end, columns=["_commit_version", "v"]).table().to_pylist()
+    last = stream.advance(end, limit=ChangeLimit())
+    table.table.optimize(type="full")
+    second = stream.plan(end, last, columns=["_commit_version", "v"]).table().to_pylist()
+
+    assert sorted(row["v"] for row in first) == ["b", "c"]
+    assert sorted(row["v"] for row in second) == ["c", "d"]
+    assert {row["_commit_version"] for row in second} == {4}
+    unstarted = table.stream()
+    with pytest.raises(InvalidInputError, match=r"the rows that are there now are no change"):
+        unstarted.plan(unstarted.beginning(), last, columns=None)
+
+
+def test_replaced_rows_are_refused(table: Table) -> None:
+    """A range that begins after them is told from the rows that they left."""
+    table.put((7, "x"), mode="overwrite")
+    with pytest.raises(UnsupportedError, match=r"replaced or removed rows in the base store"):
+        table.rows(start_version="1")
+    assert table.rows(start_version="1", end_version="3") == UPDATE
+    replaced = str(table.table.versions()["version"].to_pylist()[-1])
+    table.put((7, "y"))
+
+    last = int(replaced) + 1
+    assert table.rows(start_version=replaced) == [
+        (last, "update_postimage", 7, "y"),
+        (last, "update_preimage", 7, "x"),
+    ]
+
+
+def test_history_that_expired_is_refused(table: Table) -> None:
+    """Rows that nobody can tell of are never left out."""
+    table.put((2, "d"))
+    table.table.optimize(type="full")
+    table.table.expire(options=AT_ONCE)
+    table.put((2, "e"))
+
+    for start in ("0", "1", "2", "3"):
+        with pytest.raises(NotFoundError):
+            table.rows(start_version=start)
+    with pytest.raises(NotFoundError, match=r"has no version and no snapshot 99"):
+        table.rows(start_version="6", end_version="99")
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (
+            {"change_updates": "false", "change_rows": "events"},
+            r"change-updates without change-rows",
+        ),
+        ({"streaming_skip_overwrite_snapshots": "true"}, r"beside change-rows = 'commits'"),
+        ({"start_timestamp": "5"}, r"start-version and start-timestamp"),
+        ({"change_rows": "all"}, r"change-rows = 'all'"),
+    ],
+    ids=["updates of events", "overwrites", "two starts", "unknown"],
+)
+def test_options_that_contradict_each_other_are_refused(
+    table: Table, options: dict[str, str], expected: str
+) -> None:
+    """Before anything is read."""
+    with pytest.raises(InvalidInputError, match=expected):
+        table.rows(start_version="1", **options)
+
+
+def test_columns_that_changes_have_themselves_are_refused(tmp_path: Path) -> None:
+    """Nobody could tell which one is meant; the events have other columns."""
+    schema = pa.schema([*SCHEMA, pa.field("_change_type", pa.string())])
+    table = arctic.create_table("db.t", schema, primary_key="id", warehouse=str(tmp_path))
+
+    with pytest.raises(InvalidInputError, match=r"has a column '_change_type'"):
+        table.read_changes(options={"start-version": "0", "change-rows": "net"})
