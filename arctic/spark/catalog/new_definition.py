@@ -29,6 +29,9 @@ _OPTION = "option."
 """Before what stands in OPTIONS (...), which Spark also gives without it."""
 _PIPELINE_KEY = "pipelines.autocdc.keyColumnNames"
 """What Spark's Auto CDC says of a table that it makes for itself."""
+_PIPELINE_TYPE = "pipelines.autocdc.scdType"
+_KEEPS_HISTORY = "SCD2"
+"""A value of it: such a table holds several rows of a key, told apart by a part of a column."""
 REFUSED = {
     LOCATION: "tables lie in the warehouse of their catalog; leave LOCATION out",
     "external": "a table and its files are one; leave EXTERNAL out",
@@ -110,7 +113,7 @@ def _key_and_properties(
         raise InvalidInputError(
             f"table properties {' and '.join(sorted(keys))} name two keys; expected one of them"
         )
-    if not keys and _PIPELINE_KEY in kept:
+    if not keys and _PIPELINE_KEY in kept and kept.get(_PIPELINE_TYPE) != _KEEPS_HISTORY:
         return tuple(json.loads(kept[_PIPELINE_KEY])), kept
     key = opt.PRIMARY_KEY.value(keys)
     return (None if key is None else tuple(key)), kept
