@@ -14,7 +14,7 @@ from itertools import islice
 
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.commits.lease import Lease, lease_of
-from arctic.iceberg.snapshots.heads import TableHead, catalog_heads
+from arctic.iceberg.snapshots.heads import CatalogHeads, TableHead, catalog_heads
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
 from arctic.service.event_log import Say, why
 from arctic.service.table_look import TableLook
@@ -46,6 +46,7 @@ class Watch:
     """Tables of others are not listed."""
     threads: int
     say: Say
+    _heads: CatalogHeads | None = None
     _seen: dict[str, Watched] = field(default_factory=dict)
     _told: dict[str, str] = field(default_factory=dict)
 
@@ -55,7 +56,8 @@ class Watch:
         Raises:
             ArcticError: the catalog cannot be reached.
         """
-        heads = catalog_heads(self.config, threads=self.threads)
+        heads = catalog_heads(self.config, threads=self.threads, before=self._heads)
+        self._heads = heads
         for name, error in heads.broken.items():
             self._tell(name, error)
         found = list(self._looked(iter(heads.tables)))

@@ -1,6 +1,8 @@
 """Which metadata each table of a catalog has now, by one load of each store.
 
 Rules:
+    - A catalog that is a database says in one query which stores have the metadata that was seen
+      before: those are not loaded.
     - A store that cannot be loaded keeps nobody else from being looked at.
     - Stores are paired by what base says of its change store. One that is moving just now is paired
       by a later look.
@@ -17,7 +19,7 @@ from pyiceberg.catalog import Catalog
 
 from arctic.errors import ArcticError
 from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
-from arctic.iceberg.catalogs.listing import namespaces, table_identifiers
+from arctic.iceberg.catalogs.listing import database_entries, namespaces, table_identifiers
 from arctic.iceberg.catalogs.pair import store_of
 from arctic.table.property_names import CHANGE_IDENTIFIER
 
@@ -44,21 +46,29 @@ class CatalogHeads:
     """Sorted by name."""
     broken: Mapping[str, ArcticError]
     """Stores that cannot be loaded."""
+    stores: Mapping[str, StoreHead] = field(default_factory=dict, repr=False)
+    """Base and change stores by name, for the next look."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Store:
+class StoreHead:
+    """One store, as its catalog names it now."""
+
     place: str
     kind: str
-    properties: Mapping[str, str]
+    """``base`` or ``change``."""
+    properties: Mapping[str, str] = field(repr=False)
 
 
-def catalog_heads(config: CatalogConfig, *, threads: int) -> CatalogHeads:
+def catalog_heads(
+    config: CatalogConfig, *, threads: int, before: CatalogHeads | None = None
+) -> CatalogHeads:
     """Look at every table of a catalog.
 
     Args:
         config: the catalog.
         threads: that load at a time.
+        before: what the last look saw.
 
     Raises:
         NotFoundError: no such warehouse.
@@ -66,33 +76,49 @@ def catalog_heads(config: CatalogConfig, *, threads: int) -> CatalogHeads:
     """
     catalog = open_catalog(config)
     found = (each for parts in namespaces(catalog) for each in table_identifiers(catalog, parts))
-    stores: dict[str, _Store] = {}
+    stores = {} if before is None else _unchanged(catalog, before.stores)
     broken: dict[str, ArcticError] = {}
+    seen: dict[str, StoreHead] = {}
     with ThreadPoolExecutor(threads) as pool:
         while batch := list(islice(found, threads * _AHEAD)):
-            loaded = pool.map(lambda each: _load(catalog, each), batch)
-            for parts, store in zip(batch, loaded, strict=True):
+            names = [".".join(parts) for parts in batch]
+            seen |= {name: stores[name] for name in names if name in stores}
+            left = [parts for parts in batch if ".".join(parts) not in stores]
+            loaded = pool.map(lambda each: _load(catalog, each), left)
+            for parts, store in zip(left, loaded, strict=True):
                 name = ".".join(parts)
                 if isinstance(store, ArcticError):
                     broken[name] = store
                 elif store is not None:
-                    stores[name] = store
+                    seen[name] = store
     return CatalogHeads(
         tables=tuple(
-            TableHead(name=name, places=_places(store, stores), properties=store.properties)
-            for name, store in sorted(stores.items())
+            TableHead(name=name, places=_places(store, seen), properties=store.properties)
+            for name, store in sorted(seen.items())
             if store.kind == "base"
         ),
         broken=broken,
+        stores=seen,
     )
 
 
-def _places(base: _Store, stores: Mapping[str, _Store]) -> tuple[str, ...]:
+def _unchanged(catalog: Catalog, stores: Mapping[str, StoreHead]) -> dict[str, StoreHead]:
+    """Return the stores whose metadata is where it was, as far as one query tells."""
+    return {
+        name: stores[name]
+        for entry in database_entries(catalog)
+        if entry.catalog == catalog.name
+        and (name := f"{entry.namespace}.{entry.name}") in stores
+        and stores[name].place == entry.metadata_location
+    }
+
+
+def _places(base: StoreHead, stores: Mapping[str, StoreHead]) -> tuple[str, ...]:
     change = stores.get(base.properties.get(CHANGE_IDENTIFIER, ""))
     return (base.place,) if change is None else (base.place, change.place)
 
 
-def _load(catalog: Catalog, parts: tuple[str, ...]) -> _Store | ArcticError | None:
+def _load(catalog: Catalog, parts: tuple[str, ...]) -> StoreHead | ArcticError | None:
     try:
         table = load_table(catalog, parts)
     except ArcticError as error:
@@ -100,4 +126,4 @@ def _load(catalog: Catalog, parts: tuple[str, ...]) -> _Store | ArcticError | No
     kind = None if table is None else store_of(table.properties)
     if table is None or kind is None:
         return None
-    return _Store(place=table.metadata_location, kind=kind, properties=dict(table.properties))
+    return StoreHead(place=table.metadata_location, kind=kind, properties=dict(table.properties))

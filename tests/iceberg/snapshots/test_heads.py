@@ -6,10 +6,14 @@ from pathlib import Path
 from urllib.parse import urlparse
 
 import pyarrow as pa
+import pytest
+from pyiceberg.catalog import Catalog
+from pyiceberg.table import Table
 
 import arctic
 from arctic.errors import ArcticError
 from arctic.iceberg.catalogs.catalog import load_table, open_catalog
+from arctic.iceberg.snapshots import heads
 from arctic.iceberg.snapshots.heads import catalog_heads
 from tests.iceberg.stores import config_of
 
@@ -48,7 +52,31 @@ def test_a_store_that_cannot_be_loaded_keeps_nobody_else_away(tmp_path: Path) ->
     assert bad is not None
     Path(urlparse(bad.metadata_location).path).unlink()
 
-    heads = catalog_heads(config, threads=2)
+    found = catalog_heads(config, threads=2)
 
-    assert [head.name for head in heads.tables] == ["db.good"]
-    assert isinstance(heads.broken["db.bad"], ArcticError)
+    assert [head.name for head in found.tables] == ["db.good"]
+    assert isinstance(found.broken["db.bad"], ArcticError)
+
+
+def test_what_was_seen_before_is_loaded_only_where_it_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A catalog that is a database says so in one query; a dropped table is not remembered."""
+    warehouse, config = str(tmp_path), config_of(tmp_path)
+    for name in ("a", "b", "c"):
+        arctic.create_table(f"db.{name}", SCHEMA, primary_key="id", warehouse=warehouse)
+    before = catalog_heads(config, threads=2)
+    arctic.set_properties("db.b", {"owner": "me"}, warehouse=warehouse)
+    arctic.drop_table("db.c", warehouse=warehouse)
+    loaded: list[tuple[str, ...]] = []
+
+    def counted(catalog: Catalog, identifier: tuple[str, ...]) -> Table | None:
+        loaded.append(identifier)
+        return load_table(catalog, identifier)
+
+    monkeypatch.setattr(heads, "load_table", counted)
+    now = catalog_heads(config, threads=2, before=before)
+
+    assert sorted(loaded) == [("db", "b"), ("db", "b_change_")]
+    assert now == catalog_heads(config, threads=2)
+    assert [head.name for head in now.tables] == ["db.a", "db.b"]
