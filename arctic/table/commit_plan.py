@@ -40,6 +40,9 @@ class OverwriteBase:
     where: Predicate | None = None
     """Only partitions for which it holds, and every one of them; its tests are of columns whose
     values partitions have."""
+    planned_at: int | None
+    """The base snapshot that it began with; None: there was none. Rows that came to what it
+    replaces since are refused."""
     change_sequence_number: int | None
     """Change files up to this sequence number, inclusive, are replaced too. None: unkeyed."""
     must_be_newest_change: bool = False

@@ -49,6 +49,7 @@ def plan_overwrite(
     *,
     dynamic: bool,
     where: Predicate | None = None,
+    planned_at: int | None,
     change_sequence_number: int | None,
     must_be_newest_change: bool,
     change_partitions: frozenset[Partition],
@@ -62,6 +63,7 @@ def plan_overwrite(
         results: one for each task, in any order.
         dynamic: replace only the partitions that were written to.
         where: replace only the partitions for which it holds.
+        planned_at: the base snapshot that the write began with; None: there was none.
         change_sequence_number: changes up to it, inclusive, are replaced too; None: unkeyed.
         must_be_newest_change: refuse once there are newer changes.
         change_partitions: partitions that have such changes.
@@ -76,6 +78,7 @@ def plan_overwrite(
         files=_files(results),
         dynamic=dynamic,
         where=where,
+        planned_at=planned_at,
         change_sequence_number=change_sequence_number,
         must_be_newest_change=must_be_newest_change,
         change_partitions=change_partitions,

@@ -187,6 +187,7 @@ def overwrite(
         OverwriteBase(
             files=files,
             dynamic=dynamic,
+            planned_at=refresh(opened.base).metadata.current_snapshot_id,
             change_sequence_number=up_to,
             change_partitions=change_partitions,
         ),

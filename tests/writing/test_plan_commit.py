@@ -50,6 +50,7 @@ def test_an_overwrite_carries_what_it_replaces() -> None:
         [result(1, "a"), result(0, "b")],
         dynamic=True,
         must_be_newest_change=False,
+        planned_at=5,
         change_sequence_number=7,
         change_partitions=frozenset({("eu",)}),
         summary={},
@@ -59,6 +60,7 @@ def test_an_overwrite_carries_what_it_replaces() -> None:
         files=(file("b"), file("a")),
         dynamic=True,
         must_be_newest_change=False,
+        planned_at=5,
         change_sequence_number=7,
         change_partitions=frozenset({("eu",)}),
     )

@@ -1,8 +1,8 @@
 """Applying a commit plan: one snapshot of one store, or nothing.
 
 Rules:
-    - An overwrite is planned anew on every attempt: what it replaces is what lies in its
-      partitions then. So it wins over everything that was committed before it.
+    - An overwrite is planned anew on every attempt, and replaces what lies in its partitions then:
+      the rows that lay there when it began, since it is refused where others came or went.
     - Data, optimized sequence, statistics entry, marker and legacy property are one metadata
       commit: base never says that changes are merged that it does not hold.
     - A plan that changes nothing makes no snapshot.
@@ -24,6 +24,7 @@ from pyiceberg.table.snapshots import Operation
 
 from arctic.errors import ConflictError, InvalidInputError
 from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.commits.changed_meanwhile import check_unchanged
 from arctic.iceberg.commits.commit_loop import CommitResult, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
 from arctic.iceberg.commits.snapshot_producer import SnapshotPlan, StagedSnapshot
@@ -102,7 +103,8 @@ def commit_overwrite(
 
     Raises:
         BatchLandedError: the plan's batch is in the table already; the files were not committed.
-        ConflictError: other writers won every retry; the files were not committed.
+        ConflictError: rows of its partitions came or went since it began, or other writers won
+            every retry; the files were not committed.
         CommitStateUnknownError: the files may have been committed.
         UnsupportedError: base holds files of another partition spec.
         FormatError: the present optimized sequence is not readable.
@@ -147,6 +149,12 @@ class _Overwrite:
     def stage(self, head: Table, snapshot_id: int) -> StagedSnapshot | None:
         """Build one attempt on a fresh head; None when it would change nothing."""
         new = frozenset(file.partition for file in self.plan.files)
+        check_unchanged(
+            head,
+            self.plan.planned_at,
+            concerns=lambda partition: self._replaces(partition, new),
+            merges_count=self.keys is None,
+        )
         live = live_files(head)
         removed = frozenset(
             path for path, partition in live.items() if self._replaces(partition, new)

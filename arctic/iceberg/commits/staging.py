@@ -8,7 +8,7 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
-from pyiceberg.table.snapshots import Operation
+from pyiceberg.table.snapshots import Operation, Snapshot
 
 from arctic.iceberg.commits.snapshot_producer import SnapshotPlan, StagedSnapshot, stage_snapshot
 from arctic.iceberg.metadata.entries import entries_of, live_manifests
@@ -26,13 +26,18 @@ DynamoDB 400 KiB of a table."""
 
 
 def live_files(head: Table) -> dict[str, Partition]:
-    """Return the partition of every live data and delete file by path.
+    """Return the partition of every live data and delete file by path; see ``live_files_of``."""
+    return live_files_of(head, head.current_snapshot())
+
+
+def live_files_of(head: Table, snapshot: Snapshot | None) -> dict[str, Partition]:
+    """Return the same of any snapshot of a store; none without one.
 
     Raises:
         UnsupportedError: files of another partition spec.
         StorageError: a manifest cannot be read.
     """
-    manifests = live_manifests(head, head.current_snapshot())
+    manifests = live_manifests(head, snapshot)
     check_specs(head, manifests)
     width = len(head.spec().fields)
     with collector_paused():

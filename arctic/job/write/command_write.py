@@ -87,15 +87,29 @@ def begin_command(
         work = replace(work, request=replace(work.request, key_rule=rule))
     if command.is_blind:
         return replace(job, work=work)
-    snapshot = pin(opened, is_fresh=True)
-    for state in seen:
-        _check_same(state, snapshot, opened, command)
+    snapshot = check_seen(seen, job, what=command.name)
     return replace(job, work=work, on_top_of=snapshot)
 
 
-def _check_same(
-    state: TableSnapshot, now: TableSnapshot, opened: OpenTable, command: Command
-) -> None:
+def check_seen(seen: Sequence[TableSnapshot], job: WriteJob, *, what: str) -> TableSnapshot:
+    """Return the state that a write begins in, which is the one that its rows were read in so far.
+
+    Args:
+        seen: the states in which something has been read, of whatever table.
+        job: the write, just begun.
+        what: is written, for the message.
+
+    Raises:
+        ConflictError: one of these is another state of the table.
+    """
+    opened = job.found()
+    snapshot = pin(opened, is_fresh=True)
+    for state in seen:
+        _check_same(state, snapshot, opened, what)
+    return snapshot
+
+
+def _check_same(state: TableSnapshot, now: TableSnapshot, opened: OpenTable, what: str) -> None:
     before = (state.base_snapshot_id, state.change_snapshot_id)
     if before == (now.base_snapshot_id, now.change_snapshot_id):
         return
@@ -104,6 +118,6 @@ def _check_same(
         known |= {snapshot.snapshot_id for snapshot in opened.change.metadata.snapshots}
     if any(each in known for each in before if each is not None):
         raise ConflictError(
-            f"{command.name} of table {opened.table.name!r}: another commit came after a subquery "
+            f"{what} of table {opened.table.name!r}: another commit came after a subquery "
             "of it had read the table; run it again"
         )

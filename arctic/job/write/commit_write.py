@@ -40,9 +40,9 @@ def commit_write(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult |
 
     Raises:
         InvalidInputError: keys that several tasks wrote, where that would be wrong.
-        ConflictError: other writers won every retry, or an overwrite raced with upserts that move
-            rows between partitions, or columns that an upsert looks up were changed, or the table
-            is not in the state any more that the rows were made of.
+        ConflictError: other writers won every retry, or changed what an overwrite replaces, or
+            it raced with upserts that move rows between partitions, or columns that an upsert looks
+            up were changed, or the table is not in the state any more that the rows were made of.
         CommitStateUnknownError: the catalog did not answer; the files stay.
     """
     if job.work.is_done:
@@ -107,6 +107,7 @@ def _plan(
         results,
         dynamic=job.dynamic,
         where=job.where,
+        planned_at=job.found_base,
         change_sequence_number=job.replaces_up_to if opened.table.is_keyed else None,
         # An upsert that looked for its rows in what is replaced here missed the new ones.
         must_be_newest_change=job.target.keys_move,

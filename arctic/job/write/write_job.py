@@ -52,6 +52,8 @@ class WriteJob:
     identifier: str
     table_uuid: str
     """Of the base store, so that a table dropped and made anew meanwhile is noticed."""
+    found_base: int | None
+    """The base snapshot that it began with; None: there was none."""
     replaces_up_to: int
     """An overwrite replaces the changes up to this sequence number, inclusive."""
     work: WriteWork
@@ -135,6 +137,7 @@ def begin_write(asked: AskedWrite, incoming: pa.Schema) -> WriteJob:
         config=opened.config,
         identifier=opened.table.name,
         table_uuid=str(opened.base.metadata.table_uuid),
+        found_base=began.snapshot.base_snapshot_id,
         replaces_up_to=began.snapshot.change_sequence_number,
         work=WriteWork(
             target=target,

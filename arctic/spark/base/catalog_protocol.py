@@ -168,6 +168,8 @@ class SaveQuestion:
     """``table``, the ``partitions`` that it has rows for, or those ``where``; None: nothing."""
     where: Sequence[Any] | None
     """Hints, as a scan has them, that must all hold for the partitions that are replaced."""
+    pins: Sequence[str]
+    """States in which the query has read the table already; or another one of the same path."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Any
 
 from arctic import options as opt
+from arctic.job.edit.delete_job import delete_where
 from arctic.job.write.asked_write import AskedWrite
-from arctic.job.write.commit_write import commit_write
-from arctic.job.write.write_job import begin_write
 from arctic.options import Scope
 from arctic.spark.base.catalog_protocol import DoneAnswer, SaveQuestion, TruncateQuestion
 from arctic.spark.base.private_names import frame_of_jvm
+from arctic.spark.read.handed_on import pinned_snapshot
 from arctic.spark.read.hints import exact_filter
 from arctic.spark.source import relevant_options
 from arctic.spark.tasks.workers import check_workers
@@ -35,7 +35,9 @@ def saved(asked: SaveQuestion, java_frame: Any) -> DoneAnswer:
     if asked.where is not None:
         table = AskedWrite.of(options).reference.open().table
         where = exact_filter(asked.where, table)
-    save_rows(frame, options, overwrite=asked.replaces is not None, where=where)
+    pins = [pinned_snapshot(text) for text in asked.pins]
+    seen = [state for state in pins if state is not None]
+    save_rows(frame, options, overwrite=asked.replaces is not None, where=where, seen=seen)
     return DoneAnswer(found=True)
 
 
@@ -43,9 +45,7 @@ def truncated(asked: TruncateQuestion) -> DoneAnswer:
     """Remove all rows of a table, in one commit.
 
     Raises:
-        ArcticError: as ``begin_write`` and ``commit_write``.
+        ArcticError: as ``delete_where``.
     """
-    given = {**relevant_options(asked.options, Scope.WRITE), opt.WRITE_MODE.name: "overwrite"}
-    write = AskedWrite.of(given)
-    commit_write(begin_write(write, write.reference.open().arrow_schema), [])
+    delete_where(AskedWrite.of(relevant_options(asked.options, Scope.WRITE)).reference, None)
     return DoneAnswer(found=True)

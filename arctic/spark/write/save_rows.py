@@ -5,12 +5,13 @@ Must not know: who saves.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame
 
 from arctic.job.upkeep.auto_optimize import optimize_after_write
 from arctic.job.write.asked_write import AskedWrite
+from arctic.job.write.command_write import check_seen
 from arctic.job.write.first_write import taken_back_on_failure
 from arctic.job.write.write_job import begin_write
 from arctic.spark.base.spark_types import arrow_schema
@@ -18,10 +19,16 @@ from arctic.spark.tasks.spark_tasks import SparkRunner
 from arctic.spark.write.spread import spread_rows
 from arctic.spark.write.write_frame import write_frame
 from arctic.table.filters.predicate import Predicate
+from arctic.table.snapshot import TableSnapshot
 
 
 def save_rows(
-    frame: DataFrame, options: Mapping[str, str], *, overwrite: bool, where: Predicate | None = None
+    frame: DataFrame,
+    options: Mapping[str, str],
+    *,
+    overwrite: bool,
+    where: Predicate | None = None,
+    seen: Sequence[TableSnapshot] = (),
 ) -> None:
     """Spread, write and commit the rows of a frame, and optimize if that is asked for.
 
@@ -30,8 +37,10 @@ def save_rows(
         options: ``path``, catalog and write options.
         overwrite: the caller's save mode was overwrite.
         where: it replaces the partitions for which this holds, and no other; None: all.
+        seen: states in which parts of the frame have read the table already.
 
     Raises:
+        ConflictError: the table is in another state than one of these.
         ArcticError: as ``begin_write`` and ``write_frame``.
     """
     asked = AskedWrite.of(options, overwrite=overwrite)
@@ -39,6 +48,8 @@ def save_rows(
         asked = asked.replacing(where)
     with taken_back_on_failure():
         job = begin_write(asked, arrow_schema(frame.schema))
+        if seen:
+            check_seen(seen, job, what="overwrite")
         spread = spread_rows(frame, job)
         write_frame(spread.frame, spread.job)
     if asked.optimizes:

@@ -210,7 +210,7 @@ def test_of_two_overlapping_overwrites_the_older_view_gives_way(warehouse: str) 
     quick = begin(warehouse, "overwrite")
     commit_write(quick, [task(quick, 0, row(2, "eu", "quick"))])
 
-    with pytest.raises(arctic.ConflictError, match="run the overwrite again"):
+    with pytest.raises(arctic.ConflictError, match="write again"):
         commit_write(slow, [result])
 
     assert read(warehouse) == [row(2, "eu", "quick")]

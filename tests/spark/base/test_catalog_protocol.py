@@ -41,7 +41,7 @@ ASKED: dict[str, dict[str, object]] = {
     "create_namespace": {**ABOUT, "properties": {}},
     "alter_namespace": {**ABOUT, "changes": CHANGES},
     "drop_namespace": {**ABOUT, "cascade": False},
-    "save": {"options": {"path": "shop.orders"}, "replaces": None, "where": None},
+    "save": {"options": {"path": "shop.orders"}, "replaces": None, "where": None, "pins": []},
     "truncate": {"options": {"path": "shop.orders"}},
     "partitions": {"options": {"path": "shop.orders"}},
     "row_level": {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
@@ -12,6 +14,7 @@ from pyspark.sql import functions as F
 
 import arctic
 from arctic.errors import InvalidInputError
+from arctic.spark.write.write_frame import write_frame
 from tests.spark.catalog.sql import Sql
 
 pytestmark = pytest.mark.spark
@@ -163,3 +166,40 @@ def test_an_option_that_would_read_something_else_is_refused(sql: Sql) -> None:
     ):
         with pytest.raises(PySparkException, match=f"option {name} of a read"):
             sql.spark.read.option(name, value).table(T).collect()
+
+
+def test_an_overwrite_from_its_own_rows_loses_nothing_of_others(
+    sql: Sql, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a table without a key, where what others append does not stay on top."""
+    sql(
+        f"CREATE TABLE {T} (id BIGINT, region STRING) PARTITIONED BY (region)",
+        f"INSERT INTO {T} VALUES (1, 'eu'), (2, 'us')",
+    )
+    regions: list[str] = []
+
+    def slow(frame: Any, job: Any) -> Any:
+        if regions:
+            arctic.write("shop.t", pa.table({"id": [7], "region": [regions.pop()]}))
+        return write_frame(frame, job)
+
+    monkeypatch.setattr("arctic.spark.write.save_rows.write_frame", slow)
+    lived = f"WHERE id IN (SELECT max(id) FROM {T} GROUP BY region)"
+    rows = f"SELECT id + 10 AS id, region FROM {T} "
+    again: list[Callable[[], object]] = [
+        lambda: sql(f"INSERT OVERWRITE {T} {rows}"),
+        lambda: sql(f"INSERT OVERWRITE {T} PARTITION (region = 'eu') SELECT id FROM {T} {lived}"),
+        lambda: sql.spark.sql(rows + lived).writeTo(T).overwritePartitions(),
+        lambda: sql.spark.sql(rows).write.format("arctic").mode("overwrite").save("shop.t"),
+    ]
+    for write in again:
+        before = sql.rows("shop.t")
+        regions.append("eu")
+        with pytest.raises((PySparkException, arctic.ConflictError), match="write again"):
+            write()
+        assert sql.rows("shop.t") == sorted([*before, (7, "eu")], key=repr)
+    regions.append("as")
+    sql.spark.sql(f"{rows} WHERE region = 'us'").writeTo(T).overwritePartitions()
+    assert {(7, "as"), (12, "us"), (1, "eu")} <= set(sql.rows("shop.t"))
+    sql(f"TRUNCATE TABLE {T}")
+    assert sql.rows("shop.t") == []

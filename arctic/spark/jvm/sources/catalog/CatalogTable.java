@@ -4,6 +4,7 @@ import arctic.spark.ArcticTable;
 import arctic.spark.Callback;
 import arctic.spark.Pins;
 import arctic.spark.Protocol;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
@@ -39,6 +40,8 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
   private final ArcticTable scans;
   /** As SHOW PARTITIONS lists them; null: nobody has asked. */
   private ShownPartitions partitions;
+  /** States in which the write of a query has read the table before it begins. */
+  private final List seen;
 
   /** Takes the catalog's name and the answer of Python. */
   public CatalogTable(String catalog, Map told) {
@@ -46,14 +49,30 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
     this.name = catalog + "." + (String) told.get("name");
     this.schema = (StructType) DataType.fromJson(Protocol.json(told.get("schema")));
     this.scans = ArcticTable.of(schema, Pins.SHARED, Callback.AT_USE);
+    this.seen = new ArrayList();
   }
 
   /** Takes another object of the same table. */
   CatalogTable(CatalogTable same) {
+    this(same, same.seen);
+  }
+
+  private CatalogTable(CatalogTable same, List seen) {
     this.told = same.told;
     this.name = same.name;
     this.schema = same.schema;
     this.scans = same.scans;
+    this.seen = seen;
+  }
+
+  /** Returns the table as the target of a query that has planned scans already. */
+  final CatalogTable seenByThisQuery() {
+    return new CatalogTable(this, Pins.newest(Pins.SHARED.ofThisQuery(),
+        with(new CaseInsensitiveStringMap(new HashMap()))));
+  }
+
+  final List seen() {
+    return seen;
   }
 
   final boolean isWritable() {

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OverwritePartitionsDynamic;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 
 /**
@@ -37,12 +38,14 @@ public final class DynamicOverwrite extends Rule {
         (scala.collection.Map) overwrite.productElement(2)));
     options.put("write-mode", "overwrite");
     options.put("partitionOverwriteMode", "dynamic");
-    return written(relation, (LogicalPlan) overwrite.productElement(1), options,
+    // Subqueries are planned by now, perhaps of a state that is not the newest any more.
+    Table target = ((CatalogTable) relation.table()).seenByThisQuery();
+    return written(Trees.with(relation, 0, target), (LogicalPlan) overwrite.productElement(1), options,
         ((Boolean) overwrite.productElement(3)).booleanValue());
   }
 
   /** Its arity differs: the flag of schema evolution came later. */
-  private static LogicalPlan written(DataSourceV2Relation table, LogicalPlan rows, Map options,
+  private static LogicalPlan written(LogicalPlan table, LogicalPlan rows, Map options,
       boolean byName) {
     Constructor made = AppendData.class.getConstructors()[0];
     Object[] fields = new Object[made.getParameterTypes().length];

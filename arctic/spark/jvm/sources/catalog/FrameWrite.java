@@ -65,6 +65,7 @@ final class FrameWrite implements WriteBuilder, V1Write, InsertableRelation, Sup
     question.put("options", options.asCaseSensitiveMap());
     question.put("replaces", replaces);
     question.put("where", where);
+    question.put("pins", table.seen());
     Questions.answer(question, frame);
   }
 }
