@@ -122,9 +122,10 @@ class DataFileReader:
         for part, deletes in self._sorted_out(groups, index):
             merge = self._merge_columns() if deletes is not None else self._columns.project([])
             checked = self._read(part, output, test, merge, RemovedRows(positions, dead), deletes)
-            for batch, mask in checked:
+            for first_row, batch, mask in checked:
                 batch = kept(batch.select(output.names), mask)
-                yield make_batch(output.arrays(batch), self._request.schema, len(batch))
+                places = first_row + np.flatnonzero(mask) if output.has_positions else None
+                yield make_batch(output.arrays(batch, places), self._request.schema, len(batch))
 
     def _sorted_out(
         self, row_groups: Collection[int], index: DeleteIndex | None
@@ -169,8 +170,8 @@ class DataFileReader:
         merge: Projection,
         removed: RemovedRows,
         index: DeleteIndex | None,
-    ) -> Iterator[tuple[pa.RecordBatch, Mask]]:
-        """Yield batches, and which of their rows survive."""
+    ) -> Iterator[tuple[int, pa.RecordBatch, Mask]]:
+        """Yield batches, the number of their first row, and which of their rows survive."""
         first = test.projection.names
         rest = [name for name in _names(output, merge) if name not in first]
         if first and rest and self.row_count >= MIN_ROWS:
@@ -180,7 +181,7 @@ class DataFileReader:
         for first_row, batch in self._batches(row_groups, _names(output, merge, test.projection)):
             mask = removed.alive(first_row, len(batch)) & test.mask(batch)
             self._kill(batch, mask, merge, index)
-            yield batch, mask
+            yield first_row, batch, mask
 
     def _read_in_two(
         self,
@@ -190,7 +191,7 @@ class DataFileReader:
         merge: Projection,
         removed: RemovedRows,
         index: DeleteIndex | None,
-    ) -> Iterator[tuple[pa.RecordBatch, Mask]]:
+    ) -> Iterator[tuple[int, pa.RecordBatch, Mask]]:
         """Yield the same as one reading; columns of row groups without a survivor stay unread."""
         names = test.projection.names
         knows_keys = not set(merge.names) - set(names)
@@ -215,7 +216,7 @@ class DataFileReader:
                 batch = beside(batch, columns.slice(start, len(batch)))
                 if not knows_keys:
                     self._kill(batch, mask, merge, index)
-                yield batch, mask
+                yield first_row, batch, mask
 
     def _batches(
         self, row_groups: Collection[int], names: Collection[str]

@@ -14,6 +14,7 @@ import pyarrow as pa
 from arctic.columns.field_ids import field_id, field_with_id
 from arctic.errors import InternalError
 from arctic.table.filters.predicate import Predicate
+from arctic.table.row_places import FILE, POSITION
 
 OpenFile = Callable[[str], Any]
 """Opens a path for reading at any position: a pyarrow file or a Python one."""
@@ -29,6 +30,12 @@ FILE_OFFSET_FIELD: pa.Field = field_with_id("_file_offset", pa.int64(), FILE_OFF
 """The only one of these that is a column of files, of change files."""
 CHANGE_ACTION_FIELD: pa.Field = field_with_id("_change_action", pa.string(), CHANGE_ACTION_FIELD_ID)
 
+ROW_FILE_FIELD: pa.Field = field_with_id(FILE, pa.string(), 2147483646)
+ROW_POSITION_FIELD: pa.Field = field_with_id(POSITION, pa.int64(), 2147483645)
+"""Their numbers are those that Iceberg has for them."""
+PLACE_FIELDS: tuple[pa.Field, ...] = (ROW_FILE_FIELD, ROW_POSITION_FIELD)
+"""Where a row is stored: the path of its data file, and its number in the whole file, from 0."""
+
 META_FIELDS: tuple[pa.Field, ...] = (TRANSACTION_ID_FIELD, FILE_OFFSET_FIELD, CHANGE_ACTION_FIELD)
 """The columns that a look at one store adds after the table's own."""
 
@@ -39,7 +46,7 @@ class ReadRequest:
 
     schema: pa.Schema
     """Exactly what every batch has. Fields are found by their field id, also nested ones; those
-    of ``META_FIELDS`` are allowed."""
+    of ``META_FIELDS`` and ``PLACE_FIELDS`` are allowed."""
     key: pa.Schema
     """The key columns in key order, with field ids; empty when the table has no key."""
     key_types: tuple[str, ...]

@@ -22,7 +22,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from arctic.columns.field_ids import field_with_id
 from arctic.mor.request import ReadRequest
 from arctic.mor.task_reader import LoadedTask, TaskReader
 from arctic.mor.touched import Touched
@@ -30,29 +29,15 @@ from arctic.optimizing.optimize_task import OptimizeResult, OptimizeTask, Optimi
 from arctic.optimizing.sorting.ordered_rows import RowOrder, ordered_rows
 from arctic.scan.task import FileTask, NodeTask
 from arctic.table.files import FileKind, WrittenFile
-from arctic.table.position_delete import (
-    DELETED_PATH_ID,
-    DELETED_PATH_NAME,
-    DELETED_POSITION_ID,
-    DELETED_POSITION_NAME,
-)
 from arctic.tree.node import TreeNode
 from arctic.writing.files.node_files import Destination, NodeFiles
+from arctic.writing.position_marks import ANY_SIZE, POSITION_DELETE_SCHEMA, marks
 from arctic.writing.route import Partitions, Places, group_rows, hash_keys
 from arctic.writing.rows.gather import take_rows
 from arctic.writing.target import TaskId, WriteTarget
 
-POSITION_DELETE_SCHEMA = pa.schema(
-    [
-        field_with_id(DELETED_PATH_NAME, pa.string(), DELETED_PATH_ID, nullable=False),
-        field_with_id(DELETED_POSITION_NAME, pa.int64(), DELETED_POSITION_ID, nullable=False),
-    ]
-)
-_ANY_SIZE = 2**62
 _RANGE_GROWTH = 1.4
 """Up to so many times a row group, what covers a range of keys becomes one row group."""
-_MARKED_ROWS = 2**17
-"""Position deletes made at a time: each repeats a path, and an array holds 2 GiB of text."""
 _MIN_ROW_GROUP_BYTES = 2**20
 _COMPRESSION = 4
 """Arrow bytes that become about one byte of Parquet: row groups must fit into small targets."""
@@ -100,7 +85,7 @@ class _Execution:
         self._task = task
         self._base_target = _sized(job.target, task.target_bytes)
         # One file for each data file, however many rows of it are deleted.
-        self._delete_target = _sized(job.target, _ANY_SIZE)
+        self._delete_target = _sized(job.target, ANY_SIZE)
         # Random for each task: tasks of one group may write to the same node.
         self._id = TaskId(partition_id=number, task_id=number, operation_id=secrets.randbits(63))
 
@@ -181,19 +166,8 @@ class _Execution:
 
     def _marked(self, loaded: LoadedTask) -> Iterator[tuple[Destination, pa.Table]]:
         for file_task in self._task.mark:
-            file = file_task.file
             with loaded.open(file_task) as data:
-                deleted = pa.array(data.deleted_rows(), pa.int64())
-            place = Destination(
-                partition=file.partition,
-                node=file.node,
-                kind=FileKind.POS_DELETE,
-                referenced_path=file.path,
-            )
-            for start in range(0, len(deleted), _MARKED_ROWS):
-                positions = deleted[start : start + _MARKED_ROWS]
-                paths = pa.repeat(pa.scalar(file.path, pa.string()), len(positions))
-                yield place, pa.Table.from_arrays([paths, positions], schema=POSITION_DELETE_SCHEMA)
+                yield from marks(file_task.file, data.deleted_rows())
 
 
 def _sized(target: WriteTarget, file_bytes: int) -> WriteTarget:

@@ -20,6 +20,7 @@ def plan_append(
     *,
     summary: Mapping[str, str],
     on_top_of: TableSnapshot | None = None,
+    removed_paths: frozenset[str] = frozenset(),
     batch: StreamBatch | None = None,
     watermark: Watermark | None = None,
 ) -> AppendFiles:
@@ -29,6 +30,7 @@ def plan_append(
         results: one for each task, in any order.
         summary: extra snapshot summary entries.
         on_top_of: commit only while both stores are in this state.
+        removed_paths: files of base that go with it.
         batch: commit only if it has not landed.
         watermark: how far event time has come with the files.
 
@@ -39,6 +41,7 @@ def plan_append(
         files=_files(results),
         summary=summary,
         on_top_of=on_top_of,
+        removed_paths=removed_paths,
         batch=batch,
         watermark=watermark,
     )

@@ -70,6 +70,8 @@ class TaskResult:
     """Rows in insert or base files."""
     deletes: int
     """Rows in change-delete files."""
+    dead: Mapping[str, bytes] = field(default_factory=dict)
+    """Stored rows that go, by the path of their data file; see ``place_writer.packed``."""
     renewed: pa.Table | None = None
     """Where stored values are kept: keys of the rows that kept none, because the write itself
     deletes the stored row first; None: there are none."""
@@ -212,6 +214,8 @@ class WriteRequest:
     """None: refused where a stored value would be lost, else null."""
     key_rule: KeyRule | None = None
     """None: the last event of a key wins."""
+    knows_places: bool = False
+    """Whether rows say by ``row_places`` which stored one they are about."""
 
     @property
     def replaces_rows(self) -> bool:

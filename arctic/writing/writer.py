@@ -13,11 +13,13 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from arctic.errors import InvalidInputError
+from arctic.table.row_places import PLACE_COLUMNS
 from arctic.table.table_description import TableDescription
 from arctic.writing.base_writer import BaseWriter
 from arctic.writing.change_writer import ChangeWriter
 from arctic.writing.conform.conform import Conform, plan_conform
 from arctic.writing.conform.missing_columns import check_missing
+from arctic.writing.place_writer import PlaceWriter
 from arctic.writing.rows.actions import check_action_type
 from arctic.writing.straddle import check_straddling, find_straddling, must_own_keys
 from arctic.writing.target import (
@@ -75,7 +77,10 @@ def plan_write(
         mode=request.mode,
         key=table.primary_key,
         extra_columns=request.extra_columns,
-        ignored_columns=request.ignored_columns,
+        ignored_columns=(
+            *request.ignored_columns,
+            *(PLACE_COLUMNS if request.knows_places else ()),
+        ),
         partition_sources=tuple(column.name for column in table.partition_source_columns),
     )
     check_missing(incoming, schema, table_name=table.name, request=request)
@@ -116,7 +121,8 @@ def open_writer(
             are trusted to be where the events say, and nothing is kept.
     """
     if request.mode is WriteMode.OVERWRITE or not target.table.is_keyed:
-        return BaseWriter(target, task, request=request, conform=conform)
+        rows = BaseWriter(target, task, request=request, conform=conform)
+        return PlaceWriter(rows) if request.knows_places else rows
     return ChangeWriter(target, task, request=request, conform=conform, locate=locate)
 
 

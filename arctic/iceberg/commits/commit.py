@@ -20,7 +20,6 @@ from dataclasses import dataclass
 
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
-from pyiceberg.table.snapshots import Operation
 
 from arctic.errors import ConflictError, InvalidInputError
 from arctic.iceberg.catalogs.refresh import refresh
@@ -42,6 +41,7 @@ __all__ = ["CommitResult", "check_newest", "commit_append", "commit_overwrite", 
 
 _CHANGE_KINDS = (FileKind.INSERT, FileKind.CHANGE_DELETE)
 _BASE_KINDS = (FileKind.BASE,)
+_KEYLESS_KINDS = (FileKind.BASE, FileKind.POS_DELETE)
 
 
 def commit_append(
@@ -49,13 +49,15 @@ def commit_append(
 ) -> CommitResult | None:
     """Add files: to the change store of a keyed table, to the base store of another one.
 
+    Those of the latter may be position deletes too, and take the place of others.
+
     Args:
         opened: the table.
         plan: what is added.
         is_fresh: the table was opened just now.
 
     Returns:
-        The snapshot; None when the plan has no files.
+        The snapshot; None when the plan neither adds nor removes files.
 
     Raises:
         BatchLandedError: the plan's batch is in the table already; the files were not committed.
@@ -64,7 +66,7 @@ def commit_append(
         CommitStateUnknownError: the files may have been committed.
         StorageError: the catalog or a file cannot be reached; the files were not committed.
     """
-    if not plan.files:
+    if not plan.files and not plan.removed_paths:
         return None
     store = opened.base if opened.change is None else opened.change
     other = None if opened.change is None else opened.base
@@ -72,17 +74,26 @@ def commit_append(
         plan.files,
         opened.table,
         spec_id=store.spec().spec_id,
-        kinds=_BASE_KINDS if opened.change is None else _CHANGE_KINDS,
+        kinds=_KEYLESS_KINDS if opened.change is None else _CHANGE_KINDS,
     )
-    what = SnapshotPlan(operation=Operation.APPEND, added=added, summary=plan.summary)
+    kinds = {file.kind for file in plan.files}
+    removes = bool(plan.removed_paths) or FileKind.POS_DELETE in kinds
+    what = SnapshotPlan(
+        operation=operation(kinds != {FileKind.POS_DELETE} and bool(kinds), removes),
+        added=added,
+        removed_paths=plan.removed_paths,
+        summary=plan.summary,
+    )
 
     def stage(head: Table, snapshot_id: int) -> StagedSnapshot:
         noted = with_notes(head, what, batch=plan.batch, watermark=plan.watermark, other=other)
         staged = staged_on(head, noted, snapshot_id)
         if plan.on_top_of is not None:
             with discarding(staged):
-                _check_sequence(head, plan.on_top_of.change_sequence_number)
-                _check_snapshot(refresh(opened.base), plan.on_top_of.base_snapshot_id)
+                if other is not None:
+                    _check_sequence(head, plan.on_top_of.change_sequence_number)
+                base = head if other is None else refresh(opened.base)
+                _check_snapshot(base, plan.on_top_of.base_snapshot_id)
         return staged
 
     return commit_snapshot(store, stage, is_fresh=is_fresh)

@@ -17,6 +17,7 @@ import pyarrow as pa
 from arctic import options as opt
 from arctic.errors import ArcticError, CommitStateUnknownError
 from arctic.iceberg.commits.commit_removal import commit_removal
+from arctic.iceberg.snapshots.pin import pin
 from arctic.job.edit.commit_edit import (
     EditedTable,
     commit_events,
@@ -34,6 +35,7 @@ from arctic.job.reference import TableReference
 from arctic.job.write.unreferenced import delete_results
 from arctic.table.commit_plan import RemoveRows
 from arctic.table.files import TableFile
+from arctic.table.filters.predicate import Predicate
 from arctic.writing.target import TaskResult, WriteTarget
 
 
@@ -52,6 +54,17 @@ def delete_where(reference: TableReference, where: Any) -> EditReport:
     Memory: as a read; the keys of a chunk of rows.
     """
     return edited(reference, lambda table: _deleted(table, Where.of(table.opened, where)))
+
+
+def covers(reference: TableReference, where: Predicate) -> bool:
+    """Say whether a delete by a filter is metadata only, as the table is now.
+
+    Args:
+        reference: the table.
+        where: the filter.
+    """
+    opened = reference.open()
+    return coverage(opened, pin(opened, is_fresh=True), where).is_whole
 
 
 def _deleted(table: EditedTable, where: Where) -> EditReport:

@@ -23,7 +23,7 @@ from arctic.job.read.plan_rows import merge_request, plan_rows
 from arctic.job.read.read_ahead import read_ahead
 from arctic.job.read.read_columns import change_columns, project
 from arctic.job.read.read_task import ArrowReader, GroupReader, MergeReader
-from arctic.mor.request import META_FIELDS
+from arctic.mor.request import META_FIELDS, PLACE_FIELDS
 from arctic.scan.plan_scan import ScanPlan
 from arctic.scan.scan_input import SetApart
 from arctic.table.filters.predicate import Predicate
@@ -179,7 +179,16 @@ def _nothing_to_say(error: StorageError) -> None:
 
 def _schema(opened: OpenTable, asked: AskedRead, columns: Sequence[str] | None) -> pa.Schema:
     full = _full_schema(asked.reference.metadata_table, opened, asked.store)
+    if columns is not None and _has_places(opened, asked):
+        named = [field for field in PLACE_FIELDS if field.name in columns]
+        full = pa.schema([*full, *(field for field in named if field.name not in full.names)])
     return project(full, columns, table_name=opened.table.name)
+
+
+def _has_places(opened: OpenTable, asked: AskedRead) -> bool:
+    """Say whether a row is told apart by where it is stored, as nothing else tells it apart."""
+    is_table = asked.reference.metadata_table is None and asked.store == "merged"
+    return is_table and not opened.table.is_keyed
 
 
 def _full_schema(metadata_name: str | None, opened: OpenTable, store: str) -> pa.Schema:

@@ -23,12 +23,15 @@ from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.read.locate import locate_rows
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.write_job import WriteJob, begin_write
+from arctic.table.row_places import ACTION, PLACE_COLUMNS
 from arctic.table.snapshot import TableSnapshot
 from arctic.writing.target import KeyRule, WriteMode
+from arctic.writing.writer import plan_write
 
-ACTION, ORDER = "_arctic_action", "_arctic_order"
-"""Columns beside the table's: ``D``, ``U`` or ``I``; and a number by which deletes come first."""
+ORDER = "_arctic_order"
+"""Column beside the table's and ``ACTION``: a number by which deletes come first."""
 ACTIONS = "actions"
+_MODES = {"delete": WriteMode.DELETE, "append": WriteMode.APPEND, "places": WriteMode.APPEND}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +40,8 @@ class Command:
 
     name: str
     rows: str
-    """Keys to ``delete``, whole rows to ``upsert``, or rows with ``actions``."""
+    """Keys to ``delete``, whole rows to ``upsert``, or rows with ``actions``. Without a key: whole
+    rows to ``append``, or rows with the ``places`` of stored ones."""
     once: str | None
     """A key is refused that several rows of the ``source`` have, or several of the ``target``
     are given; None: there are none."""
@@ -70,11 +74,14 @@ def begin_command(
     has_actions = command.rows == ACTIONS
     asked = replace(
         asked,
-        mode=WriteMode.DELETE if command.rows == "delete" else WriteMode.UPSERT,
+        mode=_MODES.get(command.rows, WriteMode.UPSERT),
         action_column=ACTION if has_actions else None,
         ordering_column=ORDER if has_actions else None,
     )
-    job = begin_write(asked, incoming)
+    if command.rows == "places":
+        job = _knowing_places(asked, incoming)
+    else:
+        job = begin_write(asked, incoming)
     opened, work = job.found(), job.work
     if command.checks_inserts and work.locate is None:
         work = replace(work, locate=locate_rows(opened, is_fresh=True))
@@ -89,6 +96,16 @@ def begin_command(
         return replace(job, work=work)
     snapshot = check_seen(seen, job, what=command.name)
     return replace(job, work=work, on_top_of=snapshot)
+
+
+def _knowing_places(asked: AskedWrite, incoming: pa.Schema) -> WriteJob:
+    own = pa.schema([field for field in incoming if field.name not in PLACE_COLUMNS])
+    job = begin_write(asked, own)
+    target, work = job.target, job.work
+    request = replace(work.request, knows_places=True)
+    conform = plan_write(target.table, target.schema, incoming, request=request, locates=False)
+    conform = replace(conform, event_time=work.conform.event_time)
+    return replace(job, work=replace(work, request=request, conform=conform))
 
 
 def check_seen(seen: Sequence[TableSnapshot], job: WriteJob, *, what: str) -> TableSnapshot:

@@ -20,6 +20,7 @@ from arctic.errors import (
 from arctic.iceberg.commits.commit import CommitResult, commit_append, commit_overwrite
 from arctic.iceberg.commits.commit_notes import BatchLandedError
 from arctic.iceberg.tables.open_table import OpenTable, open_table
+from arctic.job.write.stored_rows.buried_rows import buried
 from arctic.job.write.stored_rows.looked_up import check_same, commit_looked_up, open_again
 from arctic.job.write.unreferenced import delete_results, deleted_on_failure
 from arctic.job.write.write_job import WriteJob
@@ -49,7 +50,12 @@ def commit_write(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult |
         return None
     with deleted_on_failure(job.target, results):
         opened = _opened(job, results)
+        gone = buried(job, opened, results)
+    results = [*results, *gone.results]
+    with deleted_on_failure(job.target, results):
         plan = _plan(job, opened, results)
+        if isinstance(plan, AppendFiles):
+            plan = replace(plan, on_top_of=job.on_top_of, removed_paths=gone.paths)
     try:
         return _commit(job, opened, results, plan)
     except BatchLandedError:
@@ -126,11 +132,9 @@ def _commit(
 ) -> CommitResult | None:
     if isinstance(plan, OverwriteBase):
         return commit_overwrite(opened, plan, is_fresh=True)
-    if not plan.files:
+    if not plan.files and not plan.removed_paths:
         return None
-    if job.on_top_of is not None:
-        return commit_append(opened, replace(plan, on_top_of=job.on_top_of), is_fresh=True)
-    if job.locator is not None:
+    if job.locator is not None and job.on_top_of is None:
         return commit_looked_up(
             opened,
             results,

@@ -12,11 +12,14 @@ from uuid import UUID
 import pyarrow as pa
 
 from arctic.columns.field_ids import field_id, has_field_ids, known_field_id
+from arctic.columns.integer_index import IntArray
 from arctic.errors import FormatError, InternalError
 from arctic.mor.files.project import Convert, converter
 from arctic.mor.request import (
     CHANGE_ACTION_FIELD_ID,
     FILE_OFFSET_FIELD_ID,
+    ROW_FILE_FIELD,
+    ROW_POSITION_FIELD,
     TRANSACTION_ID_FIELD_ID,
     ReadRequest,
 )
@@ -24,6 +27,9 @@ from arctic.table.files import FileKind, TableFile, Value
 from arctic.table.streams.lsn import BASE_FILE_OFFSET
 
 _ACTIONS = {FileKind.BASE: None, FileKind.INSERT: "INSERT", FileKind.CHANGE_DELETE: "DELETE"}
+
+
+_ROW_FILE, _ROW_POSITION = known_field_id(ROW_FILE_FIELD), known_field_id(ROW_POSITION_FIELD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +40,12 @@ class _Column:
     convert: Convert
     """Takes the file's column, or the batch when there is none."""
 
-    def array(self, batch: pa.RecordBatch, subject: str) -> pa.Array:
+    is_position: bool = False
+    """Its values are the numbers of the rows in the file."""
+
+    def array(self, batch: pa.RecordBatch, subject: str, positions: IntArray | None) -> pa.Array:
+        if self.is_position:
+            return pa.array(positions, pa.int64())
         column = self.convert(batch if self.name is None else batch.column(self.name))
         if not self.target.nullable and column.null_count:
             raise FormatError(
@@ -52,9 +63,17 @@ class Projection:
         self.names = tuple(dict.fromkeys(c.name for c in columns if c.name is not None))
         """The file's columns that have to be read, each once."""
 
-    def arrays(self, batch: pa.RecordBatch) -> list[pa.Array]:
-        """Return the columns of a batch that holds at least ``names``."""
-        return [column.array(batch, self._subject) for column in self._columns]
+        self.has_positions = any(c.is_position for c in columns)
+        """Whether ``arrays`` must be told which rows they are."""
+
+    def arrays(self, batch: pa.RecordBatch, positions: IntArray | None = None) -> list[pa.Array]:
+        """Return the columns of a batch that holds at least ``names``.
+
+        Args:
+            batch: rows.
+            positions: their numbers in the file, where ``has_positions``.
+        """
+        return [column.array(batch, self._subject, positions) for column in self._columns]
 
 
 class FileColumns:
@@ -69,6 +88,7 @@ class FileColumns:
         self.constants: Mapping[int, Value] = {
             TRANSACTION_ID_FIELD_ID: file.transaction_id,
             CHANGE_ACTION_FIELD_ID: _ACTIONS[file.kind],
+            _ROW_FILE: file.path,
         }
         """Facts about the file, the same for every row, by reserved field id."""
         self.constants = {
@@ -106,6 +126,8 @@ class FileColumns:
             plain = constant.bytes if isinstance(constant, UUID) else constant
             value = pa.scalar(plain, target.type)
             return _Column(target, None, lambda batch: pa.repeat(value, len(batch)))
+        if number == _ROW_POSITION:
+            return _Column(target, None, _nothing, is_position=True)
         subject = f"{self.subject}, column {target.name!r}"
         convert = converter(source, target, by_name=self._by_name, subject=subject)
         return _Column(target, name, convert)
@@ -125,3 +147,7 @@ class FileColumns:
                 "'schema.name-mapping.default'"
             )
         return {name_mapping[field.name]: field for field in schema if field.name in name_mapping}
+
+
+def _nothing(batch: pa.RecordBatch) -> pa.Array:
+    raise InternalError("the numbers of rows are not read from a file")

@@ -173,10 +173,15 @@ class SaveQuestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TruncateQuestion:
-    """Remove all rows of a table."""
+class DeleteQuestion:
+    """Remove the rows for which a condition is true."""
 
     options: Mapping[str, str]
+    """Of the table."""
+    where: Sequence[Any]
+    """Hints, as a scan has them, that must all hold; none: all rows."""
+    only_asks: bool
+    """Whether it is only to be said whether metadata is enough for it; nothing is removed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,8 +335,8 @@ CatalogQuestion = (
     | AlterNamespaceQuestion
     | DropNamespaceQuestion
     | SaveQuestion
-    | TruncateQuestion
     | PartitionsQuestion
+    | DeleteQuestion
     | RowLevelQuestion
     | ProceduresQuestion
     | ProcedureQuestion
@@ -356,8 +361,8 @@ CATALOG_QUESTIONS: Mapping[str, type[CatalogQuestion]] = {
     "alter_namespace": AlterNamespaceQuestion,
     "drop_namespace": DropNamespaceQuestion,
     "save": SaveQuestion,
-    "truncate": TruncateQuestion,
     "partitions": PartitionsQuestion,
+    "delete": DeleteQuestion,
     "row_level": RowLevelQuestion,
     "procedures": ProceduresQuestion,
     "procedure": ProcedureQuestion,

@@ -25,6 +25,7 @@ from arctic.spark.base.catalog_protocol import (
     ChangelogQuestion,
     CreateNamespaceQuestion,
     CreateTableQuestion,
+    DeleteQuestion,
     DropNamespaceQuestion,
     DropTableQuestion,
     NamespaceQuestion,
@@ -38,17 +39,17 @@ from arctic.spark.base.catalog_protocol import (
     SettleQuestion,
     TableQuestion,
     TablesQuestion,
-    TruncateQuestion,
 )
 from arctic.spark.base.private_names import java_error
 from arctic.spark.base.protocol import Failure
 from arctic.spark.catalog import namespace_answers, table_answers
 from arctic.spark.catalog.alter_table import altered
 from arctic.spark.catalog.changelog_answers import changelog
+from arctic.spark.catalog.deleted import deleted
 from arctic.spark.catalog.failures import failure_of
 from arctic.spark.catalog.procedures import procedure_answers
 from arctic.spark.catalog.row_level import changed
-from arctic.spark.catalog.saved import saved, truncated
+from arctic.spark.catalog.saved import saved
 from arctic.spark.catalog.staged_tables import new_table, settled
 
 _ANSWERS: Mapping[type[CatalogQuestion], Callable[[Any], CatalogAnswer]] = {
@@ -65,10 +66,10 @@ _ANSWERS: Mapping[type[CatalogQuestion], Callable[[Any], CatalogAnswer]] = {
     CreateNamespaceQuestion: namespace_answers.new_namespace,
     AlterNamespaceQuestion: namespace_answers.changed_namespace,
     DropNamespaceQuestion: namespace_answers.dropped_namespace,
-    TruncateQuestion: truncated,
     PartitionsQuestion: table_answers.partitions,
     ProceduresQuestion: procedure_answers.procedures,
     ProcedureQuestion: procedure_answers.procedure,
+    DeleteQuestion: deleted,
 }
 
 _log = logging.getLogger(__name__)

@@ -8,10 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from arctic import options as opt
-from arctic.job.edit.delete_job import delete_where
 from arctic.job.write.asked_write import AskedWrite
 from arctic.options import Scope
-from arctic.spark.base.catalog_protocol import DoneAnswer, SaveQuestion, TruncateQuestion
+from arctic.spark.base.catalog_protocol import DoneAnswer, SaveQuestion
 from arctic.spark.base.private_names import frame_of_jvm
 from arctic.spark.read.handed_on import pinned_snapshot
 from arctic.spark.read.hints import exact_filter
@@ -38,14 +37,4 @@ def saved(asked: SaveQuestion, java_frame: Any) -> DoneAnswer:
     pins = [pinned_snapshot(text) for text in asked.pins]
     seen = [state for state in pins if state is not None]
     save_rows(frame, options, overwrite=asked.replaces is not None, where=where, seen=seen)
-    return DoneAnswer(found=True)
-
-
-def truncated(asked: TruncateQuestion) -> DoneAnswer:
-    """Remove all rows of a table, in one commit.
-
-    Raises:
-        ArcticError: as ``delete_where``.
-    """
-    delete_where(AskedWrite.of(relevant_options(asked.options, Scope.WRITE)).reference, None)
     return DoneAnswer(found=True)

@@ -30,9 +30,9 @@ from arctic.job.tasks.run_tasks import LocalRunner
 from arctic.job.upkeep import optimize_job
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
 from arctic.job.upkeep.optimize_job import optimize_table
-from arctic.optimizing import execute
 from arctic.optimizing.sorting import ordered_rows
 from arctic.retry import RetryPolicy
+from arctic.writing import position_marks
 from tests.iceberg import stores
 from tests.iceberg.stores import commit_files, position_delete, reopened
 from tests.iceberg.test_interop import by_duckdb, by_pyiceberg
@@ -105,7 +105,7 @@ def test_a_history_is_the_same_with_runs_in_between(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Upserts and deletes drive a dictionary; base alone is the merged view after each run."""
-    monkeypatch.setattr(execute, "_MARKED_ROWS", 2)
+    monkeypatch.setattr(position_marks, "_MARKED_ROWS", 2)
     opened = stores.make(tmp_path, partition_by=partition_by)
     draw = random.Random(f"{kind} {partition_by}")
     model: dict[int, Row] = {}

@@ -42,8 +42,8 @@ ASKED: dict[str, dict[str, object]] = {
     "alter_namespace": {**ABOUT, "changes": CHANGES},
     "drop_namespace": {**ABOUT, "cascade": False},
     "save": {"options": {"path": "shop.orders"}, "replaces": None, "where": None, "pins": []},
-    "truncate": {"options": {"path": "shop.orders"}},
     "partitions": {"options": {"path": "shop.orders"}},
+    "delete": {"options": {"path": "shop.orders"}, "where": [], "only_asks": True},
     "row_level": {
         "options": {"path": "shop.orders"},
         "command": "MERGE",

@@ -146,7 +146,10 @@ public final class ArcticTable extends PythonTable {
       // Spark asks for parts of a struct too; columns are read whole.
       StructField[] whole = new StructField[required.length()];
       for (int i = 0; i < whole.length; i++) {
-        whole[i] = table.schema.apply(required.apply(i).name());
+        // Beside the table's own there may be columns that say where a row is stored.
+        StructField wanted = required.apply(i);
+        boolean own = table.schema.getFieldIndex(wanted.name()).isDefined();
+        whole[i] = own ? table.schema.apply(wanted.name()) : wanted;
       }
       columns = new StructType(whole);
     }

@@ -13,13 +13,16 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.connector.catalog.MetadataColumn;
+import org.apache.spark.sql.connector.catalog.SupportsDeleteV2;
+import org.apache.spark.sql.connector.catalog.SupportsMetadataColumns;
 import org.apache.spark.sql.connector.catalog.SupportsPartitionManagement;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.SupportsRowLevelOperations;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
 import org.apache.spark.sql.connector.catalog.TableCapability;
-import org.apache.spark.sql.connector.catalog.TruncatableTable;
 import org.apache.spark.sql.connector.expressions.Transform;
+import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
 import org.apache.spark.sql.connector.write.RowLevelOperationBuilder;
@@ -31,7 +34,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /** A table of a catalog: what Python told of it, read by scans of its own, written in one commit. */
 public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLevelOperations,
-    TruncatableTable, SupportsPartitionManagement {
+    SupportsMetadataColumns, SupportsDeleteV2, SupportsPartitionManagement {
   private static final String[] OF_THE_PLACE =
       new String[] {"provider", "location", "is_managed_location"};
   private final Map told;
@@ -125,6 +128,11 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
     return Definitions.transforms((List) told.get("partitions"));
   }
 
+  /** Where a row is stored, if nothing else tells it apart. */
+  public MetadataColumn[] metadataColumns() {
+    return isWritable() && key().length == 0 ? KeylessRows.columns() : new MetadataColumn[0];
+  }
+
   public Map properties() {
     return (Map) told.get("properties");
   }
@@ -189,11 +197,17 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
   }
 
   public boolean truncateTable() {
-    Map question = new LinkedHashMap();
-    question.put("ask", "truncate");
-    question.put("options", told.get("options"));
-    Questions.answer(question);
+    deleteWhere(new Predicate[0]);
     return true;
+  }
+
+  /** Whether metadata alone says which rows go; Python looks again when they do. */
+  public boolean canDeleteWhere(Predicate[] predicates) {
+    return isWritable() && WholeDelete.asked((Map) told.get("options"), predicates, true);
+  }
+
+  public void deleteWhere(Predicate[] predicates) {
+    WholeDelete.asked((Map) told.get("options"), predicates, false);
   }
 
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {

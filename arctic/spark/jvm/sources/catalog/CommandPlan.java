@@ -9,6 +9,8 @@ final class CommandPlan {
   static final String DELETE = "delete";
   static final String UPSERT = "upsert";
   static final String ACTIONS = "actions";
+  static final String APPEND = "append";
+  static final String PLACES = "places";
 
   final LogicalPlan rows;
   private final String kind;
@@ -16,7 +18,10 @@ final class CommandPlan {
   private boolean checksInserts;
   private boolean isBlind;
 
-  /** Takes keys to delete, whole rows of keys, or rows that say what they do. */
+  /**
+   * Takes keys to delete, whole rows of keys, or rows that say what they do; without a key whole
+   * rows to append, or rows that say what they do, and where the stored ones are.
+   */
   CommandPlan(LogicalPlan rows, String kind) {
     this.rows = rows;
     this.kind = kind;

@@ -22,6 +22,9 @@ final class InsertsOfMerge {
     if (!merges && !reads(query, target)) {
       return null;
     }
+    if (table.key().length == 0) {
+      return KeylessRows.inserts(target, query, table);
+    }
     LogicalPlan below = query instanceof MergeRows ? ((MergeRows) query).child() : query;
     Join join = KeyJoin.joinOf(below);
     boolean exact = join != null && join.joinType().toString().equals("LeftAnti")

@@ -7,6 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.ProjectingInternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.AppendData;
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -62,10 +63,23 @@ public final class RewriteRowLevel extends Rule {
   }
 
   private static LogicalPlan rewritten(WriteDelta write, CatalogTable table) {
+    if (command(write) == RowLevelOperation.Command.DELETE) {
+      LogicalPlan whole = WholeDelete.of((Expression) write.productElement(1),
+          (DataSourceV2Relation) write.productElement(3), table);
+      if (whole != null) {
+        return whole;
+      }
+    }
     WriteDeltaProjections projections = write.projections();
     LogicalPlan query = (LogicalPlan) write.productElement(2);
     ProjectingInternalRow key = (ProjectingInternalRow) projections.rowIdProjection();
     boolean whole = projections.rowProjection().isDefined();
+    if (table.key().length == 0) {
+      ProjectingInternalRow stays =
+          whole ? (ProjectingInternalRow) projections.rowProjection().get() : null;
+      return append((DataSourceV2Relation) write.productElement(3), table,
+          command(write).toString(), KeylessRows.of(query, stays, key, table));
+    }
     ProjectingInternalRow row =
         whole ? (ProjectingInternalRow) projections.rowProjection().get() : key;
     CommandRows rows = new CommandRows(query, row, key);

@@ -1,5 +1,7 @@
 package arctic.spark.catalog;
 
+import java.util.Arrays;
+import java.util.List;
 import org.apache.spark.sql.connector.expressions.Expressions;
 import org.apache.spark.sql.connector.expressions.NamedReference;
 import org.apache.spark.sql.connector.read.ScanBuilder;
@@ -11,7 +13,8 @@ import org.apache.spark.sql.connector.write.SupportsDelta;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /**
- * A DELETE, UPDATE or MERGE: Spark finds the rows, known by their key, and what becomes of them.
+ * A DELETE, UPDATE or MERGE: Spark finds the rows, known by their key, or without one by their place
+ * in the files, and what becomes of them.
  *
  * What it would have written row by row is written at once, see {@link RewriteRowLevel}.
  */
@@ -24,15 +27,11 @@ final class RowLevelCommand implements RowLevelOperationBuilder, SupportsDelta {
       throw new UnsupportedOperationException(command + " of " + table.name()
           + ": a past state or a metadata table cannot be changed; name the table itself");
     }
-    if (table.key().length == 0) {
-      throw new UnsupportedOperationException(command + " of " + table.name()
-          + ": the table has no primary key, so nothing tells its rows apart; create it with "
-          + "PRIMARY KEY (...), or write it anew with INSERT OVERWRITE");
-    }
+    List own = Arrays.asList(new String[] {CommandRows.ACTION, CommandRows.ORDER, KeylessRows.FILE,
+        KeylessRows.POSITION});
     String[] names = table.schema().fieldNames();
     for (int i = 0; i < names.length; i++) {
-      if (names[i].equalsIgnoreCase(CommandRows.ACTION)
-          || names[i].equalsIgnoreCase(CommandRows.ORDER)) {
+      if (own.contains(names[i].toLowerCase())) {
         throw new UnsupportedOperationException(command + " of " + table.name() + ": its column '"
             + names[i] + "' has a name that is reserved; rename the column");
       }
@@ -55,6 +54,9 @@ final class RowLevelCommand implements RowLevelOperationBuilder, SupportsDelta {
 
   public NamedReference[] rowId() {
     String[] key = table.key();
+    if (key.length == 0) {
+      key = new String[] {KeylessRows.FILE, KeylessRows.POSITION};
+    }
     NamedReference[] columns = new NamedReference[key.length];
     for (int i = 0; i < key.length; i++) {
       columns[i] = Expressions.column("`" + key[i].replace("`", "``") + "`");
