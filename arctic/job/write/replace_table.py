@@ -1,6 +1,7 @@
 """A table in the place of another: made aside, and given its name when it is whole.
 
 Rules:
+    - It never takes the place of rows that came after the work on it began.
     - Until then the old table is read and written under its name. Between two renames nobody has
       that name; whoever stops there leaves both tables, under names that say what they are.
     - The files of the old table stay, as those of a table that is dropped do: a reader that is at
@@ -11,11 +12,17 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from arctic.errors import ArcticError, NotFoundError
+from arctic.errors import ArcticError, ConflictError, NotFoundError
 from arctic.iceberg.catalogs.catalog import CatalogConfig
+from arctic.iceberg.commits.changed_meanwhile import check_unchanged
+from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.drop_table import drop_table
+from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.iceberg.tables.rename_table import rename_table
+from arctic.table.snapshot import TableSnapshot
 
 _ASIDE = re.compile(r".+__(?:staged|replaced)_[0-9a-f]{8}")
 
@@ -34,15 +41,40 @@ def is_aside(name: str) -> bool:
     return _ASIDE.fullmatch(name) is not None
 
 
-def replace_table(config: CatalogConfig, staged: str, identifier: str) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundTable:
+    """A table as it was found by whoever wants to take its place."""
+
+    uuid: str
+    state: TableSnapshot
+
+
+def find_replaced(config: CatalogConfig, identifier: str) -> FoundTable | None:
+    """Return what stands under a name; None: nothing.
+
+    Raises:
+        ArcticError: as ``open_table``.
+    """
+    try:
+        opened = open_table(config, identifier, suggests=False)
+    except NotFoundError:
+        return None
+    return FoundTable(uuid=_uuid(opened), state=pin(opened, is_fresh=True))
+
+
+def replace_table(
+    config: CatalogConfig, staged: str, identifier: str, found: FoundTable | None
+) -> None:
     """Give a table the name of another, which is dropped; there may be none.
 
     Args:
         config: the catalog.
         staged: the table that is whole.
         identifier: ``namespace.table``.
+        found: what had the name when the work on the other one began.
 
     Raises:
+        ConflictError: another table has the name by now, or its rows were changed since.
         ArcticError: as ``rename_table``; the old table has its name then.
     """
     aside: str | None = f"{identifier}__replaced_{secrets.token_hex(4)}"
@@ -51,6 +83,9 @@ def replace_table(config: CatalogConfig, staged: str, identifier: str) -> None:
     except NotFoundError:
         aside = None
     try:
+        if aside is not None:
+            # Whoever has opened it by its name cannot commit to it any more.
+            _check_as_found(open_table(config, aside), found, identifier)
         rename_table(config, staged, identifier)
     except ArcticError:
         if aside is not None:
@@ -58,3 +93,37 @@ def replace_table(config: CatalogConfig, staged: str, identifier: str) -> None:
         raise
     if aside is not None:
         drop_table(config, aside)
+
+
+def traces_of(names: Iterable[str], identifier: str) -> list[str]:
+    """Return the names that tables have where a replacement of one was interrupted.
+
+    >>> traces_of(["a.t__replaced_0123abcd", "a.tt__staged_0123abcd", "a.u"], "a.t")
+    ['a.t__replaced_0123abcd']
+    """
+    return [name for name in names if is_aside(name) and name.rpartition("__")[0] == identifier]
+
+
+def _check_as_found(opened: OpenTable, found: FoundTable | None, identifier: str) -> None:
+    if found is not None and found.uuid == _uuid(opened):
+        state, now = found.state, pin(opened, is_fresh=True)
+        is_same = state.change_snapshot_id == now.change_snapshot_id
+        try:
+            check_unchanged(
+                opened.base,
+                state.base_snapshot_id,
+                concerns=lambda partition: True,
+                merges_count=not opened.table.is_keyed,
+            )
+        except ConflictError:
+            is_same = False
+        if is_same:
+            return
+    raise ConflictError(
+        f"table {identifier!r}: others have changed it while the one that is to replace it was "
+        "made, and what they did would be lost; run the statement again"
+    )
+
+
+def _uuid(opened: OpenTable) -> str:
+    return str(opened.base.metadata.table_uuid)

@@ -20,7 +20,7 @@ from arctic.iceberg.tables.create_table import create_table
 from arctic.iceberg.tables.drop_table import drop_table
 from arctic.iceberg.tables.new_table import NewTable, new_tables, take_back
 from arctic.iceberg.tables.open_table import open_table
-from arctic.job.write.replace_table import replace_table, staged_name
+from arctic.job.write.replace_table import FoundTable, find_replaced, replace_table, staged_name
 from arctic.spark.base.catalog_protocol import (
     CreateTableQuestion,
     DoneAnswer,
@@ -44,6 +44,8 @@ class _Staged:
     """Where it is."""
     replaces: str | None
     """Whose name it gets; None: it has its name."""
+    found: FoundTable | None
+    """What had that name when the statement began; None: nothing."""
     made: tuple[NewTable, ...]
     """As it was made."""
 
@@ -52,10 +54,13 @@ def new_table(asked: CreateTableQuestion) -> TableAnswer:
     """Make a table, to be settled if rows follow."""
     wanted = new_definition(asked)
     config, name = config_of(asked.catalog), ".".join(asked.name)
+    found = None
     replaces = name if asked.stage in ("replace", "create_or_replace") else None
     if asked.stage == "replace":
         with failures_of(missing=FailureKind.NO_SUCH_TABLE):
             open_table(config, name, suggests=False)
+    if replaces is not None:
+        found = find_replaced(config, name)
     place = name if replaces is None else staged_name(name)
     with failures_of(exists=FailureKind.TABLE_EXISTS), new_tables() as made:
         create_table(
@@ -68,7 +73,7 @@ def new_table(asked: CreateTableQuestion) -> TableAnswer:
         )
     if asked.stage is None:
         return described(asked.catalog, asked.name)
-    staged = _Staged(config=config, name=place, replaces=replaces, made=tuple(made))
+    staged = _Staged(config=config, name=place, replaces=replaces, found=found, made=tuple(made))
     token = base64.b64encode(pickle.dumps(staged)).decode()
     return described(asked.catalog, place.split("."), staged=token)
 
@@ -77,7 +82,7 @@ def settled(asked: SettleQuestion) -> DoneAnswer:
     """Give a staged table its name, or take it back."""
     staged: _Staged = pickle.loads(base64.b64decode(asked.staged))
     if asked.keeps and staged.replaces is not None:
-        replace_table(staged.config, staged.name, staged.replaces)
+        replace_table(staged.config, staged.name, staged.replaces, staged.found)
     elif not asked.keeps and staged.replaces is not None:
         with suppress(NotFoundError):
             drop_table(staged.config, staged.name, purge=True)

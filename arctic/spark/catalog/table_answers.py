@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from urllib.parse import unquote_plus
 
 from pyspark.sql.types import StringType, StructField, StructType
 
 from arctic import options as opt
-from arctic.errors import InvalidInputError, NotFoundError
-from arctic.iceberg.catalogs.listing import list_tables
+from arctic.errors import ArcticError, InvalidInputError, NotFoundError
+from arctic.iceberg.catalogs.catalog import open_catalog
+from arctic.iceberg.catalogs.listing import list_tables, table_identifiers
 from arctic.iceberg.tables.drop_table import drop_table
 from arctic.iceberg.tables.rename_table import rename_table
 from arctic.job.past_state import PastState
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import begin_scan
 from arctic.job.reference import parse_reference
-from arctic.job.write.replace_table import is_aside
+from arctic.job.write.replace_table import is_aside, traces_of
 from arctic.spark.base.catalog_protocol import (
     DoneAnswer,
     DropTableQuestion,
@@ -51,8 +53,11 @@ def table(asked: TableQuestion) -> TableAnswer:
         state[opt.AS_OF_TIMESTAMP.name] = str(asked.microseconds // 1000)
     if len(asked.name) < 2:
         raise CatalogFailureError("no namespace", FailureKind.NO_SUCH_TABLE)
-    with failures_of(missing=FailureKind.NO_SUCH_TABLE):
+    try:
         answer = described(asked.catalog, asked.name, state=state)
+    except NotFoundError as error:
+        _tell_of_traces(asked)
+        raise CatalogFailureError(error.message, FailureKind.NO_SUCH_TABLE) from error
     if state:
         PastState.of(state).pinned(parse_reference(answer.options).open())
     return answer
@@ -84,6 +89,22 @@ def _value(part: str) -> str | None:
     """
     text = unquote_plus(part.partition("=")[2])
     return None if text == "null" else text
+
+
+def _tell_of_traces(asked: TableQuestion) -> None:
+    """Name the tables that an interrupted replacement has left, which hold what was there."""
+    name = ".".join(asked.name)
+    traces: list[str] = []
+    with suppress(ArcticError):
+        found = table_identifiers(open_catalog(config_of(asked.catalog)), tuple(asked.name[:-1]))
+        traces = traces_of([".".join(each) for each in found], name)
+    if any("__replaced_" in each for each in traces):
+        raise CatalogFailureError(
+            f"table {name!r} is being replaced, or whoever did was interrupted; if it does not "
+            f"come back, of {' and '.join(traces)} the one with 'replaced' is the old table, one "
+            "with 'staged' the new one: ALTER TABLE ... RENAME TO gives one of them the name, "
+            "DROP TABLE removes the other"
+        )
 
 
 def dropped(asked: DropTableQuestion) -> DoneAnswer:

@@ -168,6 +168,30 @@ def test_an_option_that_would_read_something_else_is_refused(sql: Sql) -> None:
             sql.spark.read.option(name, value).table(T).collect()
 
 
+def test_a_replaced_table_loses_nothing_of_others(
+    sql: Sql, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that came after the statement began are no part of what takes their place."""
+    sql(f"CREATE TABLE {T} (id BIGINT)", f"INSERT INTO {T} VALUES (1)")
+
+    def slow(frame: Any, job: Any) -> Any:
+        arctic.write("shop.t", pa.table({"id": [7]}))
+        return write_frame(frame, job)
+
+    again = f"CREATE OR REPLACE TABLE {T} AS SELECT id + 10 AS id FROM {T}"
+    with monkeypatch.context() as patched:
+        patched.setattr("arctic.spark.write.save_rows.write_frame", slow)
+        assert "run the statement again" in sql.refused(again)
+    assert sql.rows("shop.t") == [(1,), (7,)]
+    assert arctic.list_tables("shop") == ["shop.t"]
+    sql(again)
+    assert sql.rows("shop.t") == [(11,), (17,)]
+    sql(f"ALTER TABLE {T} RENAME TO shop.t__replaced_0123abcd")
+    assert "t__replaced_0123abcd" in sql.refused(f"SELECT * FROM {T}")
+    sql(f"ALTER TABLE {T}__replaced_0123abcd RENAME TO shop.t")
+    assert sql.rows("shop.t") == [(11,), (17,)]
+
+
 def test_an_overwrite_from_its_own_rows_loses_nothing_of_others(
     sql: Sql, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,7 +41,8 @@ def test_the_rows_that_go_are_those_of_the_condition(sql: Sql, key: str) -> None
     rows = [each.replace("null, 5", "DATE '2024-03-01', 5") for each in ROWS] if key else ROWS
     rows = [each.replace("(6, null", "(6, DATE '2024-03-01'") for each in rows] if key else rows
     sql(
-        f"CREATE TABLE {T} (id INT, day DATE, v INT, x DOUBLE{key}) PARTITIONED BY (day)",
+        f"CREATE TABLE {T} (id INT, day DATE, v INT, x DOUBLE{key}) PARTITIONED BY (day) "
+        "TBLPROPERTIES ('base.file-index.hash-bucket' = '1')",
         *(f"INSERT INTO {T} VALUES {each}" for each in rows),
     )
     if key:
