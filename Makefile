@@ -29,7 +29,7 @@ WORKERS ?= 3
 # A file of tests stays in one process, and files begin in the order that conftest.py gives them.
 SPREAD := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs house bench bench-merge bench-optimize bench-write bench-streaming bench-peers fuzz soak ci clean
+.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs house bench bench-merge bench-optimize bench-write bench-streaming bench-peers fuzz soak sim ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -127,6 +127,9 @@ soak: $(READY) ## Let many processes write, read, optimize and expire; ARGS="--m
 
 fuzz: $(READY) ## Damage files of every kind and look what reads make of it; ARGS="--trials 500 --seed 7"
 	@$(PYTHON) -m fuzz $(ARGS)
+
+sim: $(READY) ## Live through a day of a service's schedulers in virtual time; ARGS="--tables 200 --seed 7"
+	@$(PYTHON) -m simulation $(ARGS)
 
 ci: ## Run what CI runs: lint, types, layers, test; a test that is skipped fails
 	@.ci/run
