@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,8 @@ import arctic
 from arctic.cli.main import main
 from arctic.errors import InvalidInputError, NotFoundError
 from tests.service.lake import Lake
+
+PATIENCE_SECONDS = 300
 
 
 def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int | str | None, str, str]:
@@ -90,11 +93,15 @@ def test_a_process_that_is_told_to_end_does(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "arctic.cli", "serve", "--warehouse", lake.warehouse]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
+        too_long = threading.Timer(PATIENCE_SECONDS, process.kill)
+        too_long.start()
         said = []
         for line in process.stdout:
             said.append(line.split(" ", 1)[1])
             if line.split(" ")[1] == "found":
                 process.send_signal(signal.SIGTERM)
-        assert process.wait() == 0
+        code = process.wait()
+        too_long.cancel()
+    assert code == 0
     assert said[0].startswith("serving ")
     assert said[-1].startswith("stopped ")

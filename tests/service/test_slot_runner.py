@@ -16,6 +16,8 @@ from arctic.service.scheduling.ranks import balanced
 from arctic.service.scheduling.table_state import TableTerms
 from arctic.service.slot_runner import SlotRunner, Slots, StoppingError
 
+PATIENCE_SECONDS = 300
+
 
 class Bench:
     """A group with one table whose process has begun."""
@@ -77,7 +79,7 @@ def test_a_stop_waits_for_what_runs_and_begins_nothing_more() -> None:
 
     def work(value: int) -> int:
         begun.set()
-        goes_on.wait()
+        goes_on.wait(PATIENCE_SECONDS)
         done.append(value)
         return value
 
@@ -89,10 +91,10 @@ def test_a_stop_waits_for_what_runs_and_begins_nothing_more() -> None:
 
     thread = threading.Thread(target=process)
     thread.start()
-    begun.wait()
+    assert begun.wait(PATIENCE_SECONDS)
     bench.stop()
     goes_on.set()
-    thread.join()
+    thread.join(PATIENCE_SECONDS)
 
     assert done == [2]
     assert len(raised) == 1
