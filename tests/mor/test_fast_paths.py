@@ -72,14 +72,14 @@ def read_everything(
     merge: Any,
     removed: Any,
     index: Any,
-) -> Iterator[tuple[pa.RecordBatch, np.ndarray]]:
+) -> Iterator[tuple[int, pa.RecordBatch, np.ndarray]]:
     """Stand for ``DataFileReader._read``: every column of every row group, every key looked up."""
     names = data_file_reader._names(output, merge, test.projection)
     for first_row, batch in self._batches(row_groups, names):
         mask = removed.alive(first_row, len(batch)) & test.mask(batch)
         if index is not None:
             mask[self._dead_rows(batch, merge, index)] = False
-        yield batch, mask
+        yield first_row, batch, mask
 
 
 def read_slowly(

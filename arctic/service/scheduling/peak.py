@@ -10,7 +10,7 @@ Rules:
 from __future__ import annotations
 
 _PEAK_MS = 900_000
-_MOST_STRETCH = 8
+_MOST_STRETCH = 8.0
 
 
 def stretch(waiting_work_ms: int, slots: int) -> float:

@@ -19,7 +19,8 @@ from arctic.errors import InvalidInputError, UnsupportedError
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
 from arctic.iceberg.tables.open_table import open_table
 from arctic.iceberg.tables.set_properties import PropertyChange, set_properties
-from arctic.spark.base.catalog_protocol import AlterTableQuestion, FailureKind, TableAnswer
+from arctic.spark.base.catalog_protocol import FailureKind, TableAnswer
+from arctic.spark.base.catalog_questions import AlterTableQuestion
 from arctic.spark.base.spark_types import arrow_schema, refuse_collations
 from arctic.spark.catalog.described import COMMENT, config_of, described
 from arctic.spark.catalog.failures import failures_of

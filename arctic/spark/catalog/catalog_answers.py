@@ -16,12 +16,11 @@ from pyspark.errors import PySparkException
 
 from arctic.errors import ArcticError
 from arctic.job.tasks.run_tasks import TaskRunner
-from arctic.spark.base.catalog_protocol import (
+from arctic.spark.base.catalog_protocol import CatalogAnswer, CatalogQuestion
+from arctic.spark.base.catalog_questions import (
     AlterNamespaceQuestion,
     AlterTableQuestion,
     CallQuestion,
-    CatalogAnswer,
-    CatalogQuestion,
     ChangelogQuestion,
     CreateNamespaceQuestion,
     CreateTableQuestion,

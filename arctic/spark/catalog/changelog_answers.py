@@ -15,7 +15,8 @@ from arctic.job.changes.change_range import version_place
 from arctic.job.changes.change_scan import change_schema
 from arctic.job.reference import parse_reference
 from arctic.options import Option
-from arctic.spark.base.catalog_protocol import ChangelogQuestion, FailureKind, TableAnswer
+from arctic.spark.base.catalog_protocol import FailureKind, TableAnswer
+from arctic.spark.base.catalog_questions import ChangelogQuestion
 from arctic.spark.base.spark_types import spark_schema
 from arctic.spark.catalog.described import REFUSED_OPTIONS, table_options
 from arctic.spark.catalog.failures import failures_of

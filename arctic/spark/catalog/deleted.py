@@ -9,7 +9,8 @@ from arctic.errors import InvalidInputError
 from arctic.job.edit.delete_job import covers, delete_where
 from arctic.job.write.asked_write import AskedWrite
 from arctic.options import Scope
-from arctic.spark.base.catalog_protocol import DeleteQuestion, DoneAnswer
+from arctic.spark.base.catalog_protocol import DoneAnswer
+from arctic.spark.base.catalog_questions import DeleteQuestion
 from arctic.spark.read.hints import exact_filter
 from arctic.spark.source import relevant_options
 

@@ -20,7 +20,8 @@ from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import table_schema
 from arctic.job.reference import parse_reference, placed
 from arctic.options import OPTIONS, Scope, check_known
-from arctic.spark.base.catalog_protocol import TableAnswer, Transform
+from arctic.spark.base.catalog_protocol import TableAnswer
+from arctic.spark.base.catalog_questions import Transform
 from arctic.spark.base.quoted import quoted
 from arctic.spark.base.sealed import sealed
 from arctic.spark.base.spark_types import spark_schema

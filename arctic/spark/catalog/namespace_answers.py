@@ -22,15 +22,17 @@ from arctic.iceberg.catalogs.namespaces import (
 )
 from arctic.iceberg.tables.drop_table import drop_table
 from arctic.spark.base.catalog_protocol import (
-    AlterNamespaceQuestion,
-    CreateNamespaceQuestion,
     DoneAnswer,
-    DropNamespaceQuestion,
     FailureKind,
     NamesAnswer,
+    PropertiesAnswer,
+)
+from arctic.spark.base.catalog_questions import (
+    AlterNamespaceQuestion,
+    CreateNamespaceQuestion,
+    DropNamespaceQuestion,
     NamespaceQuestion,
     NamespacesQuestion,
-    PropertiesAnswer,
 )
 from arctic.spark.catalog.described import config_of
 from arctic.spark.catalog.failures import CatalogFailureError, failures_of

@@ -19,7 +19,7 @@ from pyspark.sql.types import StructType
 
 from arctic import options as opt
 from arctic.errors import InvalidInputError
-from arctic.spark.base.catalog_protocol import CreateTableQuestion
+from arctic.spark.base.catalog_questions import CreateTableQuestion
 from arctic.spark.base.protocol import COLUMN
 from arctic.spark.base.spark_types import arrow_schema, refuse_collations
 from arctic.spark.catalog.described import COMMENT, IS_MANAGED, LOCATION, PROVIDER

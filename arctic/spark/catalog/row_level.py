@@ -20,7 +20,8 @@ from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.command_write import Command, begin_command
 from arctic.options import Scope
 from arctic.retry import WHERE_OUTRUN
-from arctic.spark.base.catalog_protocol import DoneAnswer, FailureKind, RowLevelQuestion
+from arctic.spark.base.catalog_protocol import DoneAnswer, FailureKind
+from arctic.spark.base.catalog_questions import RowLevelQuestion
 from arctic.spark.base.private_names import frame_of_jvm
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.catalog.failures import CatalogFailureError

@@ -10,7 +10,8 @@ from typing import Any
 from arctic import options as opt
 from arctic.job.write.asked_write import AskedWrite
 from arctic.options import Scope
-from arctic.spark.base.catalog_protocol import DoneAnswer, SaveQuestion
+from arctic.spark.base.catalog_protocol import DoneAnswer
+from arctic.spark.base.catalog_questions import SaveQuestion
 from arctic.spark.base.private_names import frame_of_jvm
 from arctic.spark.read.handed_on import pinned_snapshot
 from arctic.spark.read.hints import exact_filter

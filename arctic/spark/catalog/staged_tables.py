@@ -21,13 +21,8 @@ from arctic.iceberg.tables.drop_table import drop_table
 from arctic.iceberg.tables.new_table import NewTable, new_tables, take_back
 from arctic.iceberg.tables.open_table import open_table
 from arctic.job.write.replace_table import FoundTable, find_replaced, replace_table, staged_name
-from arctic.spark.base.catalog_protocol import (
-    CreateTableQuestion,
-    DoneAnswer,
-    FailureKind,
-    SettleQuestion,
-    TableAnswer,
-)
+from arctic.spark.base.catalog_protocol import DoneAnswer, FailureKind, TableAnswer
+from arctic.spark.base.catalog_questions import CreateTableQuestion, SettleQuestion
 from arctic.spark.catalog.described import config_of, described
 from arctic.spark.catalog.failures import failures_of
 from arctic.spark.catalog.new_definition import new_definition

@@ -20,13 +20,15 @@ from arctic.job.reference import parse_reference
 from arctic.job.write.replace_table import is_aside, traces_of
 from arctic.spark.base.catalog_protocol import (
     DoneAnswer,
-    DropTableQuestion,
     FailureKind,
     NamesAnswer,
-    PartitionsQuestion,
-    RenameTableQuestion,
     RowsAnswer,
     TableAnswer,
+)
+from arctic.spark.base.catalog_questions import (
+    DropTableQuestion,
+    PartitionsQuestion,
+    RenameTableQuestion,
     TableQuestion,
     TablesQuestion,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from arctic.spark.base.catalog_protocol import CreateTableQuestion
+from arctic.spark.base.catalog_questions import CreateTableQuestion
 from arctic.spark.catalog.new_definition import new_definition
 
 COLUMNS = {

@@ -18,14 +18,8 @@ from arctic.errors import InvalidInputError, NotFoundError
 from arctic.job.reference import placed
 from arctic.job.tasks.run_tasks import TaskRunner
 from arctic.options import Scope, check_known
-from arctic.spark.base.catalog_protocol import (
-    CallQuestion,
-    NamesAnswer,
-    ProcedureAnswer,
-    ProcedureQuestion,
-    ProceduresQuestion,
-    RowsAnswer,
-)
+from arctic.spark.base.catalog_protocol import NamesAnswer, ProcedureAnswer, RowsAnswer
+from arctic.spark.base.catalog_questions import CallQuestion, ProcedureQuestion, ProceduresQuestion
 from arctic.spark.base.spark_types import spark_schema
 from arctic.spark.catalog.procedures.past_procedures import PAST_PROCEDURES
 from arctic.spark.catalog.procedures.procedure import (

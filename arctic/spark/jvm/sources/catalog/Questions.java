@@ -19,7 +19,7 @@ import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.unsafe.Platform;
 
 /**
- * What a catalog asks Python: the other half of catalog_protocol.py.
+ * What a catalog asks Python: the other half of catalog_questions.py.
  *
  * A failure comes back with its kind, and is thrown as what Spark's contract says.
  */

@@ -1,0 +1,243 @@
+"""What a catalog of Spark asks Python; ``catalog_protocol`` has what it is answered.
+
+``Questions.java`` and its neighbours are the other half.
+
+Rules:
+    - A name is its parts: those of the namespace, then the table's.
+    - ``catalog`` is the configuration of the catalog: what stands behind its name in
+      ``spark.sql.catalog.<name>.<option>``.
+
+Must not know: how anything is answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Name = Sequence[str]
+Transform = Sequence[Any]
+"""The name of a transform, its width where it has one, its column. A question has the column as
+``{"column": name}``, at whatever place the user wrote it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TablesQuestion:
+    """Which tables are in a namespace?"""
+
+    catalog: Mapping[str, str]
+    name: Name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableQuestion:
+    """What is a table, now or in the past?"""
+
+    catalog: Mapping[str, str]
+    name: Name
+    version: str | None
+    """What stands behind VERSION AS OF."""
+    microseconds: int | None
+    """What stands behind TIMESTAMP AS OF, since 1970-01-01 UTC."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangelogQuestion:
+    """What are the changes of a table's rows in a range?"""
+
+    catalog: Mapping[str, str]
+    name: Name
+    start: str | int | None
+    """A version as a text, or microseconds since 1970-01-01 UTC; None: from the first commit on."""
+    start_inclusive: bool
+    end: str | int | None
+    """Likewise; None: up to the newest."""
+    end_inclusive: bool
+    is_net: bool
+    """Whether the range is one change; else each commit is."""
+    tells_updates: bool
+    """Whether both sides of an update are called so; else they are a delete and an insert."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTableQuestion:
+    """Make a table."""
+
+    catalog: Mapping[str, str]
+    name: Name
+    schema: Mapping[str, Any]
+    """As Spark writes a ``StructType``."""
+    partitions: Sequence[Transform]
+    properties: Mapping[str, str]
+    constraints: Sequence[Mapping[str, Any]]
+    """Each with its ``text`` and the columns of a ``primary_key``, none for other kinds."""
+    stage: str | None
+    """``create``, ``replace`` or ``create_or_replace``: rows follow, and then ``SettleQuestion``;
+    None: the table is whole as it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettleQuestion:
+    """Is a table that was staged to stay?"""
+
+    staged: str
+    """As answered when it was made."""
+    keeps: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterTableQuestion:
+    """Change a table."""
+
+    catalog: Mapping[str, str]
+    name: Name
+    changes: Sequence[Mapping[str, Any]]
+    """Each with its ``kind``; see ``Changes.java``. A ``column_type`` is a row of one column."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropTableQuestion:
+    """Remove a table."""
+
+    catalog: Mapping[str, str]
+    name: Name
+    purge: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenameTableQuestion:
+    """Give a table another name."""
+
+    catalog: Mapping[str, str]
+    name: Name
+    new_name: Name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamespacesQuestion:
+    """Which namespaces are in one; in none: which are there at the top?"""
+
+    catalog: Mapping[str, str]
+    name: Name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamespaceQuestion:
+    """What is a namespace?"""
+
+    catalog: Mapping[str, str]
+    name: Name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateNamespaceQuestion:
+    """Make a namespace."""
+
+    catalog: Mapping[str, str]
+    name: Name
+    properties: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterNamespaceQuestion:
+    """Change the properties of a namespace."""
+
+    catalog: Mapping[str, str]
+    name: Name
+    changes: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropNamespaceQuestion:
+    """Remove a namespace."""
+
+    catalog: Mapping[str, str]
+    name: Name
+    cascade: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaveQuestion:
+    """Write the rows of a frame, which comes beside the question."""
+
+    options: Mapping[str, str]
+    """Of the table, with those of the write."""
+    replaces: str | None
+    """``table``, the ``partitions`` that it has rows for, or those ``where``; None: nothing."""
+    where: Sequence[Any] | None
+    """Hints, as a scan has them, that must all hold for the partitions that are replaced."""
+    pins: Sequence[str]
+    """States in which the query has read the table already; or another one of the same path."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteQuestion:
+    """Remove the rows for which a condition is true."""
+
+    options: Mapping[str, str]
+    """Of the table."""
+    where: Sequence[Any]
+    """Hints, as a scan has them, that must all hold; none: all rows."""
+    only_asks: bool
+    """Whether it is only to be said whether metadata is enough for it; nothing is removed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionsQuestion:
+    """Which partitions have files?"""
+
+    options: Mapping[str, str]
+    """Of the table."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowLevelQuestion:
+    """Write what becomes of the rows of a DELETE, UPDATE or MERGE, which come beside it."""
+
+    options: Mapping[str, str]
+    """Of the table, with those of the write."""
+    command: str
+    """For messages."""
+    rows: str
+    """What they are: keys to ``delete``, whole rows to ``upsert``, or rows with ``actions``."""
+    once: str | None
+    """A key is refused that several rows of the ``source`` have, or several rows of the ``target``
+    are given; None: there are none."""
+    checks_inserts: bool
+    """Whether an inserted key may be stored already, and is refused then."""
+    is_blind: bool
+    """Whether the rows were made without a look at the table."""
+    pins: Sequence[str]
+    """States in which subqueries have read the table already; or another one of the same path."""
+    is_planned: bool
+    """Whether some scan of the command is planned already, and would not be planned anew."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProceduresQuestion:
+    """Which procedures are in a namespace; in none: which are there at all?"""
+
+    catalog: Mapping[str, str]
+    name: Name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcedureQuestion:
+    """What is a procedure?"""
+
+    catalog: Mapping[str, str]
+    name: Name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallQuestion:
+    """Run a procedure."""
+
+    catalog: Mapping[str, str]
+    catalog_name: str
+    """With which the name of a table may begin."""
+    name: Name
+    """As answered: that of the procedure alone."""
+    arguments: Mapping[str, Any]
+    """All of them by name, null where the default is; a time is its microseconds."""
