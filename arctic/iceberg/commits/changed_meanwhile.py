@@ -1,15 +1,16 @@
 """What others did to the files of base between the beginning of a write and its commit.
 
 Rules:
-    - Commits that follow one another are looked at together: what came and went again is none.
+    - Each commit is looked at: what came and went again may have been read in between.
+    - So is what it hides of the change store, which is all that a removal may do.
     - A commit that only puts files in the place of others with the same rows is no change.
     - What cannot be found out any more counts as a change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import groupby, takewhile
+from collections.abc import Callable, Mapping
+from itertools import takewhile
 
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
@@ -17,6 +18,8 @@ from pyiceberg.table.snapshots import Operation, Snapshot
 from arctic.errors import ConflictError
 from arctic.iceberg.commits.staging import live_files_of
 from arctic.iceberg.metadata.history import lineage, reaches_beginning
+from arctic.iceberg.metadata.sequence_file import read_state
+from arctic.iceberg.values.partition_key import PartitionKeys
 from arctic.table.files import Partition
 
 _PRODUCER = "snapshot.producer"
@@ -27,7 +30,7 @@ def check_unchanged(
     since: int | None,
     *,
     concerns: Callable[[Partition], bool],
-    merges_count: bool,
+    keys: PartitionKeys | None,
 ) -> None:
     """Refuse to replace partitions whose rows others have changed since a snapshot.
 
@@ -35,8 +38,8 @@ def check_unchanged(
         head: the base store, as it is now.
         since: the snapshot that was current when the write began; None: there was none.
         concerns: whether a partition is replaced.
-        merges_count: whether a run of optimizing that merged changes is one. It need not be where
-            the changes that are in base afterwards are compared by their sequence number.
+        keys: of a table with a key, whose changes a commit may hide; None: it has none. What
+            optimizing merges is no change there: the sequence number is compared elsewhere.
 
     Raises:
         ConflictError: rows of such a partition came or went.
@@ -48,20 +51,25 @@ def check_unchanged(
     if not is_known and (since is not None or not reaches_beginning(head.metadata, ancestry)):
         raise _conflict(head, "what was committed meanwhile has expired")
     before: list[Snapshot | None] = [*ancestry[1:], None][: len(later)]
-    for keeps, stretch in groupby(
-        zip(later, before, strict=True),
-        key=lambda pair: _keeps_rows(pair[0], merges_count=merges_count),
-    ):
-        if keeps:
+    for newest, oldest in zip(later, before, strict=True):
+        if _keeps_rows(newest, merges_count=keys is None):
             continue
-        pairs = list(stretch)
-        newest, oldest = pairs[0][0], pairs[-1][1]
-        changed = live_files_of(head, newest).items() ^ live_files_of(head, oldest).items()
-        found = sorted({repr(list(each)) for _, each in changed if concerns(each)})
+        files = live_files_of(head, newest).items() ^ live_files_of(head, oldest).items()
+        changed = {partition for _, partition in files}
+        if keys is not None:
+            now, then = _merged(head, newest, keys), _merged(head, oldest, keys)
+            changed |= {each for each in {*now, *then} if now.get(each, 0) != then.get(each, 0)}
+        found = sorted(repr(list(each)) for each in changed if concerns(each))
         if found:
             raise _conflict(
                 head, f"commits up to snapshot {newest.snapshot_id} changed partition {found[0]}"
             )
+
+
+def _merged(head: Table, snapshot: Snapshot | None, keys: PartitionKeys) -> Mapping[Partition, int]:
+    """Return which changes a snapshot hides: whoever removes rows by metadata only moves that."""
+    snapshot_id = None if snapshot is None else snapshot.snapshot_id
+    return read_state(head.metadata, head.io, snapshot_id, keys).sequence
 
 
 def _keeps_rows(snapshot: Snapshot, *, merges_count: bool) -> bool:

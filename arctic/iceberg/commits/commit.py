@@ -164,7 +164,7 @@ class _Overwrite:
             head,
             self.plan.planned_at,
             concerns=lambda partition: self._replaces(partition, new),
-            merges_count=self.keys is None,
+            keys=self.keys,
         )
         live = live_files(head)
         removed = frozenset(

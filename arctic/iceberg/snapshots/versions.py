@@ -102,7 +102,8 @@ def _in_time(
         elif bases == len(base):
             is_base = False
         else:
-            held = _sequence(change[changes - 1]) if changes else 0
+            # Of the next, not of the last one: those before may have expired.
+            held = _sequence(change[changes]) - 1
             is_base = (
                 base[bases].timestamp_ms <= change[changes].timestamp_ms and merged[bases] <= held
             )

@@ -133,7 +133,8 @@ def _check_same(state: TableSnapshot, now: TableSnapshot, opened: OpenTable, wha
     known = {snapshot.snapshot_id for snapshot in opened.base.metadata.snapshots}
     if opened.change is not None:
         known |= {snapshot.snapshot_id for snapshot in opened.change.metadata.snapshots}
-    if any(each in known for each in before if each is not None):
+    # Of a state without a snapshot nobody can say whose it is: a query of this table's path has it.
+    if all(each is None for each in before) or any(each in known for each in before):
         raise ConflictError(
             f"{what} of table {opened.table.name!r}: another commit came after a subquery "
             "of it had read the table; run it again"

@@ -22,6 +22,7 @@ from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.drop_table import drop_table
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.iceberg.tables.rename_table import rename_table
+from arctic.iceberg.values.partition_key import partition_keys
 from arctic.table.snapshot import TableSnapshot
 
 _ASIDE = re.compile(r".+__(?:staged|replaced)_[0-9a-f]{8}")
@@ -113,7 +114,7 @@ def _check_as_found(opened: OpenTable, found: FoundTable | None, identifier: str
                 opened.base,
                 state.base_snapshot_id,
                 concerns=lambda partition: True,
-                merges_count=not opened.table.is_keyed,
+                keys=partition_keys(opened.table) if opened.table.is_keyed else None,
             )
         except ConflictError:
             is_same = False

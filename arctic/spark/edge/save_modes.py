@@ -127,13 +127,13 @@ def _save_as_table(
         if asked.is_of(FORMAT, format):
             raise InvalidInputError(f"saveAsTable({name!r}): {NO_ENTRIES}")
         return _end(call, name, format, mode, partitionBy, **options)
-    chosen = mode or asked.own_mode or asked.mode or _SPARKS_DEFAULT
+    chosen = (mode or asked.own_mode or asked.mode or _SPARKS_DEFAULT).lower()
     given = {**asked.options, **texts_of(options)}
     key, merges = PRIMARY_KEY.value(given), MERGE_SCHEMA.value(given)
     goes_on = (chosen == "overwrite" or (merges and chosen == "append")) and (
         frame.sparkSession.catalog.tableExists(name)
     )
-    if key is None and not goes_on and chosen.lower() not in OWN_MODES:
+    if key is None and not goes_on and chosen not in OWN_MODES:
         return _end(call, name, format, mode, partitionBy, **options)
     if chosen == "append" and goes_on:
         asked_write = AskedWrite.of({**given, **place})

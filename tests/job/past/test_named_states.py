@@ -164,3 +164,28 @@ def test_tags_of_others_are_read_as_their_snapshot(tmp_path: Path) -> None:
 
     assert rows_of(table, version="theirs") == {"a": 1}
     assert rows_of(table, version=2) == {"a": 1, "b": 2}
+
+
+@pytest.mark.parametrize("kept", [1, 2, 3, 4])
+def test_a_number_means_the_same_state_after_an_expiry(tmp_path: Path, kept: int) -> None:
+    """However much of each store's history is left, one ending earlier than the other."""
+    table = make(tmp_path)
+    columns = ["version", "base_snapshot_id", "change_snapshot_id"]
+
+    def states() -> dict[int, tuple[int | None, int | None]]:
+        rows = table.versions().select(columns).to_pylist()
+        return {row["version"]: tuple(row[name] for name in columns[1:]) for row in rows}
+
+    for number in range(3):
+        upsert(table, a=number, b=number)
+        upsert(table, a=number)
+        table.write(pa.table({"id": ["z"], "n": [number]}, SCHEMA), mode="overwrite")
+        upsert(table, c=number)
+        table.optimize(type="full")
+        upsert(table, d=number)
+    before = states()
+    table.expire(options={**NOW, "snapshot.keep.min-count": str(kept)})
+
+    # The expiry is a commit of its own, with the next number.
+    after = {number: state for number, state in states().items() if number <= max(before)}
+    assert after.items() <= before.items()
