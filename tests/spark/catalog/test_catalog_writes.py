@@ -102,7 +102,7 @@ def test_save_as_table_makes_and_fills_tables_in_every_mode(sql: Sql) -> None:
     assert sql.rows("shop.t2") == [(1, "us"), (2, "us")]
     first.write.mode("upsert").saveAsTable(keyed)
     assert sql.rows("shop.t2") == [(1, "eu"), (2, "us")]
-    then.write.mode("overwrite").saveAsTable(keyed)
+    then.write.mode("Overwrite").saveAsTable(keyed)
     assert sql.rows("shop.t2") == [(1, "us"), (2, "us")]
     made = arctic.open_table("shop.t2")
     assert (made.primary_key, made.partition_by) == (("id",), ("region",))
