@@ -201,7 +201,7 @@ class TableService:
             self._changed.notify_all()
 
     def _clean(self, name: str, step: CleaningStep) -> None:
-        outcome = self._work.clean(name, step)
+        outcome = self._work.clean(name, step, every_ms=self._settings.clean_every_ms)
         with self._changed:
             self._busy.discard(name)
             self._cleaned = None

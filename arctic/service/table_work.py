@@ -2,6 +2,8 @@
 
 Rules:
     - Nothing that a table does to the work reaches the service: every failure is an answer.
+    - What was decided at a look may wait for hours. A table is asked anew under the lease, and
+      nothing is done that was not decided both times.
 """
 
 from __future__ import annotations
@@ -11,8 +13,10 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from arctic.errors import ArcticError
-from arctic.iceberg.catalogs.catalog import CatalogConfig
+from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
 from arctic.iceberg.commits.lease import Lease, end_lease, extend_lease, take_lease
+from arctic.iceberg.tables.missing_table import not_found
+from arctic.iceberg.values.names import parse_identifier
 from arctic.job.tasks.progress import SilentProgress
 from arctic.job.tasks.run_tasks import TaskRunner
 from arctic.job.upkeep.asked_upkeep import AskedExpire, AskedOptimize
@@ -20,7 +24,7 @@ from arctic.job.upkeep.expire_job import expire_table
 from arctic.job.upkeep.optimize_job import optimize_table
 from arctic.service.event_log import Say, why
 from arctic.service.slot_runner import StoppingError
-from arctic.service.wishes import CleaningStep
+from arctic.service.wishes import CleaningStep, Wishes
 
 _WITHOUT_FULL = {"self-optimizing.full.trigger.interval": "-1"}
 
@@ -55,6 +59,8 @@ class TableWork:
         """Do what is due in a table; in a peak no full."""
 
         def work() -> bool:
+            if not self._wishes(table).is_optimized:
+                return False
             report = optimize_table(
                 self.asked(table, _WITHOUT_FULL if is_peak else None),
                 type=None,
@@ -80,10 +86,18 @@ class TableWork:
 
         return self._leased(table, "optimizing", work)
 
-    def clean(self, table: str, step: CleaningStep) -> Outcome:
-        """Remove what the table needs no more, or say what would go."""
+    def clean(self, table: str, step: CleaningStep, *, every_ms: int) -> Outcome:
+        """Remove what the table needs no more, or say what would go.
+
+        Args:
+            table: its name.
+            step: what was due at the look; what is no longer due is not done.
+            every_ms: between two cleanings.
+        """
 
         def work() -> bool:
+            if self._wishes(table).cleaning(self.now_ms(), every_ms=every_ms) is not step:
+                return False
             is_dry = step is CleaningStep.DRY_RUN
             asked = AskedExpire.of({**self.place, "path": table})
             report = expire_table(asked, dry_run=is_dry)
@@ -128,6 +142,14 @@ class TableWork:
         except Exception as error:  # noqa: BLE001 - it expires by itself
             self._failed(table, "giving the lease back", error)
         return outcome
+
+    def _wishes(self, table: str) -> Wishes:
+        """Load what a table asks for now."""
+        catalog, parts = open_catalog(self.config), parse_identifier(table)
+        base = load_table(catalog, parts)
+        if base is None:
+            raise not_found(catalog, parts)
+        return Wishes.of(base.properties)
 
     def _failed(self, table: str, what: str, error: Exception) -> Outcome:
         self.say("failed", table=table, what=what, why=why(error))

@@ -16,6 +16,7 @@ from arctic.iceberg.catalogs.catalog import load_table, open_catalog
 from arctic.iceberg.commits.lease import Lease, cleaned_ms, lease_of, take_lease
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
 from arctic.service.table_look import TableLook
+from arctic.table.property_names import CLEANED_TIME
 from tests.service.lake import HOUR_MS, Lake
 
 FRESH = [{"id": 1, "name": "new"}, {"id": 2, "name": "new"}]
@@ -130,6 +131,60 @@ def test_a_day_after_the_dry_run_a_table_is_cleaned(lake: Lake) -> None:
     (facts,) = (facts for event, facts in lake.said if event == "cleaned")
     assert facts["change_file"]
     assert lake.rows("db.t") == FRESH
+
+
+def test_what_is_no_longer_to_be_cleaned_when_its_turn_comes_is_left_alone(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Switched off, cleaned by another, or made anew while a first table was cleaned."""
+    names = {"db.a", "db.b", "db.c", "db.d"}
+    for name in names:
+        lake.make(name, **{"self-optimizing.enabled": "false"})
+    lake.service().run_once()
+    lake.now_ms += 24 * HOUR_MS
+    lake.forget()
+    say, left = lake.say, list[str]()
+
+    def change_others(event: str, **facts: object) -> None:
+        if event == "cleaned" and not left:
+            left.extend(sorted(names - {str(facts["table"])}))
+            off, done, anew = left
+            _set_unchecked(lake.config, off, {"table-expire.enabled": "false"})
+            _set_unchecked(lake.config, done, {CLEANED_TIME: str(lake.now_ms)})
+            arctic.drop_table(anew, warehouse=lake.warehouse)
+            lake.make(anew, **{"self-optimizing.enabled": "false"})
+        say(event, **facts)
+
+    monkeypatch.setattr(lake, "say", change_others)
+    lake.service().run_once()
+
+    assert set(lake.tables("cleaned")) == names - set(left)
+    assert not lake.tables("would clean")
+    assert not lake.tables("failed")
+    lake.service().run_once()
+    assert lake.tables("would clean") == left[2:]
+
+
+def test_a_table_that_is_switched_off_while_it_waits_is_not_optimized(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its turn comes after that of another."""
+    names = {"db.a", "db.b"}
+    for name in names:
+        lake.make(name, **{"table-expire.enabled": "false"})
+    say = lake.say
+
+    def switch_off(event: str, **facts: object) -> None:
+        if event == "optimized":
+            for name in names - {str(facts["table"])}:
+                _set_unchecked(lake.config, name, {"self-optimizing.enabled": "false"})
+        say(event, **facts)
+
+    monkeypatch.setattr(lake, "say", switch_off)
+    lake.service(groups={"default": 1}).run_once()
+
+    assert len(lake.tables("optimized")) == 1
+    assert not lake.tables("failed")
 
 
 def test_a_table_where_nothing_changed_is_not_listed_again(
