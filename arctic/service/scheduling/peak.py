@@ -2,9 +2,10 @@
 
 Rules:
     - Writers are not asked, slowed or waited for: a run commits to base alone.
-    - A peak is more waiting work than the slots do in some minutes. Then fulls are put off, and a
-      table rests longer between two runs, so that each run merges more for what it costs. Readers
-      merge what base does not hold yet: rows stay fresh, reads cost more.
+    - A peak is more waiting work than the slots do in some minutes; fulls do not count, for what
+      is put off would never let it end. Then fulls are put off, but for slots that would be idle,
+      and a table rests longer between two runs, so that each run merges more for what it costs.
+      Readers merge what base does not hold yet: rows stay fresh, reads cost more.
 """
 
 from __future__ import annotations

@@ -81,21 +81,24 @@ class TableQueue:
             now_ms: the time.
             slots: that the group has, for telling a peak.
         """
-        pending = self._pending(now_ms, stretched=1)
-        stretched = _stretched(pending, slots)
-        if stretched > 1:
-            pending = self._pending(now_ms, stretched=stretched)
+        normal = self._pending(now_ms, stretched=1)
+        stretched = _stretched(normal, slots)
+        pending = self._pending(now_ms, stretched=stretched) if stretched > 1 else normal
+        is_peak = stretched > 1 and bool(pending)
+        if not pending:
+            # Nothing else can be begun: the slot would be idle.
+            pending = [state for state in normal if state.peak_outlook.due is None]
         if not pending:
             return None
         first = min(
-            (self._candidate(state, now_ms, is_peak=stretched > 1) for state in pending),
+            (self._candidate(state, now_ms, is_peak=is_peak) for state in pending),
             key=lambda each: ranked(self._scheduler, each, now_ms),
         )
         self._keep(self._tables[first.name].started())
         return Start(
             name=first.name,
             outlook=first.outlook,
-            is_peak=stretched > 1,
+            is_peak=is_peak,
             waited_ms=now_ms - first.waits_since_ms,
         )
 
@@ -132,4 +135,6 @@ class TableQueue:
 
 
 def _stretched(pending: Sequence[TableState], slots: int) -> float:
-    return stretch(sum(state.outlook.work_ms for state in pending), slots)
+    # Only what is done in a peak can end it.
+    outlooks = (state.peak_outlook for state in pending)
+    return stretch(sum(each.work_ms for each in outlooks if each.due is not None), slots)
