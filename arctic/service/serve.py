@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 from arctic.errors import InvalidInputError
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
+from arctic.iceberg.commits.lease import MOST_LEASE_MS
 from arctic.job.reference import Catalog, call_options, placed
 from arctic.options import default_parallelism
 from arctic.service.event_log import Say, say_to_log
@@ -22,6 +23,8 @@ from arctic.service.table_work import TableWork
 from arctic.service.watch import Watch
 
 _LEAST_LEASE_MS = 600_000
+_MOST_LEASE_MS = MOST_LEASE_MS // 2
+"""So that it counts for services whose clocks are behind, too."""
 _STOP_SECONDS = 0.2
 """How long the thread that waits for the end of a service outlives it."""
 _NAME = re.compile(r"[\w.-]+")
@@ -77,7 +80,7 @@ def serve(
         config=config,
         place=place,
         owner=f"{socket.gethostname() or 'host'}-{os.getpid()}-{uuid.uuid4().hex[:8]}",
-        lease_ms=max(_LEAST_LEASE_MS, 3 * settings.interval_ms),
+        lease_ms=min(_MOST_LEASE_MS, max(_LEAST_LEASE_MS, 3 * settings.interval_ms)),
         now_ms=lambda: time.time_ns() // 1_000_000,
         say=say,
     )

@@ -98,6 +98,17 @@ def test_a_table_that_another_service_holds_is_left_alone_until_its_lease_expire
     assert lake.rows("db.t") == FRESH
 
 
+def test_a_lease_that_is_years_ahead_is_nobodys(lake: Lake) -> None:
+    """The clock of its owner was wrong, and its owner is gone."""
+    lake.make("db.t", **{"table-expire.enabled": "false"})
+    ahead = Lease(owner="other", until_ms=lake.now_ms + 20_000 * HOUR_MS)
+    take_lease(lake.config, "db.t", ahead, now_ms=lake.now_ms)
+
+    lake.service().run_once()
+
+    assert lake.tables("optimized") == ["db.t"]
+
+
 def test_two_services_at_once_do_no_harm(lake: Lake) -> None:
     """One that finds a table taken leaves it to the other, or to the next look."""
     for number in range(4):

@@ -4,7 +4,7 @@ Rules:
     - A lease is a property of base, and expires. It keeps nobody from writing, and nothing is right
       or wrong by it: where two hold one, their commits decide, as those of any two writers.
     - Times are those of the holders' clocks. Clocks that differ by more than a lease cost work done
-      twice, never rows.
+      twice, never rows. A lease further ahead than a day is of a clock that was wrong: nobody's.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from arctic.iceberg.tables.set_properties import commit_properties
 from arctic.iceberg.values.names import parse_identifier
 from arctic.table.property_names import CLEANED_TIME, LEASE
 
+MOST_LEASE_MS = 24 * 3_600_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lease:
@@ -27,6 +29,10 @@ class Lease:
     owner: str
     """Without blanks."""
     until_ms: int
+
+    def holds(self, now_ms: int) -> bool:
+        """Say whether it counts at a time: not expired, and not too far ahead to be true."""
+        return 0 < self.until_ms - now_ms <= MOST_LEASE_MS
 
 
 def lease_of(properties: Mapping[str, str]) -> Lease | None:
@@ -54,7 +60,7 @@ def take_lease(config: CatalogConfig, identifier: str, wanted: Lease, *, now_ms:
         config: the catalog.
         identifier: ``namespace.table``.
         wanted: the lease.
-        now_ms: the time; a lease that has expired is nobody's.
+        now_ms: the time; a lease that has expired, or is too far ahead, is nobody's.
 
     Raises:
         NotFoundError: no such table.
@@ -137,6 +143,6 @@ def _said(lease: Lease) -> dict[str, str]:
 
 
 def _other(found: Lease | None, own: Lease, now_ms: int) -> Lease | None:
-    if found is None or found.owner == own.owner or found.until_ms <= now_ms:
+    if found is None or found.owner == own.owner or not found.holds(now_ms):
         return None
     return found
