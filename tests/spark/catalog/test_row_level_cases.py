@@ -15,7 +15,14 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import arctic
-from tests.spark.catalog.row_level import deletes, iceberg, merges, updates
+from tests.spark.catalog.row_level import (
+    deletes,
+    iceberg,
+    merge_more,
+    merge_refusals,
+    merges,
+    updates,
+)
 from tests.spark.catalog.row_level.case import TABLES, VIEWS, Case, Row
 from tests.spark.catalog.small_plans import small_plans, with_settings
 
@@ -91,7 +98,11 @@ def test_update(cases: Lake, case: Case) -> None:
     cases.check(case)
 
 
-@pytest.mark.parametrize("case", merges.MERGES, ids=lambda case: case.id)
+@pytest.mark.parametrize(
+    "case",
+    [*merges.MERGES, *merge_more.MERGES, *merge_refusals.MERGES],
+    ids=lambda case: case.id,
+)
 def test_merge(cases: Lake, case: Case) -> None:
     """Of a source, by every clause."""
     cases.check(case)
