@@ -1,4 +1,4 @@
-"""What a catalog of Spark is answered, and the names under which it asks.
+"""What a catalog of Spark is answered; ``catalog_questions`` has what it asks.
 
 ``Questions.java`` and its neighbours are the other half.
 
@@ -12,30 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from arctic.spark.base.catalog_questions import (
-    AlterNamespaceQuestion,
-    AlterTableQuestion,
-    CallQuestion,
-    ChangelogQuestion,
-    CreateNamespaceQuestion,
-    CreateTableQuestion,
-    DeleteQuestion,
-    DropNamespaceQuestion,
-    DropTableQuestion,
-    Name,
-    NamespaceQuestion,
-    NamespacesQuestion,
-    PartitionsQuestion,
-    ProcedureQuestion,
-    ProceduresQuestion,
-    RenameTableQuestion,
-    RowLevelQuestion,
-    SaveQuestion,
-    SettleQuestion,
-    TableQuestion,
-    TablesQuestion,
-    Transform,
-)
+from arctic.spark.base.catalog_questions import Name, Transform
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,52 +91,6 @@ class FailureKind(Enum):
     OTHER = "other"
 
 
-CatalogQuestion = (
-    TablesQuestion
-    | TableQuestion
-    | ChangelogQuestion
-    | CreateTableQuestion
-    | SettleQuestion
-    | AlterTableQuestion
-    | DropTableQuestion
-    | RenameTableQuestion
-    | NamespacesQuestion
-    | NamespaceQuestion
-    | CreateNamespaceQuestion
-    | AlterNamespaceQuestion
-    | DropNamespaceQuestion
-    | SaveQuestion
-    | PartitionsQuestion
-    | DeleteQuestion
-    | RowLevelQuestion
-    | ProceduresQuestion
-    | ProcedureQuestion
-    | CallQuestion
-)
 CatalogAnswer = (
     NamesAnswer | TableAnswer | PropertiesAnswer | ProcedureAnswer | RowsAnswer | DoneAnswer
 )
-
-CATALOG_QUESTIONS: Mapping[str, type[CatalogQuestion]] = {
-    "tables": TablesQuestion,
-    "table": TableQuestion,
-    "changelog": ChangelogQuestion,
-    "create_table": CreateTableQuestion,
-    "settle": SettleQuestion,
-    "alter_table": AlterTableQuestion,
-    "drop_table": DropTableQuestion,
-    "rename_table": RenameTableQuestion,
-    "namespaces": NamespacesQuestion,
-    "namespace": NamespaceQuestion,
-    "create_namespace": CreateNamespaceQuestion,
-    "alter_namespace": AlterNamespaceQuestion,
-    "drop_namespace": DropNamespaceQuestion,
-    "save": SaveQuestion,
-    "partitions": PartitionsQuestion,
-    "delete": DeleteQuestion,
-    "row_level": RowLevelQuestion,
-    "procedures": ProceduresQuestion,
-    "procedure": ProcedureQuestion,
-    "call": CallQuestion,
-}
-"""By what ``ask`` says."""

@@ -241,3 +241,50 @@ class CallQuestion:
     """As answered: that of the procedure alone."""
     arguments: Mapping[str, Any]
     """All of them by name, null where the default is; a time is its microseconds."""
+
+
+CatalogQuestion = (
+    TablesQuestion
+    | TableQuestion
+    | ChangelogQuestion
+    | CreateTableQuestion
+    | SettleQuestion
+    | AlterTableQuestion
+    | DropTableQuestion
+    | RenameTableQuestion
+    | NamespacesQuestion
+    | NamespaceQuestion
+    | CreateNamespaceQuestion
+    | AlterNamespaceQuestion
+    | DropNamespaceQuestion
+    | SaveQuestion
+    | PartitionsQuestion
+    | DeleteQuestion
+    | RowLevelQuestion
+    | ProceduresQuestion
+    | ProcedureQuestion
+    | CallQuestion
+)
+CATALOG_QUESTIONS: Mapping[str, type[CatalogQuestion]] = {
+    "tables": TablesQuestion,
+    "table": TableQuestion,
+    "changelog": ChangelogQuestion,
+    "create_table": CreateTableQuestion,
+    "settle": SettleQuestion,
+    "alter_table": AlterTableQuestion,
+    "drop_table": DropTableQuestion,
+    "rename_table": RenameTableQuestion,
+    "namespaces": NamespacesQuestion,
+    "namespace": NamespaceQuestion,
+    "create_namespace": CreateNamespaceQuestion,
+    "alter_namespace": AlterNamespaceQuestion,
+    "drop_namespace": DropNamespaceQuestion,
+    "save": SaveQuestion,
+    "partitions": PartitionsQuestion,
+    "delete": DeleteQuestion,
+    "row_level": RowLevelQuestion,
+    "procedures": ProceduresQuestion,
+    "procedure": ProcedureQuestion,
+    "call": CallQuestion,
+}
+"""By what ``ask`` says."""

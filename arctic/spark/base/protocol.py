@@ -21,12 +21,8 @@ from typing import Any
 
 from pyspark.sql.types import StructType
 
-from arctic.spark.base.catalog_protocol import (
-    CATALOG_QUESTIONS,
-    CatalogAnswer,
-    CatalogQuestion,
-    FailureKind,
-)
+from arctic.spark.base.catalog_protocol import CatalogAnswer, FailureKind
+from arctic.spark.base.catalog_questions import CATALOG_QUESTIONS, CatalogQuestion
 
 QUESTION_KEY = "arctic.question"
 _OPENS, _CLOSES = "<answer>", "</answer>"

@@ -16,11 +16,12 @@ from pyspark.errors import PySparkException
 
 from arctic.errors import ArcticError
 from arctic.job.tasks.run_tasks import TaskRunner
-from arctic.spark.base.catalog_protocol import CatalogAnswer, CatalogQuestion
+from arctic.spark.base.catalog_protocol import CatalogAnswer
 from arctic.spark.base.catalog_questions import (
     AlterNamespaceQuestion,
     AlterTableQuestion,
     CallQuestion,
+    CatalogQuestion,
     ChangelogQuestion,
     CreateNamespaceQuestion,
     CreateTableQuestion,

@@ -7,7 +7,7 @@ from dataclasses import fields
 
 import pytest
 
-from arctic.spark.base import catalog_protocol as protocol
+from arctic.spark.base.catalog_questions import CATALOG_QUESTIONS
 from arctic.spark.base.protocol import QUESTIONS, question_text, read_question
 
 ABOUT: dict[str, object] = {"catalog": {"warehouse": "/w"}, "name": ["shop", "orders"]}
@@ -79,5 +79,5 @@ def test_a_question_comes_back_as_it_was_asked(ask: str) -> None:
 
 def test_every_question_of_a_catalog_is_known() -> None:
     """By one word each."""
-    assert set(ASKED) <= set(protocol.CATALOG_QUESTIONS)
-    assert protocol.CATALOG_QUESTIONS.items() <= QUESTIONS.items()
+    assert set(ASKED) <= set(CATALOG_QUESTIONS)
+    assert CATALOG_QUESTIONS.items() <= QUESTIONS.items()
