@@ -146,7 +146,7 @@ class TableService:
         group.looked(name, table.wishes.terms, normal, in_peak, now_ms)
         if name not in self._busy:
             lease = table.lease
-            is_held = lease is not None and lease.owner != self._work.owner and lease.holds(now_ms)
+            is_held = lease is not None and lease.keeps_out(self._work.owner, now_ms)
             group.block(name, lease.until_ms if lease is not None and is_held else 0)
 
     def _take_for_cleaning(self, table: Watched, now_ms: int) -> None:

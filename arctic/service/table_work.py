@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from arctic.errors import ArcticError
-from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
+from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.commits.lease import Lease, end_lease, extend_lease, take_lease
-from arctic.iceberg.tables.missing_table import not_found
+from arctic.iceberg.tables.missing_table import existing_store
 from arctic.iceberg.values.names import parse_identifier
 from arctic.job.tasks.progress import SilentProgress
 from arctic.job.tasks.run_tasks import TaskRunner
@@ -145,10 +145,7 @@ class TableWork:
 
     def _wishes(self, table: str) -> Wishes:
         """Load what a table asks for now."""
-        catalog, parts = open_catalog(self.config), parse_identifier(table)
-        base = load_table(catalog, parts)
-        if base is None:
-            raise not_found(catalog, parts)
+        base = existing_store(open_catalog(self.config), parse_identifier(table))
         return Wishes.of(base.properties)
 
     def _failed(self, table: str, what: str, error: Exception) -> Outcome:

@@ -38,16 +38,12 @@ def list_tables(config: CatalogConfig, namespace: str | None = None) -> tuple[st
     """
     catalog = open_catalog(config)
     wanted = [tuple(namespace.split("."))] if namespace else list(namespaces(catalog))
-    entries = {
-        (*entry.namespace.split("."), entry.name): entry.metadata_location
-        for entry in database_entries(catalog)
-        if entry.catalog == catalog.name
-    }
+    places = metadata_places(catalog)
     io = TableIO(properties=dict(catalog.properties), location="")
     names = []
     for parts in wanted:
         for identifier in table_identifiers(catalog, parts):
-            properties = _properties(catalog, io, identifier, entries.get(identifier))
+            properties = _properties(catalog, io, identifier, places.get(".".join(identifier)))
             if store_of(properties) == "base":
                 names.append(".".join(identifier))
     return tuple(sorted(names))
@@ -77,6 +73,11 @@ class DatabaseEntry:
     name: str
     metadata_location: str
 
+    @property
+    def identifier(self) -> str:
+        """``namespace.name``."""
+        return f"{self.namespace}.{self.name}"
+
 
 def database_entries(catalog: Catalog) -> tuple[DatabaseEntry, ...]:
     """Return all entries of a catalog that is a database, by one query; any other has none.
@@ -98,6 +99,19 @@ def database_entries(catalog: Catalog) -> tuple[DatabaseEntry, ...]:
             for row in session.execute(select(*columns))
             if row[3]
         )
+
+
+def metadata_places(catalog: Catalog) -> dict[str, str]:
+    """Return where the metadata of a catalog's own tables is, as one query tells it, by identifier.
+
+    Raises:
+        StorageError: the database cannot be reached.
+    """
+    return {
+        entry.identifier: entry.metadata_location
+        for entry in database_entries(catalog)
+        if entry.catalog == catalog.name
+    }
 
 
 def namespaces(catalog: Catalog, parent: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:

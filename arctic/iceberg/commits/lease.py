@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from arctic.errors import ConflictError
 from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
-from arctic.iceberg.tables.missing_table import not_found
+from arctic.iceberg.tables.missing_table import existing_store
 from arctic.iceberg.tables.set_properties import commit_properties
 from arctic.iceberg.values.names import parse_identifier
 from arctic.table.property_names import CLEANED_TIME, LEASE
@@ -33,6 +33,10 @@ class Lease:
     def holds(self, now_ms: int) -> bool:
         """Say whether it counts at a time: not expired, and not too far ahead to be true."""
         return 0 < self.until_ms - now_ms <= MOST_LEASE_MS
+
+    def keeps_out(self, owner: str, now_ms: int) -> bool:
+        """Say whether it counts at a time, and is another's."""
+        return self.owner != owner and self.holds(now_ms)
 
 
 def lease_of(properties: Mapping[str, str]) -> Lease | None:
@@ -113,9 +117,7 @@ def _commit(
 ) -> Lease | None:
     """Change the properties of base; return who else has the lease, as it is left alone then."""
     catalog, parts = open_catalog(config), parse_identifier(identifier)
-    base = load_table(catalog, parts)
-    if base is None:
-        raise not_found(catalog, parts)
+    base = existing_store(catalog, parts)
     found = lease_of(base.properties)
     other = _other(found, own, now_ms)
     if other is not None or (needs_own and (found is None or found.owner != own.owner)):
@@ -143,6 +145,4 @@ def _said(lease: Lease) -> dict[str, str]:
 
 
 def _other(found: Lease | None, own: Lease, now_ms: int) -> Lease | None:
-    if found is None or found.owner == own.owner or not found.holds(now_ms):
-        return None
-    return found
+    return found if found is not None and found.keeps_out(own.owner, now_ms) else None

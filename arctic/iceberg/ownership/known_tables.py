@@ -87,7 +87,7 @@ def _read(io: TableIO, entry: DatabaseEntry) -> KnownTable:
     uuid = document.get("table-uuid")
     return KnownTable(
         catalog=entry.catalog,
-        name=f"{entry.namespace}.{entry.name}",
+        name=entry.identifier,
         uuid=None if uuid is None else str(uuid),
         location=str(document.get("location") or beside),
         metadata_location=entry.metadata_location,

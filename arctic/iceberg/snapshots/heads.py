@@ -19,7 +19,7 @@ from pyiceberg.catalog import Catalog
 
 from arctic.errors import ArcticError
 from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
-from arctic.iceberg.catalogs.listing import database_entries, namespaces, table_identifiers
+from arctic.iceberg.catalogs.listing import metadata_places, namespaces, table_identifiers
 from arctic.iceberg.catalogs.pair import store_of
 from arctic.table.property_names import CHANGE_IDENTIFIER
 
@@ -106,10 +106,8 @@ def _unchanged(catalog: Catalog, stores: Mapping[str, StoreHead]) -> dict[str, S
     """Return the stores whose metadata is where it was, as far as one query tells."""
     return {
         name: stores[name]
-        for entry in database_entries(catalog)
-        if entry.catalog == catalog.name
-        and (name := f"{entry.namespace}.{entry.name}") in stores
-        and stores[name].place == entry.metadata_location
+        for name, place in metadata_places(catalog).items()
+        if name in stores and stores[name].place == place
     }
 
 

@@ -1,12 +1,14 @@
-"""What to say of a table that is not there: which names come near."""
+"""Stores by name, and what to say of one that is not there: which names come near."""
 
 from __future__ import annotations
 
 import difflib
 
 from pyiceberg.catalog import Catalog
+from pyiceberg.table import Table
 
 from arctic.errors import NotFoundError, StorageError
+from arctic.iceberg.catalogs.catalog import load_table
 from arctic.iceberg.catalogs.listing import namespaces
 from arctic.iceberg.catalogs.listing import table_identifiers as identifiers
 from arctic.iceberg.catalogs.sqlite import file_of
@@ -23,6 +25,19 @@ def not_found(catalog: Catalog, parts: tuple[str, ...], *, suggests: bool = True
     where = file_of(catalog)
     looked = f"; looked{where}" if where else ""
     return NotFoundError(f"table {'.'.join(parts)!r} not found{hint}{looked}")
+
+
+def existing_store(catalog: Catalog, parts: tuple[str, ...]) -> Table:
+    """Load a store.
+
+    Raises:
+        NotFoundError: there is none of this name.
+        StorageError: the catalog or the metadata cannot be reached.
+    """
+    found = load_table(catalog, parts)
+    if found is None:
+        raise not_found(catalog, parts)
+    return found
 
 
 def _near(catalog: Catalog, parts: tuple[str, ...]) -> str:

@@ -43,7 +43,7 @@ from arctic.iceberg.catalogs.leftover import check_is_leftover
 from arctic.iceberg.catalogs.pair import primary_key_of
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.tables.check_stores import check_is_base
-from arctic.iceberg.tables.missing_table import not_found
+from arctic.iceberg.tables.missing_table import existing_store
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.iceberg.tables.set_properties import commit_properties
 from arctic.iceberg.translate import catalog_errors
@@ -74,9 +74,7 @@ def rename_table(config: CatalogConfig, identifier: str, new_identifier: str) ->
     if parts == new_parts:
         raise InvalidInputError(f"table {identifier!r}: that is its name already")
     catalog = open_catalog(config)
-    base = load_table(catalog, parts)
-    if base is None:
-        raise not_found(catalog, parts)
+    base = existing_store(catalog, parts)
     check_is_base(base, parts)
     if load_table(catalog, new_parts) is not None:
         raise AlreadyExistsError(f"table {new_identifier!r} already exists; choose another name")

@@ -26,12 +26,12 @@ from pyiceberg.table.update import (
 )
 
 from arctic.errors import ConflictError, InvalidInputError
-from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
+from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.catalogs.change_store import find_change
 from arctic.iceberg.catalogs.pair import store_of
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.tables.check_stores import check_is_base
-from arctic.iceberg.tables.missing_table import not_found
+from arctic.iceberg.tables.missing_table import existing_store
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.iceberg.tables.user_properties import check_removable, other_spellings, user_properties
 from arctic.iceberg.translate import catalog_errors
@@ -72,9 +72,7 @@ def set_properties(config: CatalogConfig, identifier: str, change: PropertyChang
     wanted.pop(_FORMAT_VERSION, None)
     parts = parse_identifier(identifier)
     catalog = open_catalog(config)
-    base = load_table(catalog, parts)
-    if base is None:
-        raise not_found(catalog, parts)
+    base = existing_store(catalog, parts)
     check_is_base(base, parts)
     stores = [base, *find_change(catalog, base, name=identifier)]
     present = {name for store in stores for name in store.properties}
