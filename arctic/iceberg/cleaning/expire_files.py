@@ -29,7 +29,12 @@ from arctic.iceberg.commits.commit_notes import with_notes
 from arctic.iceberg.commits.snapshot_producer import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.staging import staged_on
 from arctic.iceberg.metadata.entries import entries_of, is_delete_manifest, live_manifests
-from arctic.iceberg.metadata.history import lineage
+from arctic.iceberg.metadata.history import (
+    CLEAN_DANGLING_DELETE,
+    DATA_EXPIRATION,
+    PRODUCER,
+    lineage,
+)
 from arctic.iceberg.metadata.sequence_file import read_state
 from arctic.iceberg.snapshots.list_files import check_specs, list_files, partition_of
 from arctic.iceberg.tables.open_table import OpenTable
@@ -40,7 +45,6 @@ from arctic.table.expiry import ChangeFile, duration_text, expired_changes
 from arctic.table.files import Partition
 from arctic.table.snapshot import NOTHING_MERGED, TableSnapshot
 
-_PRODUCER = "snapshot.producer"
 Items = tuple[ExpiredItem, ...]
 
 
@@ -82,9 +86,7 @@ def expire_changes(
             for file in expired
         )
 
-    return _remove(
-        opened.change, plan, Operation.DELETE, producer="DATA_EXPIRATION", dry_run=dry_run
-    )
+    return _remove(opened.change, plan, Operation.DELETE, producer=DATA_EXPIRATION, dry_run=dry_run)
 
 
 def expire_dangling_deletes(opened: OpenTable, *, dry_run: bool) -> Items:
@@ -129,7 +131,7 @@ def expire_dangling_deletes(opened: OpenTable, *, dry_run: bool) -> Items:
         )
 
     return _remove(
-        opened.base, plan, Operation.REPLACE, producer="CLEAN_DANGLING_DELETE", dry_run=dry_run
+        opened.base, plan, Operation.REPLACE, producer=CLEAN_DANGLING_DELETE, dry_run=dry_run
     )
 
 
@@ -154,7 +156,7 @@ def _remove(
         what = SnapshotPlan(
             operation=operation,
             removed_paths=frozenset(item.name for item in removed),
-            summary={_PRODUCER: producer},
+            summary={PRODUCER: producer},
         )
         return staged_on(head, with_notes(head, what), snapshot_id)
 

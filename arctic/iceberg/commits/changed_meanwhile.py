@@ -17,12 +17,10 @@ from pyiceberg.table.snapshots import Operation, Snapshot
 
 from arctic.errors import ConflictError
 from arctic.iceberg.commits.staging import live_files_of
-from arctic.iceberg.metadata.history import lineage, reaches_beginning
+from arctic.iceberg.metadata.history import OPTIMIZE, lineage, producer_of, reaches_beginning
 from arctic.iceberg.metadata.sequence_file import read_state
 from arctic.iceberg.values.partition_key import PartitionKeys
 from arctic.table.files import Partition
-
-_PRODUCER = "snapshot.producer"
 
 
 def check_unchanged(
@@ -78,7 +76,7 @@ def _keeps_rows(snapshot: Snapshot, *, merges_count: bool) -> bool:
         return False
     if summary.operation is Operation.REPLACE:
         return True
-    return not merges_count and summary[_PRODUCER] == "OPTIMIZE"
+    return not merges_count and producer_of(snapshot) == OPTIMIZE
 
 
 def _conflict(head: Table, what: str) -> ConflictError:

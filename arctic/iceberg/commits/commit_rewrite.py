@@ -32,6 +32,7 @@ from arctic.iceberg.commits.snapshot_producer import SnapshotPlan, StagedSnapsho
 from arctic.iceberg.commits.staging import live_files, operation, staged_on, staged_with_state
 from arctic.iceberg.metadata.data_files import data_files
 from arctic.iceberg.metadata.entries import entries_of, is_delete_manifest, live_manifests
+from arctic.iceberg.metadata.history import OPTIMIZE, PRODUCER
 from arctic.iceberg.metadata.optimized_state import OptimizedState
 from arctic.iceberg.metadata.sequence_file import read_state
 from arctic.iceberg.snapshots.list_files import partition_of
@@ -41,8 +42,6 @@ from arctic.iceberg.values.partition_times import PartitionTimes
 from arctic.table.commit_plan import RewriteBase
 from arctic.table.files import FileKind, Partition
 from arctic.table.property_names import PARTITION_TIMES
-
-_PRODUCER = {"snapshot.producer": "OPTIMIZE"}
 
 
 def commit_rewrite(opened: OpenTable, plan: RewriteBase) -> CommitResult | None:
@@ -86,7 +85,7 @@ class _Rewrite:
             operation=self._operation(),
             added=self.added,
             removed_paths=plan.removed_paths,
-            summary={**plan.summary, **_PRODUCER},
+            summary={**plan.summary, PRODUCER: OPTIMIZE},
         )
         what = with_notes(head, what, merged_ms=plan.merged_ms, other=self.change)
         moves = any(each.merged_up_to != each.found_sequence for each in plan.partitions)

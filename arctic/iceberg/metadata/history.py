@@ -14,6 +14,12 @@ from pyiceberg.table.snapshots import Snapshot
 
 from arctic.table.property_names import RESTORED_OVER
 
+PRODUCER = "snapshot.producer"
+"""In a summary, as Amoro has it: what kind of upkeep made the snapshot."""
+OPTIMIZE, CLEAN_DANGLING_DELETE = "OPTIMIZE", "CLEAN_DANGLING_DELETE"
+DATA_EXPIRATION = "DATA_EXPIRATION"
+UPKEEP = (OPTIMIZE, CLEAN_DANGLING_DELETE, DATA_EXPIRATION)
+"""Producers of snapshots that no writer of rows has made, as Amoro names them."""
 _FIRST_SEQUENCE_NUMBER = 1
 
 
@@ -37,6 +43,11 @@ def predecessor_id(snapshot: Snapshot) -> int | None:
     """Return the snapshot that was current when this one was committed; None: none is named."""
     over = None if snapshot.summary is None else snapshot.summary[RESTORED_OVER]
     return snapshot.parent_snapshot_id if over is None else int(over)
+
+
+def producer_of(snapshot: Snapshot) -> str | None:
+    """Return what a snapshot says made it; None: it does not say."""
+    return None if snapshot.summary is None else snapshot.summary[PRODUCER]
 
 
 def reaches_beginning(metadata: TableMetadata, ancestry: list[Snapshot]) -> bool:

@@ -19,15 +19,11 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
 
 from arctic.errors import FormatError, NotFoundError, UnsupportedError
-from arctic.iceberg.metadata.history import current_at, lineage
+from arctic.iceberg.metadata.history import UPKEEP, current_at, lineage, producer_of
 from arctic.iceberg.snapshots.list_files import list_added
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.options import CHANGE_TTL_MINUTES, SKIP_OVERWRITES, SNAPSHOT_KEEP_MS, STREAM_FROM
 from arctic.table.files import TableFile
-
-_PRODUCER = "snapshot.producer"
-_KEEPS_ROWS = ("OPTIMIZE", "CLEAN_DANGLING_DELETE", "DATA_EXPIRATION")
-"""Rows that became too old are no change either: whoever follows a table has ages of its own."""
 
 
 def stream_store(opened: OpenTable) -> Table:
@@ -189,7 +185,8 @@ def _replaces_rows(snapshot: Snapshot, *, also: tuple[Operation, ...]) -> bool:
 
 
 def _is_maintenance(snapshot: Snapshot) -> bool:
-    return snapshot.summary is not None and snapshot.summary[_PRODUCER] in _KEEPS_ROWS
+    # Rows that became too old are no change either: whoever follows a table has ages of its own.
+    return producer_of(snapshot) in UPKEEP
 
 
 def _operation(snapshot: Snapshot) -> Operation:

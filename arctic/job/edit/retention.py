@@ -21,6 +21,7 @@ from datetime import datetime, timezone
 from arctic import options as opt
 from arctic.errors import InvalidInputError
 from arctic.iceberg.commits.commit_removal import commit_removal
+from arctic.iceberg.metadata.history import DATA_EXPIRATION, PRODUCER, UPKEEP, producer_of
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.edit.commit_edit import EditedTable, edited
@@ -34,8 +35,6 @@ from arctic.table.files import FileKind, Partition, TableFile, Value
 from arctic.table.filters.predicate import ColumnTest, Op
 from arctic.table.table_description import Column, TableDescription
 
-_PRODUCER = "snapshot.producer"
-_UPKEEP = ("OPTIMIZE", "CLEAN_DANGLING_DELETE", "DATA_EXPIRATION")
 _UNITS = {
     "yyyy": "%Y",
     "MM": "%m",
@@ -216,7 +215,7 @@ def _plan(
         ),
         known_deletes=frozenset(file.path for file in listed.position_deletes),
         planned_at=state.base_snapshot_id,
-        summary={_PRODUCER: "DATA_EXPIRATION"},
+        summary={PRODUCER: DATA_EXPIRATION},
     )
     return plan, [*going, *(file for file in inserts if file.partition in whole)]
 
@@ -229,7 +228,7 @@ def _last_commit_ms(opened: OpenTable) -> int | None:
             snapshot.timestamp_ms
             for store in stores
             for snapshot in store.metadata.snapshots
-            if snapshot.summary is not None and snapshot.summary[_PRODUCER] not in _UPKEEP
+            if snapshot.summary is not None and producer_of(snapshot) not in UPKEEP
         ),
         default=None,
     )
