@@ -116,12 +116,17 @@ def mask(rows: pa.Table, condition: str) -> np.ndarray:
     return np.asarray(found.to_numpy(zero_copy_only=False), dtype=bool)
 
 
-def values(rows: pa.Table, expressions: Mapping[str, str]) -> dict[str, pa.Array]:
-    """Return the values of expressions for rows of the table, by name."""
-    listed = ", ".join(
+def _listed(expressions: Mapping[str, str]) -> str:
+    """Return the columns of a statement that evaluates expressions, in their order."""
+    return ", ".join(
         f"({check_expression(text)}\n) AS {own(f'e{place}')}"
         for place, text in enumerate(expressions.values())
     )
+
+
+def values(rows: pa.Table, expressions: Mapping[str, str]) -> dict[str, pa.Array]:
+    """Return the values of expressions for rows of the table, by name."""
+    listed = _listed(expressions)
     # The number of the row stands beside them, which no aggregate takes.
     statement = f"SELECT {listed}, {ROW} FROM {TARGET} ORDER BY {ROW}"
     found = query(statement, {TARGET: numbered_rows(rows)}, subject=_said(expressions))
@@ -167,10 +172,7 @@ def _computed(
     numbered = {name: numbered_rows(table) for name, table in tables.items()}
     pairs = pa.table({_PAIR: np.arange(count), **{own(name): at for name, at in places.items()}})
     joins = " ".join(f"JOIN {name} ON {name}.{ROW} = {_PAIRS}.{own(name)}" for name in tables)
-    listed = ", ".join(
-        f"({check_expression(text)}\n) AS {own(f'e{place}')}"
-        for place, text in enumerate(expressions.values())
-    )
+    listed = _listed(expressions)
     found = query(
         f"SELECT {listed}, {_PAIR} FROM {_PAIRS} {joins} ORDER BY {_PAIR}",
         {**numbered, _PAIRS: pairs},

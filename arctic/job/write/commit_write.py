@@ -9,7 +9,6 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from arctic.errors import (
     ArcticError,
@@ -53,9 +52,7 @@ def commit_write(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult |
         gone = buried(job, opened, results)
     results = [*results, *gone.results]
     with deleted_on_failure(job.target, results):
-        plan = _plan(job, opened, results)
-        if isinstance(plan, AppendFiles):
-            plan = replace(plan, on_top_of=job.on_top_of, removed_paths=gone.paths)
+        plan = _plan(job, opened, results, gone.paths)
     try:
         return _commit(job, opened, results, plan)
     except BatchLandedError:
@@ -104,11 +101,18 @@ def _open_now(job: WriteJob) -> OpenTable:
 
 
 def _plan(
-    job: WriteJob, opened: OpenTable, results: Sequence[TaskResult]
+    job: WriteJob, opened: OpenTable, results: Sequence[TaskResult], gone: frozenset[str]
 ) -> AppendFiles | OverwriteBase:
     watermark = _watermark(job, results)
     if job.request.mode is not WriteMode.OVERWRITE:
-        return plan_append(results, summary={}, batch=job.batch, watermark=watermark)
+        return plan_append(
+            results,
+            summary={},
+            on_top_of=job.on_top_of,
+            removed_paths=gone,
+            batch=job.batch,
+            watermark=watermark,
+        )
     return plan_overwrite(
         results,
         dynamic=job.dynamic,

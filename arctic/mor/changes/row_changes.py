@@ -78,6 +78,17 @@ class _Came:
     gone: IntArray
     """The commit that deleted each row; ``_NEVER``: none."""
 
+    def seen(self, shape: RowChangeShape) -> np.ndarray:
+        """Say which rows were there after their commit, or the range."""
+        stays = self.gone == _NEVER if shape.is_net else self.gone != self.commits
+        seen: np.ndarray = ~self.is_delete & stays
+        return seen
+
+    def lost(self, shape: RowChangeShape) -> np.ndarray:
+        """Say which of those that were seen a later commit deleted."""
+        lost: np.ndarray = self.seen(shape) & (self.gone != _NEVER)
+        return lost
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Gone:
@@ -100,12 +111,8 @@ def _task_rows(
     for old in gone:
         yield from tell(old.batch, old.keys, old.commits, DELETE, updates, shape)
     for new in came:
-        stays = new.gone == _NEVER if shape.is_net else new.gone != new.commits
-        seen = ~new.is_delete & stays
-        yield from tell(new.batch, new.keys, new.commits, INSERT, updates, shape, seen)
-        if not shape.is_net:
-            lost = seen & (new.gone != _NEVER)
-            yield from tell(new.batch, new.keys, new.gone, DELETE, updates, shape, lost)
+        yield from tell(new.batch, new.keys, new.commits, INSERT, updates, shape, new.seen(shape))
+        yield from tell(new.batch, new.keys, new.gone, DELETE, updates, shape, new.lost(shape))
 
 
 def _appended(
@@ -237,12 +244,9 @@ def _updated(came: Sequence[_Came], gone: Sequence[_Gone], shape: RowChangeShape
     went, came_in = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     went += [places(old.keys, old.commits, shape) for old in gone]
     for new in came:
-        stays = new.gone == _NEVER if shape.is_net else new.gone != new.commits
-        seen = ~new.is_delete & stays
+        seen, lost = new.seen(shape), new.lost(shape)
         came_in.append(places(new.keys[seen], new.commits[seen], shape))
-        if not shape.is_net:
-            lost = seen & (new.gone != _NEVER)
-            went.append(places(new.keys[lost], new.gone[lost], shape))
+        went.append(places(new.keys[lost], new.gone[lost], shape))
     both: IntArray = np.intersect1d(np.concatenate(went), np.concatenate(came_in))
     return both
 

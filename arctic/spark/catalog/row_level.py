@@ -25,7 +25,7 @@ from arctic.spark.base.catalog_questions import RowLevelQuestion
 from arctic.spark.base.private_names import frame_of_jvm
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.catalog.failures import CatalogFailureError
-from arctic.spark.read.handed_on import pinned_snapshot
+from arctic.spark.read.handed_on import pinned_snapshots
 from arctic.spark.source import relevant_options
 from arctic.spark.tasks.spark_tasks import SparkRunner
 from arctic.spark.tasks.workers import check_workers
@@ -65,8 +65,7 @@ def _write(asked: RowLevelQuestion, frame: DataFrame, write: AskedWrite) -> None
         checks_inserts=asked.checks_inserts,
         is_blind=asked.is_blind,
     )
-    pins = [pinned_snapshot(text) for text in asked.pins]
-    seen = [state for state in pins if state is not None]
+    seen = pinned_snapshots(asked.pins)
     schema = arrow_schema(frame.schema)
     table_uuid = None
     for attempt in WHERE_OUTRUN.tries():

@@ -13,7 +13,7 @@ from arctic.options import Scope
 from arctic.spark.base.catalog_protocol import DoneAnswer
 from arctic.spark.base.catalog_questions import SaveQuestion
 from arctic.spark.base.private_names import frame_of_jvm
-from arctic.spark.read.handed_on import pinned_snapshot
+from arctic.spark.read.handed_on import pinned_snapshots
 from arctic.spark.read.hints import exact_filter
 from arctic.spark.source import relevant_options
 from arctic.spark.tasks.workers import check_workers
@@ -35,7 +35,6 @@ def saved(asked: SaveQuestion, java_frame: Any) -> DoneAnswer:
     if asked.where is not None:
         table = AskedWrite.of(options).reference.open().table
         where = exact_filter(asked.where, table)
-    pins = [pinned_snapshot(text) for text in asked.pins]
-    seen = [state for state in pins if state is not None]
+    seen = pinned_snapshots(asked.pins)
     save_rows(frame, options, overwrite=asked.replaces is not None, where=where, seen=seen)
     return DoneAnswer(found=True)

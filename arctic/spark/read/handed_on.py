@@ -24,6 +24,12 @@ def pinned_snapshot(pin: str | None) -> TableSnapshot | None:
     return pickle.loads(base64.b64decode(pin)) if pin else None
 
 
+def pinned_snapshots(pins: Sequence[str]) -> list[TableSnapshot]:
+    """Return what ``pin_text`` was given, without the texts that pin nothing."""
+    found = [pinned_snapshot(pin) for pin in pins]
+    return [snapshot for snapshot in found if snapshot is not None]
+
+
 def work_texts(work: VectorWork) -> list[str]:
     """Return work in the form in which a query asks for it to be done."""
     return texts_of(pickle.dumps(work))
