@@ -51,8 +51,8 @@ if TYPE_CHECKING:
     from arctic.job.mirror.run_mirror import MirrorReport
     from arctic.mirror import apply_changes
     from arctic.optimizing.report import OptimizeReport, TableStatus
-    from arctic.service.serve import serve
     from arctic.table.expire_report import ExpireReport
+    from arctic.with_service import serve
     from arctic.with_spark import (
         local_session,
         mirror_postgres,
@@ -123,7 +123,7 @@ _HOMES = {
     "mirror_postgres": "arctic.with_spark",
     "optimize": "arctic.with_spark",
     "register": "arctic.with_spark",
-    "serve": "arctic.service.serve",
+    "serve": "arctic.with_service",
     "spark_conf": "arctic.with_spark",
     "spark_writer": "arctic.with_spark",
 }

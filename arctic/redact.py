@@ -56,6 +56,10 @@ _SETTING = re.compile(
     re.IGNORECASE,
 )
 
+_PLACE_BEGINS = r"(?:[A-Za-z][\w+.-]*:/|/|~/|[A-Za-z]:\\)"
+_QUOTED_PLACE = re.compile(rf"(['\"]){_PLACE_BEGINS}[^'\"]*\1")
+_PLACE = re.compile(rf"(?<![\w.~*]){_PLACE_BEGINS}[^\s'\",;()]+")
+
 
 def without_secrets(text: str) -> str:
     """Hide what looks like a secret.
@@ -68,6 +72,15 @@ def without_secrets(text: str) -> str:
     text = _USER_INFO.sub(f"://{HIDDEN}@", text)
     text = _QUERY.sub(f"?{HIDDEN}", text)
     return _SETTING.sub(rf"\1\2{HIDDEN}", text)
+
+
+def without_places(text: str) -> str:
+    """Hide where files and services are, for readers who are not at this machine.
+
+    >>> without_places("cannot read '/my lake/t/1.parquet': s3://b/t is gone; day=1/hour=2 is not")
+    "cannot read '***': *** is gone; day=1/hour=2 is not"
+    """
+    return _PLACE.sub(HIDDEN, _QUOTED_PLACE.sub(rf"\1{HIDDEN}\1", text))
 
 
 def names_a_secret(name: str) -> bool:

@@ -41,8 +41,9 @@ VERBS = {
     "rename": "identifier, new_identifier, *, warehouse, catalog",
     "retire_writer": "identifier, writer, *, warehouse, catalog",
     "serve": (
-        "*, once, stop, groups, scheduler, interval_seconds, clean_every_seconds, threads, say, "
-        "warehouse, catalog"
+        "*, once, stop, groups, executors, scheduler, interval_seconds, clean_every_seconds, "
+        "threads, http, http_token_file, history, webhook, event_command, spark, say, warehouse, "
+        "catalog"
     ),
     "set_properties": "identifier, properties, *, warehouse, catalog",
     "spark_conf": "name, *, warehouse, catalog",

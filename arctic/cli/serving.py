@@ -4,38 +4,71 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from typing import Any
 
 import click
 
+from arctic.cli.config_file import read_config
 from arctic.cli.place import catalog_options, place_of
+from arctic.service.asked_service import PROCESS, SPARK, THREAD
 from arctic.service.event_log import json_line, text_line
 from arctic.service.scheduling.ranks import SCHEDULERS
-from arctic.service.serve import serve as serve_tables
+from arctic.with_service import serve as serve_tables
+from arctic.with_spark import local_session
+
+_ENVIRONMENT = "ARCTIC_SERVE"
+
+
+def _pairs(values: tuple[str, ...], expected: str) -> dict[str, str]:
+    pairs = [value.partition("=") for value in values]
+    for name, _, text in pairs:
+        if not name.strip() or not text.strip():
+            raise click.BadParameter(expected)
+    return {name.strip(): text.strip() for name, _, text in pairs}
 
 
 def _groups(
     _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, int]:
-    pairs = [value.partition("=") for value in values]
-    for name, _, slots in pairs:
-        if not name.strip() or not slots.strip().isdecimal():
-            raise click.BadParameter("expected NAME=SLOTS, for example default=4.")
-    return {name.strip(): int(slots) for name, _, slots in pairs}
+    expected = "expected NAME=SLOTS, for example default=4."
+    pairs = _pairs(values, expected)
+    if not all(slots.isdecimal() for slots in pairs.values()):
+        raise click.BadParameter(expected)
+    return {name: int(slots) for name, slots in pairs.items()}
 
 
-@click.command()
+def _executors(
+    _context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, str]:
+    return _pairs(values, f"expected NAME={THREAD}, NAME={PROCESS} or NAME={SPARK}.")
+
+
+@click.command(context_settings={"auto_envvar_prefix": _ENVIRONMENT})
+@click.option(
+    "--config",
+    metavar="FILE",
+    is_eager=True,
+    expose_value=False,
+    callback=read_config,
+    help="A TOML file with these options by name; ARCTIC_SERVE_NAME and the command line win.",
+)
 @click.option("--once", is_flag=True, help="Do what is due now, and end.")
 @click.option(
     "--group",
-    "groups",
     metavar="NAME=SLOTS",
     multiple=True,
     callback=_groups,
     help="A group and the tasks that run in it at a time; may be repeated. Else default=CORES.",
+)
+@click.option(
+    "--executor",
+    metavar="NAME=KIND",
+    multiple=True,
+    callback=_executors,
+    help="Where the tasks of a group run: thread, process or spark; may be repeated.",
 )
 @click.option(
     "--scheduler",
@@ -65,14 +98,29 @@ def _groups(
     show_default=True,
     help="Tables that are looked at, at a time.",
 )
+@click.option("--http", metavar="HOST:PORT", help="Where calls are answered, and the page is.")
+@click.option(
+    "--http-token-file",
+    metavar="FILE",
+    help="Holds the token that callers must show; else ARCTIC_HTTP_TOKEN does.",
+)
+@click.option("--history", metavar="FILE", help="A small SQLite file of what was done.")
+@click.option("--webhook", metavar="URL", help="Where events are posted to.")
+@click.option("--event-command", metavar="COMMAND", help="A program that is run for an event.")
 @catalog_options
 def serve(
     once: bool,
-    groups: dict[str, int],
+    group: dict[str, int],
+    executor: dict[str, str],
     scheduler: str,
     interval: float,
     clean_every: float,
     threads: int,
+    http: str | None,
+    http_token_file: str | None,
+    history: str | None,
+    webhook: str | None,
+    event_command: str | None,
     output: str,
     **place: Any,
 ) -> None:
@@ -91,14 +139,26 @@ def serve(
         serve_tables(
             once=once,
             stop=stop,
-            groups=groups or None,
+            groups=group or None,
+            executors=executor,
             scheduler=scheduler,
             interval_seconds=interval,
             clean_every_seconds=clean_every,
             threads=threads,
+            http=http,
+            http_token_file=http_token_file,
+            history=history,
+            webhook=webhook,
+            event_command=event_command,
+            spark=_session(executor),
             say=say,
             **place_of(**place),
         )
+
+
+def _session(executors: Mapping[str, str]) -> Any:
+    """Return the session that there is, or one of this machine; None: none is needed."""
+    return local_session(app_name="arctic serve") if SPARK in executors.values() else None
 
 
 @contextmanager

@@ -16,6 +16,7 @@ import requests
 from pydantic import ValidationError as ModelError
 from pyiceberg.exceptions import (
     CommitStateUnknownException,
+    NoSuchPropertyException,
     NotInstalledError,
     RESTError,
     ValidationError,
@@ -62,7 +63,7 @@ def catalog_errors(action: str, secrets: Secrets = NOTHING_KNOWN) -> Iterator[No
         raise CommitStateUnknownError(text) from secrets.cause(error)
     except (NotInstalledError, ImportError) as error:
         raise UnsupportedError(f"{action}: {secrets.hide(str(error))}") from secrets.cause(error)
-    except (ModelError, ValidationError, UnicodeDecodeError) as error:
+    except (ModelError, ValidationError, UnicodeDecodeError, NoSuchPropertyException) as error:
         text = f"{action}: its metadata cannot be parsed: {secrets.hide(str(error))}"
         raise FormatError(text) from secrets.cause(error)
     except (OSError, SQLAlchemyError, requests.RequestException, RESTError) as error:

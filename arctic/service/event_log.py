@@ -22,6 +22,16 @@ def say_to_log(event: str, **facts: object) -> None:
     _LOGGER.info("%s", text_line(event, **facts))
 
 
+def said_to(*listeners: Say) -> Say:
+    """Return what says an event to several, in their order."""
+
+    def say(event: str, **facts: object) -> None:
+        for listener in listeners:
+            listener(event, **facts)
+
+    return say
+
+
 def text_line(event: str, **facts: object) -> str:
     """Return an event for people.
 

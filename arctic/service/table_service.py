@@ -13,18 +13,26 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from arctic.errors import ArcticError
+from arctic.service.asked_runs import AskedRun, AskedRuns
+from arctic.service.cleaning_queue import CleaningQueue
 from arctic.service.event_log import why
+from arctic.service.executors.task_place import TaskPlace
+from arctic.service.heartbeat import Heartbeat
+from arctic.service.history.process_record import ProcessStatus
+from arctic.service.lagging import Lagging
+from arctic.service.process_book import ProcessBook
 from arctic.service.scheduling.group import Group
 from arctic.service.scheduling.outlook import NOTHING_DUE
 from arctic.service.scheduling.ranks import Scheduler
 from arctic.service.scheduling.table_queue import Start
 from arctic.service.slot_runner import SlotRunner, Slots
 from arctic.service.table_work import Outcome, TableWork
-from arctic.service.watch import Watch, Watched
-from arctic.service.wishes import CleaningStep
+from arctic.service.watching.watch import Watch, Watched
+from arctic.service.watching.wishes import CleaningStep
 
 _STOP_SECONDS = 10.0
+_CANCELLED_MS = 600_000
+"""How long a table is left alone after somebody cancelled its run."""
 _WAKE_SECONDS = 5.0
 """How late a table may be begun whose rest or back-off is over."""
 
@@ -44,39 +52,60 @@ class ServiceSettings:
 class TableService:
     """Looks after the tables of one catalog."""
 
-    def __init__(self, work: TableWork, watch: Watch, settings: ServiceSettings) -> None:
-        self._work = work
-        self._watch = watch
-        self._settings = settings
-        self._changed = threading.Condition()
-        self._stops = False
-        self._busy: set[str] = set()
+    def __init__(
+        self,
+        work: TableWork,
+        watch: Watch,
+        book: ProcessBook,
+        settings: ServiceSettings,
+        places: Mapping[str, Callable[[], TaskPlace]],
+    ) -> None:
+        """Begin the executors.
+
+        Args:
+            work: what is done with a table.
+            watch: what is seen of the tables.
+            book: where processes are written down.
+            settings: how it works.
+            places: group -> a new place for an executor of it.
+        """
+        self.changed = threading.Condition()
+        self.work = work
+        self.watch = watch
+        self.book = book
+        self.busy: set[str] = set()
         """Tables that are worked on."""
-        self._placed: dict[str, str] = {}
+        self.placed: dict[str, str] = {}
         """Table -> its group."""
-        self._to_clean: dict[str, CleaningStep] = {}
-        self._cleaned: str | None = None
-        """The table that is being cleaned: one at a time."""
-        self._tried_ms: dict[str, int] = {}
-        """When a cleaning was last begun, of tables where it failed."""
-        self._groups = {
+        self.asked = AskedRuns()
+        self.cleaning = CleaningQueue(every_ms=settings.clean_every_ms)
+        self.groups = {
             name: Group(settings.scheduler, slots=slots) for name, slots in settings.groups.items()
         }
-        self._slots = {
-            name: Slots(name, group, self._changed, work.now_ms)
-            for name, group in self._groups.items()
+        self.slots = {
+            name: Slots(name, group, self.changed, work.now_ms, places[name])
+            for name, group in self.groups.items()
         }
+        self.nudged: set[str] = set()
+        """Tables that are to be looked at soon."""
+        self.is_hurried = False
+        """All of them are."""
+        self.looked_ms: int | None = None
+        """When the last look at the catalog ended well."""
+        self._settings = settings
+        self._stops = False
+        self._looking = threading.Lock()
+        self._lagging = Lagging(work.say)
 
     def run(self) -> None:
         """Look and work until the service is stopped."""
-        while self._goes_on():
-            self._look_quietly()
-            next_look = time.monotonic() + self._settings.interval_ms / 1_000
-            with self._changed:
-                while self._goes_on() and (left := next_look - time.monotonic()) > 0:
-                    self._begin_all()
-                    self._changed.wait(min(_WAKE_SECONDS, left))
-        self.wait_for_the_end()
+        with Heartbeat(self.work, self.busy_tables, self._groups_with_slots).beating():
+            while self.goes_on:
+                self._look_quietly()
+                next_look = time.monotonic() + self._settings.interval_ms / 1_000
+                while (names := self._nudges(next_look)) is not None:
+                    self._look_quietly(names)
+            self.wait_for_the_end()
 
     def run_once(self) -> None:
         """Do everything that is due now, and end.
@@ -85,136 +114,185 @@ class TableService:
             ArcticError: the catalog cannot be reached.
         """
         try:
-            self.look()
-            with self._changed:
-                self._begin_all()
-                while self._busy and self._goes_on():
-                    self._changed.wait()
+            with Heartbeat(self.work, self.busy_tables, list).beating():
+                self.look()
+                with self.changed:
                     self._begin_all()
+                    while (self.busy or self.asked) and self.goes_on:
+                        self.changed.wait()
+                        self._begin_all()
         finally:
             self.stop()
             self.wait_for_the_end()
 
     def stop(self) -> None:
         """Begin nothing any more; ``run`` ends when what is under way has, or after ten seconds."""
-        with self._changed:
+        with self.changed:
             if not self._stops:
                 self._stops = True
-                for slots in self._slots.values():
+                for slots in self.slots.values():
                     slots.stop()
 
-    def look(self) -> None:
-        """Look at every table of the catalog.
+    @property
+    def goes_on(self) -> bool:
+        """Whether it was not stopped."""
+        return not self._stops
+
+    def busy_tables(self) -> list[str]:
+        """Return the tables that are worked on."""
+        with self.changed:
+            return sorted(self.busy)
+
+    def _groups_with_slots(self) -> list[str]:
+        return [name for name, group in self.groups.items() if group.slots]
+
+    def look(self, names: frozenset[str] | None = None) -> None:
+        """Look at the tables of the catalog.
+
+        Args:
+            names: of those that are looked at; None: all.
 
         Raises:
             ArcticError: the catalog cannot be reached.
         """
-        found, gone = self._watch.look()
-        with self._changed:
-            for name in gone:
-                self._forget(name)
-            for table in found:
-                self._take(table)
-            busy = sorted(self._busy)
-        for name in busy:
-            self._work.extend(name)
+        with self._looking:
+            found, gone = self.watch.look() if names is None else self.watch.look_at(names)
+            with self.changed:
+                for name in gone:
+                    self._forget(name)
+                for table in found:
+                    self._take(table)
+                if names is None:
+                    self.looked_ms = self.work.now_ms()
+                    self._lagging.look(self.groups, self.looked_ms)
+                self.changed.notify_all()
 
-    def _goes_on(self) -> bool:
-        return not self._stops
-
-    def _look_quietly(self) -> None:
+    def _look_quietly(self, names: frozenset[str] | None = None) -> None:
         try:
-            self.look()
-        except ArcticError as error:  # the next look may reach it; what is under way goes on
-            self._work.say("failed", what="looking at the catalog", why=why(error))
+            self.look(names)
+        except Exception as error:  # noqa: BLE001 - the next look may go well; what runs goes on
+            self.work.say("failed", what="looking at the catalog", why=why(error))
+
+    def _nudges(self, next_look: float) -> frozenset[str] | None:
+        """Begin what can be begun until tables are to be looked at; None: all are, or it stops."""
+        with self.changed:
+            while self.goes_on and not self.is_hurried:
+                left = next_look - time.monotonic()
+                if left <= 0:
+                    break
+                self._begin_all()
+                if self.nudged:
+                    names = frozenset(self.nudged)
+                    self.nudged.clear()
+                    return names
+                self.changed.wait(min(_WAKE_SECONDS, left))
+            self.is_hurried = False
+            self.nudged.clear()
+            return None
 
     def _take(self, table: Watched) -> None:
         """Take note of one table; the caller holds the condition."""
-        now_ms, name = self._work.now_ms(), table.name
-        self._take_for_cleaning(table, now_ms)
+        now_ms, name = self.work.now_ms(), table.name
+        self.cleaning.looked(name, table.wishes, now_ms)
         place = table.wishes.group
-        if self._placed.get(name) not in (None, place):
+        if self.placed.get(name) not in (None, place):
             self._forget(name)
-        group = self._groups.get(place)
+        group = self.groups.get(place)
         if group is None:
             return
-        self._placed[name] = place
+        self.placed[name] = place
         normal = in_peak = NOTHING_DUE
         if table.look is not None:
             normal = table.look.outlook(now_ms, with_full=True)
             in_peak = table.look.outlook(now_ms, with_full=False)
         group.looked(name, table.wishes.terms, normal, in_peak, now_ms)
-        if name not in self._busy:
+        if name not in self.busy:
             lease = table.lease
-            is_held = lease is not None and lease.keeps_out(self._work.owner, now_ms)
+            is_held = lease is not None and lease.keeps_out(self.work.owner, now_ms)
             group.block(name, lease.until_ms if lease is not None and is_held else 0)
 
-    def _take_for_cleaning(self, table: Watched, now_ms: int) -> None:
-        every_ms = self._settings.clean_every_ms
-        step = table.wishes.cleaning(now_ms, every_ms=every_ms)
-        tried_ms = self._tried_ms.get(table.name)
-        if step is None or (tried_ms is not None and now_ms - tried_ms < every_ms):
-            self._to_clean.pop(table.name, None)
-        else:
-            self._to_clean[table.name] = step
-
     def _forget(self, name: str) -> None:
-        place = self._placed.pop(name, None)
+        place = self.placed.pop(name, None)
         if place is not None:
-            self._groups[place].forget(name)
-        self._to_clean.pop(name, None)
-        self._tried_ms.pop(name, None)
+            self.groups[place].forget(name)
+        self.cleaning.forget(name)
+        run = self.asked.drop(name)
+        if run is not None:
+            self.book.dropped(run.process_id, ProcessStatus.CANCELLED)
 
     def _begin_all(self) -> None:
         """Begin whatever can be begun now; the caller holds the condition."""
         if self._stops:
             return
-        for place, group in self._groups.items():
-            while (start := group.begin(self._work.now_ms())) is not None:
-                if start.name in self._busy:
-                    # It is being cleaned, whose end lets it go on.
-                    group.block(start.name, self._work.now_ms() + self._settings.interval_ms)
+        slots = {name: group.slots for name, group in self.groups.items()}
+        while (run := self.asked.begin(self.busy, slots)) is not None:
+            self._spawn_for(run.table, self._optimize, (run.group, run))
+        for place, group in self.groups.items():
+            while (start := group.begin(self.work.now_ms())) is not None:
+                if start.name in self.busy:
+                    # It is being cleaned, or a call's run is at it, whose end lets it go on.
+                    group.block(start.name, self.work.now_ms() + self._settings.interval_ms)
                 else:
                     self._spawn_for(start.name, self._optimize, (place, start))
-        name = next((each for each in self._to_clean if each not in self._busy), None)
-        if self._cleaned is None and name is not None:
-            self._cleaned, self._tried_ms[name] = name, self._work.now_ms()
-            self._spawn_for(name, self._clean, (name, self._to_clean.pop(name)))
+        cleaning = self.cleaning.begin(self.busy, self.work.now_ms())
+        if cleaning is not None:
+            self._spawn_for(cleaning[0], self._clean, cleaning)
 
     def _spawn_for(
         self, name: str, work: Callable[..., None], arguments: tuple[object, ...]
     ) -> None:
-        self._busy.add(name)
+        self.busy.add(name)
         threading.Thread(target=work, args=arguments, name=f"arctic-{name}", daemon=True).start()
 
-    def _optimize(self, place: str, start: Start) -> None:
-        group, name = self._groups[place], start.name
-        runner = SlotRunner(table=name, slots=self._slots[place], parallelism=group.slots)
-        outcome = self._work.optimize(name, runner, is_peak=start.is_peak)
-        with self._changed:
-            self._busy.discard(name)
-            now_ms = self._work.now_ms()
-            if outcome is Outcome.LEASED:
+    def _optimize(self, place: str, start: Start | AskedRun) -> None:
+        group, slots = self.groups[place], self.slots[place]
+        if isinstance(start, AskedRun):
+            name, process_id, predicted_ms = start.table, start.process_id, None
+        else:
+            name, process_id, predicted_ms = start.name, None, start.outlook.work_ms
+        log = self.book.began(name, "optimize", process_id=process_id, predicted_ms=predicted_ms)
+        worked = self.work.optimize(
+            name,
+            SlotRunner(table=name, slots=slots, parallelism=max(1, group.slots), log=log),
+            is_peak=isinstance(start, Start) and start.is_peak,
+            type=start.type if isinstance(start, AskedRun) else None,
+            is_asked=isinstance(start, AskedRun),
+        )
+        self.book.ended(log, worked)
+        with self.changed:
+            slots.ended(name)
+            self.asked.ended(name)
+            now_ms = self.work.now_ms()
+            if worked.outcome is Outcome.LEASED:
                 group.block(name, now_ms + self._settings.interval_ms)
+            elif worked.outcome is Outcome.CANCELLED:
+                group.postpone(name, now_ms + _CANCELLED_MS)
             else:
-                group.end_process(name, now_ms, is_good=outcome is not Outcome.FAILED)
-            self._changed.notify_all()
+                group.end_process(name, now_ms, is_good=worked.outcome is not Outcome.FAILED)
+            self._done(name)
 
     def _clean(self, name: str, step: CleaningStep) -> None:
-        outcome = self._work.clean(name, step, every_ms=self._settings.clean_every_ms)
-        with self._changed:
-            self._busy.discard(name)
-            self._cleaned = None
-            if outcome is Outcome.DONE:
-                self._tried_ms.pop(name, None)
-            place = self._placed.get(name)
+        log = self.book.began(name, "clean", process_id=None, predicted_ms=None)
+        worked = self.work.clean(name, step, every_ms=self._settings.clean_every_ms)
+        self.book.ended(log, worked)
+        with self.changed:
+            self.cleaning.ended(name, is_done=worked.outcome is Outcome.DONE)
+            place = self.placed.get(name)
             if place is not None:
-                self._groups[place].block(name, 0)
-            self._changed.notify_all()
+                self.groups[place].block(name, 0)
+            self._done(name)
+
+    def _done(self, name: str) -> None:
+        """Let others at a table, and look at what became of it; the caller holds the condition."""
+        self.busy.discard(name)
+        self.nudged.add(name)
+        self.changed.notify_all()
 
     def wait_for_the_end(self) -> None:
         """Wait until nothing is under way; what takes too long is cut off with the process."""
-        with self._changed:
-            self._changed.wait_for(lambda: not self._busy, timeout=_STOP_SECONDS)
-            for name in sorted(self._busy):
-                self._work.say("cut off", table=name)
+        with self.changed:
+            self.changed.wait_for(lambda: not self.busy, timeout=_STOP_SECONDS)
+            for name in sorted(self.busy):
+                self.work.say("cut off", table=name)
+        for slots in self.slots.values():
+            slots.close()

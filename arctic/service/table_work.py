@@ -8,13 +8,14 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
 from arctic.errors import ArcticError
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.commits.lease import Lease, end_lease, extend_lease, take_lease
+from arctic.iceberg.commits.service_mark import mark_namespaces, unmark_namespaces
 from arctic.iceberg.tables.missing_table import existing_store
 from arctic.iceberg.values.names import parse_identifier
 from arctic.job.tasks.progress import SilentProgress
@@ -22,10 +23,13 @@ from arctic.job.tasks.run_tasks import TaskRunner
 from arctic.job.upkeep.asked_upkeep import AskedExpire, AskedOptimize
 from arctic.job.upkeep.expire_job import expire_table
 from arctic.job.upkeep.optimize_job import optimize_table
+from arctic.optimizing.report import OptimizeReport
 from arctic.service.event_log import Say, why
-from arctic.service.slot_runner import StoppingError
-from arctic.service.wishes import CleaningStep, Wishes
+from arctic.service.slot_runner import CancelledError, StoppingError
+from arctic.service.watching.wishes import CleaningStep, Wishes
+from arctic.table.expire_report import ExpireReport
 
+_MOST_JUMP_MS = 60_000
 _WITHOUT_FULL = {"self-optimizing.full.trigger.interval": "-1"}
 
 
@@ -37,6 +41,17 @@ class Outcome(Enum):
     """Another service is at it."""
     FAILED = "failed"
     STOPPED = "stopped"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worked:
+    """What came of the work, and what is told of it."""
+
+    outcome: Outcome
+    failure: str | None = None
+    report: OptimizeReport | ExpireReport | None = None
+    """None: it did not come so far, or nothing was to be done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,21 +64,33 @@ class TableWork:
     owner: str
     lease_ms: int
     now_ms: Callable[[], int]
+    passed_ms: Callable[[], int]
+    """When the service began, and what has passed since: a clock that is set does not move it."""
     say: Say
 
     def asked(self, table: str, given: Mapping[str, str] | None = None) -> AskedOptimize:
         """Return what asks for a table."""
         return AskedOptimize.of({**self.place, "path": table, **(given or {})})
 
-    def optimize(self, table: str, runner: TaskRunner, *, is_peak: bool) -> Outcome:
-        """Do what is due in a table; in a peak no full."""
+    def optimize(
+        self, table: str, runner: TaskRunner, *, is_peak: bool, type: str | None, is_asked: bool
+    ) -> Worked:
+        """Optimize a table.
 
-        def work() -> bool:
-            if not self._wishes(table).is_optimized:
-                return False
+        Args:
+            table: its name.
+            runner: where tasks run.
+            is_peak: no full is run.
+            type: of every partition; None: what is due in each.
+            is_asked: by a call, which counts for a table that is switched off, too.
+        """
+
+        def work() -> OptimizeReport | None:
+            if not is_asked and not self._wishes(table).is_optimized:
+                return None
             report = optimize_table(
                 self.asked(table, _WITHOUT_FULL if is_peak else None),
-                type=None,
+                type=type,
                 where=None,
                 runner=runner,
                 progress=SilentProgress(),
@@ -82,11 +109,11 @@ class TableWork:
                 seconds=round(report.seconds, 3),
                 peak=is_peak,
             )
-            return False
+            return report
 
         return self._leased(table, "optimizing", work)
 
-    def clean(self, table: str, step: CleaningStep, *, every_ms: int) -> Outcome:
+    def clean(self, table: str, step: CleaningStep, *, every_ms: int) -> Worked:
         """Remove what the table needs no more, or say what would go.
 
         Args:
@@ -95,12 +122,12 @@ class TableWork:
             every_ms: between two cleanings.
         """
 
-        def work() -> bool:
+        def work() -> ExpireReport | None:
             if self._wishes(table).cleaning(self.now_ms(), every_ms=every_ms) is not step:
-                return False
+                return None
             is_dry = step is CleaningStep.DRY_RUN
             asked = AskedExpire.of({**self.place, "path": table})
-            report = expire_table(asked, dry_run=is_dry)
+            report = expire_table(asked, dry_run=is_dry, now_ms=self._age_ms(table))
             self.say(
                 "would clean" if is_dry else "cleaned",
                 table=table,
@@ -109,7 +136,7 @@ class TableWork:
                 notes="; ".join(report.notes) or None,
                 seconds=round(report.seconds, 3),
             )
-            return True
+            return report
 
         return self._leased(table, "cleaning", work)
 
@@ -120,8 +147,24 @@ class TableWork:
         except ArcticError as error:
             self.say("failed", table=table, what="extending the lease", why=why(error))
 
-    def _leased(self, table: str, what: str, work: Callable[[], bool]) -> Outcome:
-        """Work under a lease; the work says whether the table is cleaned then."""
+    def mark(self, groups: Iterable[str]) -> None:
+        """Let writers see that this service looks after some groups."""
+        try:
+            mark_namespaces(self.config, groups, self._lease())
+        except Exception as error:  # noqa: BLE001 - writers look after their tables themselves then
+            self.say("failed", what="marking the namespaces", why=why(error))
+
+    def unmark(self, groups: Iterable[str]) -> None:
+        """Let writers look after their tables themselves again."""
+        try:
+            unmark_namespaces(self.config, groups, self.owner)
+        except Exception as error:  # noqa: BLE001 - the marks expire by themselves
+            self.say("failed", what="taking the marks away", why=why(error))
+
+    def _leased(
+        self, table: str, what: str, work: Callable[[], OptimizeReport | ExpireReport | None]
+    ) -> Worked:
+        """Work under a lease; a report of a cleaning is noted in the table."""
         lease = self._lease()
         try:
             holder = take_lease(self.config, table, lease, now_ms=self.now_ms())
@@ -129,28 +172,46 @@ class TableWork:
             return self._failed(table, what, error)
         if holder.owner != self.owner:
             self.say("leased", table=table, what=what, owner=holder.owner)
-            return Outcome.LEASED
-        cleaned, outcome = False, Outcome.DONE
+            return Worked(outcome=Outcome.LEASED, failure=f"{holder.owner} has the table")
         try:
-            cleaned = work()
+            done = Worked(outcome=Outcome.DONE, report=work())
         except StoppingError:
-            outcome = Outcome.STOPPED
+            done = Worked(outcome=Outcome.STOPPED)
+        except CancelledError:
+            self.say("cancelled", table=table)
+            done = Worked(outcome=Outcome.CANCELLED)
         except Exception as error:  # noqa: BLE001 - a table must not stop the service, see above
-            outcome = self._failed(table, what, error)
+            done = self._failed(table, what, error)
+        is_cleaned = isinstance(done.report, ExpireReport)
         try:
-            end_lease(self.config, table, lease, now_ms=self.now_ms(), cleaned=cleaned)
+            end_lease(self.config, table, lease, now_ms=self.now_ms(), cleaned=is_cleaned)
         except Exception as error:  # noqa: BLE001 - it expires by itself
             self._failed(table, "giving the lease back", error)
-        return outcome
+        return done
+
+    def _age_ms(self, table: str) -> int:
+        """Return the time by which ages are counted: a clock that jumps ahead makes nothing old."""
+        now_ms, passed_ms = self.now_ms(), self.passed_ms()
+        if now_ms - passed_ms > _MOST_JUMP_MS:
+            ahead = (now_ms - passed_ms) // 1_000
+            self.say(
+                "failed",
+                table=table,
+                what="telling the time",
+                why=f"the clock went {ahead} seconds ahead of what has passed since the service "
+                "began; ages are counted without them: begin the service anew if it is right now",
+            )
+        return min(now_ms, passed_ms)
 
     def _wishes(self, table: str) -> Wishes:
         """Load what a table asks for now."""
         base = existing_store(open_catalog(self.config), parse_identifier(table))
         return Wishes.of(base.properties)
 
-    def _failed(self, table: str, what: str, error: Exception) -> Outcome:
-        self.say("failed", table=table, what=what, why=why(error))
-        return Outcome.FAILED
+    def _failed(self, table: str, what: str, error: Exception) -> Worked:
+        said = why(error)
+        self.say("failed", table=table, what=what, why=said)
+        return Worked(outcome=Outcome.FAILED, failure=said)
 
     def _lease(self) -> Lease:
         return Lease(owner=self.owner, until_ms=self.now_ms() + self.lease_ms)

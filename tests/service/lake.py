@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,10 +11,13 @@ import pyarrow as pa
 
 import arctic
 from arctic.iceberg.catalogs.catalog import CatalogConfig
+from arctic.service.executors.task_place import TaskPlace, ThreadPlace
+from arctic.service.history.history_file import History
+from arctic.service.process_book import ProcessBook
 from arctic.service.scheduling.ranks import balanced
 from arctic.service.table_service import ServiceSettings, TableService
 from arctic.service.table_work import TableWork
-from arctic.service.watch import Watch
+from arctic.service.watching.watch import Watch
 from tests.iceberg.stores import config_of
 
 SCHEMA = pa.schema([("id", pa.int64()), ("name", pa.string())])
@@ -28,8 +32,11 @@ class Lake:
 
     folder: Path
     now_ms: int = 0
+    jumped_ms: int = 0
+    """By which the clock was set ahead while the service ran."""
     said: list[tuple[str, dict[str, object]]] = field(default_factory=list)
     spoke: threading.Condition = field(default_factory=threading.Condition)
+    open: list[History] = field(default_factory=list)
 
     @property
     def warehouse(self) -> str:
@@ -80,7 +87,13 @@ class Lake:
         """Forget what was said."""
         self.said.clear()
 
-    def service(self, owner: str = "a", *, groups: dict[str, int] | None = None) -> TableService:
+    def service(
+        self,
+        owner: str = "a",
+        *,
+        groups: dict[str, int] | None = None,
+        place: Callable[[], TaskPlace] = ThreadPlace,
+    ) -> TableService:
         """Return a service that is to begin."""
         slots = groups or {"default": 2}
         work = TableWork(
@@ -89,6 +102,7 @@ class Lake:
             owner=owner,
             lease_ms=HOUR_MS,
             now_ms=lambda: self.now_ms,
+            passed_ms=lambda: self.now_ms - self.jumped_ms,
             say=self.say,
         )
         watch = Watch(
@@ -101,4 +115,12 @@ class Lake:
         settings = ServiceSettings(
             groups=slots, scheduler=balanced, interval_ms=HOUR_MS, clean_every_ms=24 * HOUR_MS
         )
-        return TableService(work, watch, settings)
+        history = History(None, self.say)
+        book = ProcessBook(history, work.now_ms)
+        self.open.append(history)
+        return TableService(work, watch, book, settings, dict.fromkeys(slots, place))
+
+    def close(self) -> None:
+        """Let go of what services remember."""
+        for history in self.open:
+            history.close()

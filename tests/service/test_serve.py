@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 import arctic
+from arctic.errors import InvalidInputError
 from arctic.iceberg.commits.lease import lease_of
+from arctic.service.history.history_file import History
+from arctic.service.history.process_record import ProcessStatus
 from tests.service.lake import Lake
+from tests.service.outlets.receiver import receiving
 
 
 def test_a_service_that_looks_rarely_takes_leases_that_count(tmp_path: Path) -> None:
@@ -25,3 +33,73 @@ def test_a_service_that_looks_rarely_takes_leases_that_count(tmp_path: Path) -> 
     arctic.serve(once=True, interval_seconds=864_000, say=look_at_lease, warehouse=lake.warehouse)
 
     assert held == [True]
+
+
+def test_tasks_may_run_in_processes_of_their_own(tmp_path: Path) -> None:
+    """What is due is done as in threads; the history tells of it afterwards."""
+    lake = Lake(tmp_path / "lake")
+    for name in ("db.a", "db.b"):
+        lake.make(name, **{"table-expire.enabled": "false"})
+    history = tmp_path / "history.db"
+
+    arctic.serve(
+        once=True,
+        groups={"default": 2},
+        executors={"default": "process"},
+        history=str(history),
+        say=lake.say,
+        warehouse=lake.warehouse,
+    )
+
+    assert lake.tables("optimized") == ["db.a", "db.b"]
+    assert lake.tables("failed") == []
+    assert lake.rows("db.a") == [{"id": 1, "name": "new"}, {"id": 2, "name": "new"}]
+    kept = History(str(history), lake.say)
+    found = kept.processes(limit=9)
+    kept.close()
+    assert sorted(each.table for each in found) == ["db.a", "db.b"]
+    for each in found:
+        assert each.status is ProcessStatus.DONE
+        assert each.predicted_ms is not None
+        assert each.slot_ms is not None
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"executors": {"etl": "process"}}, "there is no such group; expected one of default"),
+        ({"executors": {"default": "cloud"}}, "expected thread, process or spark"),
+        ({"executors": {"default": "spark"}}, "no session was given"),
+        ({"groups": {"a b": 1}}, "group 'a b'"),
+        ({"threads": 0}, "threads 0; expected a number above 0"),
+        ({"webhook": "nowhere"}, "webhook"),
+        ({"event_command": "no-such-program-of-arctic"}, "event command"),
+        ({"http": "nowhere"}, "expected host:port"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_anything_begins(
+    tmp_path: Path, options: dict[str, Any], said: str
+) -> None:
+    """In words."""
+    events: list[str] = []
+    with pytest.raises(InvalidInputError, match=said):
+        arctic.serve(
+            **options,
+            stop=threading.Event(),
+            say=lambda event, **_: events.append(event),
+            warehouse=str(tmp_path),
+        )
+    assert events == []
+
+
+def test_events_reach_those_who_want_to_know(tmp_path: Path) -> None:
+    """Those of a whole service, from its beginning to its end."""
+    lake = Lake(tmp_path)
+    lake.make("db.t")
+    with receiving() as receiver:
+        arctic.serve(once=True, webhook=receiver.url, say=lake.say, warehouse=lake.warehouse)
+
+    events = [each["event"] for each in receiver.arrived]
+    assert (events[0], events[-1]) == ("serving", "stopped")
+    assert "optimized" in events
+    assert "found" not in events

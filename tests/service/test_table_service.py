@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
 import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import NoSuchPropertyException
+from pyiceberg.table import Table
 
 import arctic
 from arctic.iceberg.catalogs.catalog import load_table, open_catalog
 from arctic.iceberg.commits.lease import Lease, cleaned_ms, lease_of, take_lease
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
-from arctic.service.table_look import TableLook
+from arctic.service.watching.table_look import TableLook
 from arctic.table.property_names import CLEANED_TIME
 from tests.service.lake import HOUR_MS, Lake
 
@@ -23,9 +27,11 @@ FRESH = [{"id": 1, "name": "new"}, {"id": 2, "name": "new"}]
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Lake:
+def lake(tmp_path: Path) -> Iterator[Lake]:
     """No tables yet; the clock says now, as commits do."""
-    return Lake(tmp_path, now_ms=time.time_ns() // 1_000_000)
+    made = Lake(tmp_path, now_ms=time.time_ns() // 1_000_000)
+    yield made
+    made.close()
 
 
 def test_what_is_due_is_done_in_every_table_and_rows_stay(lake: Lake) -> None:
@@ -144,6 +150,49 @@ def test_a_day_after_the_dry_run_a_table_is_cleaned(lake: Lake) -> None:
     assert lake.rows("db.t") == FRESH
 
 
+def test_a_clock_that_is_set_ahead_makes_nothing_old(lake: Lake) -> None:
+    """What would go a year later stays; it is said that the clock is wrong."""
+    lake.make("db.t", **{"change.data.ttl.minutes": "600", "snapshot.keep.duration": "10h"})
+    lake.service().run_once()
+    lake.now_ms += 365 * 24 * HOUR_MS
+    lake.jumped_ms = 365 * 24 * HOUR_MS
+
+    lake.service().run_once()
+
+    (facts,) = (facts for event, facts in lake.said if event == "cleaned")
+    assert "change_file" not in facts
+    assert [f["what"] for event, f in lake.said if event == "failed"] == ["telling the time"]
+    lake.now_ms += 24 * HOUR_MS
+    lake.jumped_ms = 0
+    lake.forget()
+    lake.service().run_once()
+    (facts,) = (facts for event, facts in lake.said if event == "cleaned")
+    assert facts["change_file"]
+    assert lake.rows("db.t") == FRESH
+
+
+def test_a_table_that_a_catalog_refuses_with_an_odd_error_hides_no_other(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As those of Hive and Glue do with an entry that somebody else made."""
+    for name in ("db.good", "db.odd"):
+        lake.make(name)
+    original = SqlCatalog.load_table
+
+    def refuse(self: SqlCatalog, identifier: tuple[str, ...]) -> Table:
+        if identifier[-1] == "odd":
+            raise NoSuchPropertyException("Property table_type missing")
+        return original(self, identifier)
+
+    monkeypatch.setattr(SqlCatalog, "load_table", refuse)
+    lake.service().run_once()
+
+    assert lake.tables("optimized") == ["db.good"]
+    (said,) = [str(facts["why"]) for event, facts in lake.said if event == "failed"]
+    assert said.startswith("FormatError: load table 'db.odd'")
+    assert "Property table_type missing" in said
+
+
 def test_what_is_no_longer_to_be_cleaned_when_its_turn_comes_is_left_alone(
     lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -251,11 +300,11 @@ def test_a_catalog_that_is_away_is_told_of_and_looked_at_again(
     service = lake.service()
     look, away = service.look, [True]
 
-    def first_away() -> None:
+    def first_away(names: frozenset[str] | None = None) -> None:
         if away:
             away.clear()
             raise arctic.StorageError("catalog 'c': no answer; try again")
-        look()
+        look(names)
 
     monkeypatch.setattr(service, "look", first_away)
     monkeypatch.setattr("arctic.service.table_service._WAKE_SECONDS", 0.01)

@@ -61,3 +61,27 @@ def test_a_write_through_spark_optimizes_when_it_is_due(lake: Lake) -> None:
     assert partition.merged_up_to > 0
     assert status.due is None
     assert lake.rows() == lake.arrow_rows() == rows
+
+
+def test_a_service_may_let_the_cluster_do_its_tasks(lake: Lake) -> None:
+    """Each is a job of its own."""
+    rows = _changed(lake)
+    due = {
+        "self-optimizing.minor.trigger.file-count": "2",
+        "self-optimizing.min-plan-interval": "0",
+    }
+    arctic.set_properties(NAME, due, warehouse=lake.warehouse)
+    said: list[tuple[str, dict[str, object]]] = []
+
+    arctic.serve(
+        once=True,
+        groups={"default": 2},
+        executors={"default": "spark"},
+        spark=lake.spark,
+        say=lambda event, **facts: said.append((event, facts)),
+        warehouse=lake.warehouse,
+    )
+
+    assert "optimized" in [event for event, _ in said]
+    assert "failed" not in [event for event, _ in said]
+    assert lake.rows() == lake.arrow_rows() == rows

@@ -47,7 +47,12 @@ def lease_of(properties: Mapping[str, str]) -> Lease | None:
     >>> lease_of({"arctic.lease": "for ever"}) is None
     True
     """
-    until, _, owner = properties.get(LEASE, "").partition(" ")
+    return lease_in(properties.get(LEASE, ""))
+
+
+def lease_in(text: str) -> Lease | None:
+    """Return the lease that a text says; None: it says none."""
+    until, _, owner = text.partition(" ")
     return Lease(owner=owner, until_ms=int(until)) if until.isdecimal() and owner else None
 
 

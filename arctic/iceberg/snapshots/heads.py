@@ -10,14 +10,13 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 
 from pyiceberg.catalog import Catalog
 
-from arctic.errors import ArcticError
 from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
 from arctic.iceberg.catalogs.listing import metadata_places, namespaces, table_identifiers
 from arctic.iceberg.catalogs.pair import store_of
@@ -44,7 +43,7 @@ class CatalogHeads:
 
     tables: tuple[TableHead, ...]
     """Sorted by name."""
-    broken: Mapping[str, ArcticError]
+    broken: Mapping[str, Exception]
     """Stores that cannot be loaded."""
     stores: Mapping[str, StoreHead] = field(default_factory=dict, repr=False)
     """Base and change stores by name, for the next look."""
@@ -77,7 +76,7 @@ def catalog_heads(
     catalog = open_catalog(config)
     found = (each for parts in namespaces(catalog) for each in table_identifiers(catalog, parts))
     stores = {} if before is None else _unchanged(catalog, before.stores)
-    broken: dict[str, ArcticError] = {}
+    broken: dict[str, Exception] = {}
     seen: dict[str, StoreHead] = {}
     with ThreadPoolExecutor(threads) as pool:
         while batch := list(islice(found, threads * _AHEAD)):
@@ -87,7 +86,7 @@ def catalog_heads(
             loaded = pool.map(lambda each: _load(catalog, each), left)
             for parts, store in zip(left, loaded, strict=True):
                 name = ".".join(parts)
-                if isinstance(store, ArcticError):
+                if isinstance(store, Exception):
                     broken[name] = store
                 elif store is not None:
                     seen[name] = store
@@ -100,6 +99,30 @@ def catalog_heads(
         broken=broken,
         stores=seen,
     )
+
+
+def table_heads(config: CatalogConfig, names: Iterable[str]) -> CatalogHeads:
+    """Look at some tables; those that are not there are left out.
+
+    Raises:
+        NotFoundError: no such warehouse.
+        StorageError: the catalog cannot be reached.
+    """
+    catalog = open_catalog(config)
+    broken: dict[str, Exception] = {}
+    tables = []
+    for name in sorted(names):
+        base = _load(catalog, tuple(name.split(".")))
+        if isinstance(base, Exception):
+            broken[name] = base
+        elif base is not None and base.kind == "base":
+            other = base.properties.get(CHANGE_IDENTIFIER)
+            change = None if other is None else _load(catalog, tuple(other.split(".")))
+            stores = {other: change} if other and isinstance(change, StoreHead) else {}
+            tables.append(
+                TableHead(name=name, places=_places(base, stores), properties=base.properties)
+            )
+    return CatalogHeads(tables=tuple(tables), broken=broken)
 
 
 def _unchanged(catalog: Catalog, stores: Mapping[str, StoreHead]) -> dict[str, StoreHead]:
@@ -116,10 +139,10 @@ def _places(base: StoreHead, stores: Mapping[str, StoreHead]) -> tuple[str, ...]
     return (base.place,) if change is None else (base.place, change.place)
 
 
-def _load(catalog: Catalog, parts: tuple[str, ...]) -> StoreHead | ArcticError | None:
+def _load(catalog: Catalog, parts: tuple[str, ...]) -> StoreHead | Exception | None:
     try:
         table = load_table(catalog, parts)
-    except ArcticError as error:
+    except Exception as error:  # noqa: BLE001 - whatever is in it must not hide the other tables
         return error
     kind = None if table is None else store_of(table.properties)
     if table is None or kind is None:

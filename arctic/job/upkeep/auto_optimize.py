@@ -3,6 +3,7 @@
 Rules:
     - The write is committed before: whatever fails here is a warning, never an error.
     - Only where the table is comes from the options of the write.
+    - A table that a service looks after is left to it: the writer does not wait.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from arctic.job.reference import TableReference
 from arctic.job.tasks.progress import default_progress
 from arctic.job.tasks.run_tasks import TaskRunner
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
+from arctic.job.upkeep.left_to_service import is_left_to_service
 from arctic.job.upkeep.optimize_job import optimize_table
 
 
@@ -26,6 +28,8 @@ def optimize_after_write(reference: TableReference, runner: TaskRunner) -> None:
     Warns:
         RuntimeWarning: it failed; the table is as the write left it.
     """
+    if is_left_to_service(reference):
+        return
     asked = AskedOptimize(reference=reference)
     try:
         optimize_table(asked, type=None, where=None, runner=runner, progress=default_progress())

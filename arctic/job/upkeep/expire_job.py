@@ -38,12 +38,13 @@ from arctic.table.expire_report import ExpiredItem, ExpiredKind, ExpireReport
 from arctic.table.expiry import duration_text
 
 
-def expire_table(asked: AskedExpire, *, dry_run: bool) -> ExpireReport:
+def expire_table(asked: AskedExpire, *, dry_run: bool, now_ms: int | None = None) -> ExpireReport:
     """Clean a table up.
 
     Args:
         asked: what the options say.
         dry_run: change nothing, only say what would go.
+        now_ms: by which ages are counted; None: what the clock says.
 
     Raises:
         InvalidInputError: a bad value of a property, or a table whose files must not be deleted.
@@ -53,7 +54,7 @@ def expire_table(asked: AskedExpire, *, dry_run: bool) -> ExpireReport:
         CommitStateUnknownError: nobody knows whether a step was committed.
         StorageError: the catalog or a file cannot be reached; the steps before are done.
     """
-    return _cleaned(asked, _Run.carry_out, dry_run=dry_run)
+    return _cleaned(asked, _Run.carry_out, dry_run=dry_run, now_ms=now_ms)
 
 
 def delete_orphans(asked: AskedExpire, *, dry_run: bool) -> ExpireReport:
@@ -71,7 +72,13 @@ def delete_orphans(asked: AskedExpire, *, dry_run: bool) -> ExpireReport:
     return _cleaned(asked, _Run.delete_orphans, dry_run=dry_run)
 
 
-def _cleaned(asked: AskedExpire, steps: Callable[[_Run], None], *, dry_run: bool) -> ExpireReport:
+def _cleaned(
+    asked: AskedExpire,
+    steps: Callable[[_Run], None],
+    *,
+    dry_run: bool,
+    now_ms: int | None = None,
+) -> ExpireReport:
     started = time.monotonic()
     opened = asked.reference.open()
     _check_may_delete(opened)
@@ -79,7 +86,7 @@ def _cleaned(asked: AskedExpire, steps: Callable[[_Run], None], *, dry_run: bool
         opened,
         asked.reference,
         asked.settings(opened),
-        now_ms=time.time_ns() // 1_000_000,
+        now_ms=time.time_ns() // 1_000_000 if now_ms is None else now_ms,
         dry_run=dry_run,
     )
     steps(run)

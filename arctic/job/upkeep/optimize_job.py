@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -20,7 +19,6 @@ from arctic.errors import (
     ArcticError,
     CommitStateUnknownError,
     ConflictError,
-    InvalidInputError,
     StorageError,
 )
 from arctic.iceberg.catalogs.refresh import refresh
@@ -29,13 +27,17 @@ from arctic.iceberg.commits.commit_rewrite import commit_rewrite
 from arctic.job.read.plan_rows import merge_request
 from arctic.job.tasks.run_tasks import Progress, Task, TaskRunner
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
+from arctic.job.upkeep.chosen_partitions import (
+    ChosenPartition,
+    chosen_partitions,
+    optimize_type,
+)
 from arctic.job.upkeep.merged_watermark import merged_watermark
 from arctic.job.upkeep.optimize_attempt import OptimizeAttempt, all_done
-from arctic.job.upkeep.survey import Survey, partition_status, survey_table
+from arctic.job.upkeep.survey import Survey, survey_table
 from arctic.job.write.target_table import write_target
 from arctic.optimizing.execute import OptimizeJob
 from arctic.optimizing.optimize_task import OptimizeResult
-from arctic.optimizing.planning.partition_files import PartitionFiles
 from arctic.optimizing.planning.plan_run import OptimizePlan, plan_optimize
 from arctic.optimizing.report import (
     OptimizedPartition,
@@ -48,15 +50,6 @@ from arctic.retry import WHERE_OUTRUN
 from arctic.table.commit_plan import PartitionRewrite, RewriteBase
 from arctic.table.files import Partition, WrittenFile
 from arctic.table.property_names import OPTIMIZE_TYPE
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Chosen:
-    """A partition that is worked on."""
-
-    files: PartitionFiles
-    type: OptimizeType
-    reason: str
 
 
 def optimize_table(
@@ -84,10 +77,10 @@ def optimize_table(
         CommitStateUnknownError: the catalog did not answer; the files stay.
     """
     started = time.monotonic()
-    kind = _type(type)
+    kind = optimize_type(type)
     for attempt in WHERE_OUTRUN.tries():
         survey = survey_table(asked, where, for_writing=True)
-        chosen = _chosen(survey, kind)
+        chosen = chosen_partitions(survey, kind)
         plan = plan_optimize(
             [(each.files, each.type) for each in chosen],
             table=survey.opened.table,
@@ -112,29 +105,6 @@ def optimize_table(
         f"table {survey.opened.table.name!r}: other commits won {WHERE_OUTRUN.most_tries} attempts "
         f"to optimize it; optimize again ({outrun.message})"
     ) from outrun
-
-
-def _type(name: str | None) -> OptimizeType | None:
-    if name is None:
-        return None
-    try:
-        return OptimizeType(name.strip().lower())
-    except (ValueError, AttributeError):
-        known = ", ".join(each.value for each in OptimizeType)
-        raise InvalidInputError(
-            f"optimize type {name!r}; expected one of {known}, or none for what is due"
-        ) from None
-
-
-def _chosen(survey: Survey, kind: OptimizeType | None) -> list[_Chosen]:
-    if kind is not None:
-        return [_Chosen(files=files, type=kind, reason="asked for") for files in survey.partitions]
-    verdicts = [(files, partition_status(files, survey).verdict) for files in survey.partitions]
-    return [
-        _Chosen(files=files, type=verdict.type, reason=verdict.reason)
-        for files, verdict in verdicts
-        if verdict.type is not None
-    ]
 
 
 def run_plan(
@@ -221,7 +191,7 @@ def _has_moved_on(survey: Survey) -> bool:
 def _report(
     survey: Survey,
     plan: OptimizePlan,
-    chosen: Sequence[_Chosen],
+    chosen: Sequence[ChosenPartition],
     results: Sequence[OptimizeResult],
     commit: CommitResult | None,
     *,

@@ -19,6 +19,7 @@ from arctic.errors import (
 from arctic.iceberg.commits.commit import CommitResult, commit_append, commit_overwrite
 from arctic.iceberg.commits.commit_notes import BatchLandedError
 from arctic.iceberg.tables.open_table import OpenTable, open_table
+from arctic.job.nudge import nudge_service
 from arctic.job.write.stored_rows.buried_rows import buried
 from arctic.job.write.stored_rows.looked_up import check_same, commit_looked_up, open_again
 from arctic.job.write.unreferenced import delete_results, deleted_on_failure
@@ -54,7 +55,7 @@ def commit_write(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult |
     with deleted_on_failure(job.target, results):
         plan = _plan(job, opened, results, gone.paths)
     try:
-        return _commit(job, opened, results, plan)
+        commit = _commit(job, opened, results, plan)
     except BatchLandedError:
         abort_write(job, results)
         return None
@@ -67,6 +68,8 @@ def commit_write(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult |
     except ArcticError:
         abort_write(job, results)
         raise
+    nudge_service(job.identifier)
+    return commit
 
 
 def abort_write(job: WriteJob, results: Sequence[TaskResult]) -> None:

@@ -60,6 +60,10 @@ class Group:
         """Return how long the table waits that waits longest."""
         return self._tables.longest_wait_ms(now_ms)
 
+    def pending(self, now_ms: int) -> int:
+        """Return how many tables could be worked on now."""
+        return self._tables.pending(now_ms)
+
     def begin(self, now_ms: int) -> Start | None:
         """Begin a process where an executor would be idle; None: there is no room, or no table.
 
@@ -99,6 +103,11 @@ class Group:
         """Take note that a process is over, committed or not."""
         self._begun.discard(table)
         self._tables.ended(table, now_ms, is_good=is_good)
+
+    def postpone(self, table: str, until_ms: int) -> None:
+        """Take note that the process of a table was cancelled: it is tried again at a time."""
+        self._begun.discard(table)
+        self._tables.postpone(table, until_ms)
 
     def _counted(self, ended: EndedTask, now_ms: int) -> EndedTask:
         if self._tables.state(ended.table) is not None:

@@ -74,6 +74,11 @@ class TableQueue:
         if state is not None:
             self._keep(state.succeeded(now_ms) if is_good else state.failed(now_ms))
 
+    def postpone(self, name: str, until_ms: int) -> None:
+        """Take note that the run of a table was cancelled."""
+        if name in self._tables:
+            self._keep(self._tables[name].postponed(until_ms))
+
     def next(self, now_ms: int, *, slots: int) -> Start | None:
         """Choose the table that is worked on now; None: none can be.
 
@@ -105,6 +110,10 @@ class TableQueue:
     def stretched(self, now_ms: int, *, slots: int) -> float:
         """Return by how much tables rest longer now; 1: there is no peak."""
         return _stretched(self._pending(now_ms, stretched=1), slots)
+
+    def pending(self, now_ms: int) -> int:
+        """Return how many could be worked on now, were there no peak."""
+        return len(self._pending(now_ms, stretched=1))
 
     def longest_wait_ms(self, now_ms: int) -> int:
         """Return how long the one waits that waits longest; 0 where none does."""

@@ -29,7 +29,7 @@ class Phase(Enum):
     BLOCKED = "blocked"
     """Another works on it, or it is kept from optimizing."""
     BACKING_OFF = "backing off"
-    """It has failed."""
+    """It has failed, or its run was cancelled."""
     RUNNING = "running"
 
 
@@ -105,6 +105,10 @@ class TableState:
             retry_at_ms=now_ms + wait,
             failures=self.failures + 1,
         )
+
+    def postponed(self, until_ms: int) -> TableState:
+        """Take note that a run was cancelled, which is no failure of the table."""
+        return replace(self, is_running=False, retry_at_ms=until_ms)
 
     def rests_until_ms(self, stretched: float) -> int:
         """Return when the interval between two runs is over."""

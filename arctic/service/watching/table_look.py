@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
 from arctic.job.upkeep.survey import partition_status, survey_table
 from arctic.optimizing.planning.evaluate import LastTimes, Verdict, evaluate
-from arctic.optimizing.planning.health import PartitionHealth
+from arctic.optimizing.planning.health import PartitionHealth, health_score
 from arctic.optimizing.settings import OptimizeSettings
 from arctic.service.scheduling.outlook import Outlook, predict
 
@@ -40,6 +40,11 @@ class TableLook:
             is_keyed=survey.opened.table.is_keyed,
             partitions=tuple((each.health, each.times) for each in statuses),
         )
+
+    @property
+    def health(self) -> int:
+        """Return the score of the table, 0 to 100."""
+        return health_score(health for health, _ in self.partitions)
 
     def outlook(self, now_ms: int, *, with_full: bool) -> Outlook:
         """Say what is due at a time, and what doing it is worth.

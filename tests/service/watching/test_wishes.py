@@ -6,7 +6,7 @@ import pytest
 
 from arctic.errors import InvalidInputError
 from arctic.service.scheduling.table_state import TableTerms
-from arctic.service.wishes import CleaningStep, Wishes
+from arctic.service.watching.wishes import CleaningStep, Wishes
 
 DAY = 86_400_000
 

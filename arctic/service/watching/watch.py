@@ -7,18 +7,19 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
 
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.commits.lease import Lease, lease_of
-from arctic.iceberg.snapshots.heads import CatalogHeads, TableHead, catalog_heads
+from arctic.iceberg.snapshots.heads import CatalogHeads, TableHead, catalog_heads, table_heads
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
 from arctic.service.event_log import Say, why
-from arctic.service.table_look import TableLook
-from arctic.service.wishes import Wishes
+from arctic.service.watching.table_look import TableLook
+from arctic.service.watching.wishes import Wishes
 
 _AHEAD = 4
 """Looks that wait for each thread, at most."""
@@ -49,6 +50,8 @@ class Watch:
     _heads: CatalogHeads | None = None
     _seen: dict[str, Watched] = field(default_factory=dict)
     _told: dict[str, str] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    """Guards what was seen and told, which others may ask for."""
 
     def look(self) -> tuple[list[Watched], list[str]]:
         """Look at every table: those that could be looked at, and the names of those that are gone.
@@ -58,15 +61,42 @@ class Watch:
         """
         heads = catalog_heads(self.config, threads=self.threads, before=self._heads)
         self._heads = heads
+        return self._taken(heads, self._seen.keys() | self._told.keys())
+
+    def look_at(self, names: Collection[str]) -> tuple[list[Watched], list[str]]:
+        """Look at some tables; as ``look``.
+
+        Raises:
+            ArcticError: the catalog cannot be reached.
+        """
+        return self._taken(table_heads(self.config, names), names)
+
+    @property
+    def seen(self) -> list[Watched]:
+        """The tables as they were last looked at, sorted."""
+        with self._lock:
+            return sorted(self._seen.values(), key=lambda each: each.name)
+
+    @property
+    def told(self) -> dict[str, str]:
+        """Why tables could not be looked at that could not be."""
+        with self._lock:
+            return dict(self._told)
+
+    def _taken(
+        self, heads: CatalogHeads, asked: Collection[str]
+    ) -> tuple[list[Watched], list[str]]:
         for name, error in heads.broken.items():
             self._tell(name, error)
         found = list(self._looked(iter(heads.tables)))
         there = {head.name for head in heads.tables} | heads.broken.keys()
-        gone = [name for name in self._seen if name not in there]
+        gone = [name for name in asked if name not in there]
         for name in gone:
-            del self._seen[name]
-            self._told.pop(name, None)
-            self.say("dropped", table=name)
+            with self._lock:
+                was = self._seen.pop(name, None)
+                self._told.pop(name, None)
+            if was is not None:
+                self.say("dropped", table=name)
         return found, gone
 
     def _looked(self, heads: Iterator[TableHead]) -> Iterator[Watched]:
@@ -78,8 +108,9 @@ class Watch:
                         continue
                     if head.name not in self._seen:
                         self.say("found", table=head.name, group=found.wishes.group)
-                    self._seen[head.name] = found
-                    self._told.pop(head.name, None)
+                    with self._lock:
+                        self._seen[head.name] = found
+                        self._told.pop(head.name, None)
                     yield found
 
     def _look_at(self, head: TableHead) -> Watched | Exception:
@@ -103,6 +134,8 @@ class Watch:
 
     def _tell(self, name: str, error: Exception) -> None:
         said = why(error)
-        if self._told.get(name) != said:
+        with self._lock:
+            is_new = self._told.get(name) != said
             self._told[name] = said
+        if is_new:
             self.say("failed", table=name, what="looking", why=said)

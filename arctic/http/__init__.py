@@ -1,0 +1,1 @@
+"""The HTTP face of the service: calls in, JSON out; it decides nothing."""

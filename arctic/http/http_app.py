@@ -1,0 +1,58 @@
+"""The application: every call, behind the gate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from fastapi import Depends
+from fastapi.security import HTTPBearer
+from fastapi_offline import FastAPIOffline
+from starlette.types import ASGIApp
+
+from arctic.http.gate import OPEN_PREFIX, Gate
+from arctic.http.metrics import registry_of
+from arctic.http.refusals import Shown, answers
+from arctic.http.service_calls import life_calls, service_calls
+from arctic.http.table_calls import table_calls
+from arctic.service.control import ServiceControl
+from arctic.service.event_counts import EventCounts
+
+_UNMEASURED = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+"""Nothing is told to collectors that variables of the process may name."""
+
+
+def http_app(
+    control: ServiceControl,
+    *,
+    counts: EventCounts,
+    token: str | None,
+    ready_ms: int,
+    failed: Callable[[Exception], None],
+) -> ASGIApp:
+    """Return the application.
+
+    Args:
+        control: of the service.
+        counts: of what it said.
+        token: that callers must show; None: whoever is at this machine may call.
+        ready_ms: how old the last look at the catalog may be.
+        failed: is told of what was not expected.
+    """
+    shown = Shown.of(control.place)
+    # Nothing of its page is loaded from elsewhere: the package brings the scripts.
+    app = FastAPIOffline(
+        title="Arctic service",
+        description="What `arctic serve` sees, does and can be told to do.",
+        docs_url="/docs",
+        redoc_url=None,
+        static_url=OPEN_PREFIX.rstrip("/"),
+        swagger_ui_parameters={"validatorUrl": None},
+        exception_handlers=answers(shown),
+        telemetry=_UNMEASURED,
+    )
+    # So that the page of the API asks for the token; the gate is what checks it.
+    asks = [Depends(HTTPBearer(auto_error=False))]
+    app.include_router(table_calls(control, shown), dependencies=asks)
+    app.include_router(service_calls(control, shown), dependencies=asks)
+    app.include_router(life_calls(control, registry_of(control, counts), ready_ms))
+    return Gate(app, token, failed)

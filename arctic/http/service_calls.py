@@ -1,0 +1,154 @@
+"""Calls about the service itself: its processes, its groups, whether it lives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Response
+from fastapi.responses import JSONResponse
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from pydantic import BaseModel, ConfigDict, Field
+
+from arctic.http.refusals import Shown
+from arctic.http.table_calls import Limit
+from arctic.service.control import MOST_SLOTS, ServiceControl
+from arctic.service.history.process_record import ProcessRecord, ProcessStatus, TaskRecord
+from arctic.service.watching.table_view import GroupView
+
+_Id = Annotated[int, Path(ge=1, le=2**62)]
+
+
+class GroupBody(BaseModel):
+    """What a group is to be."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    slots: Annotated[int, Field(ge=0, le=MOST_SLOTS)]
+    """0: nothing is begun any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessPage:
+    """Some processes, newest first."""
+
+    next: int | None
+    """Where the next page begins: give it as `before`; None: this is the last."""
+    processes: list[ProcessRecord]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessDetail:
+    """One process with the tries of its tasks."""
+
+    process: ProcessRecord
+    tasks: list[TaskRecord]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceView:
+    """The service as a whole."""
+
+    owner: str
+    looked_ms: int | None
+    """When it last looked at the whole catalog."""
+    tables: int
+    groups: list[GroupView]
+
+
+def service_calls(control: ServiceControl, shown: Shown) -> APIRouter:
+    """Return the calls about the service."""
+    calls = APIRouter(prefix="/api/v1", tags=["service"])
+
+    @calls.get("/service")
+    def show_service() -> ServiceView:
+        """Show the service."""
+        return ServiceView(
+            owner=control.owner,
+            looked_ms=control.looked_ms,
+            tables=len(control.tables()),
+            groups=control.groups(),
+        )
+
+    @calls.get("/processes")
+    def list_processes(
+        table: str | None = None,
+        status: ProcessStatus | None = None,
+        before: Annotated[int | None, Query(ge=1, le=2**62)] = None,
+        limit: Limit = 100,
+    ) -> ProcessPage:
+        """List what the service did and does, newest first."""
+        found = control.history.processes(
+            table=table, status=status, before=before, limit=limit + 1
+        )
+        page = [_hidden(each, shown) for each in found[:limit]]
+        return ProcessPage(next=page[-1].id if len(found) > limit else None, processes=page)
+
+    @calls.get("/processes/{process_id}")
+    def show_process(process_id: _Id) -> ProcessDetail:
+        """Show one process, and what became of each of its tasks."""
+        record = control.process(process_id)
+        return ProcessDetail(
+            process=_hidden(record, shown),
+            tasks=[
+                replace(each, failure=shown.optional(each.failure))
+                for each in control.history.tasks(process_id)
+            ],
+        )
+
+    @calls.get("/groups")
+    def list_groups() -> list[GroupView]:
+        """List the groups of the service."""
+        return control.groups()
+
+    @calls.patch("/groups/{name}")
+    def scale(name: str, body: GroupBody) -> GroupView:
+        """Give a group more slots or fewer; what runs is not cut off."""
+        return control.scale(name, body.slots)
+
+    @calls.post("/look", status_code=202)
+    def look() -> dict[str, str]:
+        """Let the service look at every table at once."""
+        control.nudge()
+        return {"done": "every table is looked at"}
+
+    return calls
+
+
+def life_calls(control: ServiceControl, registry: CollectorRegistry, ready_ms: int) -> APIRouter:
+    """Return the calls by which others see whether the service lives.
+
+    Args:
+        control: of the service.
+        registry: what is measured.
+        ready_ms: how old the last look at the catalog may be.
+    """
+    calls = APIRouter(tags=["life"])
+
+    @calls.get("/health")
+    def health() -> JSONResponse:
+        """Say whether the service is at work."""
+        return _life(control.goes_on, "ok", "it stops")
+
+    @calls.get("/ready")
+    def ready() -> JSONResponse:
+        """Say whether it has seen the catalog, and lately."""
+        looked_ms = control.looked_ms
+        is_fresh = looked_ms is not None and control.now_ms() - looked_ms <= ready_ms
+        return _life(control.goes_on and is_fresh, "ok", "it has not seen the catalog lately")
+
+    @calls.get("/metrics")
+    def metrics() -> Response:
+        """Tell Prometheus what there is."""
+        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
+    return calls
+
+
+def _life(is_good: bool, good: str, bad: str) -> JSONResponse:
+    return JSONResponse({"status": good if is_good else bad}, status_code=200 if is_good else 503)
+
+
+def _hidden(record: ProcessRecord, shown: Shown) -> ProcessRecord:
+    return replace(
+        record, failure=shown.optional(record.failure), reason=shown.optional(record.reason)
+    )

@@ -1,0 +1,238 @@
+"""What others may ask of a service that runs, by any thread: to tell, and to do.
+
+Rules:
+    - What is told is what the last look showed: nothing here asks the catalog, but where a table is
+      named that the service does not know yet.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from arctic.errors import ConflictError, InvalidInputError, NotFoundError
+from arctic.iceberg.catalogs.catalog import open_catalog
+from arctic.iceberg.tables.missing_table import existing_store
+from arctic.iceberg.values.names import parse_identifier
+from arctic.optimizing.settings import OptimizeType
+from arctic.service.asked_runs import AskedRun
+from arctic.service.history.history_file import History
+from arctic.service.history.process_record import ProcessRecord, ProcessStatus
+from arctic.service.scheduling.table_state import Phase
+from arctic.service.table_service import TableService
+from arctic.service.watching.table_view import GroupView, TableView
+
+MOST_SLOTS = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceControl:
+    """The face of a service to those who ask."""
+
+    service: TableService
+    executors: Mapping[str, str]
+    """Group -> ``thread``, ``process`` or ``spark``."""
+
+    @property
+    def owner(self) -> str:
+        """Its name in leases."""
+        return self.service.work.owner
+
+    @property
+    def place(self) -> Mapping[str, str]:
+        """Options that say where the catalog is."""
+        return self.service.work.place
+
+    @property
+    def history(self) -> History:
+        """What was done."""
+        return self.service.book.history
+
+    @property
+    def looked_ms(self) -> int | None:
+        """When it last looked at the whole catalog; None: not yet."""
+        return self.service.looked_ms
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it was not told to stop."""
+        return self.service.goes_on
+
+    def now_ms(self) -> int:
+        """Return the time of its clock."""
+        return self.service.work.now_ms()
+
+    def tables(self) -> list[TableView]:
+        """Return every table, sorted by name; those that cannot be looked at say why."""
+        seen, told = self.service.watch.seen, self.service.watch.told
+        now_ms = self.now_ms()
+        views = {}
+        with self.service.changed:
+            for each in seen:
+                group = self.service.groups.get(each.wishes.group)
+                views[each.name] = TableView.of(
+                    each,
+                    None if group is None else group.state(each.name),
+                    is_worked_on=each.name in self.service.busy,
+                    now_ms=now_ms,
+                )
+        views |= {name: TableView(name=name, failure=failure) for name, failure in told.items()}
+        return [views[name] for name in sorted(views)]
+
+    def table(self, name: str) -> TableView:
+        """Return one table; one that is not known yet is looked at.
+
+        Raises:
+            InvalidInputError: a name that no table can have.
+            NotFoundError: no such table.
+            StorageError: the catalog cannot be reached.
+        """
+        for _ in range(2):
+            for view in self.tables():
+                if view.name == name:
+                    return view
+            self._check_exists(name)
+            self.service.look(frozenset({name}))
+        raise NotFoundError(f"table {name!r} is none of Arctic's; expected the name of one")
+
+    def groups(self) -> list[GroupView]:
+        """Return every group, sorted by name."""
+        now_ms = self.now_ms()
+        with self.service.changed:
+            tables = Counter(self.service.placed.values())
+            running = Counter(
+                self.service.placed[name]
+                for name in self.service.busy
+                if name in self.service.placed
+            )
+            return [
+                GroupView(
+                    name=name,
+                    slots=group.slots,
+                    executor=self.executors[name],
+                    tables=tables[name],
+                    running=running[name],
+                    pending=group.pending(now_ms),
+                    longest_wait_ms=group.longest_wait_ms(now_ms),
+                    stretched=group.stretched(now_ms),
+                )
+                for name, group in sorted(self.service.groups.items())
+            ]
+
+    def nudge(self, name: str | None = None) -> None:
+        """Let the service look at once.
+
+        Args:
+            name: of the table that is looked at; None: all are.
+
+        Raises:
+            InvalidInputError: a name that no table can have.
+            NotFoundError: no such table.
+        """
+        if name is not None and not any(each.name == name for each in self.service.watch.seen):
+            self._check_exists(name)
+        with self.service.changed:
+            if name is None:
+                self.service.is_hurried = True
+            else:
+                self.service.nudged.add(name)
+            self.service.changed.notify_all()
+
+    def optimize(self, name: str, type: str | None) -> ProcessRecord:
+        """Let a table be optimized as soon as there is a slot, and return the process.
+
+        Args:
+            name: of the table.
+            type: ``minor``, ``major`` or ``full`` for every partition; None: what is due in each.
+
+        Raises:
+            InvalidInputError: no such type, or a table of another group.
+            NotFoundError: no such table.
+            ConflictError: a run of it waits already, or the service stops.
+        """
+        known = [each.value for each in OptimizeType]
+        if type is not None and type not in known:
+            raise InvalidInputError(
+                f"optimize type {type!r}; expected one of {', '.join(known)}, or none for what is "
+                "due"
+            )
+        view = self.table(name)
+        with self.service.changed:
+            group = self.service.placed.get(name)
+            if group is None:
+                why = view.failure or f"it is of group {view.group!r}"
+                raise InvalidInputError(
+                    f"table {name!r}: this service does not optimize it: {why}; its groups are "
+                    f"{', '.join(sorted(self.service.groups))}"
+                )
+            if not self.service.goes_on:
+                raise ConflictError(f"table {name!r}: the service stops; ask it when it is back")
+            self.service.asked.check(name)
+            process_id = self.service.book.asked(name, type)
+            self.service.asked.add(
+                AskedRun(table=name, group=group, type=type, process_id=process_id)
+            )
+            self.service.changed.notify_all()
+        return self.process(process_id)
+
+    def cancel(self, name: str) -> str:
+        """Cancel the run of a table, or the one that waits; return what was cancelled.
+
+        Tasks that run are let finish; nothing of the run is committed, unless it has ended before.
+
+        Raises:
+            NotFoundError: there is none.
+            ConflictError: the table is being cleaned, which cannot be cancelled.
+        """
+        with self.service.changed:
+            run = self.service.asked.drop(name)
+            if run is not None:
+                self.service.book.dropped(run.process_id, ProcessStatus.CANCELLED)
+                return ProcessStatus.WAITING.value
+            if self.service.cleaning.now == name:
+                raise ConflictError(
+                    f"table {name!r} is being cleaned; a cleaning ends by itself, and the next is "
+                    "kept away by table-expire.enabled = 'false'"
+                )
+            group = self.service.placed.get(name)
+            if group is None or name not in self.service.busy:
+                raise NotFoundError(f"table {name!r}: nothing of it runs or waits")
+            self.service.slots[group].cancel(name)
+            return Phase.RUNNING.value
+
+    def process(self, process_id: int) -> ProcessRecord:
+        """Return a process.
+
+        Raises:
+            NotFoundError: there is none of this id, or none any more.
+        """
+        found = self.history.process(process_id)
+        if found is None:
+            raise NotFoundError(f"process {process_id}: none of this id is remembered")
+        return found
+
+    def scale(self, name: str, slots: int) -> GroupView:
+        """Give a group another number of slots; executors that are too many finish their tasks.
+
+        Raises:
+            NotFoundError: no such group.
+            InvalidInputError: a number that cannot be.
+        """
+        if not 0 <= slots <= MOST_SLOTS:
+            raise InvalidInputError(
+                f"group {name!r} of {slots} slots; expected 0, which begins nothing, to "
+                f"{MOST_SLOTS:,}"
+            )
+        with self.service.changed:
+            group = self.service.groups.get(name)
+            if group is None:
+                known = ", ".join(sorted(self.service.groups))
+                raise NotFoundError(f"group {name!r}: this service has {known}")
+            group.slots = slots
+            self.service.slots[name].fill()
+        self.service.work.say("scaled", group=name, slots=slots)
+        return next(view for view in self.groups() if view.name == name)
+
+    def _check_exists(self, name: str) -> None:
+        existing_store(open_catalog(self.service.work.config), parse_identifier(name))

@@ -1,0 +1,57 @@
+"""What a service says again and again while it works, whatever else it is busy with.
+
+Rules:
+    - Leases are extended several times before they would expire, also while a look takes long.
+    - A service that goes on marks the namespaces, so that writers leave their tables to it. One
+      that does what is due and ends does not: nobody would look after what is written then.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from arctic.service.table_work import TableWork
+
+_BEATS_A_LEASE = 4
+_END_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Heartbeat:
+    """A thread that says it."""
+
+    work: TableWork
+    busy: Callable[[], list[str]]
+    """The tables that are worked on."""
+    groups: Callable[[], list[str]]
+    """That the service looks after now; none: it marks nothing."""
+
+    @contextmanager
+    def beating(self) -> Iterator[None]:
+        """Beat until the block is left."""
+        ended = threading.Event()
+        thread = threading.Thread(
+            target=self._beat, args=(ended,), name="arctic-heartbeat", daemon=True
+        )
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join(_END_SECONDS)
+            groups = self.groups()
+            if groups:
+                self.work.unmark(groups)
+
+    def _beat(self, ended: threading.Event) -> None:
+        while True:
+            groups = self.groups()
+            if groups:
+                self.work.mark(groups)
+            if ended.wait(self.work.lease_ms / 1_000 / _BEATS_A_LEASE):
+                return
+            for table in self.busy():
+                self.work.extend(table)

@@ -1,0 +1,1 @@
+"""Events told to others: by HTTP or by a command, never in the way of work."""

@@ -1,0 +1,1 @@
+"""What the service sees of tables, and what it tells of them."""

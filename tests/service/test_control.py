@@ -1,0 +1,173 @@
+"""What others may ask of a service that runs, with tasks that wait for the test."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arctic.errors import NotFoundError
+from arctic.job.tasks.run_tasks import Task
+from arctic.service.control import ServiceControl
+from arctic.service.executors.task_place import LostPlaceError
+from arctic.service.history.process_record import ProcessStatus
+from arctic.service.scheduling.table_state import Phase
+from tests.service.lake import Lake
+
+QUIET = {"table-expire.enabled": "false"}
+FRESH = [{"id": 1, "name": "new"}, {"id": 2, "name": "new"}]
+
+
+class HeldPlace:
+    """Runs a task when the test lets it; may die first."""
+
+    def __init__(self) -> None:
+        self.began = threading.Semaphore(0)
+        self.goes_on = threading.Event()
+        self.deaths = 0
+
+    def run(self, work: Callable[[Any], Any], task: Task[Any]) -> Any:
+        """Wait, then do it or die."""
+        self.began.release()
+        if self.deaths:
+            self.deaths -= 1
+            raise LostPlaceError("out of memory")
+        assert self.goes_on.wait(60)
+        return work(task.value)
+
+    def close(self) -> None:
+        """Let go."""
+        self.goes_on.set()
+
+
+@pytest.fixture
+def place() -> HeldPlace:
+    """The place of every executor."""
+    return HeldPlace()
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[Lake]:
+    """One table in which a minor is due."""
+    made = Lake(tmp_path, now_ms=time.time_ns() // 1_000_000)
+    made.make("db.t", **QUIET)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def control(lake: Lake, place: HeldPlace) -> Iterator[ServiceControl]:
+    """A service that runs."""
+    service = lake.service(groups={"default": 1}, place=lambda: place)
+    thread = threading.Thread(target=service.run)
+    thread.start()
+    yield ServiceControl(service=service, executors={"default": "thread"})
+    place.goes_on.set()
+    service.stop()
+    thread.join(60)
+    assert not thread.is_alive()
+
+
+def test_a_run_that_is_cancelled_commits_nothing_and_is_not_begun_again(
+    lake: Lake, control: ServiceControl, place: HeldPlace
+) -> None:
+    """Its task is let finish; a run that is asked for afterwards is done."""
+    assert place.began.acquire(timeout=60)
+    assert control.cancel("db.t") == "running"
+    place.goes_on.set()
+    lake.wait_for("cancelled")
+
+    asked = control.optimize("db.t", "minor")
+    lake.wait_for("optimized")
+
+    assert lake.rows("db.t") == FRESH
+    first = control.history.processes(limit=9)[-1]
+    _wait(lambda: control.process(first.id).status is ProcessStatus.CANCELLED)
+    _wait(lambda: control.process(asked.id).status is ProcessStatus.DONE)
+    with pytest.raises(NotFoundError, match="nothing of it runs"):
+        _cancel_when_idle(control)
+
+
+def test_a_table_is_left_alone_after_its_run_was_cancelled(
+    lake: Lake, control: ServiceControl, place: HeldPlace
+) -> None:
+    """Though something is due in it."""
+    assert place.began.acquire(timeout=60)
+    control.cancel("db.t")
+    place.goes_on.set()
+    lake.wait_for("cancelled")
+
+    _wait(lambda: not control.table("db.t").is_worked_on)
+    assert control.table("db.t").phase == Phase.BACKING_OFF.value
+    assert lake.tables("optimized") == []
+
+
+def test_an_executor_that_dies_gives_its_task_back(
+    lake: Lake, control: ServiceControl, place: HeldPlace
+) -> None:
+    """The history tells of both tries."""
+    assert place.began.acquire(timeout=60)
+    control.cancel("db.t")
+    place.goes_on.set()
+    lake.wait_for("cancelled")
+    place.deaths = 2
+
+    asked = control.optimize("db.t", "full")
+    lake.wait_for("optimized")
+    _wait(lambda: control.process(asked.id).status is ProcessStatus.DONE)
+
+    tries = [each.status for each in control.history.tasks(asked.id)]
+    assert tries.count(ProcessStatus.LOST) == 2
+    assert tries[-1] is ProcessStatus.DONE
+    assert lake.rows("db.t") == FRESH
+
+
+def test_a_task_that_kills_its_executors_fails_with_its_run(
+    lake: Lake, control: ServiceControl, place: HeldPlace
+) -> None:
+    """After three of them."""
+    assert place.began.acquire(timeout=60)
+    control.cancel("db.t")
+    place.goes_on.set()
+    lake.wait_for("cancelled")
+    place.deaths = 3
+
+    asked = control.optimize("db.t", "full")
+    _wait(lambda: control.process(asked.id).status is ProcessStatus.FAILED)
+
+    failure = control.process(asked.id).failure
+    assert failure is not None
+    assert "cost three executors" in failure
+    assert lake.rows("db.t") == FRESH
+
+
+def test_what_was_written_is_seen_as_soon_as_the_service_is_nudged(
+    lake: Lake, control: ServiceControl, place: HeldPlace
+) -> None:
+    """Its next look is an hour away; a table that is gone is dropped by a nudge as well."""
+    place.goes_on.set()
+    lake.wait_for("optimized")
+    lake.make("db.new", **QUIET)
+
+    control.nudge("db.new")
+
+    _wait(lambda: lake.tables("optimized") == ["db.new", "db.t"])
+    with pytest.raises(NotFoundError, match=r"db\.no"):
+        control.nudge("db.no")
+    assert [each.name for each in control.tables()] == ["db.new", "db.t"]
+
+
+def _cancel_when_idle(control: ServiceControl) -> None:
+    _wait(lambda: not control.table("db.t").is_worked_on)
+    control.cancel("db.t")
+
+
+def _wait(is_so: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.01)
