@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from arctic.job.edit.edit_report import EditReport
-from arctic.job.edit.merge_clauses import Clause, When, all_columns, inserted
-from arctic.job.edit.merge_job import merge_rows
+from arctic.job.edit.merging.merge_clauses import Clause, When, all_columns, inserted
+from arctic.job.edit.merging.merge_job import merge_rows
 from arctic.job.edit.update_job import checked_assignments
 from arctic.job.reference import TableReference
 
@@ -70,7 +70,8 @@ class Merge:
         Raises:
             InvalidInputError: a clause that cannot be carried out, several rows of the source for
                 one stored row, or two rows with one key; nothing was changed.
-            UnsupportedError: a table without a key, or DuckDB is not installed.
+            UnsupportedError: DuckDB is not installed, or a table without a key has a column whose
+                name the merge needs for itself.
             ConflictError: others committed during every attempt; nothing was changed.
             CommitStateUnknownError: the catalog did not answer; look before merging again.
         """

@@ -178,13 +178,13 @@ def event_schema(opened: OpenTable) -> pa.Schema:
 
 
 def events(rows: pa.Table, action: str, schema: pa.Schema) -> pa.Table:
-    """Return rows as events of one kind; columns that they lack are null."""
+    """Return rows as events of one kind, which the last column says; what they lack is null."""
+    *own, _ = schema
     columns = [
         rows.column(field.name)
         if field.name in rows.column_names
         else pa.nulls(rows.num_rows, field.type)
-        for field in schema
-        if field.name != ACTION
+        for field in own
     ]
     said = pa.repeat(pa.scalar(action), rows.num_rows)
     return pa.table([*columns, said], schema=schema)

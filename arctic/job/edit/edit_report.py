@@ -16,7 +16,8 @@ class EditReport:
     rows_updated: int | None = 0
     rows_inserted: int | None = 0
     rows_written: int = 0
-    """Rows in the files that were written; 0 where only metadata was."""
+    """Rows in the files that were written; 0 where only metadata was. The marks by which a merge
+    deletes rows of a table without a key are not counted."""
     reads_table: bool = True
     """Whether rows of the table were read."""
     attempts: int = 1

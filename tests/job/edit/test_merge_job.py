@@ -13,6 +13,7 @@ from arctic.job.edit import commit_edit
 from tests.job.edit.rows import ROWS, SCHEMA, ids_of, make, rows_of
 
 KEYED = ["keyed", "moving", "in key"]
+KEYLESS = ["no key", "no key, partitions"]
 SOURCE = pa.Table.from_pylist(
     [
         {"id": 1, "city": "Bonn", "n": 10, "x": None},
@@ -52,7 +53,7 @@ def test_update_all_and_insert_all_are_an_upsert(tmp_path: Path, layout: str) ->
     assert by_id(table) == expected(r1=one, r4=four, r8=eight)
 
 
-@pytest.mark.parametrize("layout", KEYED)
+@pytest.mark.parametrize("layout", [*KEYED, *KEYLESS])
 def test_every_clause_acts_on_its_rows(tmp_path: Path, layout: str) -> None:
     """In their order, by conditions on both sides."""
     table = make(tmp_path, layout, merged=True)
@@ -76,9 +77,10 @@ def test_every_clause_acts_on_its_rows(tmp_path: Path, layout: str) -> None:
     assert by_id(table) == expected(r1=one, r2=None, r4=None, r5=five, r108=new)
 
 
-def test_a_condition_that_is_no_key_reads_the_table(tmp_path: Path) -> None:
+@pytest.mark.parametrize("layout", ["moving", *KEYLESS])
+def test_a_condition_that_is_no_key_reads_the_table(tmp_path: Path, layout: str) -> None:
     """And a key may be computed."""
-    table = make(tmp_path, "moving")
+    table = make(tmp_path, layout)
     source = pa.table({"town": ["rome", "none"], "add": [1, 1]})
 
     report = (
@@ -125,7 +127,7 @@ def test_what_would_double_or_choose_rows_is_refused(tmp_path: Path) -> None:
 
 def test_wrong_merges_are_refused(tmp_path: Path) -> None:
     """Before a row is read, or with what the engine says."""
-    table = make(tmp_path / "a", "keyed")
+    table = make(tmp_path, "keyed")
     some = SOURCE.select(["id", "n"])
     null_key = pa.table({"id": pa.array([None], pa.int64())})
     merges = [
@@ -146,9 +148,6 @@ def test_wrong_merges_are_refused(tmp_path: Path) -> None:
         with pytest.raises(arctic.InvalidInputError, match=said):
             merge.execute()
     assert by_id(table) == expected()
-    keyless = make(tmp_path / "b", "no key")
-    with pytest.raises(arctic.UnsupportedError, match="no primary key"):
-        keyless.merge(SOURCE, on="id").when_matched_delete().execute()
 
 
 def test_a_commit_in_between_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from arctic.job.edit.commit_edit import EditedTable, event_schema, events
 from arctic.job.edit.key_changes import refuse_twice
-from arctic.job.edit.merge_clauses import MergePlan, When
-from arctic.job.edit.merge_source import source_keys, source_rows
+from arctic.job.edit.merging.merge_clauses import MergePlan, When
+from arctic.job.edit.merging.merge_source import source_keys, source_rows
 from arctic.job.edit.sql_rows import (
     ROW,
     SOURCE,
