@@ -18,6 +18,7 @@ import arctic
 from tests.spark.catalog.row_level import (
     deletes,
     iceberg,
+    merge_evolution,
     merge_more,
     merge_refusals,
     merges,
@@ -35,8 +36,8 @@ class Lake:
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
 
-    def put(self, case: Case) -> None:
-        """Let the table hold the rows that a case begins with."""
+    def put(self, case: Case, name: str) -> None:
+        """Let a table hold the rows that a case begins with."""
         schema = TABLES[case.table]["schema"]
         per_file = -(-len(case.start) // case.commits) or 1
         for at in range(0, len(case.start) or 1, per_file):
@@ -44,18 +45,19 @@ class Lake:
             columns = list(zip(*part, strict=True)) or [()] * len(schema)
             arrays = [pa.array(list(c), f.type) for c, f in zip(columns, schema, strict=True)]
             mode = "upsert" if at else "overwrite"
-            arctic.write(f"cases.{case.table}", pa.table(arrays, schema=schema), mode=mode)
+            arctic.write(f"cases.{name}", pa.table(arrays, schema=schema), mode=mode)
 
     def rows(self, table: str) -> list[Row]:
         """Return the rows as a reader without Spark sees them."""
         found = arctic.read(f"cases.{table}").read_all().to_pylist()
         return [tuple(row.values()) for row in found]
 
-    def check(self, case: Case) -> None:
+    def check(self, case: Case, name: str | None = None) -> None:
         """Put rows there, run the statement, and look."""
-        self.put(case)
-        commits = arctic.open_table(f"cases.{case.table}").history().num_rows
-        statement = case.sql.format(t=f"arctic.cases.{case.table}")
+        name = name or case.table
+        self.put(case, name)
+        commits = arctic.open_table(f"cases.{name}").history().num_rows
+        statement = case.sql.format(t=f"arctic.cases.{name}")
         with with_settings(self.spark, case.settings):
             if case.rows is None:
                 with pytest.raises(PySparkException) as caught:
@@ -65,10 +67,10 @@ class Lake:
             else:
                 self.spark.sql(statement).collect()
         expected = case.start if case.rows is None else case.rows
-        found = self.rows(case.table)
+        found = self.rows(name)
         assert sorted(found, key=repr) == sorted(expected, key=repr), textwrap.fill(statement)
         # What changes nothing need not be a commit; what is refused is none.
-        more = arctic.open_table(f"cases.{case.table}").history().num_rows - commits
+        more = arctic.open_table(f"cases.{name}").history().num_rows - commits
         assert more <= (0 if case.rows is None else 1)
 
 
@@ -108,12 +110,21 @@ def test_merge(cases: Lake, case: Case) -> None:
     cases.check(case)
 
 
+@pytest.mark.parametrize("case", merge_evolution.EVOLUTIONS, ids=lambda case: case.id)
+def test_merge_with_schema_evolution(cases: Lake, case: Case) -> None:
+    """In a table of its own, whose columns change."""
+    name = f"grown{merge_evolution.EVOLUTIONS.index(case)}"
+    arctic.create_table(f"cases.{name}", **TABLES[case.table])
+    cases.check(case, name)
+
+
 @pytest.mark.parametrize("name", iceberg.ALL)
 def test_every_case_of_others_is_one_of_these(name: str) -> None:
     """By its id, or as a test of its own."""
     numbered = {case.id for case in iceberg.CASES[name]}
     ours = numbered | {id_.rstrip("0123456789 ") for id_ in numbered}
-    tests = (Path(__file__).parent / "test_row_level.py").read_text(encoding="utf-8")
+    files = (path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("*.py"))
+    tests = "".join(files)
     shown = [each for value in iceberg.ALL[name].values() for each in iceberg.named(value)]
 
     assert [each for each in shown if each not in ours and f"def {each}(" not in tests] == []

@@ -1,29 +1,25 @@
 """Which of our cases shows what a row-level test of Iceberg's Spark extensions checks.
 
-Names are those of the tests in apache/iceberg, ``spark/v4.1/spark-extensions``. A value is the ids
-of our cases, where a number behind an id is left out, and names of our tests; or why there can be
-none. ``python -m tests.spark.catalog.row_level.iceberg`` counts them.
+Names are those of the tests in apache/iceberg, ``spark/v4.1/spark-extensions``, without what all of
+a command begin with. A value is the ids of our cases, where a number behind an id is left out, and
+names of our tests; or why there can be none.
+``python -m tests.spark.catalog.row_level.iceberg`` counts them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from enum import Enum
+from collections.abc import Iterable
 
-from tests.spark.catalog.row_level import deletes, updates
-
-
-class Reason(Enum):
-    """Why a test has no counterpart."""
-
-    BRANCH = "about branches, which Arctic does not have: it has tags and restores"
-    ISOLATION = "about the weaker of Iceberg's isolation levels: commands are serialisable here"
-    OPEN = "not shown yet"
-    SPECS = "about tables whose partitions changed: Arctic's keep those that they were made with"
-
-
-BESIDE = "test_a_command_is_done_again_if_others_commit_before_it"
-Shown = Mapping[str, str | tuple[str, ...] | Reason]
+from tests.spark.catalog.row_level import (
+    deletes,
+    merge_evolution,
+    merge_more,
+    merge_refusals,
+    merges,
+    updates,
+)
+from tests.spark.catalog.row_level.iceberg_merge import EVOLUTION, MERGE
+from tests.spark.catalog.row_level.shown import BESIDE, CACHED, PRUNED, WHOLE, Reason, Shown
 
 UPDATE: Shown = {
     "VectorizedReads": "of one partition of two",
@@ -51,7 +47,7 @@ UPDATE: Shown = {
     "SnapshotIsolation": Reason.ISOLATION,
     "InferredCasts": "a number for a text",
     "ModifiesNullStruct": "a field of null",
-    "RefreshesRelationCache": Reason.OPEN,
+    "RefreshesRelationCache": CACHED,
     "InSubquery": ("in two queries", "null or in a query", "in a query and equal"),
     "InSubqueryAndDynamicFileFiltering": "a partition by a query",
     "SelfSubquery": ("in a query of itself", "a count of itself", "all to a row of itself"),
@@ -72,7 +68,7 @@ UPDATE: Shown = {
     "ThatRequiresGroupingBeforeWrite": "of many commits by one task",
     "Vectorization": "all to one number",
     "ModifyPartitionSourceField": "keys of buckets and of partitions",
-    "StaticPredicatePushdown": Reason.OPEN,
+    "StaticPredicatePushdown": PRUNED,
     "InvalidUpdates": "a field of what is no struct",
     "ConflictingAssignments": "twice what it holds",
     "InvalidAssignmentsAnsi": (
@@ -94,9 +90,9 @@ DELETE: Shown = {
     "VectorizedReads": "of one partition of two",
     "Coalesce": "half of many commits",
     "Skew": "half of many commits in one partition",
-    "WithoutScanningTable": Reason.OPEN,
-    "FileThenMetadataDelete": Reason.OPEN,
-    "PartitionedTable": Reason.OPEN,
+    "WithoutScanningTable": PRUNED,
+    "FileThenMetadataDelete": WHOLE,
+    "PartitionedTable": WHOLE,
     "FalseCondition": "never both",
     "FromEmptyTable": ("an empty table", "an empty table by another column"),
     "FromNonExistingCustomBranch": Reason.BRANCH,
@@ -104,7 +100,7 @@ DELETE: Shown = {
     "Alias": "with an alias",
     "DynamicFileFiltering": "of one partition of two",
     "NonExistingRecords": "nothing of partitions",
-    "SingleRecordProducesDeleteOperation": Reason.OPEN,
+    "SingleRecordProducesDeleteOperation": WHOLE,
     "WithoutCondition": "every partition",
     "UsingMetadataWithComplexCondition": "partitions by comparisons",
     "ArbitraryPartitionPredicates": "like, of partitions",
@@ -127,7 +123,7 @@ DELETE: Shown = {
         "not in a query and exists",
         "not in a query or exists",
     ),
-    "OnNonIcebergTableNotSupported": Reason.OPEN,
+    "OnNonIcebergTableNotSupported": "test_tables_of_others_take_no_delete",
     "ExistSubquery": ("exists nothing", "exists with a sum", "exists or null", "exists twice"),
     "NotExistsSubquery": (
         "not exists twice",
@@ -138,7 +134,7 @@ DELETE: Shown = {
     "ThatRequiresGroupingBeforeWrite": "of many commits by one task",
     "SerializableIsolation": BESIDE,
     "SnapshotIsolation": Reason.ISOLATION,
-    "RefreshesRelationCache": Reason.OPEN,
+    "RefreshesRelationCache": CACHED,
     "MultipleSpecs": Reason.SPECS,
     "ToWapBranch": Reason.BRANCH,
     "ToWapBranchWithTableBranchIdentifier": Reason.BRANCH,
@@ -151,8 +147,13 @@ DELETE: Shown = {
         "by a nested field with an alias",
     ),
 }
-ALL = {"UPDATE": UPDATE, "DELETE": DELETE}
-CASES = {"DELETE": deletes.DELETES, "UPDATE": updates.UPDATES}
+ALL = {"UPDATE": UPDATE, "DELETE": DELETE, "MERGE": MERGE, "MERGE, columns": EVOLUTION}
+CASES = {
+    "DELETE": deletes.DELETES,
+    "UPDATE": updates.UPDATES,
+    "MERGE": [*merges.MERGES, *merge_more.MERGES, *merge_refusals.MERGES],
+    "MERGE, columns": merge_evolution.EVOLUTIONS,
+}
 
 
 def named(shown: str | tuple[str, ...] | Reason) -> tuple[str, ...]:
