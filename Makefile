@@ -29,7 +29,7 @@ WORKERS ?= 3
 # A file of tests stays in one process, and files begin in the order that conftest.py gives them.
 SPREAD := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs house bench bench-merge bench-optimize bench-write bench-streaming bench-peers fuzz soak sim ci clean
+.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs pictures house bench bench-merge bench-optimize bench-write bench-streaming bench-peers fuzz soak sim ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -99,6 +99,9 @@ fmt: $(READY) ## Format the code and sort the imports
 docs: $(READY) ## Write docs/options.md and the rooms in docs/architecture.md anew from the code
 	@$(PYTHON) -m tests.options_table > docs/options.md
 	@$(PYTHON) -m tests.house --write
+
+pictures: $(READY) ## Draw the pictures of docs/page.md anew; needs Chromium
+	@$(PYTHON) -m tests.page.pictures
 
 house: $(READY) ## Count the rooms of the package; ARGS=--tests lists which file tests which module
 	@$(PYTHON) -m tests.house $(ARGS)

@@ -19,6 +19,7 @@ from arctic.cli.change import rename, set_properties, unset_properties
 from arctic.cli.engines import spark_conf
 from arctic.cli.look import explain, history, show, tables
 from arctic.cli.serving import serve
+from arctic.cli.ui import ui
 from arctic.cli.upkeep import (
     clean_orphans,
     expire,
@@ -91,6 +92,7 @@ for _command in (
     *(set_current_version, rollback_to_snapshot, rollback_to_timestamp),
     *(set_properties, unset_properties, rename),
     *(status, optimize, expire, clean_orphans, serve),
+    ui,
     *(watermarks, retire_writer),
     *(cdc, spark_conf),
 ):

@@ -19,12 +19,13 @@ MAX_FILES = 12
 MAX_LINES = 10
 """Groups or split nodes that a summary lists."""
 
-_KIND_NAMES = {
+KIND_NAMES = {
     FileKind.BASE: "base",
     FileKind.INSERT: "insert",
     FileKind.CHANGE_DELETE: "change delete",
     FileKind.POS_DELETE: "position delete",
 }
+"""What texts call the kinds of files."""
 _REASONS = (
     ("merged", "change file", "already merged into base"),
     ("by_partition", "file", "of partitions that the filter excludes"),
@@ -92,8 +93,8 @@ def _options(plan: ScanPlan) -> str:
     options = plan.options
     return (
         f"parallelism {options.parallelism}, parallel-multiple {options.parallel_multiple}, "
-        f"target-size {_bytes(options.target_bytes)}, "
-        f"open-file-cost {_bytes(options.open_file_cost_bytes)}, "
+        f"target-size {size_text(options.target_bytes)}, "
+        f"open-file-cost {size_text(options.open_file_cost_bytes)}, "
         f"weight-ratio {options.weight_ratio:g}"
     )
 
@@ -105,8 +106,8 @@ def _reads(plan: ScanPlan, tasks: Sequence[NodeTask]) -> Iterator[tuple[str, str
         return
     size = sum(file.size_bytes for file in by_path.values())
     of = f"{len(by_path):,} of {counted(plan.considered_files, 'file')}"
-    yield "reads", f"{of}, {_bytes(size)}"
-    for kind, name in _KIND_NAMES.items():
+    yield "reads", f"{of}, {size_text(size)}"
+    for kind, name in KIND_NAMES.items():
         found = [file for file in by_path.values() if file.kind is kind]
         if found:
             rows = sum(file.record_count for file in found)
@@ -114,10 +115,8 @@ def _reads(plan: ScanPlan, tasks: Sequence[NodeTask]) -> Iterator[tuple[str, str
 
 
 def _left_out(pruned: PruneCounts) -> Iterator[tuple[str, str]]:
-    for name, noun, reason in _REASONS:
-        number = getattr(pruned, name)
-        if number:
-            yield "left out", f"{counted(number, noun)} {reason}"
+    for number, noun, reason in left_out(pruned):
+        yield "left out", f"{counted(number, noun)} {reason}"
     if pruned.manifests:
         yield "unopened", f"{counted(pruned.manifests, 'manifest')} of excluded partitions"
     for number, reason in (
@@ -145,8 +144,9 @@ def _groups(plan: ScanPlan, tasks: Sequence[NodeTask]) -> str:
     costs = [group.cost_bytes for group in plan.groups]
     text = f"{len(costs):,} of at most {plan.options.max_groups:,}, {counted(len(tasks), 'task')}"
     if len(costs) == 1:
-        return f"{text}, cost {_bytes(costs[0])}"
-    return f"{text}, cost {_bytes(sum(costs))}: {_bytes(min(costs))} to {_bytes(max(costs))} each"
+        return f"{text}, cost {size_text(costs[0])}"
+    span = f"{size_text(min(costs))} to {size_text(max(costs))}"
+    return f"{text}, cost {size_text(sum(costs))}: {span} each"
 
 
 def _group_summary(groups: Sequence[NodeTaskGroup]) -> Iterator[str]:
@@ -155,25 +155,26 @@ def _group_summary(groups: Sequence[NodeTaskGroup]) -> Iterator[str]:
         deletes = {delete.path for task in group.tasks for delete in task.change_deletes}
         partitions = {task.partition for task in group.tasks}
         yield (
-            f"group {number}: cost {_bytes(group.cost_bytes)}, {counted(len(group.tasks), 'task')} "
-            f"in {counted(len(partitions), 'partition')}, {counted(data, 'data file')}, "
+            f"group {number}: cost {size_text(group.cost_bytes)}, "
+            f"{counted(len(group.tasks), 'task')} in {counted(len(partitions), 'partition')}, "
+            f"{counted(data, 'data file')}, "
             f"{counted(len(deletes), 'change delete')}"
         )
     if len(groups) > MAX_LINES:
         rest = [group.cost_bytes for group in groups[MAX_LINES:]]
         yield (
-            f"... and {counted(len(rest), 'more group')} of cost {_bytes(max(rest))} down to "
-            f"{_bytes(min(rest))}"
+            f"... and {counted(len(rest), 'more group')} of cost {size_text(max(rest))} down to "
+            f"{size_text(min(rest))}"
         )
     yield "explain(verbose=True) lists every file"
 
 
 def _group_lines(number: int, group: NodeTaskGroup, *, verbose: bool) -> Iterator[str]:
-    yield f"group {number}: cost {_bytes(group.cost_bytes)}, {counted(len(group.tasks), 'task')}"
+    yield f"group {number}: cost {size_text(group.cost_bytes)}, {counted(len(group.tasks), 'task')}"
     for task in group.tasks:
         part = f", part {task.part_number} of {task.part_count}" if task.part_count > 1 else ""
         yield (
-            f"  {_node(task.partition, task.node.node_id)}{part}: cost {_bytes(task.cost_bytes)}"
+            f"  {_node(task.partition, task.node.node_id)}{part}: cost {size_text(task.cost_bytes)}"
         )
         yield from _bounded(_data_lines(task.data), "data file", verbose=verbose)
         deletes = [_file_line(delete) for delete in task.change_deletes]
@@ -204,7 +205,7 @@ def _file_line(file: TableFile, *, mark: str = "") -> str:
     if file.sequence_number != file.transaction_id:
         order += f", sequence {file.sequence_number}"
     return (
-        f"    {mark + _KIND_NAMES[file.kind]:<17} {_bytes(file.size_bytes):>10}"
+        f"    {mark + KIND_NAMES[file.kind]:<17} {size_text(file.size_bytes):>10}"
         f" {counted(file.record_count, 'row'):>16}  {order}  {file.path.rsplit('/', 1)[-1]}"
     )
 
@@ -221,15 +222,23 @@ def _node(partition: Partition, node_id: int) -> str:
     return f"partition ({values}) node {node_id}" if partition else f"node {node_id}"
 
 
+def left_out(pruned: PruneCounts) -> Iterator[tuple[int, str, str]]:
+    """Return what was left out: how many, of what, and why."""
+    for name, noun, reason in _REASONS:
+        number = getattr(pruned, name)
+        if number:
+            yield number, noun, reason
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless there is one."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def _bytes(number: int) -> str:
+def size_text(number: int) -> str:
     """Return a size with one decimal place, exact where it is whole.
 
-    >>> _bytes(812), _bytes(4 * 2**20), _bytes(1_500_000)
+    >>> size_text(812), size_text(4 * 2**20), size_text(1_500_000)
     ('812 B', '4 MiB', '1.4 MiB')
     """
     for unit, name in ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):

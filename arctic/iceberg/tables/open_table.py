@@ -47,11 +47,12 @@ from arctic.iceberg.tables.check_stores import (
 from arctic.iceberg.tables.keyless_names import note_key, was_keyless
 from arctic.iceberg.tables.missing_table import not_found
 from arctic.iceberg.tables.schema_sync import change_lags, complete_change
+from arctic.iceberg.values.described_columns import described_columns
 from arctic.iceberg.values.names import change_identifier, parse_identifier
 from arctic.iceberg.values.partitioning import Partitioner, check_partition_fields, partition_fields
 from arctic.iceberg.values.schema import arrow_schema
 from arctic.retry import RetryPolicy
-from arctic.table.table_description import Column, TableDescription
+from arctic.table.table_description import TableDescription
 
 _CREATOR_PATIENCE = RetryPolicy(retries=1_000, min_wait_ms=100, max_wait_ms=100, total_ms=3_000)
 _ONE_LOOK = RetryPolicy(retries=0)
@@ -266,16 +267,7 @@ def _describe(
 ) -> TableDescription:
     return TableDescription(
         identifier=parts,
-        columns=tuple(
-            Column(
-                field_id=column.field_id,
-                name=column.name,
-                type=str(column.field_type),
-                required=column.required,
-                doc=column.doc,
-            )
-            for column in base.schema().columns
-        ),
+        columns=described_columns(base.schema()),
         primary_key=key,
         partition_fields=partition_fields(base.spec()),
         properties=dict(base.properties),

@@ -1,0 +1,1 @@
+"""Facts of tables, found out by the verbs that anybody may call."""

@@ -1,0 +1,38 @@
+"""Facts to whole pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from arctic.page.facts.lake_facts import LakeFacts
+from arctic.page.facts.table_facts import TableFacts
+from arctic.page.rendered import Frame, render
+from arctic.page.views.overview import draw_overview
+from arctic.page.views.table_page import draw_table
+
+
+def overview_page(lake: LakeFacts, frame: Frame, *, links: Mapping[str, str]) -> str:
+    """Return the overview of a catalog as HTML.
+
+    Args:
+        lake: its tables.
+        frame: what is around the page.
+        links: name -> address of the table's page, of those that have one.
+    """
+    return render("overview.html", frame, page=draw_overview(lake, links))
+
+
+def table_page(facts: TableFacts, frame: Frame, *, given_filter: str = "") -> str:
+    """Return the page of a table as HTML.
+
+    Args:
+        facts: the table.
+        frame: what is around the page.
+        given_filter: of the read that was planned, as it was given.
+    """
+    return render("table.html", frame, page=draw_table(facts), given_filter=given_filter)
+
+
+def failure_page(title: str, why: str, frame: Frame) -> str:
+    """Return a page that says what is wrong."""
+    return render("failure.html", frame, title=title, why=why)
