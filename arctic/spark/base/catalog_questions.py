@@ -94,6 +94,8 @@ class AlterTableQuestion:
     name: Name
     changes: Sequence[Mapping[str, Any]]
     """Each with its ``kind``; see ``Changes.java``. A ``column_type`` is a row of one column."""
+    of_pipeline: bool
+    """Whether a pipeline asks, not a statement: it fits the table to what its flows write."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,13 +1,16 @@
-"""Changes of a table that Spark asks for: of its columns all at once, or of its properties.
+"""Changes of a table that Spark asks for: of its columns all at once, then of its properties.
 
 Rules:
     - Columns within columns are not changed.
     - What is not known is refused, with all that came with it.
+    - The key of a table stays as it is. A pipeline asks at each run that columns take null that its
+      flows do not promise to fill, and says the key anew: for a key that is no change, because
+      a null in it is refused when it is written.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,6 +45,12 @@ class _Wanted:
     set: dict[str, str] = field(default_factory=dict)
     unset: list[str] = field(default_factory=list)
 
+    @property
+    def are_columns(self) -> bool:
+        """Whether some column changes."""
+        columns = (self.add, self.rename, self.widen, self.drop, self.drop_if_exists, self.docs)
+        return any((*columns, self.optional, self.places))
+
 
 def altered(asked: AlterTableQuestion) -> TableAnswer:
     """Change a table."""
@@ -60,14 +69,25 @@ def altered(asked: AlterTableQuestion) -> TableAnswer:
             "alter columns by their names"
         )
     with failures_of(missing=FailureKind.NO_SUCH_TABLE):
+        if asked.of_pipeline:
+            _leave_key(wanted, open_table(config, name, suggests=False).table.primary_key)
+        _refuse_key(name, [*wanted.set, *wanted.unset])
+        if wanted.are_columns:
+            there = open_table(config, name, suggests=False).arrow_schema.names
+            evolve_schema(config, name, _schema_change(wanted, there))
         if wanted.set or wanted.unset:
             set_properties(
                 config, name, PropertyChange(wanted=wanted.set, removed=tuple(wanted.unset))
             )
-        else:
-            there = open_table(config, name, suggests=False).arrow_schema.names
-            evolve_schema(config, name, _schema_change(wanted, there))
         return described(asked.catalog, asked.name)
+
+
+def _leave_key(wanted: _Wanted, key: tuple[str, ...]) -> None:
+    lowered = {column.lower() for column in key}
+    wanted.optional = [column for column in wanted.optional if column.lower() not in lowered]
+    said = {name: text for name, text in wanted.set.items() if _is_key(name)}
+    if said and opt.PRIMARY_KEY.value(said) == key:
+        wanted.set = {name: text for name, text in wanted.set.items() if name not in said}
 
 
 def _schema_change(wanted: _Wanted, there: list[str]) -> SchemaChange:
@@ -138,14 +158,12 @@ def _delete(wanted: _Wanted, change: Mapping[str, Any]) -> None:
 
 
 def _set(wanted: _Wanted, change: Mapping[str, Any]) -> None:
-    _refuse_key(change["name"])
     if change["name"] in REFUSED:
         raise UnsupportedError(f"table property {change['name']!r}: {REFUSED[change['name']]}")
     wanted.set[change["name"]] = change["value"]
 
 
 def _unset(wanted: _Wanted, change: Mapping[str, Any]) -> None:
-    _refuse_key(change["name"])
     wanted.unset.append(change["name"])
 
 
@@ -162,10 +180,15 @@ _KINDS: Mapping[str, Callable[[_Wanted, Mapping[str, Any]], None]] = {
 }
 
 
-def _refuse_key(name: str) -> None:
-    if name.lower() in {each.lower() for each in opt.PRIMARY_KEY.names}:
+def _is_key(name: str) -> bool:
+    return name.lower() in {each.lower() for each in opt.PRIMARY_KEY.names}
+
+
+def _refuse_key(table: str, properties: Iterable[str]) -> None:
+    for name in filter(_is_key, properties):
         raise UnsupportedError(
-            f"table property {name!r}: the key of a table stays; write the rows into a new table"
+            f"table {table!r}: property {name!r}: the key of a table stays; write the rows into a "
+            "new table"
         )
 
 

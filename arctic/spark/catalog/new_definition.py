@@ -32,6 +32,8 @@ _PIPELINE_KEY = "pipelines.autocdc.keyColumnNames"
 _PIPELINE_TYPE = "pipelines.autocdc.scdType"
 _KEEPS_HISTORY = "SCD2"
 """A value of it: such a table holds several rows of a key, told apart by a part of a column."""
+_HISTORY = frozenset({"__spark_autocdc_metadata", "__START_AT"})
+"""Columns of the table in which it keeps the history of a key; the second tells its rows apart."""
 REFUSED = {
     LOCATION: "tables lie in the warehouse of their catalog; leave LOCATION out",
     "external": "a table and its files are one; leave EXTERNAL out",
@@ -70,9 +72,15 @@ def new_definition(asked: CreateTableQuestion) -> NewDefinition:
             f"PRIMARY KEY {list(declared)} beside table property "
             f"{opt.PRIMARY_KEY.name} = {', '.join(key)!r}; expected one of them"
         )
+    wanted = declared or key or ()
+    if wanted and _HISTORY.issubset(schema.names) and _HISTORY.isdisjoint(wanted):
+        raise InvalidInputError(
+            f"primary key {', '.join(wanted)}: Auto CDC keeps history in this table (SCD type 2), "
+            "so several rows have it; leave the key out"
+        )
     return NewDefinition(
         schema=commented_schema(schema),
-        primary_key=declared or key or (),
+        primary_key=wanted,
         partition_by=tuple(_partition_text(transform) for transform in asked.partitions),
         properties=properties,
     )

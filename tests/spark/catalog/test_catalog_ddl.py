@@ -86,6 +86,7 @@ def test_columns_are_added_renamed_retyped_moved_and_dropped(sql: Sql) -> None:
         ("ALTER COLUMN value SET NOT NULL", "non-nullable"),
         ("RENAME COLUMN id TO key", "part of its key"),
         ("DROP COLUMN id", "part of its key"),
+        ("ALTER COLUMN id DROP NOT NULL", "part of its key"),
         ("DROP COLUMN none", "none"),
         ("REPLACE COLUMNS (id INT, w BIGINT)", "would empty"),
         ("REPLACE COLUMNS (ID INT, W BIGINT)", "would empty"),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from arctic.errors import InvalidInputError
 from arctic.spark.base.catalog_questions import CreateTableQuestion
 from arctic.spark.catalog.new_definition import new_definition
 
-COLUMNS = {
+COLUMNS: dict[str, Any] = {
     "type": "struct",
     "fields": [{"name": "id", "type": "long", "nullable": True, "metadata": {}}],
 }
@@ -40,3 +43,21 @@ def test_a_table_of_auto_cdc_has_the_key_of_its_rows(
 
     assert definition.primary_key == expected
     assert definition.properties == properties
+
+
+def test_a_table_with_the_history_of_its_keys_has_no_key_of_them() -> None:
+    """Of which the second row of a key would be refused long after."""
+    names = ("__START_AT", "__spark_autocdc_metadata")
+    more = [{**COLUMNS["fields"][0], "name": name} for name in names]
+    asked = CreateTableQuestion(
+        catalog={},
+        name=("shop", "history"),
+        schema={"type": "struct", "fields": [*COLUMNS["fields"], *more]},
+        partitions=(),
+        properties={"primaryKey": "id"},
+        constraints=(),
+        stage=None,
+    )
+
+    with pytest.raises(InvalidInputError, match=r"SCD type 2.*leave the key out"):
+        new_definition(asked)

@@ -106,6 +106,7 @@ public class CatalogOfTables implements StagingTableCatalog, SupportsNamespaces,
   public Table alterTable(Identifier table, TableChange[] changes) {
     Map question = about("alter_table", Questions.parts(table));
     question.put("changes", Changes.told(changes));
+    question.put("of_pipeline", Boolean.valueOf(Changes.areOfPipeline()));
     return told(Questions.answer(question));
   }
 

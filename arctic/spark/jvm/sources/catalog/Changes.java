@@ -15,7 +15,25 @@ import org.apache.spark.sql.types.StructType;
 
 /** Changes of tables and namespaces, in the protocol's words: a kind, and what it is about. */
 final class Changes {
+  /** The package of Spark's pipelines. */
+  private static final String PIPELINES = "org.apache.spark.sql.pipelines.";
+
   private Changes() {}
+
+  /**
+   * Whether a pipeline asks, which fits the columns of its tables to those of its flows.
+   *
+   * It asks for the same as ALTER TABLE; only who calls tells them apart.
+   */
+  static boolean areOfPipeline() {
+    StackTraceElement[] calls = new Throwable().getStackTrace();
+    for (int i = 0; i < calls.length; i++) {
+      if (calls[i].getClassName().startsWith(PIPELINES)) {
+        return true;
+      }
+    }
+    return false;
+  }
 
   static List told(TableChange[] changes) {
     List all = new ArrayList();

@@ -1,0 +1,85 @@
+"""Changes of a table that a statement asks for, and those that a pipeline does at each run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import arctic
+from arctic.spark.base.catalog_questions import AlterTableQuestion
+from arctic.spark.catalog.alter_table import altered
+
+SCHEMA = pa.schema([("id", pa.int64()), ("region", pa.string()), ("v", pa.string())])
+NULLABLE = [
+    {"kind": "update_nullability", "column": [name], "nullable": True} for name in SCHEMA.names
+]
+MORE = {
+    "kind": "add_column",
+    "column": ["n"],
+    "column_type": {
+        "type": "struct",
+        "fields": [{"name": "n", "type": "long", "nullable": True, "metadata": {}}],
+    },
+    "nullable": True,
+    "comment": None,
+    "position": None,
+    "default": None,
+}
+
+
+def prop(name: str, value: str) -> dict[str, Any]:
+    """Return the setting of a property."""
+    return {"kind": "set_property", "name": name, "value": value}
+
+
+def ask(folder: Path, *changes: dict[str, Any], of_pipeline: bool) -> arctic.Table:
+    """Ask for changes, and return the table after them."""
+    catalog = {"warehouse": str(folder)}
+    altered(
+        AlterTableQuestion(
+            catalog=catalog, name=("shop", "t"), changes=changes, of_pipeline=of_pipeline
+        )
+    )
+    return arctic.open_table("shop.t", warehouse=str(folder))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Of a warehouse with a table."""
+    schema = SCHEMA.set(2, SCHEMA.field("v").with_nullable(False))
+    key = ["id", "region"]
+    arctic.create_table("shop.t", schema, primary_key=key, warehouse=str(tmp_path))
+    return tmp_path
+
+
+def test_a_pipeline_leaves_the_key_as_it_is(folder: Path) -> None:
+    """What it asks beside that is done: columns that take null, new ones, and properties."""
+    key = prop("primary-key", "id,region")
+    table = ask(folder, *NULLABLE, MORE, key, prop("mine", "x"), of_pipeline=True)
+
+    nullable = {field.name: field.nullable for field in table.schema}
+    assert nullable == {"id": False, "region": False, "v": True, "n": True}
+    assert table.primary_key == ("id", "region")
+    assert table.properties["mine"] == "x"
+    assert ask(folder, *NULLABLE[:1], of_pipeline=True).schema == table.schema
+    with pytest.raises(arctic.UnsupportedError, match="the key of a table stays"):
+        ask(folder, prop("primaryKey", "id"), of_pipeline=True)
+
+
+def test_a_statement_that_would_change_the_key_is_refused(folder: Path) -> None:
+    """With all that came with it."""
+    for change in (NULLABLE[0], prop("primaryKey", "id, region")):
+        with pytest.raises(arctic.ArcticError, match="key"):
+            ask(folder, MORE, change, of_pipeline=False)
+    assert arctic.open_table("shop.t", warehouse=str(folder)).schema.names == SCHEMA.names
+
+
+def test_columns_and_properties_change_together(folder: Path) -> None:
+    """Whoever asks; neither is forgotten for the other."""
+    table = ask(folder, prop("mine", "x"), MORE, of_pipeline=False)
+
+    assert table.schema.names[-1] == "n"
+    assert table.properties["mine"] == "x"
