@@ -72,6 +72,8 @@ class HttpFace:
                 loop="asyncio",
                 ws="none",
                 lifespan="off",
+                # What is no HTTP is answered, and is worth no line of the log.
+                log_level="critical",
                 log_config=None,
                 access_log=False,
                 proxy_headers=False,

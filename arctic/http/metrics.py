@@ -69,6 +69,9 @@ class _ServiceCollector(Collector):
     def _groups(self) -> Iterator[GaugeMetricFamily]:
         families = {
             "slots": GaugeMetricFamily("arctic_group_slots", "Slots.", labels=["group"]),
+            "busy_slots": GaugeMetricFamily(
+                "arctic_group_busy_slots", "Slots that have a task.", labels=["group"]
+            ),
             "tables": GaugeMetricFamily("arctic_group_tables", "Tables.", labels=["group"]),
             "running": GaugeMetricFamily(
                 "arctic_group_running", "Tables that are worked on.", labels=["group"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 import arctic
-from arctic.errors import InvalidInputError
+from arctic.errors import InvalidInputError, UnsupportedError
 from arctic.iceberg.commits.lease import lease_of
 from arctic.service.history.history_file import History
 from arctic.service.history.process_record import ProcessStatus
@@ -38,30 +39,27 @@ def test_a_service_that_looks_rarely_takes_leases_that_count(tmp_path: Path) -> 
 def test_tasks_may_run_in_processes_of_their_own(tmp_path: Path) -> None:
     """What is due is done as in threads; the history tells of it afterwards."""
     lake = Lake(tmp_path / "lake")
-    for name in ("db.a", "db.b"):
-        lake.make(name, **{"table-expire.enabled": "false"})
+    lake.make("db.a", **{"table-expire.enabled": "false"})
     history = tmp_path / "history.db"
 
     arctic.serve(
         once=True,
-        groups={"default": 2},
+        groups={"default": 1},
         executors={"default": "process"},
         history=str(history),
         say=lake.say,
         warehouse=lake.warehouse,
     )
 
-    assert lake.tables("optimized") == ["db.a", "db.b"]
+    assert lake.tables("optimized") == ["db.a"]
     assert lake.tables("failed") == []
     assert lake.rows("db.a") == [{"id": 1, "name": "new"}, {"id": 2, "name": "new"}]
     kept = History(str(history), lake.say)
-    found = kept.processes(limit=9)
+    (found,) = kept.processes(limit=9)
     kept.close()
-    assert sorted(each.table for each in found) == ["db.a", "db.b"]
-    for each in found:
-        assert each.status is ProcessStatus.DONE
-        assert each.predicted_ms is not None
-        assert each.slot_ms is not None
+    assert (found.table, found.status) == ("db.a", ProcessStatus.DONE)
+    assert found.predicted_ms is not None
+    assert found.slot_ms is not None
 
 
 @pytest.mark.parametrize(
@@ -103,3 +101,18 @@ def test_events_reach_those_who_want_to_know(tmp_path: Path) -> None:
     assert (events[0], events[-1]) == ("serving", "stopped")
     assert "optimized" in events
     assert "found" not in events
+
+
+def test_without_the_extra_the_face_is_refused_and_the_rest_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error says what to install."""
+    monkeypatch.setitem(sys.modules, "arctic.http.http_face", None)
+    lake = Lake(tmp_path)
+    lake.make("db.t", **{"table-expire.enabled": "false"})
+
+    with pytest.raises(UnsupportedError, match=r"pip install 'arctic-lakehouse\[serve\]'"):
+        arctic.serve(http="127.0.0.1:0", stop=threading.Event(), warehouse=lake.warehouse)
+    arctic.serve(once=True, say=lake.say, warehouse=lake.warehouse)
+
+    assert lake.tables("optimized") == ["db.t"]

@@ -28,6 +28,7 @@ from arctic.iceberg.storage.table_io import is_file_gone
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.edit.edit_report import EditReport
 from arctic.job.edit.sql_rows import one_moment
+from arctic.job.nudge import nudge_service
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import ScanJob, scan_opened
 from arctic.job.reference import TableReference
@@ -167,6 +168,7 @@ def commit_events(
     except ArcticError:
         delete_results(target, [result])
         raise
+    nudge_service(table.reference.identifier)
     rows = result.inserts + result.deletes
     return (None, 0) if commit is None else (commit.snapshot_id, rows)
 

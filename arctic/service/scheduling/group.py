@@ -60,6 +60,11 @@ class Group:
         """Return how long the table waits that waits longest."""
         return self._tables.longest_wait_ms(now_ms)
 
+    @property
+    def busy_slots(self) -> int:
+        """How many executors have a task."""
+        return self._tasks.running
+
     def pending(self, now_ms: int) -> int:
         """Return how many tables could be worked on now."""
         return self._tables.pending(now_ms)

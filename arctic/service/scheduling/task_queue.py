@@ -59,6 +59,11 @@ class TaskQueue:
         """How many tasks nobody has taken."""
         return sum(len(process.waiting) for process in self._processes.values())
 
+    @property
+    def running(self) -> int:
+        """How many tasks executors have."""
+        return sum(len(process.running) for process in self._processes.values())
+
     def add(self, table: str, weights: Sequence[int]) -> None:
         """Add a process; a table has one at a time, and it has a task.
 

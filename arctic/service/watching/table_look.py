@@ -55,10 +55,14 @@ class TableLook:
         """
         settings = self.settings if with_full else replace(self.settings, full_interval_ms=None)
         return predict(
-            self._verdicts(settings, now_ms), open_file_cost_bytes=settings.open_file_cost_bytes
+            self._judged(settings, now_ms), open_file_cost_bytes=settings.open_file_cost_bytes
         )
 
-    def _verdicts(
+    def verdicts(self, now_ms: int) -> Iterator[tuple[PartitionHealth, Verdict]]:
+        """Say of each partition how it is, and what is due in it at a time."""
+        return self._judged(self.settings, now_ms)
+
+    def _judged(
         self, settings: OptimizeSettings, now_ms: int
     ) -> Iterator[tuple[PartitionHealth, Verdict]]:
         for health, times in self.partitions:

@@ -62,6 +62,8 @@ class GroupView:
 
     name: str
     slots: int
+    busy_slots: int
+    """Those that have a task."""
     executor: str
     """``thread``, ``process`` or ``spark``."""
     tables: int
