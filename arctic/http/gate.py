@@ -38,10 +38,10 @@ _EVERYWHERE = {
     "cache-control": "no-store",
 }
 _POLICY = (
-    "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; "
-    "frame-ancestors 'none'; base-uri 'none'; form-action 'self'"
+    "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; "
+    "form-action 'self'"
 )
-_DOCS_POLICY = f"{_POLICY}; script-src 'self' 'unsafe-inline'"
+_DOCS_POLICY = f"{_POLICY}; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'"
 """The page of the API begins itself by a script of its own text."""
 
 

@@ -1,4 +1,4 @@
-"""The application: every call, behind the gate."""
+"""The application: every call and page, behind the gate."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from starlette.types import ASGIApp
 
 from arctic.http.gate import OPEN_PREFIX, Gate
 from arctic.http.metrics import registry_of
+from arctic.http.page_calls import page_calls
 from arctic.http.refusals import Shown, answers
 from arctic.http.service_calls import life_calls, service_calls
 from arctic.http.table_calls import table_calls
@@ -55,4 +56,5 @@ def http_app(
     app.include_router(table_calls(control, shown), dependencies=asks)
     app.include_router(service_calls(control, shown), dependencies=asks)
     app.include_router(life_calls(control, registry_of(control, counts), ready_ms))
+    app.include_router(page_calls(control, shown))
     return Gate(app, token, failed)

@@ -1,0 +1,148 @@
+"""The pages that a browser shows: drawn by the page, from what the service and the tables tell.
+
+Rules:
+    - The overview is what the last look showed, and costs nothing but drawing it. The page of a
+      table looks at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query, Response
+from fastapi.responses import HTMLResponse
+
+from arctic.errors import ArcticError
+from arctic.http.refusals import Shown, status_of
+from arctic.http.table_calls import TableName
+from arctic.optimizing.planning.evaluate import strongest
+from arctic.page.facts.lake_facts import BrokenTable, GroupSlots, LakeFacts, TableRow
+from arctic.page.facts.table_facts import Process
+from arctic.page.gather.gather_table import gather_table
+from arctic.page.pages import failure_page, overview_page, table_page
+from arctic.page.rendered import Frame, shipped
+from arctic.service.control import ServiceControl
+from arctic.service.history.process_record import ProcessRecord
+from arctic.service.scheduling.outlook import NOTHING_DUE
+from arctic.service.watching.watch import Watched
+
+_FRAME = Frame(home="/", is_served=True)
+_SHOWN_PROCESSES = 20
+
+
+def page_calls(control: ServiceControl, shown: Shown) -> APIRouter:
+    """Return the pages."""
+    calls = APIRouter(include_in_schema=False)
+
+    @calls.get("/")
+    def overview() -> HTMLResponse:
+        """Show every table."""
+
+        def drawn() -> str:
+            lake = _lake(control, shown)
+            links = {row.name: f"/tables/{quote(row.name, safe='')}" for row in lake.tables}
+            return overview_page(lake, _FRAME, links=links)
+
+        return _page("The tables", drawn, shown)
+
+    @calls.get("/tables/{name}")
+    def table(
+        name: TableName, filter: Annotated[str, Query(max_length=10_000)] = ""
+    ) -> HTMLResponse:
+        """Show one table."""
+
+        def drawn() -> str:
+            facts = gather_table(name, row_filter=filter.strip() or None, **control.place_arguments)
+            records = control.history.processes(table=name, limit=_SHOWN_PROCESSES)
+            processes = tuple(_process(each, shown) for each in records)
+            return table_page(replace(facts, processes=processes), _FRAME, given_filter=filter)
+
+        return _page(name, drawn, shown)
+
+    @calls.get("/page.css")
+    def style() -> Response:
+        """Return the style sheet."""
+        return Response(shipped()["page.css"], media_type="text/css")
+
+    @calls.get("/page.js")
+    def script() -> Response:
+        """Return the script."""
+        return Response(shipped()["page.js"], media_type="text/javascript")
+
+    return calls
+
+
+def _page(title: str, drawn: Callable[[], str], shown: Shown) -> HTMLResponse:
+    try:
+        return HTMLResponse(drawn())
+    except ArcticError as error:
+        text = failure_page(title, shown.text(error.message), _FRAME)
+        return HTMLResponse(text, status_code=status_of(error))
+
+
+def _lake(control: ServiceControl, shown: Shown) -> LakeFacts:
+    now_ms = control.now_ms()
+    told = {
+        view.name: shown.text(view.failure) for view in control.tables() if view.failure is not None
+    }
+    return LakeFacts(
+        place=f"the catalog that {control.owner} looks after",
+        at_ms=control.looked_ms or now_ms,
+        tables=tuple(_row(seen, now_ms) for seen in control.seen if seen.name not in told),
+        broken=tuple(BrokenTable(name=name, why=why) for name, why in sorted(told.items())),
+        slots=tuple(
+            GroupSlots(
+                name=each.name,
+                slots=each.slots,
+                busy=each.busy_slots,
+                waiting=each.pending,
+                longest_wait_ms=each.longest_wait_ms,
+                is_peak=each.stretched > 1,
+            )
+            for each in control.groups()
+        ),
+    )
+
+
+def _row(seen: Watched, now_ms: int) -> TableRow:
+    """Sum up what the last look showed of a table."""
+    verdicts = [] if seen.look is None else list(seen.look.verdicts(now_ms))
+    outlook = NOTHING_DUE if seen.look is None else seen.look.outlook(now_ms, with_full=True)
+    due = strongest(verdict for _, verdict in verdicts)
+    reasons = [str(verdict) for _, verdict in verdicts if verdict.type is due]
+    nothing = "the table is empty" if seen.look is not None else "this service does not optimize it"
+    merged = [health.base + health.position_deletes for health, _ in verdicts]
+    unmerged = [health.inserts + health.change_deletes for health, _ in verdicts]
+    return TableRow(
+        name=seen.name,
+        score=None if seen.look is None else seen.look.health,
+        due=None if due is None else due.value,
+        reason=reasons[0] if reasons else nothing,
+        files=sum(each.files for each in (*merged, *unmerged)),
+        stored_bytes=sum(each.bytes for each in (*merged, *unmerged)),
+        unmerged_bytes=sum(each.bytes for each in unmerged),
+        partitions=len(verdicts),
+        group=seen.wishes.group,
+        work_ms=outlook.work_ms if outlook.due is not None else 0,
+    )
+
+
+def _process(record: ProcessRecord, shown: Shown) -> Process:
+    return Process(
+        at_ms=record.asked_ms,
+        kind=record.kind,
+        type=record.type or "",
+        status=record.status.value,
+        files_before=record.files_before,
+        files_after=record.files_after,
+        predicted_seconds=_seconds(record.predicted_ms),
+        seconds=_seconds(record.slot_ms),
+        why=shown.text(record.failure or record.reason or ""),
+    )
+
+
+def _seconds(milliseconds: int | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1_000
