@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
 from arctic import options as opt
 from arctic.errors import AlreadyExistsError, InvalidInputError, NotFoundError
+from arctic.iceberg.snapshots.partition_filter import check_whole_partitions
 from arctic.iceberg.tables.create_table import create_table
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_by
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.values.partitioning import parse_partition_field
 from arctic.job.write.asked_write import AskedWrite
+from arctic.writing.conform.conform import Conform
+from arctic.writing.conform.event_time import EventTime
 from arctic.writing.conform.merged_columns import merged_columns
-from arctic.writing.target import WriteMode, WriteOptions, WriteTarget
+from arctic.writing.target import WriteMode, WriteOptions, WriteRequest, WriteTarget
 from arctic.writing.writer import plan_write
 
 
@@ -61,15 +65,21 @@ def open_or_create(asked: AskedWrite, incoming: pa.Schema, *, exist_ok: bool = T
                 "an upsert, a delete and a replay of changes need one; name the key columns, or "
                 "write with mode append"
             ) from error
-        return create_table(
-            reference.config,
-            reference.identifier,
-            pa.schema([field for field in incoming if field.name != asked.action_column]),
-            primary_key=key,
-            partition_by=partition_by or (),
-            properties={},
-            exist_ok=exist_ok,
-        )
+        try:
+            return create_table(
+                reference.config,
+                reference.identifier,
+                pa.schema([field for field in incoming if field.name != asked.action_column]),
+                primary_key=key,
+                partition_by=partition_by or (),
+                properties={},
+                exist_ok=exist_ok,
+            )
+        except AlreadyExistsError:
+            if not (exist_ok and asked.merges_schema):
+                raise
+        # Another write has made it meanwhile, of other columns.
+        opened = reference.open(for_writing=True, suggests=False)
     if not exist_ok:
         raise AlreadyExistsError(f"table {opened.table.name!r} already exists")
     _check_agrees(opened, key, partition_by)
@@ -87,6 +97,49 @@ def write_target(opened: OpenTable, options: WriteOptions) -> WriteTarget:
         delete_files=opened.io.delete_quietly,
         options=options,
     )
+
+
+def planned_rows(
+    opened: OpenTable, schema: pa.Schema, incoming: pa.Schema, asked: AskedWrite
+) -> Conform:
+    """Return how the rows of a write are taken, unless it is refused whatever its rows are.
+
+    Args:
+        opened: the table.
+        schema: its columns, as they are or are to be.
+        incoming: the columns of the rows.
+        asked: what the options say.
+
+    Raises:
+        InvalidInputError: columns, types or options that do not fit.
+    """
+    table, request = opened.table, asked.request_for(opened.table)
+    target, is_stable = write_target(opened, asked.settings(table)), asked.assumes_stable(table)
+    moves = may_move(target, request) and not is_stable
+    conform = plan_write(table, schema, incoming, request=request, locates=moves)
+    kept = conform.missing_columns if conform.keeps else ()
+    if kept and request.action_column and not target.options.upsert_inserts:
+        raise InvalidInputError(
+            "option missing-columns = 'keep' with write.upsert.enabled=false: an insert would not "
+            "look for the row whose values it keeps; set option write.upsert.enabled=true"
+        )
+    if asked.where is not None:
+        check_whole_partitions(opened.base, asked.where, table_name=table.name)
+    replaces_some = asked.is_dynamic or asked.where is not None
+    if request.mode is WriteMode.OVERWRITE and replaces_some and not is_stable and target.keys_move:
+        raise InvalidInputError(
+            f"overwrite of some partitions of table {table.name!r}: its key does not decide "
+            "the partition, so a key of the new rows could also stay in a partition that is not "
+            "replaced; overwrite the whole table, or set write.upsert.cross-partition=assume-stable"
+        )
+    return replace(conform, event_time=EventTime.of(table))
+
+
+def may_move(target: WriteTarget, request: WriteRequest) -> bool:
+    """Say whether a row of the write may have its stored row in another partition."""
+    if not target.keys_move or request.mode is WriteMode.OVERWRITE:
+        return False
+    return request.mode is not WriteMode.APPEND or request.action_column is not None
 
 
 def _merged(opened: OpenTable, asked: AskedWrite, incoming: pa.Schema) -> OpenTable:
@@ -107,8 +160,7 @@ def _merged(opened: OpenTable, asked: AskedWrite, incoming: pa.Schema) -> OpenTa
             held=(*table.primary_key, *(each.name for each in table.partition_source_columns)),
         )
         if found:
-            merged = found.applied(now.arrow_schema)
-            plan_write(table, merged, incoming, request=request, locates=True)
+            planned_rows(now, found.applied(now.arrow_schema), incoming, asked)
         return SchemaChange(add=found.add, widen=found.widen)
 
     change = decide(opened)

@@ -22,7 +22,6 @@ from arctic import options as opt
 from arctic.errors import InvalidInputError
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.snapshots.list_files import list_files
-from arctic.iceberg.snapshots.partition_filter import check_whole_partitions
 from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.job.newest_state import on_newest_state
@@ -30,16 +29,18 @@ from arctic.job.read.locate import LastingLocator, RowLocator, locate_rows
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.landed_batches import has_landed
 from arctic.job.write.shuffle import HELPER_COLUMNS
-from arctic.job.write.target_table import open_or_create, write_target
+from arctic.job.write.target_table import (
+    may_move,
+    open_or_create,
+    planned_rows,
+    write_target,
+)
 from arctic.job.write.write_task import WriteWork
 from arctic.table.files import Partition
 from arctic.table.filters.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.streams.stream_batch import StreamBatch
-from arctic.writing.conform.conform import Conform
-from arctic.writing.conform.event_time import EventTime
 from arctic.writing.target import WriteMode, WriteRequest, WriteTarget
-from arctic.writing.writer import plan_write
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,19 +117,9 @@ def begin_write(asked: AskedWrite, incoming: pa.Schema) -> WriteJob:
     target = write_target(opened, asked.settings(opened.table))
     request = asked.request_for(opened.table)
     is_stable = asked.assumes_stable(opened.table)
-    moves = _may_move(target, request) and not is_stable
-    conform = _conform(opened, incoming, request, locates=moves)
+    moves = may_move(target, request) and not is_stable
+    conform = planned_rows(opened, opened.arrow_schema, incoming, asked)
     kept = conform.missing_columns if conform.keeps else ()
-    if kept and request.action_column and not target.options.upsert_inserts:
-        raise InvalidInputError(
-            "option missing-columns = 'keep' with write.upsert.enabled=false: an insert would not "
-            "look for the row whose values it keeps; set option write.upsert.enabled=true"
-        )
-    if asked.where is not None:
-        check_whole_partitions(opened.base, asked.where, table_name=opened.table.name)
-    replaces_some = asked.is_dynamic or asked.where is not None
-    if request.mode is WriteMode.OVERWRITE and replaces_some and not is_stable:
-        _refuse_moving_keys(target)
     began = _began(opened, request, kept, locates=moves or bool(kept))
     if request.mode is WriteMode.OVERWRITE:
         request = replace(request, transaction_id=began.snapshot.change_sequence_number)
@@ -169,23 +160,6 @@ def _arrived(state: dict[str, Any]) -> WriteJob:
     return WriteJob(**state)
 
 
-def _may_move(target: WriteTarget, request: WriteRequest) -> bool:
-    """Say whether a row of the write may have its stored row in another partition."""
-    if not target.keys_move or request.mode is WriteMode.OVERWRITE:
-        return False
-    return request.mode is not WriteMode.APPEND or request.action_column is not None
-
-
-def _refuse_moving_keys(target: WriteTarget) -> None:
-    """Refuse an overwrite of some partitions whose keys may have rows in others."""
-    if target.keys_move:
-        raise InvalidInputError(
-            f"overwrite of some partitions of table {target.table.name!r}: its key does not decide "
-            "the partition, so a key of the new rows could also stay in a partition that is not "
-            "replaced; overwrite the whole table, or set write.upsert.cross-partition=assume-stable"
-        )
-
-
 def _refuse_private(asked: AskedWrite, incoming: pa.Schema) -> None:
     reserved = [name for name in HELPER_COLUMNS if name in incoming.names]
     if reserved:
@@ -194,14 +168,6 @@ def _refuse_private(asked: AskedWrite, incoming: pa.Schema) -> None:
         raise InvalidInputError(
             f"option {opt.SPREAD.name} = {asked.spread}: save() sets it; leave the option out"
         )
-
-
-def _conform(
-    opened: OpenTable, incoming: pa.Schema, request: WriteRequest, *, locates: bool
-) -> Conform:
-    table = opened.table
-    conform = plan_write(table, opened.arrow_schema, incoming, request=request, locates=locates)
-    return replace(conform, event_time=EventTime.of(table))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,9 @@ import pyarrow as pa
 from arctic.columns.promotions import promotes, storage_type
 from arctic.errors import InvalidInputError
 
+RESERVED = "_arctic_"
+"""How the names of columns begin that say where rows are stored and what is done with them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MergedColumns:
@@ -57,7 +60,8 @@ def merged_columns(
         held: columns of the table whose types stay.
 
     Raises:
-        InvalidInputError: a new column whose name differs from another one by its case alone.
+        InvalidInputError: a new column whose name differs from another one by its case alone, or
+            is one that reads and commands give to columns of their own.
     """
     spelt = {name.lower(): name for name in schema.names}
     add: dict[str, pa.Field] = {}
@@ -68,6 +72,11 @@ def merged_columns(
             if field.name not in held and promotes(schema.field(field.name).type, kind):
                 widen[field.name] = kind
         elif field.name not in helpers:
+            if field.name.lower().startswith(RESERVED):
+                raise InvalidInputError(
+                    f"column {field.name!r} is not added to table {table_name!r}: names that begin "
+                    f"with {RESERVED!r} are reserved; rename the column"
+                )
             other = spelt.setdefault(field.name.lower(), field.name)
             if other != field.name:
                 raise InvalidInputError(

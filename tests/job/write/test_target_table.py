@@ -10,6 +10,11 @@ import pytest
 
 import arctic
 from arctic.errors import InvalidInputError
+from arctic.iceberg.tables.create_table import create_table
+from arctic.job.write import target_table
+from arctic.job.write.asked_write import AskedWrite
+from arctic.job.write.write_job import begin_write
+from arctic.table.filters.predicate import ColumnTest, Op
 
 MERGE = {"mergeSchema": "true"}
 SCHEMA = pa.schema([("id", pa.int32()), ("n", pa.int32()), ("city", pa.string())])
@@ -63,8 +68,19 @@ def test_a_write_that_is_refused_changes_no_column(table: arctic.Table) -> None:
     ):
         with pytest.raises(InvalidInputError, match=said):
             table.write(pa.table(wrong), mode="upsert", options=MERGE)
+    for name in ("_arctic_file", "_ARCTIC_new", "_arctic_action"):
+        with pytest.raises(InvalidInputError, match="are reserved; rename the column"):
+            table.write(pa.table({**good, name: ["x"]}), mode="upsert", options=MERGE)
     with pytest.raises(InvalidInputError, match="mergeSchema with mode 'delete'"):
         table.write(pa.table(good), mode="delete", options=MERGE)
+    keeps = {**MERGE, "missing-columns": "keep", "action-column": "op"}
+    events = pa.table({"id": [1], "n": [1], "op": ["U"], "new": [1]})
+    with pytest.raises(InvalidInputError, match="look for the row whose values"):
+        table.write(events, mode="upsert", options={**keeps, "write.upsert.enabled": "false"})
+    with pytest.raises(InvalidInputError, match="file-size"):
+        table.write(
+            pa.table(good), mode="upsert", options={**MERGE, "write.target-file-size-bytes": "x"}
+        )
 
     assert table.refresh().schema.names == SCHEMA.names
     assert rows(table) == [(1, 1, "Rome")]
@@ -102,3 +118,44 @@ def test_writers_that_bring_columns_at_a_time_all_find_them(
     found = table.read(columns=["id", "new0", "new1"]).read_all().to_pylist()
     told = {row["id"]: row["new0"] if row["new1"] is None else row["new1"] for row in found}
     assert told == {1: None} | {10 + number: number for number in range(6)}
+
+
+def test_an_overwrite_of_partitions_that_is_refused_changes_no_column(tmp_path: Path) -> None:
+    """As where keys move between them, or a condition is of no partition."""
+    made = arctic.create_table(
+        "shop.t", SCHEMA, primary_key="id", partition_by="city", warehouse=str(tmp_path)
+    )
+    made.write(pa.table({"id": [1], "n": [1], "city": ["Rome"]}), mode="upsert")
+    more = pa.table({"id": [2], "n": [1], "city": ["Rome"], "new": [1]})
+    options = {**MERGE, "partitionOverwriteMode": "dynamic"}
+    with pytest.raises(InvalidInputError, match="does not decide the partition"):
+        made.write(more, mode="overwrite", options=options)
+    asked = AskedWrite.of({"path": "shop.t", "warehouse": str(tmp_path), **MERGE})
+    n = ColumnTest(op=Op.EQ, field_id=2, column="n", literal=1)
+    with pytest.raises(InvalidInputError, match="only whole partitions"):
+        begin_write(asked.replacing(n), more.schema)
+
+    assert made.refresh().schema.names == SCHEMA.names
+    assert rows(made) == [(1, 1, "Rome")]
+
+
+def test_first_writes_at_a_time_make_one_table_of_all_their_columns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever comes second finds a table that was not there before, and brings its columns."""
+    place = {"warehouse": str(tmp_path), "primaryKey": "id", "missing-columns": "null", **MERGE}
+
+    def write(**columns: list[object]) -> None:
+        arctic.write("shop.t", pa.table(columns), mode="upsert", options=place)
+
+    def create(*args: object, **kwargs: object) -> object:
+        monkeypatch.undo()
+        write(id=[1], a=["x"])
+        return create_table(*args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(target_table, "create_table", create)
+    write(id=[2], b=[2.0])
+
+    table = arctic.open_table("shop.t", warehouse=str(tmp_path))
+    assert table.schema.names == ["id", "a", "b"]
+    assert rows(table) == [(1, "x", None), (2, None, 2.0)]
