@@ -1,7 +1,11 @@
 """A table in the place of another: made aside, and given its name when it is whole.
 
 Rules:
-    - It never takes the place of rows that came after the work on it began.
+    - It never takes the place of rows that came after the work on it began. They are looked for
+      before the old table is moved, because that hides it, and once more when it is out of reach.
+    - A table with a key is opened under its name until the last of its two stores is moved, with
+      the first where it is by then. So it is moved twice: whoever opened it in between cannot
+      commit any more.
     - Until then the old table is read and written under its name. Between two renames nobody has
       that name; whoever stops there leaves both tables, under names that say what they are.
     - The files of the old table stay, as those of a table that is dropped do: a reader that is at
@@ -12,12 +16,13 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from arctic.errors import ArcticError, ConflictError, NotFoundError
 from arctic.iceberg.catalogs.catalog import CatalogConfig
-from arctic.iceberg.commits.changed_meanwhile import check_unchanged
+from arctic.iceberg.commits.changed_meanwhile import check_same_rows, check_unchanged
 from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.drop_table import drop_table
 from arctic.iceberg.tables.open_table import OpenTable, open_table
@@ -78,22 +83,36 @@ def replace_table(
         ConflictError: another table has the name by now, or its rows were changed since.
         ArcticError: as ``rename_table``; the old table has its name then.
     """
-    aside: str | None = f"{identifier}__replaced_{secrets.token_hex(4)}"
+    with suppress(NotFoundError):
+        _check_as_found(open_table(config, identifier, suggests=False), found, identifier)
+    moved = [_replaced_name(identifier)]
     try:
-        rename_table(config, identifier, str(aside))
+        opened = rename_table(config, identifier, moved[0])
     except NotFoundError:
-        aside = None
+        rename_table(config, staged, identifier)
+        return
     try:
-        if aside is not None:
-            # Whoever has opened it by its name cannot commit to it any more.
-            _check_as_found(open_table(config, aside), found, identifier)
+        if opened.change is not None:
+            moved.append(_replaced_name(identifier))
+            opened = rename_table(config, moved[0], moved[1])
+        _check_as_found(opened, found, identifier)
         rename_table(config, staged, identifier)
     except ArcticError:
-        if aside is not None:
-            rename_table(config, aside, identifier)
+        _give_back(config, moved, identifier)
         raise
-    if aside is not None:
-        drop_table(config, aside)
+    drop_table(config, moved[-1])
+
+
+def _replaced_name(identifier: str) -> str:
+    return f"{identifier}__replaced_{secrets.token_hex(4)}"
+
+
+def _give_back(config: CatalogConfig, names: Sequence[str], identifier: str) -> None:
+    """Give the old table its name again; it has the last of these that it got."""
+    for name in reversed(names):
+        with suppress(NotFoundError):
+            rename_table(config, name, identifier)
+            return
 
 
 def traces_of(names: Iterable[str], identifier: str) -> list[str]:
@@ -106,24 +125,26 @@ def traces_of(names: Iterable[str], identifier: str) -> list[str]:
 
 
 def _check_as_found(opened: OpenTable, found: FoundTable | None, identifier: str) -> None:
+    cause: ConflictError | None = None
     if found is not None and found.uuid == _uuid(opened):
-        state, now = found.state, pin(opened, is_fresh=True)
-        is_same = state.change_snapshot_id == now.change_snapshot_id
         try:
-            check_unchanged(
-                opened.base,
-                state.base_snapshot_id,
-                concerns=lambda partition: True,
-                keys=partition_keys(opened.table) if opened.table.is_keyed else None,
-            )
-        except ConflictError:
-            is_same = False
-        if is_same:
+            _check_rows(opened, found.state)
+        except ConflictError as error:
+            cause = error
+        else:
             return
     raise ConflictError(
         f"table {identifier!r}: others have changed it while the one that is to replace it was "
         "made, and what they did would be lost; run the statement again"
-    )
+    ) from cause
+
+
+def _check_rows(opened: OpenTable, state: TableSnapshot) -> None:
+    if opened.change is not None:
+        check_same_rows(opened.base, opened.change, state, keys=partition_keys(opened.table))
+    else:
+        since = state.base_snapshot_id
+        check_unchanged(opened.base, since, concerns=lambda _: True, keys=None)
 
 
 def _uuid(opened: OpenTable) -> str:

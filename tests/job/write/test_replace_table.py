@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyiceberg.catalog import Catalog
 
 import arctic
-from arctic.errors import ConflictError
+from arctic.errors import ArcticError, ConflictError, NotFoundError
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.catalogs.listing import list_tables
+from arctic.iceberg.commits.commit import commit_append
+from arctic.iceberg.tables import rename_table as rename_module
+from arctic.job.write import replace_table as module
+from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.replace_table import (
     find_replaced,
     is_aside,
@@ -19,6 +25,10 @@ from arctic.job.write.replace_table import (
     staged_name,
     traces_of,
 )
+from arctic.job.write.write_job import WriteJob, begin_write, work_here
+from arctic.job.write.write_task import write_task
+from arctic.writing.plan_commit import plan_append
+from arctic.writing.target import TaskResult
 
 ROWS = pa.table({"id": [1, 2]})
 
@@ -69,6 +79,65 @@ def test_a_table_that_changed_keeps_its_name(config: CatalogConfig, keyed: bool)
     assert arctic.read("m.t").read_all().equals(ROWS)
     assert list_tables(config, "m") == ("m.t",)
     assert find_replaced(config, "m.none") is None
+
+
+def test_a_replacement_that_is_refused_hides_no_table(
+    config: CatalogConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where it can be known before."""
+    _made("m.t", keyed=True)
+    found = find_replaced(config, "m.t")
+    arctic.write("m.t", pa.table({"id": [3]}))
+    monkeypatch.setattr(module, "rename_table", _never)
+
+    for known in (found, None):
+        with pytest.raises(ConflictError, match="run the statement again"):
+            replace_table(config, "m.staged", "m.t", known)
+
+
+def _never(*_: object) -> None:
+    raise AssertionError("the table was renamed")
+
+
+def test_a_write_that_finds_it_half_moved_is_not_lost(
+    config: CatalogConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its base has the old name still, its change store not; it commits when all is done."""
+    _made("m.t", keyed=True)
+    staged = staged_name("m.t")
+    _made(staged, keyed=True)
+    rename, drop = rename_module.__dict__["_rename"], module.__dict__["drop_table"]
+    begun: list[tuple[WriteJob, TaskResult]] = []
+    refused: list[ArcticError] = []
+    rows = pa.table({"id": [7]})
+
+    def moved(catalog: Catalog, old: tuple[str, ...], new: tuple[str, ...]) -> None:
+        if old == ("m", "t") and not begun:
+            asked = AskedWrite.of({"path": "m.t", "write-mode": "upsert"})
+            job = begin_write(asked, rows.schema)
+            batches = rows.to_batches()
+            result = write_task(work_here(job), batches, partition_id=0, task_id=0, threads=1)
+            plan = plan_append([result], summary={})
+            begun.append((job, result))
+            late.append(lambda: commit_append(job.found(), plan, is_fresh=True))
+        rename(catalog, old, new)
+
+    def dropped(*args: Any) -> None:
+        try:
+            late.pop()()
+        except ArcticError as error:
+            refused.append(error)
+        drop(*args)
+
+    late: list[Callable[[], object]] = []
+    monkeypatch.setattr(rename_module, "_rename", moved)
+    monkeypatch.setattr(module, "drop_table", dropped)
+    replace_table(config, staged, "m.t", find_replaced(config, "m.t"))
+
+    assert begun
+    assert [type(each) for each in refused] == [NotFoundError]
+    assert arctic.read("m.t").read_all().num_rows == 2
+    assert list_tables(config, "m") == ("m.t",)
 
 
 def test_what_is_left_behind_is_known_by_its_name() -> None:
