@@ -2,8 +2,10 @@
 
 Rules:
     - A file goes only if its bounds prove that every row of it matches.
-    - In a table with a key, changes that lie on base are hidden partition by partition only. So
-      where one of them can match in a partition that does not go as a whole, nothing goes this way.
+    - In a table with a key only whole partitions go this way, and only where the values of
+      partitions, not the bounds of files, say that all of it lies in them. Readers of changes are
+      not told what goes by metadata: whether they are must follow from the condition and how the
+      table is partitioned, and not from what was optimized when.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ class Coverage:
     partitions: frozenset[Partition]
     """All rows of them match."""
     files: tuple[TableFile, ...]
-    """Base files elsewhere of which all rows match."""
+    """Base files elsewhere of which all rows match; none with a key."""
     partly: tuple[TableFile, ...]
     """Data files, of either store, that may hold rows that match and others."""
     listed: StoreFiles
@@ -58,6 +60,11 @@ class FileJudge:
         self._asked = predicate
         self._others = complement(predicate, unordered=floats)
         self._left = None if self._others is None else PartitionFilter(opened.base, self._others)
+        self._own = PartitionFilter(opened.base, predicate)
+
+    def touches_partition(self, partition: Partition) -> bool:
+        """Say whether some row can match, by the values of the partition."""
+        return self._own.matches(partition)
 
     def touches(self, file: TableFile) -> bool:
         """Say whether some row can match."""
@@ -100,11 +107,13 @@ def coverage(opened: OpenTable, state: TableSnapshot, predicate: Predicate | Non
     whole = {each for each in {file.partition for file in touched} if judge.covers_partition(each)}
     files: list[TableFile] = []
     partly: list[TableFile] = []
-    for file in touched:
-        if file.partition in whole:
-            continue
-        covered = file.kind is FileKind.BASE and judge.covers(file)
-        (files if covered else partly).append(file)
+    if not opened.table.is_keyed:
+        for file in touched:
+            if file.partition not in whole:
+                (files if judge.covers(file) else partly).append(file)
+    elif touched:
+        others = (file for file in data if file.partition not in whole)
+        partly = [file for file in others if judge.touches_partition(file.partition)]
     going = [*files, *(file for file in listed.base if file.partition in whole)]
     is_plain = not changed.intersection(file.partition for file in going)
     is_plain = is_plain and not changed & whole and not listed.position_deletes

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import arctic
+from arctic.errors import UnsupportedError
 from arctic.job.edit import commit_edit, delete_job
 from tests.job.edit.rows import LAYOUTS, ROWS, SCHEMA, ids_of, make, rows_of
 
@@ -56,9 +57,9 @@ def test_whole_partitions_go_by_metadata(tmp_path: Path) -> None:
         assert ids_of(table) == [1, 2, 3]
 
 
-def test_whole_files_go_by_metadata_where_no_change_can_match(tmp_path: Path) -> None:
-    """Bounds prove it; a change that may match makes it a delete by key."""
-    table = make(tmp_path, "keyed", merged=True)
+def test_whole_files_go_by_metadata_without_a_key(tmp_path: Path) -> None:
+    """Bounds prove it."""
+    table = make(tmp_path, "no key")
 
     assert table.delete("id <= 3").reads_table is False
     assert ids_of(table) == [4, 5]
@@ -67,6 +68,28 @@ def test_whole_files_go_by_metadata_where_no_change_can_match(tmp_path: Path) ->
     report = table.delete()
     assert not report.reads_table
     assert ids_of(table) == []
+
+
+def test_readers_of_changes_are_told_the_same_whatever_was_optimized(tmp_path: Path) -> None:
+    """With a key: of rows by their condition, and nothing of whole partitions, as of a table."""
+    for layout in ("keyed", "moving"):
+        for merged in (False, True):
+            table = make(tmp_path / f"{layout} {merged}", layout)
+            if merged:
+                table.optimize(type="full")
+            begun = table.write(pa.Table.from_pylist([ROWS[0]], SCHEMA), mode="upsert").snapshot_id
+            assert table.delete("id <= 3").reads_table is True
+            or_city = table.delete("city = 'Rome' or id > 99")
+            assert (or_city.rows_deleted, or_city.reads_table) == (1, True)
+            options = {"start-snapshot-id": str(begun)}
+            told = table.read_changes(options=options).read_all()
+            assert sorted(told["id"].to_pylist()) == [1, 2, 3, 4], (layout, merged)
+            assert ids_of(table) == [5]
+
+            assert table.delete("city = 'Bern'").reads_table is (layout == "keyed")
+            if layout == "moving":
+                with pytest.raises(UnsupportedError, match="no change says so"):
+                    table.read_changes(options=options)
 
 
 def test_a_float_that_is_no_number_is_never_covered(tmp_path: Path) -> None:
