@@ -106,6 +106,13 @@ class Partitioner:
             for step, value in zip(self.steps, partition, strict=True)
         )
 
+    def values(self, partition: Partition) -> list[str | None]:
+        """Return the values as their texts in a path; None is null, and no text."""
+        return [
+            None if value is None else _text(step, value)
+            for step, value in zip(self.steps, partition, strict=True)
+        ]
+
     def record(self, partition: Partition) -> Record:
         """Return the partition as PyIceberg keeps it in a data file."""
         return Record(*partition)

@@ -157,13 +157,18 @@ class _Events:
         self._key_table = keys
         self._index = KeyIndex(keys)
         self._keys = self._index.take_codes()
-        self._place = np.concatenate(scattered)
+        nothing = np.empty(0, np.int64)  # A file may have no row.
+        self._place = np.concatenate([nothing, *scattered])
         actions = pa.chunked_array(
-            [batch.column(CHANGE_ACTION_FIELD.name) for batch in self._batches]
+            [batch.column(CHANGE_ACTION_FIELD.name) for batch in self._batches],
+            type=CHANGE_ACTION_FIELD.type,
         )
         self._is_delete = pc.is_in(actions, pa.array(_DELETES)).to_numpy()
         self._commits: IntArray = np.concatenate(
-            [batch.column(TRANSACTION_ID_FIELD.name).to_numpy() for batch in self._batches]
+            [
+                nothing,
+                *(batch.column(TRANSACTION_ID_FIELD.name).to_numpy() for batch in self._batches),
+            ]
         )
 
     def came(self) -> list[_Came]:

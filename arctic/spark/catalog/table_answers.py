@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from urllib.parse import unquote_plus
 
 from pyspark.sql.types import StringType, StructField, StructType
 
@@ -11,11 +10,12 @@ from arctic import options as opt
 from arctic.errors import ArcticError, InvalidInputError, NotFoundError
 from arctic.iceberg.catalogs.catalog import open_catalog
 from arctic.iceberg.catalogs.listing import list_tables, table_identifiers
+from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.tables.drop_table import drop_table
 from arctic.iceberg.tables.rename_table import rename_table
+from arctic.job.edit.whole_files import unmerged_changes
 from arctic.job.past_state import PastState
 from arctic.job.read.asked_read import AskedRead
-from arctic.job.read.scan_job import begin_scan
 from arctic.job.reference import parse_reference
 from arctic.job.write.replace_table import is_aside, traces_of
 from arctic.spark.base.catalog_protocol import (
@@ -34,6 +34,7 @@ from arctic.spark.base.catalog_questions import (
 )
 from arctic.spark.catalog.described import config_of, described
 from arctic.spark.catalog.failures import CatalogFailureError, failures_of
+from arctic.table.files import FileKind
 
 
 def tables(asked: TablesQuestion) -> NamesAnswer:
@@ -68,29 +69,21 @@ def table(asked: TableQuestion) -> TableAnswer:
 def partitions(asked: PartitionsQuestion) -> RowsAnswer:
     """List the partitions of a table that have rows, as texts of their fields."""
     reference = parse_reference(asked.options)
-    steps = () if reference.metadata_table is not None else reference.open().partitioner.steps
-    names = [step.name for step in steps]
+    opened = None if reference.metadata_table is not None else reference.open()
     rows: list[list[str | None]] = []
-    if names:
-        place = {**asked.options, opt.PATH.name: f"{reference.identifier}.partitions"}
-        found = begin_scan(AskedRead.of(place)).table().to_pylist()
+    names: list[str] = []
+    if opened is not None and opened.partitioner.steps:
+        names = [step.name for step in opened.partitioner.steps]
+        state = AskedRead.of(asked.options).state.pinned(opened)
+        listed = list_files(opened, state, field_ids=(), row_filter=None)
+        changes = unmerged_changes(listed, state)
+        inserts = [file for file in changes if file.kind is FileKind.INSERT]
+        found = {file.partition for file in (*listed.base, *inserts)}
         rows = [
-            [_value(part) for part in each["partition"].split("/")]
-            for each in found
-            if each["base_files"] or each["insert_files"]
+            opened.partitioner.values(each) for each in sorted(found, key=opened.partitioner.path)
         ]
     schema = StructType([StructField(name, StringType()) for name in names])
     return RowsAnswer(schema=schema.jsonValue(), rows=rows)
-
-
-def _value(part: str) -> str | None:
-    """Return the value in one part of the path of a partition.
-
-    >>> _value("city=New+York"), _value("city=null")
-    ('New York', None)
-    """
-    text = unquote_plus(part.partition("=")[2])
-    return None if text == "null" else text
 
 
 def _tell_of_traces(asked: TableQuestion) -> None:

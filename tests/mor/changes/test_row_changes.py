@@ -47,6 +47,15 @@ class Range:
             )
         )
 
+    def commit_nothing(self) -> None:
+        """Write a commit of files without a row."""
+        number = len(self._units) + 1
+        deletes, inserts = (
+            self._files.write(kind, [], CHANGE, transaction_id=number)
+            for kind in (FileKind.CHANGE_DELETE, FileKind.INSERT)
+        )
+        self._units.append(ChangeUnit(deletes=(deletes,), inserts=(inserts,)))
+
     def _written(
         self, action: str, kind: FileKind, events: tuple[tuple[str, int, str | None], ...], to: int
     ) -> tuple[TableFile, ...]:
@@ -107,6 +116,15 @@ def test_a_delete_tells_the_row_that_it_found(changes: Range) -> None:
         (20, "delete", 3, "new"),
     ]
     assert changes.rows(is_net=True) == [(10, "delete", 1, "old")]
+
+
+def test_files_without_a_row_tell_nothing(changes: Range) -> None:
+    """Alone or beside others."""
+    changes.before((1, "old"))
+    changes.commit_nothing()
+    assert changes.rows() == []
+    changes.commit(("D", 1, None))
+    assert changes.rows() == [(20, "delete", 1, "old")]
 
 
 def test_a_row_that_goes_and_comes_in_a_commit_is_an_update(changes: Range) -> None:

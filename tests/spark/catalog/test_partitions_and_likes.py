@@ -29,6 +29,11 @@ def test_partitions_are_listed_by_their_fields(sql: Sql) -> None:
     only = sql("SHOW PARTITIONS arctic.shop.t PARTITION (CITY = 'New York')")
     assert sorted(only) == sorted(shown)[:2]
     assert sql("SHOW PARTITIONS arctic.shop.t PARTITION (city = 'Oslo')") == []
+    sql("INSERT INTO arctic.shop.t VALUES (5, 'null', null)")
+    assert len(sql("SHOW PARTITIONS arctic.shop.t")) == 5
+    only = sql("SHOW PARTITIONS arctic.shop.t PARTITION (city = 'null')")
+    assert only == [("city=null/day_month=null",)]
+    sql("DELETE FROM arctic.shop.t WHERE id = 5")
     sql("DELETE FROM arctic.shop.t WHERE city = 'New York' AND day < DATE'2024-03-01'")
     arctic.optimize("shop.t", type="full")
     assert ("city=New York/day_month=2024-02",) not in sql("SHOW PARTITIONS arctic.shop.t")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import arctic
+from arctic.spark.base.private_names import gateway, jvm, jvm_session
 from tests.spark.catalog.sql import Sql
 
 pytestmark = pytest.mark.spark
@@ -58,6 +59,29 @@ def test_the_rows_that_go_are_those_of_the_condition(sql: Sql, key: str) -> None
         if by_metadata is not None:
             assert by_metadata == (not written), condition
         table.restore("full")
+
+
+def test_a_condition_that_is_not_known_is_never_passed_over(sql: Sql) -> None:
+    """Whoever asks for it without having asked whether it can be done is told so."""
+    sql(f"CREATE TABLE {T} (id INT)", f"INSERT INTO {T} VALUES (1)")
+    java = jvm(sql.spark)
+    names = "org.apache.spark.sql.connector"
+    strange = getattr(java, f"{names}.expressions.filter.Predicate")
+    expression = getattr(java, f"{names}.expressions.Expression")
+    years = gateway(sql.spark).new_array(expression, 1)
+    years[0] = getattr(java, f"{names}.expressions.Expressions").years("id")
+    predicates = gateway(sql.spark).new_array(strange, 1)
+    predicates[0] = strange("IS_NULL", years)
+    namespace = gateway(sql.spark).new_array(java.java.lang.String, 1)
+    namespace[0] = "shop"
+    identifier = getattr(java, f"{names}.catalog.Identifier").of(namespace, "t")
+    catalogs = jvm_session(sql.spark).sessionState().catalogManager()
+    table = catalogs.catalog("arctic").loadTable(identifier)
+
+    assert not table.canDeleteWhere(predicates)
+    with pytest.raises(Exception, match="no row was deleted"):
+        table.deleteWhere(predicates)
+    assert sql.rows("shop.t") == [(1,)]
 
 
 def _paths(store: str) -> list[str]:

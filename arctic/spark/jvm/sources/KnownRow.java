@@ -46,7 +46,9 @@ public final class KnownRow implements LocalScan {
     ArrayList named = new ArrayList();
     for (int i = 0; i < functions.length; i++) {
       List name = named(functions[i]);
-      if (name == null) {
+      // Where a row is stored is no column of the table.
+      if (name == null
+          || name.size() > 1 && relation.getFieldIndex((String) name.get(1)).isEmpty()) {
         return null;
       }
       DataType type = name.get(0).equals("min") || name.get(0).equals("max")
