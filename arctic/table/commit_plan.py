@@ -21,7 +21,8 @@ class AppendFiles:
 
     files: tuple[WrittenFile, ...]
     on_top_of: TableSnapshot | None = None
-    """Commit only while both stores are in this state; None: in whatever state they are."""
+    """Commit only while base is in this state; with a change store, while nobody has changed a row
+    since. None: in whatever state they are."""
     removed_paths: frozenset[str] = frozenset()
     """Files of base that go in the same snapshot; only without a primary key."""
     summary: Mapping[str, str] = field(default_factory=dict)

@@ -29,7 +29,7 @@ def plan_append(
     Args:
         results: one for each task, in any order.
         summary: extra snapshot summary entries.
-        on_top_of: commit only while both stores are in this state.
+        on_top_of: commit only while the rows are those of this state.
         removed_paths: files of base that go with it.
         batch: commit only if it has not landed.
         watermark: how far event time has come with the files.

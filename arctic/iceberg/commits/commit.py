@@ -23,7 +23,7 @@ from pyiceberg.table import Table
 
 from arctic.errors import ConflictError, InvalidInputError
 from arctic.iceberg.catalogs.refresh import refresh
-from arctic.iceberg.commits.changed_meanwhile import check_unchanged
+from arctic.iceberg.commits.changed_meanwhile import check_same_rows, check_unchanged
 from arctic.iceberg.commits.commit_loop import CommitResult, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
 from arctic.iceberg.commits.snapshot_producer import SnapshotPlan, StagedSnapshot
@@ -61,7 +61,7 @@ def commit_append(
 
     Raises:
         BatchLandedError: the plan's batch is in the table already; the files were not committed.
-        ConflictError: other writers won every retry, or the store is not at the sequence number
+        ConflictError: other writers won every retry, or the table is not in the state any more
             that the plan expects; the files were not committed.
         CommitStateUnknownError: the files may have been committed.
         StorageError: the catalog or a file cannot be reached; the files were not committed.
@@ -90,10 +90,11 @@ def commit_append(
         staged = staged_on(head, noted, snapshot_id)
         if plan.on_top_of is not None:
             with discarding(staged):
-                if other is not None:
-                    _check_sequence(head, plan.on_top_of.change_sequence_number)
-                base = head if other is None else refresh(opened.base)
-                _check_snapshot(base, plan.on_top_of.base_snapshot_id)
+                if other is None:
+                    _check_snapshot(head, plan.on_top_of.base_snapshot_id)
+                else:
+                    keys = partition_keys(opened.table)
+                    check_same_rows(refresh(opened.base), head, plan.on_top_of, keys=keys)
         return staged
 
     return commit_snapshot(store, stage, is_fresh=is_fresh)

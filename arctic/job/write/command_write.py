@@ -4,7 +4,8 @@ Rules:
     - What was made of stored rows is committed on top of the very state that they were read in; a
       command that looked at none is committed on top of any.
     - The state is pinned before the engine reads: whatever it reads is that state or a later one,
-      and if none came until the commit, it was that one.
+      and if nobody changed a row until the commit, it was that one. With a key, whoever only put
+      the rows into other files has changed none; without one their places are others.
     - What nobody may decide silently is refused: one key for two rows.
 
 Must not know: the engine.
@@ -18,8 +19,10 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from arctic.errors import ConflictError
+from arctic.iceberg.commits.changed_meanwhile import check_same_rows
 from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.iceberg.values.partition_key import partition_keys
 from arctic.job.read.locate import locate_rows
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.write_job import WriteJob, begin_write
@@ -134,8 +137,15 @@ def _check_same(state: TableSnapshot, now: TableSnapshot, opened: OpenTable, wha
     if opened.change is not None:
         known |= {snapshot.snapshot_id for snapshot in opened.change.metadata.snapshots}
     # Of a state without a snapshot nobody can say whose it is: a query of this table's path has it.
-    if all(each is None for each in before) or any(each in known for each in before):
+    if not (all(each is None for each in before) or any(each in known for each in before)):
+        return
+    try:
+        if opened.change is None:
+            raise ConflictError(f"base is at snapshot {now.base_snapshot_id}")
+        keys = partition_keys(opened.table)
+        check_same_rows(opened.base, opened.change, state, keys=keys)
+    except ConflictError as error:
         raise ConflictError(
             f"{what} of table {opened.table.name!r}: another commit came after a subquery "
-            "of it had read the table; run it again"
-        )
+            f"of it had read the table ({error.message}); run it again"
+        ) from error

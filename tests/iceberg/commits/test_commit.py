@@ -212,11 +212,11 @@ class TestAppend:
         empty = pin(opened)
         first = commit_append(opened, AppendFiles(files=files, on_top_of=empty))
         before = referenced(refresh(change))
-        with pytest.raises(ConflictError, match="prepared for 0"):
+        with pytest.raises(ConflictError, match="was at sequence number 0"):
             commit_append(opened, AppendFiles(files=more, on_top_of=empty))
         one = pin(opened)
         overwrite(opened, [row(9)], up_to=1)
-        with pytest.raises(ConflictError, match="prepared for None"):
+        with pytest.raises(ConflictError, match="changed partition"):
             commit_append(opened, AppendFiles(files=more, on_top_of=one))
         assert metadata_files(refresh(change), ".avro") == before
         second = commit_append(opened, AppendFiles(files=more, on_top_of=pin(opened)))
