@@ -63,7 +63,7 @@ def commit_write(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult |
         raise
     except NotFoundError:
         abort_write(job, results)
-        _open_now(job)  # where another table has the name by now, that is the reason
+        open_now(job)  # where another table has the name by now, that is the reason
         raise
     except ArcticError:
         abort_write(job, results)
@@ -79,7 +79,7 @@ def abort_write(job: WriteJob, results: Sequence[TaskResult]) -> None:
 
 def _opened(job: WriteJob, results: Sequence[TaskResult]) -> OpenTable:
     """Return the table as it is now, once it is known to take the files."""
-    opened = _open_now(job)
+    opened = open_now(job)
     check_key_owners(
         results,
         table=opened.table,
@@ -90,8 +90,8 @@ def _opened(job: WriteJob, results: Sequence[TaskResult]) -> OpenTable:
     return opened
 
 
-def _open_now(job: WriteJob) -> OpenTable:
-    """Open the table as it is now.
+def open_now(job: WriteJob) -> OpenTable:
+    """Open the table of a write as it is now.
 
     A write may take hours. The embedded catalog has no connection that could have died meanwhile
     and no token that could be over; any other is opened anew.

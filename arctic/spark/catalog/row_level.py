@@ -1,8 +1,8 @@
 """The rows of a DELETE, UPDATE or MERGE, committed once; made anew where another commit was faster.
 
 Rules:
-    - A frame is a plan: each attempt reads the table as it is then. Where a part of the plan has
-      read it already, there is no second attempt.
+    - A frame is a plan: each attempt reads the table as it is then, whatever Spark has cached of
+      it. Where a part of the plan has read it already, there is no second attempt.
 
 Must not know: how Spark found the rows.
 """
@@ -22,13 +22,14 @@ from arctic.options import Scope
 from arctic.retry import WHERE_OUTRUN
 from arctic.spark.base.catalog_protocol import DoneAnswer, FailureKind
 from arctic.spark.base.catalog_questions import RowLevelQuestion
+from arctic.spark.base.handed_on import pinned_snapshots
 from arctic.spark.base.private_names import frame_of_jvm
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.catalog.failures import CatalogFailureError
-from arctic.spark.read.handed_on import pinned_snapshots
 from arctic.spark.source import relevant_options
 from arctic.spark.tasks.spark_tasks import SparkRunner
 from arctic.spark.tasks.workers import check_workers
+from arctic.spark.write.own_rows import read_again
 from arctic.spark.write.spread import SpreadRows, spread_rows
 from arctic.spark.write.write_frame import write_frame
 from arctic.writing.rows.key_count import RepeatedKeyError
@@ -46,6 +47,7 @@ def changed(asked: RowLevelQuestion, java_frame: Any) -> DoneAnswer:
     frame = frame_of_jvm(java_frame)
     check_workers(frame.sparkSession)
     write = AskedWrite.of(relevant_options(asked.options, Scope.WRITE))
+    frame = read_again(frame, write.reference.identifier, what=asked.command)
     try:
         _write(asked, frame, write)
     except RepeatedKeyError as error:

@@ -12,8 +12,8 @@ from arctic.job.write.asked_write import AskedWrite
 from arctic.options import Scope
 from arctic.spark.base.catalog_protocol import DoneAnswer
 from arctic.spark.base.catalog_questions import SaveQuestion
+from arctic.spark.base.handed_on import pinned_snapshots
 from arctic.spark.base.private_names import frame_of_jvm
-from arctic.spark.read.handed_on import pinned_snapshots
 from arctic.spark.read.hints import exact_filter
 from arctic.spark.source import relevant_options
 from arctic.spark.tasks.workers import check_workers
@@ -36,5 +36,12 @@ def saved(asked: SaveQuestion, java_frame: Any) -> DoneAnswer:
         table = AskedWrite.of(options).reference.open().table
         where = exact_filter(asked.where, table)
     seen = pinned_snapshots(asked.pins)
-    save_rows(frame, options, overwrite=asked.replaces is not None, where=where, seen=seen)
+    save_rows(
+        frame,
+        options,
+        overwrite=asked.replaces is not None,
+        where=where,
+        seen=seen,
+        is_statement=True,
+    )
     return DoneAnswer(found=True)

@@ -35,6 +35,7 @@ from arctic.job.read.aggregate_job import known_aggregates
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.reference import placed
 from arctic.job.vectors.deletion_vectors import DeletionVectors
+from arctic.spark.base.handed_on import pin_text, pinned_snapshot, work_of
 from arctic.spark.base.private_names import gateway
 from arctic.spark.base.protocol import (
     AggregatesAnswer,
@@ -53,7 +54,6 @@ from arctic.spark.base.protocol import (
 )
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.catalog.catalog_answers import answer_catalog
-from arctic.spark.read.handed_on import pin_text, pinned_snapshot, work_of
 from arctic.spark.read.reader import ArcticReader
 from arctic.spark.source import READS, plan_batch, relevant_options
 from arctic.spark.tasks.spark_tasks import SparkRunner

@@ -23,10 +23,10 @@ from arctic.job.read.engine_share import Engine
 from arctic.job.read.read_columns import check_types
 from arctic.job.read.read_task import GroupReader
 from arctic.job.vectors.engine_work import engine_work
+from arctic.spark.base.handed_on import pin_text, pinned_snapshot, work_texts
 from arctic.spark.base.private_names import ROW_INDEX_COLUMN
 from arctic.spark.base.protocol import ScanAnswer, ScanQuestion, answered_by_worker
 from arctic.spark.base.spark_types import arrow_schema
-from arctic.spark.read.handed_on import pin_text, pinned_snapshot, work_texts
 from arctic.spark.read.hints import hinted_filter
 from arctic.spark.read.partition_reader import PartitionReader
 

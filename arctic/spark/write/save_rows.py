@@ -14,12 +14,15 @@ from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.command_write import check_seen
 from arctic.job.write.first_write import taken_back_on_failure
 from arctic.job.write.write_job import begin_write
+from arctic.retry import WHERE_OUTRUN
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.tasks.spark_tasks import SparkRunner
+from arctic.spark.write.own_rows import ReadLaterError, read_again
 from arctic.spark.write.spread import spread_rows
 from arctic.spark.write.write_frame import write_frame
 from arctic.table.filters.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
+from arctic.writing.target import WriteMode
 
 
 def save_rows(
@@ -29,6 +32,7 @@ def save_rows(
     overwrite: bool,
     where: Predicate | None = None,
     seen: Sequence[TableSnapshot] = (),
+    is_statement: bool = False,
 ) -> None:
     """Spread, write and commit the rows of a frame, and optimize if that is asked for.
 
@@ -38,19 +42,30 @@ def save_rows(
         overwrite: the caller's save mode was overwrite.
         where: it replaces the partitions for which this holds, and no other; None: all.
         seen: states in which parts of the frame have read the table already.
+        is_statement: SQL that names the tables it reads, and no frame that a user may have kept.
 
     Raises:
-        ConflictError: the table is in another state than one of these.
+        ConflictError: the table is in another state than one of these, or others committed each
+            time before the rows were planned that are to replace it.
         ArcticError: as ``begin_write`` and ``write_frame``.
     """
     asked = AskedWrite.of(options, overwrite=overwrite)
     if where is not None:
         asked = asked.replacing(where)
+    if is_statement or asked.mode is WriteMode.OVERWRITE:
+        frame = read_again(frame, asked.reference.identifier, what="a write")
     with taken_back_on_failure():
-        job = begin_write(asked, arrow_schema(frame.schema))
-        if seen:
-            check_seen(seen, job, what="overwrite")
-        spread = spread_rows(frame, job)
-        write_frame(spread.frame, spread.job)
+        for left in reversed(range(WHERE_OUTRUN.most_tries)):
+            job = begin_write(asked, arrow_schema(frame.schema))
+            if seen:
+                check_seen(seen, job, what="overwrite")
+            spread = spread_rows(frame, job)
+            try:
+                write_frame(spread.frame, spread.job)
+            except ReadLaterError:
+                if not left:
+                    raise
+            else:
+                break
     if asked.optimizes:
         optimize_after_write(asked.reference, SparkRunner(frame.sparkSession))

@@ -5,6 +5,7 @@ here that happens where everything is imported, and only the rows go through Spa
 
 Rules:
     - The result of a task counts once, however often Spark ran it: collecting sees to that.
+    - An overwrite by rows of the table itself replaces the state that they are read in, or nothing.
     - When rows are refused, the files of all tasks are removed. Files of a task that Spark gave up
       stay behind, as those of a lost attempt do, for orphan cleaning to find.
 
@@ -29,9 +30,10 @@ from arctic.spark.base.error_surface import named_errors
 from arctic.spark.base.private_names import jvm_column, jvm_frame
 from arctic.spark.base.quoted import quoted
 from arctic.spark.write.hand_over import batches_by_rows
+from arctic.spark.write.own_rows import check_read_as_begun
 from arctic.spark.write.task_writer import RESULT_SCHEMA, TaskWriter
 from arctic.table.files import WrittenFile
-from arctic.writing.target import TaskResult
+from arctic.writing.target import TaskResult, WriteMode
 
 
 def write_frame(frame: DataFrame, job: WriteJob) -> tuple[WrittenFile, ...]:
@@ -45,10 +47,14 @@ def write_frame(frame: DataFrame, job: WriteJob) -> tuple[WrittenFile, ...]:
         The files that were written; committed, unless they are of a batch that landed before.
 
     Raises:
+        ReadLaterError: an overwrite would read a later state of its table than it replaces.
         ArcticError: as ``write_task`` and ``commit_write``.
     """
     with named_errors(), batches_by_rows(frame):
-        rows = _mapped(frame, TaskWriter(job.work).answers, RESULT_SCHEMA).collect()
+        mapped = _mapped(frame, TaskWriter(job.work).answers, RESULT_SCHEMA)
+        if job.request.mode is WriteMode.OVERWRITE:
+            check_read_as_begun(mapped, job)
+        rows = mapped.collect()
     answers: list[TaskResult | Exception] = [pickle.loads(row.result) for row in rows]
     results = [answer for answer in answers if isinstance(answer, TaskResult)]
     for answer in answers:

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 import arctic
 from arctic.errors import InvalidInputError
+from arctic.job.write.commit_write import commit_write
 from arctic.spark.write.write_frame import write_frame
 from tests.spark.catalog.sql import Sql
 
@@ -202,12 +203,12 @@ def test_an_overwrite_from_its_own_rows_loses_nothing_of_others(
     )
     regions: list[str] = []
 
-    def slow(frame: Any, job: Any) -> Any:
+    def late(job: Any, results: Any) -> Any:
         if regions:
             arctic.write("shop.t", pa.table({"id": [7], "region": [regions.pop()]}))
-        return write_frame(frame, job)
+        return commit_write(job, results)
 
-    monkeypatch.setattr("arctic.spark.write.save_rows.write_frame", slow)
+    monkeypatch.setattr("arctic.spark.write.write_frame.commit_write", late)
     lived = f"WHERE id IN (SELECT max(id) FROM {T} GROUP BY region)"
     rows = f"SELECT id + 10 AS id, region FROM {T} "
     again: list[Callable[[], object]] = [

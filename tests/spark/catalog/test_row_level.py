@@ -168,8 +168,7 @@ def test_an_insert_is_never_an_update(shop: Shop) -> None:
 
     shop("CACHE TABLE {t}")
     upsert(2)
-    error = shop.refused(source + "t.id = s.id " + insert)
-    assert "id=2" in str(error)
+    shop(source + "t.id = s.id " + insert)
     shop("UNCACHE TABLE {t}")
     assert shop.rows == [(1, "a", 1), (2, "beside", 2)]
     shop(source + "t.id = s.id " + insert)
@@ -253,6 +252,13 @@ def test_a_command_is_done_again_if_others_commit_before_it(
 
     meanwhile(lambda: upsert(2), 1)
     shop("UPDATE {t} SET n = n + 10")
+    assert shop.rows == [(1, "a", 11), (2, "beside", 12)]
+    # Whoever only puts rows into other files is in nobody's way.
+    meanwhile(lambda: arctic.optimize("shop.t", type="full"), 9)
+    shop("UPDATE {t} SET n = n + 1 WHERE id = (SELECT max(id) FROM {t})")
+    shop(
+        "MERGE INTO {t} t USING (SELECT 2L id) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET n = 12"
+    )
     assert shop.rows == [(1, "a", 11), (2, "beside", 12)]
 
     meanwhile(lambda: upsert(3), 9)

@@ -123,6 +123,18 @@ def test_rows_move_between_partitions_and_columns_change(table: Keyless) -> None
     assert "reserved" in table.refused("DELETE FROM {t} WHERE _arctic_file + 0 = 1")
 
 
+def test_where_rows_are_stored_is_told_by_reading_them(table: Keyless) -> None:
+    """It is no column of which metadata knows anything."""
+    table.begin("(id INT)", "(1), (2), (3)", "(4)")
+
+    places = table.sql(f"SELECT _arctic_file, _arctic_position FROM {T}")
+    files, positions = zip(*places, strict=True)
+    assert table.sql(f"SELECT max(_arctic_position) FROM {T}") == [(max(positions),)]
+    assert table.sql(f"SELECT min(_arctic_file), count(_arctic_position), max(id) FROM {T}") == [
+        (min(files), 4, 4)
+    ]
+
+
 def test_a_command_is_as_if_it_ran_alone(table: Keyless, monkeypatch: pytest.MonkeyPatch) -> None:
     """What others append, delete or optimize while it runs is seen, or it is a conflict."""
     table.begin("(id INT, n INT)", "(1, 1), (2, 2)", "(3, 3)")
@@ -157,7 +169,6 @@ def test_a_command_is_as_if_it_ran_alone(table: Keyless, monkeypatch: pytest.Mon
     others.extend([append] * 9)
     assert "run it again" in table.sql.refused(f"DELETE FROM {T} WHERE id + 0 = 4")
     others.clear()
-    table.sql(f"CACHE TABLE {T}")
-    assert "UNCACHE" in table.sql.refused(merge + "WHEN NOT MATCHED THEN INSERT *")
+    table.sql(f"CACHE TABLE {T}", merge + "WHEN NOT MATCHED THEN INSERT *")
     table.sql(f"UNCACHE TABLE {T}", merge + "WHEN MATCHED THEN DELETE")
     assert table.rows == [(1, 11)]

@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.WeakHashMap;
 import org.apache.spark.sql.catalyst.QueryPlanningTracker;
+import org.apache.spark.sql.classic.Dataset;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /** What the scans of one query have pinned, so that all of them see the same state of a table. */
@@ -42,16 +43,33 @@ public final class Pins {
     List found = new ArrayList();
     Object[] read = pinned.keySet().toArray();
     for (int i = 0; i < read.length; i++) {
-      Map options = (Map) read[i];
-      boolean past = false;
-      for (int k = 0; k < PAST.length; k++) {
-        past = past || options.containsKey(PAST[k]);
-      }
-      if (!past && table.get("path").equals(options.get("path"))) {
-        found.add(pinned.get(options));
+      if (isNewest((Map) read[i], table.get("path"))) {
+        found.add(pinned.get(read[i]));
       }
     }
     return found;
+  }
+
+  /** Returns whether the options of a read ask for a table, called by this path, as it is now. */
+  public static boolean isNewest(Map options, String path) {
+    for (int i = 0; i < PAST.length; i++) {
+      if (options.containsKey(PAST[i])) {
+        return false;
+      }
+    }
+    return path.equals(options.get("path"));
+  }
+
+  /** Plans a frame, and returns the states in which it is going to read a table as it is now. */
+  public List ofFrame(Dataset frame, String path) {
+    frame.queryExecution().optimizedPlan();
+    Map pinned;
+    synchronized (this) {
+      pinned = (Map) queries.get(frame.queryExecution().tracker());
+    }
+    Map table = new HashMap();
+    table.put("path", path);
+    return pinned == null ? new ArrayList() : newest(pinned, new CaseInsensitiveStringMap(table));
   }
 
   /** Returns by what the pin of a scan is known: its options, names in lower case. */

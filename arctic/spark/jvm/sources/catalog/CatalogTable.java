@@ -207,7 +207,10 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
   }
 
   public void deleteWhere(Predicate[] predicates) {
-    WholeDelete.asked((Map) told.get("options"), predicates, false);
+    if (!WholeDelete.asked((Map) told.get("options"), predicates, false)) {
+      throw new IllegalStateException("DELETE of " + name + ": its condition is not known here, "
+          + "and no row was deleted; expected comparisons of columns with values");
+    }
   }
 
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
@@ -220,9 +223,15 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
 
   /** What Spark caches of a table is found by it, and made anew after a write. */
   public boolean equals(Object other) {
-    return other instanceof CatalogTable && ((CatalogTable) other).name.equals(name)
+    return other instanceof CatalogTable && ((CatalogTable) other).isCached()
+        && ((CatalogTable) other).name.equals(name)
         && ((CatalogTable) other).schema.equals(schema)
         && ((CatalogTable) other).told.get("options").equals(told.get("options"));
+  }
+
+  /** Whether it is one of those that Spark may take for one another. */
+  boolean isCached() {
+    return true;
   }
 
   public int hashCode() {

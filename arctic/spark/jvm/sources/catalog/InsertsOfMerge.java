@@ -23,7 +23,7 @@ final class InsertsOfMerge {
       return null;
     }
     if (table.key().length == 0) {
-      return KeylessRows.inserts(target, query, table);
+      return KeylessRows.inserts(target, query);
     }
     LogicalPlan below = query instanceof MergeRows ? ((MergeRows) query).child() : query;
     Join join = KeyJoin.joinOf(below);

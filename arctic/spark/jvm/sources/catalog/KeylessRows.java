@@ -12,7 +12,6 @@ import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.connector.catalog.MetadataColumn;
-import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -86,13 +85,7 @@ final class KeylessRows {
   }
 
   /** Returns the inserts of a MERGE that has nothing else. */
-  static CommandPlan inserts(DataSourceV2Relation target, LogicalPlan query,
-      CatalogTable table) {
-    if (isCached(query, target)) {
-      throw new UnsupportedOperationException("MERGE of " + table.name() + ": Spark has cached the "
-          + "table, perhaps in an older state, and would insert what is there already; "
-          + "run UNCACHE TABLE " + table.name());
-    }
+  static CommandPlan inserts(DataSourceV2Relation target, LogicalPlan query) {
     List list = new ArrayList();
     scala.collection.immutable.Seq columns = target.output();
     for (int i = 0; i < columns.length(); i++) {
@@ -100,20 +93,6 @@ final class KeylessRows {
           ((Attribute) columns.apply(i)).name()));
     }
     return new CommandPlan(new Project(Trees.seq(list), query), CommandPlan.APPEND);
-  }
-
-  /** What is cached of the target stands where it was read, with its columns. */
-  private static boolean isCached(LogicalPlan plan, DataSourceV2Relation target) {
-    if (plan.children().isEmpty()) {
-      return plan instanceof InMemoryRelation
-          && plan.outputSet().contains((Attribute) target.output().apply(0));
-    }
-    for (int i = 0; i < plan.children().length(); i++) {
-      if (isCached((LogicalPlan) plan.children().apply(i), target)) {
-        return true;
-      }
-    }
-    return false;
   }
 
   private static Expression is(LogicalPlan query, int operation) {

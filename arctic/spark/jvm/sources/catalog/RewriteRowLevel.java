@@ -114,8 +114,8 @@ public final class RewriteRowLevel extends Rule {
     Map pinned = Pins.SHARED.ofThisQuery();
     List seen = Pins.newest(pinned, own);
     asked.put("pins", seen);
-    if (!seen.isEmpty()) {
-      asked.put("is_blind", Boolean.FALSE);   // a subquery of its source has looked
+    if (!seen.isEmpty() || Uncached.takes(plan.rows, table)) {
+      asked.put("is_blind", Boolean.FALSE);   // a subquery of its source has looked, or is to look
     }
     asked.put("is_planned", Boolean.valueOf(!pinned.isEmpty()));
     return append(target, new RowLevelTarget(table, asked), plan.rows);
