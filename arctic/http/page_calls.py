@@ -28,6 +28,7 @@ from arctic.service.control import ServiceControl
 from arctic.service.history.process_record import ProcessRecord
 from arctic.service.scheduling.outlook import NOTHING_DUE
 from arctic.service.watching.watch import Watched
+from arctic.table.expire_report import ExpireReport
 
 _FRAME = Frame(home="/", is_served=True)
 _SHOWN_PROCESSES = 20
@@ -50,15 +51,24 @@ def page_calls(control: ServiceControl, shown: Shown) -> APIRouter:
 
     @calls.get("/tables/{name}")
     def table(
-        name: TableName, filter: Annotated[str, Query(max_length=10_000)] = ""
+        name: TableName,
+        filter: Annotated[str, Query(max_length=10_000)] = "",
+        cleaning: bool = False,
     ) -> HTMLResponse:
         """Show one table."""
 
         def drawn() -> str:
-            facts = gather_table(name, row_filter=filter.strip() or None, **control.place_arguments)
+            facts = gather_table(
+                name,
+                row_filter=filter.strip() or None,
+                with_cleaning=cleaning,
+                **control.place_arguments,
+            )
             records = control.history.processes(table=name, limit=_SHOWN_PROCESSES)
             processes = tuple(_process(each, shown) for each in records)
-            return table_page(replace(facts, processes=processes), _FRAME, given_filter=filter)
+            report = None if facts.cleaning is None else _without_places(facts.cleaning, shown)
+            facts = replace(facts, processes=processes, cleaning=report)
+            return table_page(facts, _FRAME, given_filter=filter)
 
         return _page(name, drawn, shown)
 
@@ -127,6 +137,15 @@ def _row(seen: Watched, now_ms: int) -> TableRow:
         partitions=len(verdicts),
         group=seen.wishes.group,
         work_ms=outlook.work_ms if outlook.due is not None else 0,
+    )
+
+
+def _without_places(report: ExpireReport, shown: Shown) -> ExpireReport:
+    """Name files without their folders."""
+    return replace(
+        report,
+        items=tuple(replace(each, name=each.name.rpartition("/")[2]) for each in report.items),
+        notes=tuple(map(shown.text, report.notes)),
     )
 
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.http.caller import Caller, served
+from tests.page.browser import chromium, opened_browser, opened_page
 from tests.service.lake import Lake
 
 KEPT = {"table-expire.enabled": "false"}
@@ -51,6 +53,34 @@ def test_the_page_of_a_table_tells_what_the_service_did(caller: Caller) -> None:
     assert "optimize minor" in page.text
     assert "id &gt; 1" in page.text
     assert "hidden-place" not in page.text
+
+
+def test_a_cleaning_is_looked_for_where_that_is_asked(caller: Caller) -> None:
+    """Nothing is removed; files are told by their names alone."""
+    page = caller.get("/tables/db.own?cleaning=1")
+
+    assert page.status == 200
+    assert "?cleaning=1" not in page.text
+    assert "?cleaning=1" in caller.get("/tables/db.own").text
+    assert "hidden-place" not in page.text
+    assert caller.lake.tables("cleaned") == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(chromium() is None, reason="no Chromium; on Debian: apt install chromium")
+def test_the_buttons_plan_a_run_and_begin_one(caller: Caller) -> None:
+    """In a real browser, under the policy of the server: first a dry run, then the run itself."""
+    with opened_browser() as browser, opened_page(browser) as (page, wrong):
+        page.goto(f"http://127.0.0.1:{caller.port}/")
+        page.get_by_role("link", name="db.own").click()
+        form = page.locator("form[data-calls]")
+        form.get_by_role("combobox").select_option("full")
+        form.get_by_role("button", name="Dry run").click()
+        expect(form.get_by_role("status")).to_contain_text("nothing", timeout=60_000)
+        form.get_by_role("button", name="Optimize").click()
+        expect(form.get_by_role("status")).to_contain_text("done", timeout=60_000)
+        assert page.evaluate("getComputedStyle(document.querySelector('.facts')).display") == "flex"
+        assert wrong == []
 
 
 @pytest.mark.parametrize(
