@@ -193,6 +193,19 @@ def test_a_replaced_table_loses_nothing_of_others(
     assert sql.rows("shop.t") == [(11,), (17,)]
 
 
+def test_a_column_without_null_is_copied_into_one(sql: Sql) -> None:
+    """Whoever reads its files: Spark knows that no null comes out of them."""
+    columns = "(id BIGINT NOT NULL, region STRING, PRIMARY KEY (id))"
+    sql(f"CREATE TABLE {T} {columns}", f"INSERT INTO {T} VALUES (1, 'eu'), (2, null)")
+    arctic.optimize("shop.t", type="full")
+
+    sql(f"CREATE TABLE {T}2 {columns}", f"INSERT INTO {T}2 SELECT id, region FROM {T} WHERE id > 1")
+    assert sql.rows("shop.t2") == [(2, None)]
+    sql(f"INSERT INTO {T} VALUES (3, 'us')", f"INSERT OVERWRITE {T} SELECT * FROM {T}")
+    assert sql.rows("shop.t") == [(1, "eu"), (2, None), (3, "us")]
+    assert sql(f"SELECT count(*), count(region) FROM {T} WHERE id <> 1") == [(2, 1)]
+
+
 def test_an_overwrite_from_its_own_rows_loses_nothing_of_others(
     sql: Sql, monkeypatch: pytest.MonkeyPatch
 ) -> None:

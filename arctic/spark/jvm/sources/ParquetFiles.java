@@ -84,7 +84,7 @@ public class ParquetFiles {
     if (verifies) {
       options.put("parquet.page.verify-checksum.enabled", "true"); // pages only: not the footer
     }
-    StructType data = columns.asNullable();
+    StructType data = asRequired(columns.asNullable(), output);
     if (index.dead != null) {
       data = data.add(ROW_INDEX, DataTypes.LongType, true);
     }
@@ -103,6 +103,17 @@ public class ParquetFiles {
           (Expression) files.output().apply(first)), files);
     }
     return new Project(Trees.seq(named), files);
+  }
+
+  /** Columns without null stay so: a statement may put them where none must be. */
+  private static StructType asRequired(StructType columns, scala.collection.immutable.Seq output) {
+    StructField[] fields = (StructField[]) columns.fields().clone();
+    for (int i = 0; i < output.length(); i++) {
+      boolean nullable = ((Attribute) output.apply(i)).nullable();
+      fields[i] = new StructField(fields[i].name(), fields[i].dataType(), nullable,
+          fields[i].metadata());
+    }
+    return new StructType(fields);
   }
 
   /** The files of a plan; no folder is listed. */
