@@ -13,6 +13,7 @@ import pytest
 import arctic
 
 VERBS = {
+    "adopt": "identifier, *, primary_key, check_key, warehouse, catalog",
     "apply_changes": (
         "messages, *, envelope, tables, quarantine, writer, batch_id, keys, drops_columns, "
         "decodings, write, warehouse, catalog"
@@ -35,10 +36,13 @@ VERBS = {
     ),
     "open_table": "identifier, *, warehouse, catalog",
     "optimize": "identifier, *, type, where, spark, options, warehouse, catalog",
+    "publish": "identifier, *, into, output, warehouse, catalog",
     "read": "identifier, *, columns, filter, as_of, version, limit, options, warehouse, catalog",
     "read_changes": "identifier, *, start, end, columns, options, warehouse, catalog",
     "register": "spark",
+    "release": "identifier, *, discard_changes, warehouse, catalog",
     "rename": "identifier, new_identifier, *, warehouse, catalog",
+    "repair": "identifier, *, warehouse, catalog",
     "retire_writer": "identifier, writer, *, warehouse, catalog",
     "serve": (
         "*, once, stop, groups, executors, scheduler, interval_seconds, clean_every_seconds, "
@@ -49,6 +53,7 @@ VERBS = {
     "spark_conf": "name, *, warehouse, catalog",
     "spark_writer": "spark",
     "status": "identifier, *, where, options, warehouse, catalog",
+    "unpublish": "identifier, into, *, warehouse, catalog",
     "unset_properties": "identifier, names, *, warehouse, catalog",
     "watermarks": "identifier, *, warehouse, catalog",
     "write": "identifier, data, *, mode, options, warehouse, catalog",
@@ -72,6 +77,8 @@ CLASSES = {
     "ExpireReport",
     "MirrorReport",
     "OptimizeReport",
+    "PublishReport",
+    "RepairReport",
     "Table",
     "TableStatus",
     "WriteReport",

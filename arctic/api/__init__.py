@@ -4,7 +4,9 @@ Every function takes ``warehouse=``, a folder with the embedded SQLite catalog, 
 the name of a PyIceberg catalog or a mapping of its properties.
 """
 
+from arctic.api.adopting import adopt, release, repair
 from arctic.api.maintenance import expire, optimize, retire_writer, status, watermarks
+from arctic.api.publishing import publish, unpublish
 from arctic.api.rows import explain, read, read_changes, write
 from arctic.api.table import Table
 from arctic.api.tables import (
@@ -22,6 +24,7 @@ from arctic.api.write_data import WriteReport
 __all__ = [
     "Table",
     "WriteReport",
+    "adopt",
     "create_table",
     "drop_table",
     "evolve_schema",
@@ -30,12 +33,16 @@ __all__ = [
     "list_tables",
     "open_table",
     "optimize",
+    "publish",
     "read",
     "read_changes",
+    "release",
     "rename",
+    "repair",
     "retire_writer",
     "set_properties",
     "status",
+    "unpublish",
     "unset_properties",
     "watermarks",
     "write",

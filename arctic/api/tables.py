@@ -97,7 +97,8 @@ def drop_table(
 
     Raises:
         NotFoundError: no such table.
-        InvalidInputError: with ``purge``, another table may have files in the same folders.
+        InvalidInputError: the table is published; with ``purge``, another table may have files in
+            the same folders.
         ConflictError: with ``purge``, somebody renamed or registered the table meanwhile; its files
             stay.
     """

@@ -1,7 +1,8 @@
 """The one place that runs DuckDB: JSON and text to typed columns, and expressions of SQL.
 
 Rules:
-    - A connection lives for one piece of work, in memory, and reaches neither disk nor network.
+    - A connection lives for one piece of work, and reaches neither disk nor network, but for a
+      folder that it may be given for what does not fit into memory.
     - Times are UTC, whatever this machine believes.
 """
 
@@ -34,6 +35,24 @@ def engine() -> Iterator[Any]:
         UnsupportedError: DuckDB is not installed.
     """
     connection = _duckdb().connect(":memory:", config=dict(_SETTINGS))
+    try:
+        connection.execute("SET TimeZone = 'UTC'")
+        yield connection
+    finally:
+        connection.close()
+
+
+@contextmanager
+def spilling_engine(folder: str, most_bytes: int) -> Iterator[Any]:
+    """Yield a connection that writes to a folder what does not fit into memory.
+
+    Raises:
+        UnsupportedError: DuckDB is not installed.
+    """
+    settings = {**_SETTINGS, "preserve_insertion_order": False, "temp_directory": folder}
+    connection = _duckdb().connect(
+        ":memory:", config={**settings, "memory_limit": f"{most_bytes // 2**20}MiB"}
+    )
     try:
         connection.execute("SET TimeZone = 'UTC'")
         yield connection

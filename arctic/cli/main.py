@@ -28,6 +28,7 @@ from arctic.cli.upkeep import (
     status,
     watermarks,
 )
+from arctic.cli.verbs.adopt import adopt, release, repair
 from arctic.cli.verbs.edit import delete, update
 from arctic.cli.verbs.past import (
     drop_tag,
@@ -38,6 +39,7 @@ from arctic.cli.verbs.past import (
     tag,
     versions,
 )
+from arctic.cli.verbs.publish import publish, unpublish
 from arctic.errors import ArcticError
 from arctic.redact import without_secrets
 
@@ -94,6 +96,7 @@ for _command in (
     *(status, optimize, expire, clean_orphans, serve),
     ui,
     *(watermarks, retire_writer),
+    *(publish, unpublish, adopt, release, repair),
     *(cdc, spark_conf),
 ):
     commands.add_command(_command)

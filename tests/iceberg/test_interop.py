@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Callable
 from decimal import Decimal
@@ -20,6 +19,7 @@ from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.table.files import FileKind
+from tests.iceberg.plain_readers import extension
 from tests.iceberg.stores import (
     append,
     commit_files,
@@ -60,15 +60,6 @@ def by_duckdb(opened: OpenTable) -> list[dict[str, Any]]:
         found = connection.execute(f"SELECT * FROM iceberg_scan('{location}') ORDER BY id")
         rows: list[dict[str, Any]] = found.to_arrow_table().to_pylist()
     return rows
-
-
-def extension(name: str) -> Path:
-    """Return the extension file that a wheel carries for exactly this DuckDB."""
-    spec = importlib.util.find_spec(f"duckdb_extension_{name}")
-    assert spec is not None
-    assert spec.submodule_search_locations is not None
-    (file,) = Path(spec.submodule_search_locations[0]).rglob("*.duckdb_extension")
-    return file
 
 
 def expected(opened: OpenTable, *rows: dict[str, Any]) -> list[dict[str, Any]]:

@@ -92,12 +92,18 @@ def base_properties(
     return properties
 
 
-def change_properties(base: Table) -> dict[str, str]:
-    """Return the properties of the change store that belongs to a base store."""
-    shared = {key: text for key, text in base.properties.items() if not is_own(key)}
+def change_properties(base: Table, properties: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the properties of the change store that belongs to a base store.
+
+    Args:
+        base: the base store.
+        properties: those that it is about to get; None: it has them.
+    """
+    given = base.properties if properties is None else properties
+    shared = {key: text for key, text in given.items() if not is_own(key)}
     return {
         **shared,
-        **_pair_properties("change", primary_key_of(base.properties)),
+        **_pair_properties("change", primary_key_of(given)),
         BASE_UUID: str(base.metadata.table_uuid),
     }
 

@@ -8,7 +8,8 @@ Rules:
     - A file that bears the name of a known one stays: it may be the same by another path.
     - Where another table keeps its files too, or where no listed file is known, nothing is
       touched: what looks like an orphan there may be somebody's rows.
-    - Where the same table goes on in another catalog, what that refers to stays.
+    - Where the same table goes on in another catalog, what that refers to stays; and so does what
+      tables refer to that show the merged view of this one.
     - A file with a name that no writer of tables gives stays: nobody knows whose it is.
 
 Source: amoro IcebergTableMaintainer.cleanOrphanFiles @96a4d781a. Differs: files that the other
@@ -19,13 +20,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyiceberg.table import Table
 
 from arctic.errors import FormatError, StorageError, UnsupportedError
 from arctic.iceberg.catalogs.refresh import refresh
-from arctic.iceberg.ownership.folders import is_a_tables, own_files, shared_with
+from arctic.iceberg.ownership.folders import is_a_tables, own_files, shared_by, shared_with
+from arctic.iceberg.ownership.known_tables import KnownTable, known_tables
+from arctic.iceberg.ownership.published import published_paths
 from arctic.iceberg.ownership.reachable import normalised, referenced_paths
 from arctic.iceberg.ownership.strangers import Stranger, reached_by, strangers
 from arctic.iceberg.storage.metadata_document import METADATA_FILE
@@ -92,10 +95,22 @@ def find_orphans(opened: OpenTable, *, min_age_ms: int, now_ms: int) -> Orphans:
     names = frozenset(_name(path) for path in known)
     found = _orphans(candidates, names, min_age_ms=min_age_ms, now_ms=now_ms)
     if found.items:
-        shared = shared_with(opened.base.catalog, list(stores.values()))
+        tables = known_tables(opened.base.catalog)
+        shared = shared_by(list(stores.values()), tables)
         if shared is not None:
             return _skipped(shared)
+        found = _unpublished(stores["base"], found, tables)
     return found if not others else _spared(opened.base, found, others)
+
+
+def _unpublished(base: Table, found: Orphans, tables: Sequence[KnownTable]) -> Orphans:
+    """Leave out what tables refer to that show the merged view of this one."""
+    try:
+        shown = published_paths(base, tables)
+    except (StorageError, FormatError) as error:
+        return _skipped(f"what shows this table cannot be read: {error.message}")
+    items = tuple(item for item in found.items if normalised(item.name) not in shown)
+    return replace(found, items=items)
 
 
 def _is_in_use(file: FoundFile, store: Table) -> bool:

@@ -80,7 +80,12 @@ def shared_with(catalog: Catalog, stores: Sequence[Table]) -> str | None:
     Raises:
         StorageError: the catalog cannot be reached.
     """
-    reasons = (each.reason for each in neighbours(stores, known_tables(catalog)))
+    return shared_by(stores, known_tables(catalog))
+
+
+def shared_by(stores: Sequence[Table], known: Iterable[KnownTable]) -> str | None:
+    """Say which of all tables of the catalog may have files in the folders of these stores."""
+    reasons = (each.reason for each in neighbours(stores, known))
     return next((reason for reason in reasons if reason is not None), None)
 
 

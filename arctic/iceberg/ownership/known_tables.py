@@ -27,6 +27,7 @@ from arctic.iceberg.ownership.reachable import referenced_paths
 from arctic.iceberg.storage.metadata_document import metadata_document
 from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.translate import catalog_errors
+from arctic.table.property_names import PUBLISHED_OF
 
 _THREADS = 8
 
@@ -43,6 +44,9 @@ class KnownTable:
     location: str
     """Where its metadata lies, if that does not say."""
     metadata_location: str
+    published_of: str | None
+    """The UUID of the base store whose merged view it shows; None: it shows none, or cannot be
+    read."""
 
 
 def known_tables(catalog: Catalog) -> tuple[KnownTable, ...]:
@@ -91,6 +95,7 @@ def _read(io: TableIO, entry: DatabaseEntry) -> KnownTable:
         uuid=None if uuid is None else str(uuid),
         location=str(document.get("location") or beside),
         metadata_location=entry.metadata_location,
+        published_of=(document.get("properties") or {}).get(PUBLISHED_OF),
     )
 
 
@@ -105,4 +110,5 @@ def _loaded(catalog: Catalog) -> Iterator[KnownTable]:
                     uuid=str(table.metadata.table_uuid),
                     location=table.location(),
                     metadata_location=table.metadata_location,
+                    published_of=table.properties.get(PUBLISHED_OF),
                 )

@@ -60,6 +60,12 @@ def checked_key(base: Table, name: str) -> tuple[str, ...]:
         UnsupportedError: a type that cannot be a key, or that was another one before.
     """
     key = primary_key_of(base.properties)
+    check_key_columns(base, key, name)
+    return key
+
+
+def check_key_columns(base: Table, key: tuple[str, ...], name: str) -> None:
+    """Refuse columns of a store that cannot be its primary key; raises as ``checked_key``."""
     types = {column.name: str(column.field_type) for column in base.schema().columns}
     for column in key:
         if column not in types:
@@ -72,7 +78,6 @@ def checked_key(base: Table, name: str) -> tuple[str, ...]:
         except InvalidInputError as error:
             raise UnsupportedError(f"table {name!r}: {error.message}") from error
         _check_same_hash(base, column, types[column], name)
-    return key
 
 
 def _check_same_hash(base: Table, column: str, now: str, name: str) -> None:

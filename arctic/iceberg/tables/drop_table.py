@@ -28,6 +28,7 @@ from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_cata
 from arctic.iceberg.catalogs.change_store import find_change
 from arctic.iceberg.catalogs.leftover import check_is_leftover
 from arctic.iceberg.ownership.folders import FOLDERS, is_a_tables, own_files, shared_with
+from arctic.iceberg.ownership.published import check_unpublished
 from arctic.iceberg.ownership.strangers import strangers
 from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.tables.check_stores import check_is_base
@@ -49,8 +50,9 @@ def drop_table(config: CatalogConfig, identifier: str, *, purge: bool = False) -
 
     Raises:
         NotFoundError: no such table.
-        InvalidInputError: the name of a change store; with ``purge``, a place that another table
-            shares, of any namespace or, as far as its metadata lies there, of another catalog.
+        InvalidInputError: the name of a change store, or a table that another one shows; with
+            ``purge``, a place that another table shares, of any namespace or, as far as its
+            metadata lies there, of another catalog.
         UnsupportedError: an Iceberg table that is not Arctic's.
         ConflictError: with ``purge``, others renamed or registered the table meanwhile.
         StorageError: the catalog cannot be reached, or files cannot be deleted.
@@ -58,6 +60,7 @@ def drop_table(config: CatalogConfig, identifier: str, *, purge: bool = False) -
     parts = parse_identifier(identifier)
     catalog = open_catalog(config)
     stores = _stores(catalog, parts)
+    check_unpublished(catalog, stores[0])
     if purge:
         _check_alone(catalog, stores)
     for store in stores:

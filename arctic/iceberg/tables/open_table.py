@@ -188,7 +188,7 @@ def open_base(
         base.spec(), base.schema(), subject=f"table {name!r}: partition field", keyed=bool(key)
     )
     return OpenTable(
-        table=_describe(parts, base, change, key),
+        table=describe(parts, base, change, key),
         arrow_schema=arrow_schema(base.schema()),
         base=base,
         change=change,
@@ -262,9 +262,10 @@ def _in_step(
     return change
 
 
-def _describe(
+def describe(
     parts: tuple[str, ...], base: Table, change: Table | None, key: tuple[str, ...]
 ) -> TableDescription:
+    """Return what stores say of the table that they are."""
     return TableDescription(
         identifier=parts,
         columns=described_columns(base.schema()),

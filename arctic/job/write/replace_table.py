@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from arctic.errors import ArcticError, ConflictError, NotFoundError
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.commits.changed_meanwhile import check_same_rows, check_unchanged
+from arctic.iceberg.ownership.published import check_unpublished
 from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.drop_table import drop_table
 from arctic.iceberg.tables.open_table import OpenTable, open_table
@@ -81,6 +82,7 @@ def replace_table(
 
     Raises:
         ConflictError: another table has the name by now, or its rows were changed since.
+        InvalidInputError: another table shows the rows of the old one.
         ArcticError: as ``rename_table``; the old table has its name then.
     """
     with suppress(NotFoundError):
@@ -95,6 +97,7 @@ def replace_table(
         if opened.change is not None:
             moved.append(_replaced_name(identifier))
             opened = rename_table(config, moved[0], moved[1])
+        check_unpublished(opened.base.catalog, opened.base)
         _check_as_found(opened, found, identifier)
         rename_table(config, staged, identifier)
     except ArcticError:

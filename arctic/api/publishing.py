@@ -1,0 +1,73 @@
+"""The verbs that show a table to engines which read plain Iceberg."""
+
+from __future__ import annotations
+
+from arctic.job.publish.publish_job import end_publishing, publish_table
+from arctic.job.publish.publish_report import PublishReport
+from arctic.job.reference import Catalog, call_options, table_reference
+
+
+def publish(
+    identifier: str,
+    *,
+    into: str | None = None,
+    output: str | None = None,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> PublishReport:
+    """Show the newest rows of a table as one plain Iceberg table, which any engine reads.
+
+    No data file is rewritten: that table takes over the files of the pair by reference, and names
+    the rows of them that are dead in position deletes (format version 2). The first call makes it;
+    every call after that looks up only what changed since the last one, and is one commit, or none
+    where nothing did. ``docs/engines.md`` says which engines read it.
+
+    Args:
+        identifier: ``namespace.table``, with a primary key.
+        into: the name of the published table; as it was published before, or with ``_fresh`` at its
+            end, if left out.
+        output: ``v2`` names dead rows in position deletes; ``clean`` copies the files that have
+            dead rows, without these, for engines that apply no deletes. As the published table was
+            made, or ``v2``, if left out.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Memory: an entry for each live data file, and a bit for each row of the files that are looked
+    up.
+
+    Raises:
+        NotFoundError: no such table.
+        InvalidInputError: a table without a key, which is a plain Iceberg table by itself; another
+            output than the published table was made with.
+        AlreadyExistsError: the name is that of another table.
+        UnsupportedError: others changed the published table in a way that cannot be followed.
+        ConflictError: other publishers won every attempt; publish again.
+        CommitStateUnknownError: the catalog did not answer; publish again.
+    """
+    reference = table_reference(call_options(identifier, warehouse, catalog))
+    return publish_table(reference, into, output)
+
+
+def unpublish(
+    identifier: str,
+    into: str | None = None,
+    *,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> tuple[str, ...]:
+    """Drop the published table of a table, with its own files; rows of the table stay.
+
+    Args:
+        identifier: ``namespace.table``.
+        into: the published table; all of them, if left out.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Returns:
+        The names of the published tables that are gone.
+
+    Raises:
+        NotFoundError: no such table, or it is not published under this name.
+        StorageError: the catalog cannot be reached; call again.
+    """
+    return end_publishing(table_reference(call_options(identifier, warehouse, catalog)), into)

@@ -1,0 +1,174 @@
+"""Equality deletes of an Iceberg table, listed, and replaced by position deletes in one commit.
+
+Rules:
+    - An equality delete touches data files of its partition with a lower sequence number; of a
+      table without partitions, all of them.
+    - It may go once its dead rows are named in every data file that it can touch. Data files that
+      came meanwhile with a sequence number below the newest one of those that go could be touched
+      too: then the repair is worked out anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestEntry
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Operation
+
+from arctic.errors import ConflictError, FormatError, UnsupportedError
+from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
+from arctic.iceberg.catalogs.pair import store_of
+from arctic.iceberg.catalogs.read_only import check_writable
+from arctic.iceberg.commits.commit_loop import commit_snapshot
+from arctic.iceberg.commits.snapshot_producer import SnapshotPlan, StagedSnapshot
+from arctic.iceberg.commits.staging import staged_on
+from arctic.iceberg.metadata.data_files import data_files
+from arctic.iceberg.metadata.entries import entries_of, live_manifests
+from arctic.iceberg.snapshots.list_files import check_specs, partition_of
+from arctic.iceberg.tables.check_stores import check_store
+from arctic.iceberg.tables.missing_table import existing_store
+from arctic.iceberg.tables.open_table import OpenTable, describe
+from arctic.iceberg.values.names import parse_identifier
+from arctic.iceberg.values.schema import arrow_schema
+from arctic.table.files import FileKind, TableFile, WrittenFile
+from arctic.table.property_names import PUBLISHED_OF
+from arctic.tree.node import ROOT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EqualityDelete:
+    """A file of keys whose rows are dead in older data files."""
+
+    file: TableFile
+    field_ids: tuple[int, ...]
+    """The columns that a row must agree in, ascending."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repairable:
+    """What a repair is worked out on."""
+
+    data: tuple[TableFile, ...]
+    deletes: tuple[EqualityDelete, ...]
+
+
+def open_any(config: CatalogConfig, identifier: str) -> OpenTable:
+    """Open an Iceberg table, whosever it is, as a table without a key.
+
+    Raises:
+        NotFoundError: no such table.
+        UnsupportedError: another format version, several partition specs, or a table that equality
+            deletes mean something else in.
+    """
+    parts = parse_identifier(identifier)
+    catalog = open_catalog(config)
+    check_writable(catalog)
+    store = existing_store(catalog, parts)
+    subject = f"table {identifier!r}"
+    if store_of(store.properties) == "change" or PUBLISHED_OF in store.properties:
+        raise UnsupportedError(
+            f"{subject} is part of another table, which repairs nothing in it; name that table"
+        )
+    check_store(store, subject=subject)
+    return OpenTable(
+        table=describe(parts, store, None, ()),
+        arrow_schema=arrow_schema(store.schema()),
+        base=store,
+        change=None,
+        schema_id=store.metadata.current_schema_id,
+        config=config,
+    )
+
+
+def equality_deletes(opened: OpenTable) -> Repairable:
+    """List the equality deletes of a table, and its data files.
+
+    Raises:
+        UnsupportedError: files that are not Parquet.
+        StorageError: a manifest cannot be read.
+    """
+    store = opened.base
+    manifests = live_manifests(store, store.current_snapshot())
+    check_specs(store, manifests)
+    width = len(store.spec().fields)
+    data: list[TableFile] = []
+    deletes: list[EqualityDelete] = []
+    for _, entries in entries_of(store.io, manifests):
+        for entry in entries:
+            file = entry.data_file
+            if file.content == DataFileContent.DATA:
+                data.append(_table_file(entry, width))
+            elif file.content == DataFileContent.EQUALITY_DELETES:
+                if not file.equality_ids:
+                    raise FormatError(f"equality deletes {file.file_path!r}: they name no column")
+                deletes.append(
+                    EqualityDelete(
+                        file=_table_file(entry, width), field_ids=tuple(sorted(file.equality_ids))
+                    )
+                )
+    return Repairable(data=tuple(data), deletes=tuple(deletes))
+
+
+def commit_repair(opened: OpenTable, found: Repairable, masks: Sequence[WrittenFile]) -> int | None:
+    """Replace equality deletes by position deletes; return the snapshot.
+
+    Raises:
+        ConflictError: others committed data files that they could touch; nothing was committed.
+        CommitStateUnknownError: the catalog did not answer.
+        StorageError: the catalog or a file cannot be reached; nothing was committed.
+    """
+    added = data_files(
+        masks,
+        opened.table,
+        spec_id=opened.base.spec().spec_id,
+        kinds=(FileKind.POS_DELETE,),
+    )
+    what = SnapshotPlan(
+        operation=Operation.REPLACE,
+        added=added,
+        removed_paths=frozenset(each.file.path for each in found.deletes),
+    )
+    known = frozenset(file.path for file in found.data)
+    newest = max(each.file.sequence_number for each in found.deletes)
+    planned_at = opened.base.metadata.current_snapshot_id
+
+    def stage(head: Table, snapshot_id: int) -> StagedSnapshot:
+        if head.metadata.current_snapshot_id != planned_at:
+            _check_new(head, known, newest)
+        return staged_on(head, what, snapshot_id)
+
+    committed = commit_snapshot(opened.base, stage)
+    return None if committed is None else committed.snapshot_id
+
+
+def _check_new(head: Table, known: frozenset[str], newest: int) -> None:
+    for _, entries in entries_of(head.io, live_manifests(head, head.current_snapshot())):
+        for entry in entries:
+            file = entry.data_file
+            is_new = file.content == DataFileContent.DATA and file.file_path not in known
+            if is_new and (entry.sequence_number or 0) < newest:
+                raise ConflictError(
+                    f"table {'.'.join(head.name())!r}: file {file.file_path!r} was written "
+                    "meanwhile, and deletes that are to go may touch it; repair again"
+                )
+
+
+def _table_file(entry: ManifestEntry, width: int) -> TableFile:
+    file: DataFile = entry.data_file
+    if file.file_format != FileFormat.PARQUET:
+        raise UnsupportedError(
+            f"file {file.file_path!r}: its format ({file.file_format}) cannot be read; expected "
+            "Parquet"
+        )
+    return TableFile(
+        path=file.file_path,
+        kind=FileKind.BASE,
+        node=ROOT,
+        partition=partition_of(file.partition, width),
+        transaction_id=0,
+        sequence_number=entry.sequence_number or 0,
+        size_bytes=file.file_size_in_bytes,
+        record_count=file.record_count,
+    )

@@ -1,0 +1,181 @@
+"""What a published table shows now: its data files, the delete file of each, and of which state.
+
+Rules:
+    - What others committed to it is not known to be anything: then nothing of it is built upon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from copy import copy
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from pyiceberg.manifest import DataFile, DataFileContent
+from pyiceberg.table import Table
+
+from arctic.errors import InternalError
+from arctic.iceberg.metadata.entries import entries_of, live_manifests, snapshot_of
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.table.position_delete import DELETED_PATH_ID
+from arctic.table.property_names import PUBLISHED_BASE, PUBLISHED_CHANGE
+from arctic.table.snapshot import TableSnapshot
+
+NO_SNAPSHOT = "none"
+"""Stands for the snapshot of a store that had none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mask:
+    """A delete file of one data file."""
+
+    path: str
+    size_bytes: int
+    record_count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownFile:
+    """How a data file of the pair is shown: as it is, with a mask, or by a copy."""
+
+    paths: frozenset[str]
+    """Of the files of the published table that show it."""
+    rows: int
+    """Rows that are shown."""
+    mask: Mask | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """The newest snapshot of a published table."""
+
+    snapshot_id: int | None
+    paths: frozenset[str]
+    """Every live file, data and deletes."""
+    data: frozenset[str]
+    """Data files alone."""
+    files: Mapping[str | int, ShownFile]
+    """By the path of the pair's data file, or what names a copy of it."""
+    state: tuple[int | None, int | None] | None
+    """Ids of the base and the change snapshot that it shows; None: nobody can tell."""
+
+    def of(self, path: str) -> ShownFile | None:
+        """Return how a data file of the pair is shown; None: no row of it is."""
+        return self.files.get(path) or self.files.get(copy_number(path))
+
+
+def copy_number(path: str) -> int:
+    """Return the number in the name of a copy that says which data file it is of.
+
+    >>> copy_number("a") == copy_number("a") != copy_number("b")
+    True
+    """
+    return int.from_bytes(blake2b(path.encode(), digest_size=8).digest(), "big") >> 1
+
+
+def shown_files(published: Table) -> Shown:
+    """List a published table.
+
+    Raises:
+        StorageError: a manifest cannot be read.
+    """
+    snapshot = published.current_snapshot()
+    state = None
+    if snapshot is not None and snapshot.summary is not None:
+        summary = snapshot.summary.additional_properties
+        state = _state(summary.get(PUBLISHED_BASE), summary.get(PUBLISHED_CHANGE))
+    rows: dict[str, int] = {}
+    masks: dict[str, Mask] = {}
+    others: set[str] = set()
+    for _, entries in entries_of(published.io, live_manifests(published, snapshot)):
+        for entry in entries:
+            file = entry.data_file
+            if file.content == DataFileContent.DATA:
+                rows[file.file_path] = file.record_count
+                continue
+            target = _target(file)
+            if target is None or target in masks:
+                state = None  # not as we publish
+                others.add(file.file_path)
+                continue
+            masks[target] = Mask(
+                path=file.file_path,
+                size_bytes=file.file_size_in_bytes,
+                record_count=file.record_count,
+            )
+    if not masks.keys() <= rows.keys():
+        state = None
+    own = f"{published.location().rstrip('/')}/data/"
+    return Shown(
+        snapshot_id=None if snapshot is None else snapshot.snapshot_id,
+        paths=frozenset({*rows, *others, *(mask.path for mask in masks.values())}),
+        data=frozenset(rows),
+        files={
+            (_copied(path) if path.startswith(own) else path): _shown(path, count, masks.get(path))
+            for path, count in rows.items()
+        },
+        state=state,
+    )
+
+
+def stored_files(
+    opened: OpenTable, state: TableSnapshot, paths: Collection[str], *, spec_id: int
+) -> tuple[DataFile, ...]:
+    """Return data files of the pair as another table takes them over, metrics and all.
+
+    Args:
+        opened: the pair.
+        state: which its files are of.
+        paths: of the files.
+        spec_id: of the other table's partition spec, which has the same fields.
+
+    Raises:
+        NotFoundError: the state has expired.
+        StorageError: a manifest cannot be read.
+    """
+    wanted, found = set(paths), {}
+    stores = ((opened.base, state.base_snapshot_id), (opened.change, state.change_snapshot_id))
+    for store, snapshot_id in stores:
+        if store is None or not wanted:
+            continue
+        manifests = live_manifests(store, snapshot_of(store, snapshot_id))
+        for _, entries in entries_of(store.io, manifests):
+            for entry in entries:
+                path = entry.data_file.file_path
+                if path in wanted:
+                    found[path] = copy(entry.data_file)  # entries are shared
+                    found[path].spec_id = spec_id
+    missing = sorted(wanted - found.keys())
+    if missing:
+        raise InternalError(f"file {missing[0]!r} is planned, but in no manifest of its state")
+    return tuple(found[path] for path in sorted(found))
+
+
+def _shown(path: str, rows: int, mask: Mask | None) -> ShownFile:
+    if mask is None:
+        return ShownFile(paths=frozenset({path}), rows=rows)
+    return ShownFile(paths=frozenset({path, mask.path}), rows=rows - mask.record_count, mask=mask)
+
+
+def _copied(path: str) -> str | int:
+    """Return the number of the data file that a copy is of; the path if it is none of ours."""
+    parts = path.rpartition("/")[2].split("-")
+    return int(parts[5]) if len(parts) > 6 and parts[5].isdecimal() else path
+
+
+def _target(file: DataFile) -> str | None:
+    if file.content != DataFileContent.POSITION_DELETES:
+        return None
+    lower = (file.lower_bounds or {}).get(DELETED_PATH_ID)
+    upper = (file.upper_bounds or {}).get(DELETED_PATH_ID)
+    return lower.decode() if lower is not None and lower == upper else None
+
+
+def _state(base: str | None, change: str | None) -> tuple[int | None, int | None] | None:
+    if base is None or change is None:
+        return None
+    return _id(base), _id(change)
+
+
+def _id(text: str) -> int | None:
+    return None if text == NO_SNAPSHOT else int(text)

@@ -1,0 +1,1 @@
+"""Plain Iceberg tables taken into the house: their keys looked at, and given back."""

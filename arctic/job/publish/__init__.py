@@ -1,0 +1,1 @@
+"""The merged view of a table, published for engines that read plain Iceberg."""

@@ -1,0 +1,66 @@
+"""The merged view of a state as files: the data files it is made of, and what can touch each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.read.asked_read import ReadSettings
+from arctic.job.read.plan_rows import plan_rows
+from arctic.scan.plan_scan import ScanPlan
+from arctic.scan.scan_input import SetApart
+from arctic.scan.task import FileTask, NodeTask
+from arctic.table.files import TableFile
+from arctic.table.snapshot import TableSnapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewedFile:
+    """A data file of the view."""
+
+    part: FileTask
+    task: NodeTask
+    """What it is looked up with: its change deletes are in it."""
+    deletes: frozenset[str]
+    """Paths of every delete file that can touch it; empty: all its rows are in the view."""
+
+    @property
+    def file(self) -> TableFile:
+        """The file itself."""
+        return self.part.file
+
+
+View = dict[str, ViewedFile]
+"""By path, in planning order."""
+
+
+def merged_view(opened: OpenTable, state: TableSnapshot, settings: ReadSettings) -> View:
+    """List what the merged view of a state is made of; no data file is opened.
+
+    Raises:
+        UnsupportedError: content that would be read wrongly.
+        NotFoundError: the state has expired.
+        StorageError: a manifest cannot be read.
+    """
+    division = replace(settings.division, vector_min_rows=1)
+    plan = plan_rows(
+        opened,
+        state,
+        replace(settings, division=division),
+        set_apart=SetApart.CLEAN_AND_DIRTY,
+    )
+    view: View = {}
+    for task in _tasks(plan):
+        of_all = frozenset(delete.path for delete in task.change_deletes)
+        for part in task.data:
+            of_it = frozenset(delete.path for delete in part.position_deletes)
+            view[part.file.path] = ViewedFile(part=part, task=task, deletes=of_all | of_it)
+    return view
+
+
+def _tasks(plan: ScanPlan) -> Iterator[NodeTask]:
+    """Yield tasks with every data file of a plan once."""
+    yield from plan.dirty_tasks
+    for group in (*plan.groups, *plan.clean_groups):
+        yield from group.tasks

@@ -1,0 +1,274 @@
+"""One publish: the newest state pinned, compared with what is shown, and shown in one commit.
+
+Strategy: data files of base and change are taken over by reference. Rows of them that later changes
+have killed are named in position deletes, one delete file for each data file, which takes the place
+of the one before. Files of which no row is left are left out.
+
+Rules:
+    - What is shown is looked at before the pair is pinned, and must still be so at the commit: so
+      what is shown never goes back to an older state.
+    - A publish that would change nothing makes no commit.
+    - Files of an attempt that was not committed are deleted.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pyarrow as pa
+
+from arctic import options as opt
+from arctic.errors import (
+    ArcticError,
+    CommitStateUnknownError,
+    ConflictError,
+    InvalidInputError,
+    NotFoundError,
+    StorageError,
+    UnsupportedError,
+)
+from arctic.iceberg.catalogs.catalog import open_catalog
+from arctic.iceberg.catalogs.read_only import check_writable
+from arctic.iceberg.ownership.published import published_names
+from arctic.iceberg.publishing.commit_published import (
+    PublishedChange,
+    commit_published,
+    forget_old,
+    is_there,
+)
+from arctic.iceberg.publishing.drop_published import drop_published
+from arctic.iceberg.publishing.published_table import (
+    PublishedTable,
+    check_name,
+    check_shows,
+    find_published,
+    follow_columns,
+    make_published,
+    output_of,
+)
+from arctic.iceberg.publishing.shown_files import Shown, shown_files, stored_files
+from arctic.iceberg.snapshots.pin import pin
+from arctic.iceberg.snapshots.pinned_state import pinned_state
+from arctic.iceberg.storage.table_io import is_file_gone
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.publish.copied_files import write_copies
+from arctic.job.publish.dead_rows import FileChange, changes
+from arctic.job.publish.merged_view import View, merged_view
+from arctic.job.publish.publish_report import PublishReport
+from arctic.job.read.asked_read import ReadSettings
+from arctic.job.read.plan_rows import merge_request
+from arctic.job.reference import TableReference
+from arctic.job.tasks.run_tasks import LocalRunner
+from arctic.job.upkeep.mask_files import Dead, write_masks
+from arctic.job.vectors.vector_work import VectorWork
+from arctic.retry import WHERE_OUTRUN
+from arctic.table.snapshot import TableSnapshot
+
+V2, CLEAN = "v2", "clean"
+OUTPUTS = (V2, CLEAN)
+"""Position deletes of Iceberg's format version 2, or copies of files without their dead rows."""
+_NAME_ADDED = "_fresh"
+
+
+def publish_table(reference: TableReference, into: str | None, output: str | None) -> PublishReport:
+    """Show the newest state of a table as a plain Iceberg table.
+
+    Args:
+        reference: the table.
+        into: the name that it is shown under; None: the one that it has, or one with ``_fresh``.
+        output: one of ``OUTPUTS``; None: as the published table was made, or ``v2``.
+
+    Raises:
+        NotFoundError: no such table.
+        InvalidInputError: a table without a key, or shown under several names; another output than
+            the published table was made with.
+        AlreadyExistsError: the name is that of another table.
+        ConflictError: other publishers won every attempt; publish again.
+        CommitStateUnknownError: the catalog did not answer; publish again.
+        StorageError: the catalog or a file cannot be reached; nothing was published.
+    """
+    started = time.monotonic()
+    if output not in (None, *OUTPUTS):
+        raise InvalidInputError(f"output {output!r}: expected one of {', '.join(OUTPUTS)}")
+    for _ in WHERE_OUTRUN.tries():
+        try:
+            report = _publish(reference, into, output, started)
+        except (ConflictError, StorageError) as error:
+            if isinstance(error, StorageError) and not is_file_gone(error):
+                raise
+            outrun: ArcticError = error
+            continue
+        if report is not None:
+            return report
+        outrun = ConflictError("the state that was shown had expired")
+    raise ConflictError(
+        f"table {reference.identifier!r}: others won {WHERE_OUTRUN.most_tries} attempts to publish "
+        f"it; publish again ({outrun.message})"
+    ) from outrun
+
+
+def end_publishing(reference: TableReference, into: str | None) -> tuple[str, ...]:
+    """Drop what shows a table: the table of a name, or all of them; return their names.
+
+    Raises:
+        NotFoundError: no such table, or it is not published under this name.
+        StorageError: the catalog cannot be reached; call again.
+    """
+    return drop_published(reference.open(for_writing=True), into)
+
+
+def _publish(
+    reference: TableReference, into: str | None, output: str | None, started: float
+) -> PublishReport | None:
+    """Publish once; None: what was shown expired meanwhile."""
+    catalog = open_catalog(reference.config)
+    check_writable(catalog)
+    # Looked at before the pair is: what is pinned afterwards is no older than what it shows.
+    name = into or _usual_name(reference.open())
+    published = find_published(catalog, name)
+    shown = None if published is None else shown_files(published)
+    opened = reference.open(for_writing=True)
+    _check_keyed(opened)
+    check_name(opened, name)
+    if published is None:
+        published = make_published(opened, name, output or V2)
+    check_shows(published, opened)
+    _check_output(published, name, output)
+    follow_columns(published, opened.base)
+    state = pin(opened, is_fresh=True)
+    shown = shown or shown_files(published)
+    ids = (state.base_snapshot_id, state.change_snapshot_id)
+    report = PublishReport(
+        table=opened.table.name,
+        into=name,
+        base_snapshot_id=state.base_snapshot_id,
+        change_snapshot_id=state.change_snapshot_id,
+    )
+    if ids not in (shown.state, (None, None)):
+        change, report = _worked_out(opened, state, published, shown, report)
+        try:
+            snapshot_id = commit_published(published, opened, change)
+        except CommitStateUnknownError:
+            raise
+        except ArcticError:
+            opened.io.delete_quietly([file.path for file in change.written])
+            raise
+        if not is_there(opened, state):
+            return None
+        report = replace(report, snapshot_id=snapshot_id)
+    forget_old(
+        published,
+        keep_ms=opt.SNAPSHOT_KEEP_MS.value({}, opened.table.properties),
+        min_count=opt.SNAPSHOT_KEEP_COUNT.value({}, opened.table.properties),
+    )
+    return replace(report, seconds=time.monotonic() - started)
+
+
+def _worked_out(
+    opened: OpenTable,
+    state: TableSnapshot,
+    published: PublishedTable,
+    shown: Shown,
+    report: PublishReport,
+) -> tuple[PublishedChange, PublishReport]:
+    settings = ReadSettings.of({}, opened.table.properties)
+    view = merged_view(opened, state, settings)
+    found = changes(
+        view,
+        _view_before(opened, shown, settings),
+        shown,
+        VectorWork(
+            tasks=(),
+            request=merge_request(opened, settings, schema=pa.schema([]), row_filter=None),
+            io=opened.io,
+        ),
+        LocalRunner(opt.default_parallelism()),
+    )
+    plan = _Plan(shown, masks=output_of(published) == V2)
+    write = write_masks if plan.masks else write_copies
+    written = write(opened, published.location(), plan.dead_rows(found))
+    try:
+        removed = shown.paths - plan.kept
+        added = stored_files(opened, state, plan.added, spec_id=published.spec().spec_id)
+    except BaseException:
+        opened.io.delete_quietly([file.path for file in written])
+        raise
+    gone = len(removed & shown.data)
+    return PublishedChange(
+        planned_at=shown.snapshot_id,
+        state=state,
+        added=added,
+        written=written,
+        removed_paths=removed,
+    ), replace(
+        report,
+        data_files_added=len(added) + (0 if plan.masks else len(written)),
+        data_files_removed=gone,
+        delete_files_added=len(written) if plan.masks else 0,
+        delete_files_removed=len(removed) - gone,
+    )
+
+
+class _Plan:
+    """What stays of a published table, and what comes to it."""
+
+    def __init__(self, shown: Shown, *, masks: bool) -> None:
+        self._shown = shown
+        self.masks = masks
+        self.kept: set[str] = set()
+        self.added: set[str] = set()
+
+    def dead_rows(self, found: Iterator[FileChange]) -> Iterator[Dead]:
+        """Yield the files that a new one is to be written for; the sets then say the rest."""
+        for each in found:
+            if each.is_gone:
+                continue
+            path = each.viewed.file.path
+            if each.dead is None:
+                present = self._shown.of(path)
+                self.kept.update(present.paths if present is not None else ())
+                continue
+            if self.masks or not len(each.dead):
+                (self.kept if path in self._shown.data else self.added).add(path)
+            if len(each.dead):
+                yield each.viewed.file, each.dead
+
+
+def _check_output(published: PublishedTable, name: str, output: str | None) -> None:
+    made = output_of(published)
+    if made not in OUTPUTS or output not in (None, made):
+        raise InvalidInputError(
+            f"table {name!r} was published with output {made!r}, not {output or 'a known one'!r}; "
+            "publish into another name"
+        )
+
+
+def _view_before(opened: OpenTable, shown: Shown, settings: ReadSettings) -> View | None:
+    """Return the view that is shown now; None: it is not known, or not there any more."""
+    if shown.state is None:
+        return None
+    try:
+        return merged_view(opened, pinned_state(opened, *shown.state), settings)
+    except (NotFoundError, StorageError, UnsupportedError):
+        return None  # then every file is looked up, which costs more and gives the same
+
+
+def _check_keyed(opened: OpenTable) -> None:
+    if not opened.table.is_keyed:
+        name = opened.table.name
+        raise InvalidInputError(
+            f"table {name!r} has no primary key, so {name!r} itself is a plain Iceberg table with "
+            "every row of it; engines read that"
+        )
+
+
+def _usual_name(opened: OpenTable) -> str:
+    names = published_names(opened.base)
+    if len(names) > 1:
+        raise InvalidInputError(
+            f"table {opened.table.name!r} is published as {', '.join(map(repr, names))}; say by "
+            "into= which of them"
+        )
+    return names[0] if names else f"{opened.table.name}{_NAME_ADDED}"
