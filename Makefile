@@ -14,6 +14,8 @@ READY := $(VENV)/.installed
 OLDEST := $(VENV)/oldest-pyspark
 # dbt, beside what it cannot be installed with.
 DBT := $(VENV)/dbt
+# Engines that read published tables, where they cannot disturb what Arctic is installed with.
+ENGINES := $(VENV)/engines
 # What the JVMs of tests share: the classes of Spark, ready to be mapped. They live for seconds, in
 # which the second compiler and parallel collectors cost more than they give.
 ARCHIVE := $(VENV)/spark.jsa
@@ -29,7 +31,7 @@ WORKERS ?= 3
 # A file of tests stays in one process, and files begin in the order that conftest.py gives them.
 SPREAD := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs pictures house bench bench-merge bench-optimize bench-write bench-streaming bench-peers fuzz soak sim ci clean
+.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs pictures house bench bench-merge bench-optimize bench-write bench-streaming bench-publish bench-peers engines fuzz soak sim ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -121,6 +123,18 @@ bench-write: $(READY) ## Measure loads and upserts beside pyarrow on the same ro
 
 bench-streaming: $(READY) ## Measure streams into tables beside streams into plain Parquet
 	@$(PYTHON) -m benchmarks.streaming $(ARGS)
+
+bench-publish: $(READY) ## Measure publishes beside the upserts that they follow
+	@$(PYTHON) -m benchmarks.publish $(ARGS)
+
+engines: $(READY) $(ENGINES)/.installed ## Try which engines read published tables; ARGS=--write-docs writes the page
+	@$(PYTHON) -m benchmarks.engines --python $(abspath $(ENGINES))/bin/python $(ARGS)
+
+$(ENGINES)/.installed: pyproject.toml
+	@$(PYTHON) -m venv $(ENGINES)
+	@$(ENGINES)/bin/python -m pip install --quiet --no-input --disable-pip-version-check \
+		--group engines 2> $(ENGINES).log || { tail -n 20 $(ENGINES).log >&2; exit 1; }
+	@touch $@
 
 bench-peers: $(READY) ## Measure Arctic beside Iceberg, Delta and Paimon; --write-docs writes the page
 	@$(PYTHON) -m benchmarks.peers $(ARGS)

@@ -1,0 +1,83 @@
+"""Try which engines read published tables right: ``make engines``; --write-docs writes the page.
+
+Tables of several layouts are published after every step of a history. Each engine reads each state
+in a process of its own, and its rows are compared with those of ``arctic.read``, one by one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.engines.histories import OUTPUTS, publish_histories
+from benchmarks.engines.readers import ENGINES
+
+PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
+BEGIN, END = "<!-- engines: make engines -->", "<!-- end of engines -->"
+READERS = Path(__file__).with_name("readers.py")
+Outcome = dict[str, str]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the matrix, or write it into the page."""
+    parser = argparse.ArgumentParser(prog="make engines", description=__doc__)
+    parser.add_argument("--python", required=True, help="of the environment with the engines")
+    parser.add_argument("--write-docs", action="store_true", help="write docs/engines.md")
+    parser.add_argument("engine", nargs="*", help=f"of {', '.join(ENGINES)}; all")
+    given = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(prefix="arctic-engines-") as folder:
+        states = list(publish_histories(Path(folder)))
+        versions = json.loads(_run(given.python, "--versions"))
+        rows = []
+        for engine in given.engine or ENGINES:
+            lines = _run(given.python, engine, folder, *states).splitlines()
+            rows.append(_row(engine, versions[engine], [json.loads(line) for line in lines]))
+    text = "\n".join([_header(len(states)), *rows])
+    print(text)
+    if given.write_docs:
+        page = PAGE.read_text(encoding="utf-8")
+        before, _, rest = page.partition(BEGIN)
+        _, _, after = rest.partition(END)
+        PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+    return 0
+
+
+def _run(python: str, *arguments: str) -> str:
+    command = [python, str(READERS), *arguments]
+    return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def _header(states: int) -> str:
+    outputs = " | ".join(f"`{output}`" for output in OUTPUTS)
+    return (
+        f"| of {states // len(OUTPUTS)} states each | version | {outputs} |\n"
+        f"|---|---|{'---|' * len(OUTPUTS)}"
+    )
+
+
+def _row(engine: str, version: str, said: Sequence[Outcome]) -> str:
+    cells = [
+        _cell([each for each in said if each["state"].startswith(f"{output}-")])
+        for output in OUTPUTS
+    ]
+    return f"| {ENGINES[engine][0]} | {version} | {' | '.join(cells)} |"
+
+
+def _cell(said: Sequence[Outcome]) -> str:
+    counts = Counter(each["verdict"] for each in said)
+    if list(counts) == ["right"]:
+        return "right"
+    shown = ", ".join(
+        f"{counts[name]} {name}" for name in ("right", "refused", "wrong") if counts[name]
+    )
+    return f"{shown}: {next(each['said'] for each in said if each['verdict'] != 'right')}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+"""Reads tables with one engine, in an environment without Arctic, and says how it went.
+
+``python readers.py ENGINE FOLDER STATE...`` prints a line of JSON for each state: what the engine
+made of the table whose metadata file ``FOLDER/STATE.txt`` names, compared row by row with
+``FOLDER/STATE.parquet``. ``python readers.py --versions`` prints the versions of all engines.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyiceberg.table import StaticTable
+
+
+def _pyiceberg(place: str) -> pa.Table:
+    return StaticTable.from_metadata(place).scan().to_arrow()
+
+
+def _duckdb(place: str) -> pa.Table:
+    import duckdb
+
+    with duckdb.connect(config={"autoload_known_extensions": "false"}) as connection:
+        for each in ("avro", "iceberg"):
+            spec = importlib.util.find_spec(f"duckdb_extension_{each}")
+            assert spec is not None
+            assert spec.submodule_search_locations is not None
+            (found,) = Path(spec.submodule_search_locations[0]).rglob("*.duckdb_extension")
+            connection.execute(f"LOAD '{found}'")
+        return connection.execute(f"SELECT * FROM iceberg_scan('{place}')").to_arrow_table()
+
+
+def _polars(place: str) -> pa.Table:
+    import polars
+
+    return polars.scan_iceberg(place).collect().to_arrow()
+
+
+def _polars_native(place: str) -> pa.Table:
+    import polars
+
+    return polars.scan_iceberg(place, reader_override="native").collect().to_arrow()
+
+
+def _daft(place: str) -> pa.Table:
+    import daft
+
+    return daft.read_iceberg(StaticTable.from_metadata(place)).to_arrow()
+
+
+def _datafusion(place: str) -> pa.Table:
+    from datafusion import SessionContext
+    from pyiceberg_core.datafusion import IcebergDataFusionTable
+
+    context = SessionContext()
+    table = IcebergDataFusionTable(
+        identifier=["shop", "t"], metadata_location=place, file_io_properties={}
+    )
+    context.register_table("t", table)
+    return context.sql("SELECT * FROM t").to_arrow_table()
+
+
+ENGINES: dict[str, tuple[str, tuple[str, ...], Callable[[str], pa.Table]]] = {
+    "pyiceberg": ("PyIceberg", ("pyiceberg",), _pyiceberg),
+    "duckdb": ("DuckDB", ("duckdb",), _duckdb),
+    "polars": ("Polars", ("polars",), _polars),
+    "polars-native": ("Polars, its own reader", ("polars",), _polars_native),
+    "daft": ("Daft", ("daft",), _daft),
+    "datafusion": ("DataFusion", ("datafusion", "pyiceberg-core"), _datafusion),
+}
+"""Name -> what the page calls it, the packages that are its version, how it reads."""
+
+
+def _said(engine: str, folder: Path, state: str) -> dict[str, Any]:
+    expected = pq.read_table(folder / f"{state}.parquet")
+    try:
+        found = ENGINES[engine][2]((folder / f"{state}.txt").read_text())
+        is_right = _rows(found, expected.column_names) == _rows(expected, expected.column_names)
+    except BaseException as error:  # noqa: BLE001 - whatever an engine raises is its answer
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        return {"state": state, "verdict": "refused", "said": text[:160]}
+    said = "" if is_right else f"{found.num_rows} rows; {expected.num_rows} were due"
+    return {"state": state, "verdict": "right" if is_right else "wrong", "said": said}
+
+
+def _rows(table: pa.Table, names: list[str]) -> list[str]:
+    columns = []
+    for name in names:
+        column = table[name]
+        if pa.types.is_timestamp(column.type):  # engines call the zone of an instant differently
+            column = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64())
+        columns.append(column.to_pylist())
+    return sorted(map(repr, zip(*columns, strict=True)))
+
+
+def main() -> None:
+    """Print what is asked for."""
+    if sys.argv[1:] == ["--versions"]:
+        versions = {
+            name: " / ".join(importlib.metadata.version(each) for each in packages)
+            for name, (_, packages, _) in ENGINES.items()
+        }
+        print(json.dumps(versions))
+        return
+    engine, folder, *names = sys.argv[1:]
+    for name in names:
+        print(json.dumps(_said(engine, Path(folder), name)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
