@@ -12,11 +12,11 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from typing import TypeVar
 
 from arctic.errors import ConflictError, StorageError
 from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.snapshots.pinned_state import has_expired
 from arctic.iceberg.storage.table_io import is_file_gone
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.retry import WHERE_OUTRUN
@@ -73,7 +73,7 @@ def expired_under(
         began = _heads(opened)
         is_expired = _heads(opened, again=True) != began
     else:
-        is_expired = _has_expired(opened, snapshot)
+        is_expired = has_expired(opened, snapshot)
     if not is_expired:
         return None
     return ConflictError(
@@ -89,16 +89,3 @@ def _heads(opened: OpenTable, *, again: bool = False) -> tuple[int | None, ...]:
         for store in stores:
             refresh(store)
     return tuple(store.metadata.current_snapshot_id for store in stores)
-
-
-def _has_expired(opened: OpenTable, snapshot: TableSnapshot) -> bool:
-    pinned = (
-        (opened.base, snapshot.base_snapshot_id),
-        (opened.change, snapshot.change_snapshot_id),
-    )
-    return any(
-        store is not None
-        and snapshot_id is not None
-        and refresh(copy(store)).metadata.snapshot_by_id(snapshot_id) is None
-        for store, snapshot_id in pinned
-    )

@@ -18,20 +18,16 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
 
 from arctic.errors import ConflictError, FormatError, UnsupportedError
-from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
+from arctic.iceberg.adoption.plain_table import open_keyless
+from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.catalogs.pair import store_of
-from arctic.iceberg.catalogs.read_only import check_writable
 from arctic.iceberg.commits.commit_loop import commit_snapshot
 from arctic.iceberg.commits.snapshot_producer import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.staging import staged_on
 from arctic.iceberg.metadata.data_files import data_files
 from arctic.iceberg.metadata.entries import entries_of, live_manifests
 from arctic.iceberg.snapshots.list_files import check_specs, partition_of
-from arctic.iceberg.tables.check_stores import check_store
-from arctic.iceberg.tables.missing_table import existing_store
-from arctic.iceberg.tables.open_table import OpenTable, describe
-from arctic.iceberg.values.names import parse_identifier
-from arctic.iceberg.values.schema import arrow_schema
+from arctic.iceberg.tables.open_table import OpenTable
 from arctic.table.files import FileKind, TableFile, WrittenFile
 from arctic.table.property_names import PUBLISHED_OF
 from arctic.tree.node import ROOT
@@ -62,24 +58,14 @@ def open_any(config: CatalogConfig, identifier: str) -> OpenTable:
         UnsupportedError: another format version, several partition specs, or a table that equality
             deletes mean something else in.
     """
-    parts = parse_identifier(identifier)
-    catalog = open_catalog(config)
-    check_writable(catalog)
-    store = existing_store(catalog, parts)
-    subject = f"table {identifier!r}"
+    return open_keyless(config, identifier, check=_check_whole)
+
+
+def _check_whole(store: Table, subject: str) -> None:
     if store_of(store.properties) == "change" or PUBLISHED_OF in store.properties:
         raise UnsupportedError(
             f"{subject} is part of another table, which repairs nothing in it; name that table"
         )
-    check_store(store, subject=subject)
-    return OpenTable(
-        table=describe(parts, store, None, ()),
-        arrow_schema=arrow_schema(store.schema()),
-        base=store,
-        change=None,
-        schema_id=store.metadata.current_schema_id,
-        config=config,
-    )
 
 
 def equality_deletes(opened: OpenTable) -> Repairable:

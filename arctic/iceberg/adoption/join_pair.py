@@ -28,9 +28,8 @@ from arctic.iceberg.catalogs.catalog import load_table
 from arctic.iceberg.catalogs.leftover import drop_leftover
 from arctic.iceberg.catalogs.pair import base_properties, change_properties, store_of
 from arctic.iceberg.catalogs.refresh import refresh
-from arctic.iceberg.ownership.folders import is_a_tables, own_files
+from arctic.iceberg.ownership.folders import delete_own_files
 from arctic.iceberg.ownership.registered_table import register_like
-from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.tables.keyless_names import note_key
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.iceberg.translate import catalog_errors
@@ -91,7 +90,7 @@ def part_pair(opened: OpenTable) -> None:
         )
     with catalog_errors(f"drop table {'.'.join(change.name())!r}"):
         base.catalog.drop_table(change.name())
-    _delete_files(change)
+    delete_own_files(change)
 
 
 def _make_change(
@@ -133,10 +132,4 @@ def _drop(plain: Table, place: tuple[str, ...]) -> None:
     if change is not None:
         with contextlib.suppress(NoSuchTableError):
             plain.catalog.drop_table(place)
-        _delete_files(change)
-
-
-def _delete_files(change: Table) -> None:
-    io = TableIO.of(change)
-    io.delete_quietly([file.path for file in own_files(change) if is_a_tables(file.path)])
-    io.delete_if_empty(change.location(), with_empty_folders=True)
+        delete_own_files(change)

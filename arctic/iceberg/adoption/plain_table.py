@@ -6,7 +6,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from pyiceberg.table import Table
 
@@ -38,16 +38,11 @@ def open_plain(config: CatalogConfig, identifier: str, key: Sequence[str]) -> Op
         UnsupportedError: a format version, type or partition field that a pair cannot have.
         FormatError: a property with a value that it cannot have.
     """
-    parts = parse_identifier(identifier)
-    check_new_name(parts)
+    check_new_name(parse_identifier(identifier))
     if isinstance(key, str) or not key or len(set(key)) != len(key):
         raise InvalidInputError(f"primary key {key!r}: expected a list of columns, each once")
-    catalog = open_catalog(config)
-    check_writable(catalog)
-    plain = existing_store(catalog, parts)
-    subject = f"table {identifier!r}"
-    _check_plain(plain, subject)
-    check_store(plain, subject=subject)
+    opened = open_keyless(config, identifier, check=_check_plain)
+    plain, subject = opened.base, f"table {identifier!r}"
     _check_names(plain, key, subject)
     try:
         check_key_columns(plain, tuple(key), identifier)
@@ -57,12 +52,36 @@ def open_plain(config: CatalogConfig, identifier: str, key: Sequence[str]) -> Op
     check_partition_fields(
         plain.spec(), plain.schema(), subject=f"{subject}: partition field", keyed=True
     )
+    return opened
+
+
+def open_keyless(
+    config: CatalogConfig, identifier: str, *, check: Callable[[Table, str], None]
+) -> OpenTable:
+    """Open an Iceberg table, whosever it is, as a table without a key.
+
+    Args:
+        config: the catalog.
+        identifier: ``namespace.table``.
+        check: refuses some tables; is given the store, and what messages call it.
+
+    Raises:
+        NotFoundError: no such table.
+        UnsupportedError: another format version, or several partition specs.
+    """
+    parts = parse_identifier(identifier)
+    catalog = open_catalog(config)
+    check_writable(catalog)
+    store = existing_store(catalog, parts)
+    subject = f"table {identifier!r}"
+    check(store, subject)
+    check_store(store, subject=subject)
     return OpenTable(
-        table=describe(parts, plain, None, ()),
-        arrow_schema=arrow_schema(plain.schema()),
-        base=plain,
+        table=describe(parts, store, None, ()),
+        arrow_schema=arrow_schema(store.schema()),
+        base=store,
         change=None,
-        schema_id=plain.metadata.current_schema_id,
+        schema_id=store.metadata.current_schema_id,
         config=config,
     )
 

@@ -113,6 +113,13 @@ def own_files(store: Table, *folders: str) -> list[FoundFile]:
     return [file for files in listed for file in files if is_own(file.path, [store])]
 
 
+def delete_own_files(store: Table) -> None:
+    """Delete what writers of tables made in the folders of a store, as far as that goes."""
+    io = TableIO.of(store)
+    io.delete_quietly([file.path for file in own_files(store) if is_a_tables(file.path)])
+    io.delete_if_empty(store.location(), with_empty_folders=True)
+
+
 def is_a_tables(path: str) -> bool:
     """Say whether a file has a name that some writer of tables gives.
 

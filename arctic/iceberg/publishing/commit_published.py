@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
 
 from pyiceberg.manifest import DataFile
@@ -86,17 +85,6 @@ def commit_published(published: Table, opened: OpenTable, change: PublishedChang
 
     committed = commit_snapshot(published, stage)
     return None if committed is None else committed.snapshot_id
-
-
-def is_there(opened: OpenTable, state: TableSnapshot) -> bool:
-    """Say whether the snapshots of a state have not expired, by what the catalog says now."""
-    stores = ((opened.base, state.base_snapshot_id), (opened.change, state.change_snapshot_id))
-    return all(
-        store is None
-        or snapshot_id is None
-        or refresh(copy(store)).metadata.snapshot_by_id(snapshot_id) is not None
-        for store, snapshot_id in stores
-    )
 
 
 def forget_old(published: Table, *, keep_ms: int, min_count: int) -> Sequence[str]:

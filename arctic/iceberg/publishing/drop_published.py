@@ -8,9 +8,8 @@ from pyiceberg.exceptions import NoSuchTableError
 
 from arctic.errors import NotFoundError
 from arctic.iceberg.catalogs.catalog import load_table
-from arctic.iceberg.ownership.folders import is_a_tables, own_files
+from arctic.iceberg.ownership.folders import delete_own_files
 from arctic.iceberg.ownership.published import published_names, shows
-from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.tables.set_properties import commit_properties
 from arctic.iceberg.translate import catalog_errors
@@ -43,10 +42,7 @@ def drop_published(opened: OpenTable, name: str | None) -> tuple[str, ...]:
         if published is not None and shows(published, base):
             with catalog_errors(f"drop table {each!r}"), contextlib.suppress(NoSuchTableError):
                 base.catalog.drop_table(published.name())
-            files = [file.path for file in own_files(published) if is_a_tables(file.path)]
-            io = TableIO.of(published)
-            io.delete_quietly(files)
-            io.delete_if_empty(published.location(), with_empty_folders=True)
+            delete_own_files(published)
         commit_properties(
             base.catalog,
             base,

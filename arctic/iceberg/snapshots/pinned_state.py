@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 
+from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.metadata.sequence_file import read_state
 from arctic.iceberg.snapshots.change_log import expired_history
 from arctic.iceberg.tables.open_table import OpenTable
@@ -41,4 +43,19 @@ def pinned_state(
         change_snapshot_id=change_snapshot_id,
         change_sequence_number=0 if change is None else change.sequence_number or 0,
         optimized_sequence=merged,
+    )
+
+
+def has_expired(opened: OpenTable, state: TableSnapshot) -> bool:
+    """Say whether a snapshot of a state is gone, by what the catalog says now.
+
+    Raises:
+        StorageError: the catalog cannot be reached.
+    """
+    pinned = ((opened.base, state.base_snapshot_id), (opened.change, state.change_snapshot_id))
+    return any(
+        store is not None
+        and snapshot_id is not None
+        and refresh(copy(store)).metadata.snapshot_by_id(snapshot_id) is None
+        for store, snapshot_id in pinned
     )

@@ -36,7 +36,6 @@ from arctic.iceberg.publishing.commit_published import (
     PublishedChange,
     commit_published,
     forget_old,
-    is_there,
 )
 from arctic.iceberg.publishing.drop_published import drop_published
 from arctic.iceberg.publishing.published_table import (
@@ -50,7 +49,7 @@ from arctic.iceberg.publishing.published_table import (
 )
 from arctic.iceberg.publishing.shown_files import Shown, shown_files, stored_files
 from arctic.iceberg.snapshots.pin import pin
-from arctic.iceberg.snapshots.pinned_state import pinned_state
+from arctic.iceberg.snapshots.pinned_state import has_expired, pinned_state
 from arctic.iceberg.storage.table_io import is_file_gone
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.publish.copied_files import write_copies
@@ -94,15 +93,11 @@ def publish_table(reference: TableReference, into: str | None, output: str | Non
         raise InvalidInputError(f"output {output!r}: expected one of {', '.join(OUTPUTS)}")
     for _ in WHERE_OUTRUN.tries():
         try:
-            report = _publish(reference, into, output, started)
-        except (ConflictError, StorageError) as error:
+            return _publish(reference, into, output, started)
+        except (ConflictError, StorageError) as error:  # noqa: PERF203 - the point of the loop
             if isinstance(error, StorageError) and not is_file_gone(error):
                 raise
-            outrun: ArcticError = error
-            continue
-        if report is not None:
-            return report
-        outrun = ConflictError("the state that was shown had expired")
+            outrun = error
     raise ConflictError(
         f"table {reference.identifier!r}: others won {WHERE_OUTRUN.most_tries} attempts to publish "
         f"it; publish again ({outrun.message})"
@@ -121,8 +116,7 @@ def end_publishing(reference: TableReference, into: str | None) -> tuple[str, ..
 
 def _publish(
     reference: TableReference, into: str | None, output: str | None, started: float
-) -> PublishReport | None:
-    """Publish once; None: what was shown expired meanwhile."""
+) -> PublishReport:
     catalog = open_catalog(reference.config)
     check_writable(catalog)
     # Looked at before the pair is: what is pinned afterwards is no older than what it shows.
@@ -155,8 +149,8 @@ def _publish(
         except ArcticError:
             opened.io.delete_quietly([file.path for file in change.written])
             raise
-        if not is_there(opened, state):
-            return None
+        if has_expired(opened, state):
+            raise ConflictError("the state that was shown had expired")
         report = replace(report, snapshot_id=snapshot_id)
     forget_old(
         published,
