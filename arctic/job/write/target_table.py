@@ -100,12 +100,17 @@ def write_target(opened: OpenTable, options: WriteOptions) -> WriteTarget:
 
 
 def planned_rows(
-    opened: OpenTable, schema: pa.Schema, incoming: pa.Schema, asked: AskedWrite
+    opened: OpenTable,
+    target: WriteTarget,
+    schema: pa.Schema,
+    incoming: pa.Schema,
+    asked: AskedWrite,
 ) -> Conform:
     """Return how the rows of a write are taken, unless it is refused whatever its rows are.
 
     Args:
         opened: the table.
+        target: what tasks know of it.
         schema: its columns, as they are or are to be.
         incoming: the columns of the rows.
         asked: what the options say.
@@ -114,7 +119,7 @@ def planned_rows(
         InvalidInputError: columns, types or options that do not fit.
     """
     table, request = opened.table, asked.request_for(opened.table)
-    target, is_stable = write_target(opened, asked.settings(table)), asked.assumes_stable(table)
+    is_stable = asked.assumes_stable(table)
     moves = may_move(target, request) and not is_stable
     conform = plan_write(table, schema, incoming, request=request, locates=moves)
     kept = conform.missing_columns if conform.keeps else ()
@@ -160,7 +165,8 @@ def _merged(opened: OpenTable, asked: AskedWrite, incoming: pa.Schema) -> OpenTa
             held=(*table.primary_key, *(each.name for each in table.partition_source_columns)),
         )
         if found:
-            planned_rows(now, found.applied(now.arrow_schema), incoming, asked)
+            target = write_target(now, asked.settings(table))
+            planned_rows(now, target, found.applied(now.arrow_schema), incoming, asked)
         return SchemaChange(add=found.add, widen=found.widen)
 
     change = decide(opened)

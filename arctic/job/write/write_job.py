@@ -118,7 +118,7 @@ def begin_write(asked: AskedWrite, incoming: pa.Schema) -> WriteJob:
     request = asked.request_for(opened.table)
     is_stable = asked.assumes_stable(opened.table)
     moves = may_move(target, request) and not is_stable
-    conform = planned_rows(opened, opened.arrow_schema, incoming, asked)
+    conform = planned_rows(opened, target, opened.arrow_schema, incoming, asked)
     kept = conform.missing_columns if conform.keeps else ()
     began = _began(opened, request, kept, locates=moves or bool(kept))
     if request.mode is WriteMode.OVERWRITE:
