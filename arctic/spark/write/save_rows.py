@@ -54,18 +54,15 @@ def save_rows(
         asked = asked.replacing(where)
     if is_statement or asked.mode is WriteMode.OVERWRITE:
         frame = read_again(frame, asked.reference.identifier, what="a write")
+
+    def write() -> None:
+        job = begin_write(asked, arrow_schema(frame.schema))
+        if seen:
+            check_seen(seen, job, what="overwrite")
+        spread = spread_rows(frame, job)
+        write_frame(spread.frame, spread.job)
+
     with taken_back_on_failure():
-        for left in reversed(range(WHERE_OUTRUN.most_tries)):
-            job = begin_write(asked, arrow_schema(frame.schema))
-            if seen:
-                check_seen(seen, job, what="overwrite")
-            spread = spread_rows(frame, job)
-            try:
-                write_frame(spread.frame, spread.job)
-            except ReadLaterError:
-                if not left:
-                    raise
-            else:
-                break
+        WHERE_OUTRUN.run(write, on=ReadLaterError)
     if asked.optimizes:
         optimize_after_write(asked.reference, SparkRunner(frame.sparkSession))
