@@ -18,10 +18,12 @@ from fastapi.responses import HTMLResponse
 from arctic.errors import ArcticError
 from arctic.http.refusals import Shown, status_of
 from arctic.http.table_calls import TableName
+from arctic.job.upkeep.asked_upkeep import AskedExpire, AskedOptimize
 from arctic.optimizing.planning.evaluate import strongest
 from arctic.page.facts.lake_facts import BrokenTable, GroupSlots, LakeFacts, TableRow
 from arctic.page.facts.table_facts import Process
-from arctic.page.gather.gather_table import gather_table
+from arctic.page.gather.gather_lake import summed_row
+from arctic.page.gather.gather_table import gather_asked
 from arctic.page.pages import failure_page, overview_page, table_page
 from arctic.page.rendered import Frame, shipped
 from arctic.service.control import ServiceControl
@@ -58,11 +60,11 @@ def page_calls(control: ServiceControl, shown: Shown) -> APIRouter:
         """Show one table."""
 
         def drawn() -> str:
-            facts = gather_table(
-                name,
+            options = {**control.place, "path": name}
+            facts = gather_asked(
+                AskedOptimize.of(options),
                 row_filter=filter.strip() or None,
-                with_cleaning=cleaning,
-                **control.place_arguments,
+                cleaning=AskedExpire.of(options) if cleaning else None,
             )
             records = control.history.processes(table=name, limit=_SHOWN_PROCESSES)
             processes = tuple(_process(each, shown) for each in records)
@@ -124,19 +126,14 @@ def _row(seen: Watched, now_ms: int) -> TableRow:
     due = strongest(verdict for _, verdict in verdicts)
     reasons = [str(verdict) for _, verdict in verdicts if verdict.type is due]
     nothing = "the table is empty" if seen.look is not None else "this service does not optimize it"
-    merged = [health.base + health.position_deletes for health, _ in verdicts]
-    unmerged = [health.inserts + health.change_deletes for health, _ in verdicts]
-    return TableRow(
-        name=seen.name,
+    return summed_row(
+        seen.name,
+        [health for health, _ in verdicts],
+        outlook,
         score=None if seen.look is None else seen.look.health,
-        due=None if due is None else due.value,
+        due=due,
         reason=reasons[0] if reasons else nothing,
-        files=sum(each.files for each in (*merged, *unmerged)),
-        stored_bytes=sum(each.bytes for each in (*merged, *unmerged)),
-        unmerged_bytes=sum(each.bytes for each in unmerged),
-        partitions=len(verdicts),
         group=seen.wishes.group,
-        work_ms=outlook.work_ms if outlook.due is not None else 0,
     )
 
 

@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from arctic.errors import ConflictError, InvalidInputError, NotFoundError
 from arctic.iceberg.catalogs.catalog import open_catalog
 from arctic.iceberg.tables.missing_table import existing_store
 from arctic.iceberg.values.names import parse_identifier
 from arctic.optimizing.settings import OptimizeType
-from arctic.options import CATALOG, CATALOG_PREFIX, WAREHOUSE
 from arctic.service.asked_runs import AskedRun
 from arctic.service.history.history_file import History
 from arctic.service.history.process_record import ProcessRecord, ProcessStatus
@@ -46,18 +44,6 @@ class ServiceControl:
     def place(self) -> Mapping[str, str]:
         """Options that say where the catalog is."""
         return self.service.work.place
-
-    @property
-    def place_arguments(self) -> dict[str, Any]:
-        """The same as arguments of the verbs that take a warehouse or a catalog."""
-        place = {name.lower(): text for name, text in self.place.items()}
-        properties = {
-            name[len(CATALOG_PREFIX) :]: text
-            for name, text in place.items()
-            if name.startswith(CATALOG_PREFIX)
-        }
-        catalog = place.get(CATALOG.name) or properties or None
-        return {"warehouse": place.get(WAREHOUSE.name), "catalog": catalog}
 
     @property
     def seen(self) -> list[Watched]:

@@ -12,10 +12,12 @@ from arctic.iceberg.snapshots.heads import catalog_heads
 from arctic.job.reference import Catalog, call_options, placed
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
 from arctic.job.upkeep.survey import Survey, partition_status, survey_table
+from arctic.optimizing.planning.health import PartitionHealth
 from arctic.optimizing.report import TableStatus
+from arctic.optimizing.settings import OptimizeType
 from arctic.page.facts.lake_facts import BrokenTable, LakeFacts, TableRow
 from arctic.redact import without_secrets
-from arctic.service.scheduling.outlook import predict
+from arctic.service.scheduling.outlook import Outlook, predict
 from arctic.service.watching.wishes import Wishes
 
 
@@ -87,17 +89,39 @@ def table_row(survey: Survey) -> TableRow:
         [(each.health, each.verdict) for each in statuses],
         open_file_cost_bytes=survey.settings.open_file_cost_bytes,
     )
-    merged = [each.health.base + each.health.position_deletes for each in statuses]
-    unmerged = [each.health.inserts + each.health.change_deletes for each in statuses]
-    return TableRow(
-        name=status.table,
+    return summed_row(
+        status.table,
+        [each.health for each in statuses],
+        outlook,
         score=status.score,
-        due=None if status.due is None else status.due.value,
+        due=status.due,
         reason=status.reason,
+        group=wishes.group,
+    )
+
+
+def summed_row(
+    name: str,
+    partitions: Sequence[PartitionHealth],
+    outlook: Outlook,
+    *,
+    score: int | None,
+    due: OptimizeType | None,
+    reason: str,
+    group: str,
+) -> TableRow:
+    """Sum the partitions of a table up."""
+    merged = [health.base + health.position_deletes for health in partitions]
+    unmerged = [health.inserts + health.change_deletes for health in partitions]
+    return TableRow(
+        name=name,
+        score=score,
+        due=None if due is None else due.value,
+        reason=reason,
         files=sum(each.files for each in (*merged, *unmerged)),
         stored_bytes=sum(each.bytes for each in (*merged, *unmerged)),
         unmerged_bytes=sum(each.bytes for each in unmerged),
-        partitions=len(statuses),
-        group=wishes.group,
+        partitions=len(partitions),
+        group=group,
         work_ms=outlook.work_ms if outlook.due is not None else 0,
     )

@@ -58,15 +58,22 @@ def gather_table(
         ArcticError: a table that cannot be read; see ``arctic.status`` and ``arctic.explain``.
     """
     options = call_options(identifier, warehouse, catalog)
-    asked = AskedOptimize.of(options)
+    cleaning = AskedExpire.of(options) if with_cleaning else None
+    return gather_asked(AskedOptimize.of(options), row_filter=row_filter, cleaning=cleaning)
+
+
+def gather_asked(
+    asked: AskedOptimize, *, row_filter: str | None, cleaning: AskedExpire | None
+) -> TableFacts:
+    """Look at a table; as ``gather_table``, with a cleaning where one is asked for."""
 
     def look(_is_fresh: bool) -> TableFacts:
         return _facts(survey_table(asked, None, for_writing=False), row_filter)
 
     facts = on_newest_state(asked.reference.open(), look)
-    if not with_cleaning:
+    if cleaning is None:
         return facts
-    return replace(facts, cleaning=expire_table(AskedExpire.of(options), dry_run=True))
+    return replace(facts, cleaning=expire_table(cleaning, dry_run=True))
 
 
 def _facts(survey: Survey, row_filter: str | None) -> TableFacts:
