@@ -21,6 +21,15 @@ def name_value_pairs(
     return {name.strip(): value for name, _, value in pairs}
 
 
+looking_threads = click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="Tables that are looked at, at a time.",
+)
+
+
 def catalog_options(command: F) -> F:
     """Add the options that every command takes: where the tables are, and how to print."""
     for option in (

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from arctic.cli.config_file import read_config
-from arctic.cli.place import catalog_options, place_of
+from arctic.cli.place import catalog_options, looking_threads, place_of
 from arctic.service.asked_service import PROCESS, SPARK, THREAD
 from arctic.service.event_log import json_line, text_line
 from arctic.service.scheduling.ranks import SCHEDULERS
@@ -91,13 +91,7 @@ def _executors(
     show_default=True,
     help="Seconds between two cleanings of a table.",
 )
-@click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="Tables that are looked at, at a time.",
-)
+@looking_threads
 @click.option("--http", metavar="HOST:PORT", help="Where calls are answered, and the page is.")
 @click.option(
     "--http-token-file",

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from arctic.cli.place import catalog_options, place_of
+from arctic.cli.place import catalog_options, looking_threads, place_of
 from arctic.cli.printed.render import print_json
 from arctic.page.static_report import write_report
 from arctic.scan.explain import counted
@@ -26,13 +26,7 @@ from arctic.scan.explain import counted
     "--filter", "row_filter", metavar="TEXT", help='Plan a read of such rows, as "amount > 10".'
 )
 @click.option("--cleaning", is_flag=True, help="Find what a cleaning would remove; remove nothing.")
-@click.option(
-    "--threads",
-    type=click.IntRange(min=1),
-    default=10,
-    show_default=True,
-    help="Tables that are looked at, at a time.",
-)
+@looking_threads
 @catalog_options
 def ui(
     tables: tuple[str, ...],
