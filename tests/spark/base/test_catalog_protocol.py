@@ -33,7 +33,7 @@ ASKED: dict[str, dict[str, object]] = {
     },
     "create_table": {**ABOUT, **NEW},
     "settle": {"staged": "c3RhZ2Vk", "keeps": False},
-    "alter_table": {**ABOUT, "changes": CHANGES},
+    "alter_table": {**ABOUT, "changes": CHANGES, "of_pipeline": False},
     "drop_table": {**ABOUT, "purge": True},
     "rename_table": {**ABOUT, "new_name": ["shop", "sales"]},
     "namespaces": ABOUT,
