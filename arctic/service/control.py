@@ -165,6 +165,9 @@ class ServiceControl:
                 "due"
             )
         view = self.table(name)
+        if view.group in self.service.groups and name not in self.service.placed:
+            # A look that is under way has seen it, and places all tables when it has seen all.
+            self.service.look(frozenset({name}))
         with self.service.changed:
             group = self.service.placed.get(name)
             if group is None:

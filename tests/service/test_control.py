@@ -161,6 +161,16 @@ def test_what_was_written_is_seen_as_soon_as_the_service_is_nudged(
     assert [each.name for each in control.tables()] == ["db.new", "db.t"]
 
 
+def test_a_run_is_taken_while_the_first_look_is_under_way(lake: Lake) -> None:
+    """It has seen the table, but not all others, and has placed none yet."""
+    service = lake.service()
+    service.watch.look()
+    control = ServiceControl(service=service, executors={"default": "thread"})
+
+    assert control.table("db.t").group == "default"
+    assert control.optimize("db.t", "full").status is ProcessStatus.WAITING
+
+
 def _cancel_when_idle(control: ServiceControl) -> None:
     _wait(lambda: not control.table("db.t").is_worked_on)
     control.cancel("db.t")
