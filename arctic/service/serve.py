@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import socket
 import threading
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from arctic.errors import InvalidInputError
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
-from arctic.iceberg.commits.lease import MOST_LEASE_MS
+from arctic.iceberg.commits.lease import MOST_LEASE_MS, owner_name
 from arctic.job.reference import Catalog, call_options, placed
 from arctic.job.tasks.run_tasks import TaskRunner
 from arctic.service.asked_service import PROCESS, SPARK, AskedService
@@ -73,7 +71,7 @@ def serve_tables(
     work = TableWork(
         config=config,
         place=place,
-        owner=f"{socket.gethostname() or 'host'}-{os.getpid()}-{uuid.uuid4().hex[:8]}",
+        owner=owner_name(os.getpid()),
         lease_ms=min(_MOST_LEASE_MS, max(_LEAST_LEASE_MS, 3 * settings.interval_ms)),
         now_ms=_now_ms,
         passed_ms=_passing(),

@@ -5,12 +5,21 @@ Rules:
       or wrong by it: where two hold one, their commits decide, as those of any two writers.
     - Times are those of the holders' clocks. Clocks that differ by more than a lease cost work done
       twice, never rows. A lease further ahead than a day is of a clock that was wrong: nobody's.
+    - An owner's name says which process of which machine it is. One that is there no more has none,
+      as far as others at the same machine can see; elsewhere its lease has to expire.
 """
 
 from __future__ import annotations
 
+import functools
+import hashlib
+import os
+import re
+import socket
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from arctic.errors import ConflictError
 from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
@@ -20,6 +29,8 @@ from arctic.iceberg.values.names import parse_identifier
 from arctic.table.property_names import CLEANED_TIME, LEASE
 
 MOST_LEASE_MS = 24 * 3_600_000
+_OWNER = re.compile(r".*-(?P<place>[0-9a-f]{12})-(?P<process>\d+)-(?P<began>\d+)-\w+")
+_DEAD = frozenset("ZX")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,12 +42,52 @@ class Lease:
     until_ms: int
 
     def holds(self, now_ms: int) -> bool:
-        """Say whether it counts at a time: not expired, and not too far ahead to be true."""
-        return 0 < self.until_ms - now_ms <= MOST_LEASE_MS
+        """Say whether it counts at a time: not expired, not too far ahead, not of a dead owner."""
+        return 0 < self.until_ms - now_ms <= MOST_LEASE_MS and not has_died(self.owner)
 
     def keeps_out(self, owner: str, now_ms: int) -> bool:
         """Say whether it counts at a time, and is another's."""
         return self.owner != owner and self.holds(now_ms)
+
+
+def owner_name(process: int) -> str:
+    """Return a new name of an owner: its machine, its process and when that began, a number."""
+    host = re.sub(r"\s", "", socket.gethostname()) or "host"
+    began, _ = _life(process)
+    # Where the system does not tell, nobody can see that it has died.
+    where = f"{process}" if began is None else f"{_place()}-{process}-{began}"
+    return f"{host}-{where}-{uuid.uuid4().hex[:8]}"
+
+
+def has_died(owner: str) -> bool:
+    """Say whether an owner is seen to be there no more: only one at this machine can be."""
+    match = _OWNER.fullmatch(owner)
+    if match is None or match["place"] != _place():
+        return False
+    began, state = _life(int(match["process"]))
+    return began != match["began"] or state in _DEAD
+
+
+@functools.cache
+def _place() -> str | None:
+    """Return what two processes share that see each other's numbers; None: it is not told."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        numbers = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return None
+    return hashlib.sha256(f"{boot}/{numbers}".encode()).hexdigest()[:12]
+
+
+def _life(process: int) -> tuple[str | None, str]:
+    """Return when a process began, by the system's count, and its state; None: there is none."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None, "X"
+    # The name before may hold blanks and brackets.
+    fields = text.rpartition(")")[2].split()
+    return fields[19], fields[0]
 
 
 def lease_of(properties: Mapping[str, str]) -> Lease | None:

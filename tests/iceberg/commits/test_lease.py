@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +17,9 @@ from arctic.iceberg.commits.lease import (
     cleaned_ms,
     end_lease,
     extend_lease,
+    has_died,
     lease_of,
+    owner_name,
     take_lease,
 )
 from tests.iceberg.stores import config_of
@@ -80,3 +84,24 @@ def test_a_table_that_is_gone_has_no_lease(config: CatalogConfig) -> None:
     """It is named."""
     with pytest.raises(NotFoundError, match=r"db\.gone"):
         take_lease(config, "db.gone", MINE, now_ms=0)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the system tells of no process")
+def test_a_lease_of_a_process_that_has_died_is_nobodys(config: CatalogConfig) -> None:
+    """As soon as it is dead, though another process may have its number by then."""
+    process = subprocess.Popen(["sleep", "60"])
+    owner = owner_name(process.pid)
+    place, number, began = owner.rsplit("-", 4)[1:4]
+    dead = Lease(owner=owner, until_ms=1_000)
+    assert take_lease(config, "db.t", dead, now_ms=0) == dead
+    try:
+        assert take_lease(config, "db.t", THEIRS, now_ms=1) == dead
+    finally:
+        process.kill()
+        process.wait()
+
+    assert has_died(owner)
+    assert has_died(f"host-{place}-{os.getpid()}-{began}-1")
+    assert not has_died(owner_name(os.getpid()))
+    assert not has_died(f"host-{'0' * len(place)}-{number}-{began}-1")
+    assert take_lease(config, "db.t", THEIRS, now_ms=1) == THEIRS
