@@ -12,6 +12,7 @@ import uvicorn
 from arctic.errors import InvalidInputError
 from arctic.http.http_app import http_app
 from arctic.http.http_settings import HttpSettings
+from arctic.http.patience import PatientProtocol
 from arctic.service.control import ServiceControl
 from arctic.service.event_counts import EventCounts
 from arctic.service.event_log import Say, why
@@ -68,7 +69,7 @@ class HttpFace:
         server = uvicorn.Server(
             uvicorn.Config(
                 app,
-                http="h11",
+                http=PatientProtocol,
                 loop="asyncio",
                 ws="none",
                 lifespan="off",

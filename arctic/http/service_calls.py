@@ -124,13 +124,14 @@ def life_calls(control: ServiceControl, registry: CollectorRegistry, ready_ms: i
     """
     calls = APIRouter(tags=["life"])
 
+    # Not in a thread: calls that wait for the catalog may have them all.
     @calls.get("/health")
-    def health() -> JSONResponse:
+    async def health() -> JSONResponse:
         """Say whether the service is at work."""
         return _life(control.goes_on, "ok", "it stops")
 
     @calls.get("/ready")
-    def ready() -> JSONResponse:
+    async def ready() -> JSONResponse:
         """Say whether it has seen the catalog, and lately."""
         looked_ms = control.looked_ms
         is_fresh = looked_ms is not None and control.now_ms() - looked_ms <= ready_ms
