@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator, Mapping
@@ -20,6 +21,8 @@ from arctic.with_service import serve as serve_tables
 from arctic.with_spark import local_session
 
 _ENVIRONMENT = "ARCTIC_SERVE"
+_MOST_STOP_SECONDS = 15.0
+"""From a signal to the end of the process, whatever is under way."""
 
 
 def _pairs(values: tuple[str, ...], expected: str) -> dict[str, str]:
@@ -120,7 +123,7 @@ def serve(
 ) -> None:
     """Look after every table: optimize what is due, clean what nobody needs.
 
-    Each event is a line of standard output. An interrupt or a SIGTERM ends it within ten seconds.
+    Each event is a line of standard output. An interrupt or a SIGTERM ends it within 15 seconds.
     """
     line = json_line if output == "json" else text_line
 
@@ -157,15 +160,23 @@ def _session(executors: Mapping[str, str]) -> Any:
 
 @contextmanager
 def _stop_by_signals() -> Iterator[threading.Event]:
-    """Set an event at a SIGINT or SIGTERM; only the main thread of a process is sent them."""
+    """Set an event at a SIGINT or SIGTERM; only the main thread of a process is sent them.
+
+    A process whose threads wait for a catalog or a file for ever is left all the same.
+    """
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield stop
         return
-    before = {
-        number: signal.signal(number, lambda *_: stop.set())
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
+
+    def end(*_: object) -> None:
+        if not stop.is_set():
+            stop.set()
+            leaving = threading.Timer(_MOST_STOP_SECONDS, os._exit, (0,))
+            leaving.daemon = True
+            leaving.start()
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield stop
     finally:

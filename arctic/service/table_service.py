@@ -12,10 +12,11 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from arctic.service.asked_runs import AskedRun, AskedRuns
+from arctic.service.background_look import BackgroundLook
 from arctic.service.cleaning_queue import CleaningQueue
-from arctic.service.event_log import why
 from arctic.service.executors.task_place import TaskPlace
 from arctic.service.heartbeat import Heartbeat
 from arctic.service.history.process_record import ProcessStatus
@@ -95,16 +96,17 @@ class TableService:
         self._settings = settings
         self._stops = False
         self._looking = threading.Lock()
+        self._background = BackgroundLook(changed=self.changed, say=work.say)
         self._lagging = Lagging(work.say)
 
     def run(self) -> None:
         """Look and work until the service is stopped."""
         with Heartbeat(self.work, self.busy_tables, self._groups_with_slots).beating():
             while self.goes_on:
-                self._look_quietly()
+                self._background.run(self.look, lambda: self.goes_on)
                 next_look = time.monotonic() + self._settings.interval_ms / 1_000
                 while (names := self._nudges(next_look)) is not None:
-                    self._look_quietly(names)
+                    self._background.run(partial(self.look, names), lambda: self.goes_on)
             self.wait_for_the_end()
 
     def run_once(self) -> None:
@@ -130,6 +132,7 @@ class TableService:
         with self.changed:
             if not self._stops:
                 self._stops = True
+                self.changed.notify_all()
                 for slots in self.slots.values():
                     slots.stop()
 
@@ -166,12 +169,6 @@ class TableService:
                     self.looked_ms = self.work.now_ms()
                     self._lagging.look(self.groups, self.looked_ms)
                 self.changed.notify_all()
-
-    def _look_quietly(self, names: frozenset[str] | None = None) -> None:
-        try:
-            self.look(names)
-        except Exception as error:  # noqa: BLE001 - the next look may go well; what runs goes on
-            self.work.say("failed", what="looking at the catalog", why=why(error))
 
     def _nudges(self, next_look: float) -> frozenset[str] | None:
         """Begin what can be begun until tables are to be looked at; None: all are, or it stops."""
@@ -291,7 +288,9 @@ class TableService:
     def wait_for_the_end(self) -> None:
         """Wait until nothing is under way; what takes too long is cut off with the process."""
         with self.changed:
-            self.changed.wait_for(lambda: not self.busy, timeout=_STOP_SECONDS)
+            self.changed.wait_for(
+                lambda: not self.busy and not self._background.is_under_way, timeout=_STOP_SECONDS
+            )
             for name in sorted(self.busy):
                 self.work.say("cut off", table=name)
         for slots in self.slots.values():

@@ -105,3 +105,17 @@ def test_a_process_that_is_told_to_end_does(tmp_path: Path) -> None:
     assert code == 0
     assert said[0].startswith("serving ")
     assert said[-1].startswith("stopped ")
+
+
+def test_a_process_that_cannot_end_is_left_all_the_same() -> None:
+    """A thread that waits for an answer for ever would keep it."""
+    stuck = """
+import os, signal, threading
+from arctic.cli import serving
+serving._MOST_STOP_SECONDS = 0.1
+threading.Thread(target=threading.Event().wait).start()
+with serving._stop_by_signals() as stop:
+    os.kill(os.getpid(), signal.SIGTERM)
+    stop.wait()
+"""
+    assert subprocess.run([sys.executable, "-c", stuck], timeout=60, check=False).returncode == 0

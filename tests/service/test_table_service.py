@@ -19,7 +19,9 @@ import arctic
 from arctic.iceberg.catalogs.catalog import load_table, open_catalog
 from arctic.iceberg.commits.lease import Lease, cleaned_ms, lease_of, take_lease
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
+from arctic.service import table_service
 from arctic.service.watching.table_look import TableLook
+from arctic.service.watching.watch import Watch, Watched
 from arctic.table.property_names import CLEANED_TIME
 from tests.service.lake import HOUR_MS, Lake
 
@@ -85,6 +87,37 @@ def test_poisoned_tables_stop_nobody(lake: Lake) -> None:
     assert lake.tables("optimized") == ["db.good"]
     assert {"db.blank", "db.lost", "db.torn"} <= set(lake.tables("failed"))
     assert lake.rows("db.good") == FRESH
+
+
+def test_a_catalog_that_never_answers_does_not_keep_a_service_from_ending(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does what it answers after the end count any more."""
+    lake.make("db.t")
+    asked, answers = threading.Event(), threading.Event()
+
+    class StuckWatch(Watch):
+        def look(self) -> tuple[list[Watched], list[str]]:
+            asked.set()
+            assert answers.wait(60)
+            return super().look()
+
+    monkeypatch.setattr(table_service, "_STOP_SECONDS", 0.1)
+    service = lake.service()
+    service.watch = StuckWatch(
+        config=lake.config, asked=service.work.asked, groups=frozenset(), threads=1, say=lake.say
+    )
+    running = threading.Thread(target=service.run)
+    running.start()
+    assert asked.wait(60)
+
+    service.stop()
+    running.join(30)
+
+    assert not running.is_alive()
+    answers.set()
+    lake.wait_for("found")
+    assert lake.tables("optimized") == []
 
 
 def test_a_table_that_another_service_holds_is_left_alone_until_its_lease_expires(

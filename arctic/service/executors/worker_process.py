@@ -54,8 +54,10 @@ def portable(error: Exception) -> Exception:
 
 def main() -> None:
     """Do tasks until there is no input any more."""
-    # The service is told to end, and lets its tasks finish.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # The service is told to end, and lets its tasks finish; a terminal tells all processes at it,
+    # and systemd all of a unit.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     while (message := receive(sys.stdin.buffer)) is not None:

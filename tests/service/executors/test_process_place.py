@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -48,9 +49,21 @@ def refuse_oddly(message: str) -> None:
     raise Unpicklable(message, "!")
 
 
+def told_to_end(number: int) -> int:
+    """Be sent a signal in the middle of a task."""
+    os.kill(os.getpid(), number)
+    return number
+
+
 def die(code: int) -> None:
     """End the process."""
     os._exit(code)
+
+
+def test_a_signal_to_all_processes_lets_a_task_finish(place: ProcessPlace) -> None:
+    """As systemd sends one, and a terminal."""
+    signals = [signal.SIGTERM, signal.SIGINT]
+    assert [_run(place, told_to_end, int(number)) for number in signals] == signals
 
 
 def test_results_and_errors_come_back_whatever_a_task_prints(place: ProcessPlace) -> None:
