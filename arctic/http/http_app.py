@@ -9,6 +9,7 @@ from fastapi.security import HTTPBearer
 from fastapi_offline import FastAPIOffline
 from starlette.types import ASGIApp
 
+from arctic.http.cleaning_calls import cleaning_calls
 from arctic.http.gate import OPEN_PREFIX, Gate
 from arctic.http.metrics import registry_of
 from arctic.http.page_calls import page_calls
@@ -54,6 +55,7 @@ def http_app(
     # So that the page of the API asks for the token; the gate is what checks it.
     asks = [Depends(HTTPBearer(auto_error=False))]
     app.include_router(table_calls(control, shown), dependencies=asks)
+    app.include_router(cleaning_calls(control, shown), dependencies=asks)
     app.include_router(service_calls(control, shown), dependencies=asks)
     app.include_router(life_calls(control, registry_of(control, counts), ready_ms))
     app.include_router(page_calls(control, shown))

@@ -5,16 +5,29 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import dataclass, field
 
+from arctic.errors import ConflictError
 from arctic.service.watching.wishes import CleaningStep, Wishes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cleaning:
+    """One cleaning that begins."""
+
+    table: str
+    step: CleaningStep
+    process_id: int | None = None
+    """That a call was told; None: it is due by itself."""
 
 
 @dataclass(slots=True, kw_only=True)
 class CleaningQueue:
-    """What is to be cleaned, in the order in which it was found."""
+    """What is to be cleaned: what calls asked for, then the rest in the order of being found."""
 
     every_ms: int
     """Between two cleanings of a table, and between two tries where one failed."""
     _waiting: dict[str, CleaningStep] = field(default_factory=dict)
+    _asked: dict[str, int] = field(default_factory=dict)
+    """Table -> the process that a call was told."""
     _now: str | None = None
     _tried_ms: dict[str, int] = field(default_factory=dict)
     """When a cleaning was last begun, of tables where it failed."""
@@ -33,18 +46,44 @@ class CleaningQueue:
         else:
             self._waiting[name] = step
 
-    def forget(self, name: str) -> None:
-        """Drop a table."""
+    def check(self, name: str) -> None:
+        """Refuse a second cleaning of a table.
+
+        Raises:
+            ConflictError: one waits already that a call asked for.
+        """
+        if name in self._asked:
+            raise ConflictError(
+                f"table {name!r}: cleaning {self._asked[name]} waits to be begun; cancel it, or "
+                "ask again when it has ended"
+            )
+
+    def ask(self, name: str, process_id: int) -> None:
+        """Let a cleaning wait, whatever the table says of being cleaned by itself."""
+        self._asked[name] = process_id
+
+    def drop(self, name: str) -> int | None:
+        """Take a cleaning away that a call asked for; return its process, None: there is none."""
+        return self._asked.pop(name, None)
+
+    def forget(self, name: str) -> int | None:
+        """Drop a table; return the process of a cleaning that a call asked for."""
         self._waiting.pop(name, None)
         self._tried_ms.pop(name, None)
+        return self.drop(name)
 
-    def begin(self, busy: Container[str], now_ms: int) -> tuple[str, CleaningStep] | None:
+    def begin(self, busy: Container[str], now_ms: int) -> Cleaning | None:
         """Return the table that is to be cleaned now, which is taken to have begun."""
-        name = next((each for each in self._waiting if each not in busy), None)
+        waiting = (*self._asked, *self._waiting)
+        name = next((each for each in waiting if each not in busy), None)
         if self._now is not None or name is None:
             return None
         self._now, self._tried_ms[name] = name, now_ms
-        return name, self._waiting.pop(name)
+        step = self._waiting.pop(name, None)
+        process_id = self.drop(name)
+        if process_id is not None or step is None:
+            step = CleaningStep.CLEAN
+        return Cleaning(table=name, step=step, process_id=process_id)
 
     def ended(self, name: str, *, is_done: bool) -> None:
         """Take note that the cleaning of a table is over."""

@@ -179,10 +179,27 @@ class ServiceControl:
             if not self.service.goes_on:
                 raise ConflictError(f"table {name!r}: the service stops; ask it when it is back")
             self.service.asked.check(name)
-            process_id = self.service.book.asked(name, type)
+            process_id = self.service.book.asked(name, "optimize", type)
             self.service.asked.add(
                 AskedRun(table=name, group=group, type=type, process_id=process_id)
             )
+            self.service.changed.notify_all()
+        return self.process(process_id)
+
+    def clean(self, name: str) -> ProcessRecord:
+        """Let a table be cleaned as soon as no other is, and return the process.
+
+        Raises:
+            NotFoundError: no such table.
+            ConflictError: a cleaning of it waits already, or the service stops.
+        """
+        self.table(name)
+        with self.service.changed:
+            if not self.service.goes_on:
+                raise ConflictError(f"table {name!r}: the service stops; ask it when it is back")
+            self.service.cleaning.check(name)
+            process_id = self.service.book.asked(name, "clean", None)
+            self.service.cleaning.ask(name, process_id)
             self.service.changed.notify_all()
         return self.process(process_id)
 
@@ -197,8 +214,9 @@ class ServiceControl:
         """
         with self.service.changed:
             run = self.service.asked.drop(name)
-            if run is not None:
-                self.service.book.dropped(run.process_id, ProcessStatus.CANCELLED)
+            waiting = self.service.cleaning.drop(name) if run is None else run.process_id
+            if waiting is not None:
+                self.service.book.dropped(waiting, ProcessStatus.CANCELLED)
                 return ProcessStatus.WAITING.value
             if self.service.cleaning.now == name:
                 raise ConflictError(

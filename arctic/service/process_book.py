@@ -28,11 +28,11 @@ class ProcessBook:
     history: History
     now_ms: Callable[[], int]
 
-    def asked(self, table: str, type: str | None) -> int:
-        """Take note that a call wants a run, and return the id of its process."""
+    def asked(self, table: str, kind: str, type: str | None) -> int:
+        """Take note that a call wants a process, and return its id; kinds as in ``began``."""
         return self.history.begin(
             table=table,
-            kind="optimize",
+            kind=kind,
             trigger="call",
             status=ProcessStatus.WAITING,
             type=type,

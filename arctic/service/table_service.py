@@ -16,7 +16,7 @@ from functools import partial
 
 from arctic.service.asked_runs import AskedRun, AskedRuns
 from arctic.service.background_look import BackgroundLook
-from arctic.service.cleaning_queue import CleaningQueue
+from arctic.service.cleaning_queue import Cleaning, CleaningQueue
 from arctic.service.executors.task_place import TaskPlace
 from arctic.service.heartbeat import Heartbeat
 from arctic.service.history.process_record import ProcessStatus
@@ -29,7 +29,6 @@ from arctic.service.scheduling.table_queue import Start
 from arctic.service.slot_runner import SlotRunner, Slots
 from arctic.service.table_work import Outcome, TableWork
 from arctic.service.watching.watch import Watch, Watched
-from arctic.service.watching.wishes import CleaningStep
 
 _STOP_SECONDS = 10.0
 _CANCELLED_MS = 600_000
@@ -212,10 +211,10 @@ class TableService:
         place = self.placed.pop(name, None)
         if place is not None:
             self.groups[place].forget(name)
-        self.cleaning.forget(name)
-        run = self.asked.drop(name)
-        if run is not None:
-            self.book.dropped(run.process_id, ProcessStatus.CANCELLED)
+        run, cleaning = self.asked.drop(name), self.cleaning.forget(name)
+        for process_id in (None if run is None else run.process_id, cleaning):
+            if process_id is not None:
+                self.book.dropped(process_id, ProcessStatus.CANCELLED)
 
     def _begin_all(self) -> None:
         """Begin whatever can be begun now; the caller holds the condition."""
@@ -233,7 +232,7 @@ class TableService:
                     self._spawn_for(start.name, self._optimize, (place, start))
         cleaning = self.cleaning.begin(self.busy, self.work.now_ms())
         if cleaning is not None:
-            self._spawn_for(cleaning[0], self._clean, cleaning)
+            self._spawn_for(cleaning.table, self._clean, (cleaning,))
 
     def _spawn_for(
         self, name: str, work: Callable[..., None], arguments: tuple[object, ...]
@@ -268,9 +267,10 @@ class TableService:
                 group.end_process(name, now_ms, is_good=worked.outcome is not Outcome.FAILED)
             self._done(name)
 
-    def _clean(self, name: str, step: CleaningStep) -> None:
-        log = self.book.began(name, "clean", process_id=None, predicted_ms=None)
-        worked = self.work.clean(name, step, every_ms=self._settings.clean_every_ms)
+    def _clean(self, cleaning: Cleaning) -> None:
+        name = cleaning.table
+        log = self.book.began(name, "clean", process_id=cleaning.process_id, predicted_ms=None)
+        worked = self.work.clean(cleaning, every_ms=self._settings.clean_every_ms)
         self.book.ended(log, worked)
         with self.changed:
             self.cleaning.ended(name, is_done=worked.outcome is Outcome.DONE)

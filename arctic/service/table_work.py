@@ -24,6 +24,7 @@ from arctic.job.upkeep.asked_upkeep import AskedExpire, AskedOptimize
 from arctic.job.upkeep.expire_job import expire_table
 from arctic.job.upkeep.optimize_job import optimize_table
 from arctic.optimizing.report import OptimizeReport
+from arctic.service.cleaning_queue import Cleaning
 from arctic.service.event_log import Say, why
 from arctic.service.slot_runner import CancelledError, StoppingError
 from arctic.service.watching.wishes import CleaningStep, Wishes
@@ -113,17 +114,18 @@ class TableWork:
 
         return self._leased(table, "optimizing", work)
 
-    def clean(self, table: str, step: CleaningStep, *, every_ms: int) -> Worked:
-        """Remove what the table needs no more, or say what would go.
+    def clean(self, cleaning: Cleaning, *, every_ms: int) -> Worked:
+        """Remove what a table needs no more, or say what would go.
 
         Args:
-            table: its name.
-            step: what was due at the look; what is no longer due is not done.
+            cleaning: what is due; what is no longer due is not done, unless a call asked for it.
             every_ms: between two cleanings.
         """
+        table, step = cleaning.table, cleaning.step
 
         def work() -> ExpireReport | None:
-            if self._wishes(table).cleaning(self.now_ms(), every_ms=every_ms) is not step:
+            due = self._wishes(table).cleaning(self.now_ms(), every_ms=every_ms)
+            if due is not step and cleaning.process_id is None:
                 return None
             is_dry = step is CleaningStep.DRY_RUN
             asked = AskedExpire.of({**self.place, "path": table})

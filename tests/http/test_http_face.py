@@ -75,6 +75,27 @@ def test_a_run_that_is_asked_for_is_done_and_told_of(caller: Caller) -> None:
     assert caller.get("/api/v1/tables/db.a/status").json["health"] == 100
 
 
+def test_a_cleaning_is_tried_and_then_done(caller: Caller) -> None:
+    """What would go is told without a place; nothing goes before it is asked for."""
+    caller.lake.make("db.old", **QUIET)
+    change = {"set": {"change.data.ttl.minutes": "0", "snapshot.keep.duration": "0"}}
+    assert caller.call("PATCH", "/api/v1/tables/db.old/settings", change).status == 200
+    arctic.optimize("db.old", type="full", warehouse=caller.lake.warehouse)
+
+    would = caller.post("/api/v1/tables/db.old/clean", {"dry_run": True})
+    assert would.status == 200
+    assert would.json["counts"]["change file"] > 0
+    assert caller.lake.warehouse not in would.text
+    assert caller.lake.tables("cleaned") == []
+
+    asked = caller.post("/api/v1/tables/db.old/clean", {})
+    assert (asked.status, asked.json["kind"]) == (202, "clean")
+    assert caller.wait_for_process(asked.json["id"])["process"]["status"] == "done"
+    assert caller.lake.tables("cleaned") == ["db.old"]
+    again = caller.post("/api/v1/tables/db.old/clean", {"dry_run": True})
+    assert again.json["counts"] == {}
+
+
 def test_a_table_is_paused_and_resumed_by_its_property(caller: Caller) -> None:
     """Other services see it, too."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from arctic.errors import NotFoundError
+from arctic.errors import ConflictError, NotFoundError
 from arctic.job.tasks.run_tasks import Task
 from arctic.service.control import ServiceControl
 from arctic.service.executors.task_place import LostPlaceError
@@ -169,6 +169,27 @@ def test_a_run_is_taken_while_the_first_look_is_under_way(lake: Lake) -> None:
 
     assert control.table("db.t").group == "default"
     assert control.optimize("db.t", "full").status is ProcessStatus.WAITING
+
+
+def test_a_cleaning_that_is_asked_for_is_done_though_the_table_is_switched_off(
+    lake: Lake, control: ServiceControl, place: HeldPlace
+) -> None:
+    """At once, without a dry run before; a second one is refused, and one that waits cancelled."""
+    assert place.began.acquire(timeout=60)
+    waiting = control.clean("db.t")
+    with pytest.raises(ConflictError, match=f"cleaning {waiting.id} waits"):
+        control.clean("db.t")
+    assert control.cancel("db.t") == "waiting"
+    assert control.process(waiting.id).status is ProcessStatus.CANCELLED
+
+    asked = control.clean("db.t")
+    place.goes_on.set()
+    _wait(lambda: control.process(asked.id).status is ProcessStatus.DONE)
+
+    assert (asked.kind, asked.trigger) == ("clean", "call")
+    assert lake.tables("cleaned") == ["db.t"]
+    assert lake.tables("would clean") == []
+    assert lake.rows("db.t") == FRESH
 
 
 def _cancel_when_idle(control: ServiceControl) -> None:
