@@ -15,7 +15,13 @@ from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.table import Table
 
 import arctic
-from arctic.errors import FormatError, InvalidInputError, NotFoundError, UnsupportedError
+from arctic.errors import (
+    FormatError,
+    InvalidInputError,
+    NotFoundError,
+    StorageError,
+    UnsupportedError,
+)
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.cleaning import spare_others
 from arctic.iceberg.tables.open_table import open_table
@@ -538,8 +544,8 @@ class TestInterruption:
                 try:
                     made.expire(options=AT_ONCE)
                     break
-                except KeyboardInterrupt:
-                    pass
+                except (KeyboardInterrupt, StorageError):
+                    pass  # Of threads that read, one that came after it may be heard first.
             assert rows_of(made) == before
             made.expire(options=AT_ONCE)
             assert rows_of(made) == before
