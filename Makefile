@@ -31,7 +31,7 @@ WORKERS ?= 3
 # A file of tests stays in one process, and files begin in the order that conftest.py gives them.
 SPREAD := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs pictures house bench bench-merge bench-optimize bench-write bench-streaming bench-publish bench-peers engines fuzz soak sim ci clean
+.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs pictures house bench bench-merge bench-optimize bench-write bench-streaming bench-publish bench-serve bench-peers engines fuzz soak sim ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -127,6 +127,9 @@ bench-streaming: $(READY) ## Measure streams into tables beside streams into pla
 bench-publish: $(READY) ## Measure publishes beside the upserts that they follow
 	@$(PYTHON) -m benchmarks.publish $(ARGS)
 
+bench-serve: $(READY) ## Measure what a service costs that has nothing to do; ARGS="--tables 200"
+	@$(PYTHON) -m benchmarks.idle_service $(ARGS)
+
 engines: $(READY) $(ENGINES)/.installed ## Try which engines read published tables; ARGS=--write-docs writes the page
 	@$(PYTHON) -m benchmarks.engines --python $(abspath $(ENGINES))/bin/python $(ARGS)
 
@@ -139,7 +142,7 @@ $(ENGINES)/.installed: pyproject.toml
 bench-peers: $(READY) ## Measure Arctic beside Iceberg, Delta and Paimon; --write-docs writes the page
 	@$(PYTHON) -m benchmarks.peers $(ARGS)
 
-soak: $(READY) ## Let many processes write, read, optimize and expire; ARGS="--minutes 10 --seed 1"
+soak: $(READY) ## Let many processes write, read, optimize and expire; ARGS="--minutes 10 --seed 1", --serve kills services
 	@$(PYTHON) -m soak $(ARGS)
 
 fuzz: $(READY) ## Damage files of every kind and look what reads make of it; ARGS="--trials 500 --seed 7"

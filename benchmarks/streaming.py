@@ -2,6 +2,9 @@
 
 Each stream reads the same files, one a batch. A figure is the median of the batches but the first
 two, in which code is compiled and sizes of partitions are learnt.
+
+With ``--only optimize`` a stream runs beside a service that merges what it writes, and without any
+optimizing: what that costs a batch is the ratio.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ import pyarrow.parquet as pq
 
 import arctic
 from benchmarks.measure import Report, seconds
+from benchmarks.streaming_optimize import measure_optimizing
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -97,6 +101,8 @@ def events(count: int, *, number: int, skewed: bool) -> pa.Table:
 class StreamingRun:
     """One run in a folder of its own."""
 
+    schema = SCHEMA
+
     def __init__(self, folder: Path, *, rows: int, batches: int) -> None:
         self.folder = folder
         self.batches = batches
@@ -127,7 +133,7 @@ class StreamingRun:
             writer = frame.write.mode("append")
             (writer.partitionBy("region") if partitioned else writer).parquet(target)
 
-        return self._median(self._drained(False, f"raw-{partitioned}", lambda w: w.foreachBatch(
+        return self._median(self.drained(False, f"raw-{partitioned}", lambda w: w.foreachBatch(
             save).start()))  # fmt: skip
 
     def stream(self, stream: Stream, number: int, *, raw: float, raw_title: str) -> None:
@@ -141,7 +147,7 @@ class StreamingRun:
             warehouse=self.warehouse,
         )
         self.report.step(stream.title)
-        progress = self._drained(
+        progress = self.drained(
             stream.skewed,
             f"t{number}",
             lambda writer: (
@@ -183,7 +189,8 @@ class StreamingRun:
         self.report.note("  batch begun to committed", f"{statistics.median(waits):.2f} s")
         self.report.note("  committed to planned by a reader", f"{visible * 1000:.0f} ms")
 
-    def _drained(self, skewed: bool, name: str, start: Callable[[Any], Any]) -> list[Any]:
+    def drained(self, skewed: bool, name: str, start: Callable[[Any], Any]) -> list[Any]:
+        """Stream every file, and return what is told of each batch."""
         source = self.spark.readStream.schema(self._spark_schema()).option("maxFilesPerTrigger", 1)
         writer = source.parquet(str(self.folder / f"events-{skewed}")).writeStream
         writer = writer.option("checkpointLocation", str(self.folder / f"checkpoint-{name}"))
@@ -191,9 +198,13 @@ class StreamingRun:
         query.awaitTermination()
         return [each for each in query.recentProgress if each["numInputRows"]]
 
-    def _median(self, progress: Sequence[Any]) -> float:
+    def batch_seconds(self, progress: Sequence[Any]) -> list[float]:
+        """Return how long each batch took, but the first ones."""
         taken: list[float] = [each["durationMs"]["addBatch"] / 1000 for each in progress]
-        return statistics.median(taken[WARM_UP_BATCHES:] or taken)
+        return taken[WARM_UP_BATCHES:] or taken
+
+    def _median(self, progress: Sequence[Any]) -> float:
+        return statistics.median(self.batch_seconds(progress))
 
     def _spark_schema(self) -> Any:
         path = str(self.folder / "events-False" / "0000.parquet")
@@ -209,11 +220,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make bench-streaming", description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000, help="events of each stream")
     parser.add_argument("--batches", type=int, default=10, help="into which they are cut")
+    parser.add_argument(
+        "--only",
+        choices=("optimize",),
+        help="optimize: beside a service that merges, and without; say --batches 60",
+    )
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="arctic-bench-") as folder:
         run = StreamingRun(Path(folder), rows=given.rows, batches=given.batches)
         run.generate()
-        for partitioned in (False, True):
+        if given.only == "optimize":
+            measure_optimizing(run)
+        for partitioned in () if given.only else (False, True):
             title = f"Parquet append, {'partitioned' if partitioned else 'one folder'}"
             run.report.step(title)
             raw = run.raw(partitioned=partitioned)

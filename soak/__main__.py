@@ -1,4 +1,7 @@
-"""Soak: writers, a stream, an optimizer, an expirer, readers and a follower on the same tables."""
+"""Soak: writers, a stream, an optimizer, an expirer, readers and a follower on the same tables.
+
+With ``--serve`` two services look after many tables instead, and are killed while others write.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from soak.run import Soak
+from soak.service_run import ServiceSoak
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -17,15 +21,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--minutes", type=float, default=10.0, help="that everybody works")
     parser.add_argument("--seed", type=int, default=1, help="of all operations")
     parser.add_argument("--no-spark", action="store_true", help="stream without Spark")
+    parser.add_argument("--serve", action="store_true", help="let two services look after them")
+    parser.add_argument("--tables", type=int, default=50, help="of the services")
+    parser.add_argument("--streams", type=int, default=2, help="of Spark, beside the services")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="arctic-soak-") as folder:
-        soak = Soak(
-            Path(folder),
-            seed=given.seed,
-            spark=not given.no_spark,
-            say=lambda line: print(line, flush=True),
-        )
-        outcome = soak.run(given.minutes * 60)
+        outcome = _soak(given, Path(folder)).run(given.minutes * 60)
     for failure in outcome.failures:
         print(f"FAILED {failure}")
     print(
@@ -34,6 +35,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"{given.seed}: {'good' if outcome.is_good else 'NOT GOOD'}"
     )
     return 0 if outcome.is_good else 1
+
+
+def _soak(given: argparse.Namespace, folder: Path) -> Soak | ServiceSoak:
+    def say(line: str) -> None:
+        print(line, flush=True)
+
+    if given.serve:
+        streams = 0 if given.no_spark else min(given.streams, given.tables)
+        return ServiceSoak(folder, seed=given.seed, tables=given.tables, streams=streams, say=say)
+    return Soak(folder, seed=given.seed, spark=not given.no_spark, say=say)
 
 
 if __name__ == "__main__":

@@ -34,6 +34,8 @@ class Report:
     """Open files and the like, of the same processes."""
     counts: dict[str, int]
     """Operations that were committed to each table, by a writer."""
+    measures: dict[str, float]
+    """What else it measured, by name."""
     is_last: bool
 
 
@@ -50,6 +52,7 @@ class Reporter:
         self.begun_anew = 0
         self.failures: list[str] = []
         self.counts: dict[str, int] = {}
+        self.measures: dict[str, float] = {}
 
     def failed(self, error: BaseException) -> None:
         """Note what should not have happened, unless it says to try again."""
@@ -75,28 +78,28 @@ class Reporter:
                 rss_bytes=_rss_bytes(),
                 handles=_handles(),
                 counts=dict(self.counts),
+                measures=dict(self.measures),
                 is_last=is_last,
             )
         )
 
 
-def _family() -> list[str]:
-    """Return this process and those below it, such as a JVM, where the system tells."""
-    found, waiting = [], [str(os.getpid())]
+def family(process: int) -> list[int]:
+    """Return a process and those below it, such as a JVM, where the system tells."""
+    found, waiting = [], [process]
     while waiting:
-        process = waiting.pop()
-        found.append(process)
-        try:
-            children = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii")
-        except OSError:
-            continue
-        waiting += children.split()
+        each = waiting.pop()
+        found.append(each)
+        # The system lists children by the thread that began them.
+        for path in Path(f"/proc/{each}/task").glob("*/children"):
+            with contextlib.suppress(OSError):
+                waiting += map(int, path.read_text(encoding="ascii").split())
     return found
 
 
 def _rss_bytes() -> int:
     pages = 0
-    for process in _family():
+    for process in family(os.getpid()):
         with contextlib.suppress(OSError):
             pages += int(Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
@@ -104,7 +107,7 @@ def _rss_bytes() -> int:
 
 def _handles() -> int:
     handles = 0
-    for process in _family():
+    for process in family(os.getpid()):
         with contextlib.suppress(OSError):
             handles += len(os.listdir(f"/proc/{process}/fd"))
     return handles

@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 import arctic
-from soak.model import TABLES, operation
+from soak.model import operation
 from soak.report import Reporter
 from soak.workers import Place
 
@@ -88,7 +88,7 @@ class _Query:
 def stream_by_spark(place: Place, reporter: Reporter) -> None:
     """Feed each table by a query of its own."""
     session = arctic.local_session(master="local[2]")
-    queries = {table: _Query(session, table, place, reporter) for table in TABLES}
+    queries = {table: _Query(session, table, place, reporter) for table in place.tables}
     while not place.is_over:
         for query in queries.values():
             query.look()

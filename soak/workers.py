@@ -5,10 +5,11 @@ from __future__ import annotations
 import multiprocessing
 import random
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Event
+from types import MappingProxyType
 
 import arctic
 from arctic.errors import ConflictError, NotFoundError
@@ -38,13 +39,16 @@ class Place:
     seed: int
     spark: bool
     """Whether the stream is one of Spark."""
-    stop: Event
+    tables: tuple[str, ...] = tuple(TABLES)
+    stop: Event | None = None
+    """Set, once who begins the processes has made it."""
 
     @property
     def is_over(self) -> bool:
         """Whether to stop: it was said, or who would say it is gone."""
         parent = multiprocessing.parent_process()
-        return self.stop.is_set() or (parent is not None and not parent.is_alive())
+        is_told = self.stop is not None and self.stop.is_set()
+        return is_told or (parent is not None and not parent.is_alive())
 
 
 Work = Callable[[Place, Reporter], None]
@@ -63,7 +67,7 @@ def run(work: Work, name: str, place: Place, reports: Queue[Report]) -> None:
 def _rounds(place: Place, reporter: Reporter, act: Callable[[str], None]) -> None:
     """Act on each table in turn until the end; what says to try again has its next round."""
     while not place.is_over:
-        for table in TABLES:
+        for table in place.tables:
             try:
                 act(table)
                 reporter.operations += 1
@@ -73,11 +77,28 @@ def _rounds(place: Place, reporter: Reporter, act: Callable[[str], None]) -> Non
         time.sleep(_PAUSE_SECONDS)
 
 
-def write(place: Place, reporter: Reporter, *, writer: str) -> None:
+def among(place: Place, reporter: Reporter, *, tables: tuple[str, ...], work: Work) -> None:
+    """Do some work on some of the tables."""
+    work(replace(place, tables=tables), reporter)
+
+
+def write(
+    place: Place,
+    reporter: Reporter,
+    *,
+    writer: str,
+    options: Mapping[str, str] = MappingProxyType({}),
+) -> None:
     """Commit the operations of a writer, one after the other, each until it has landed."""
 
     def put(table: str, next_one: Operation) -> None:
-        arctic.write(table, next_one.data(), mode=next_one.mode, warehouse=place.warehouse)
+        arctic.write(
+            table,
+            next_one.data(),
+            mode=next_one.mode,
+            options=dict(options),
+            warehouse=place.warehouse,
+        )
 
     _commit_all(place, reporter, writer, put)
 
@@ -99,9 +120,9 @@ def stream(place: Place, reporter: Reporter) -> None:
 def _commit_all(
     place: Place, reporter: Reporter, writer: str, put: Callable[[str, Operation], None]
 ) -> None:
-    reporter.counts = dict.fromkeys(TABLES, 0)
+    reporter.counts = dict.fromkeys(place.tables, 0)
     while not place.is_over:
-        for table in TABLES:
+        for table in place.tables:
             next_one = operation(place.seed, table, writer, reporter.counts[table])
             for tries in range(_TRIES):
                 try:
@@ -146,7 +167,7 @@ def read(place: Place, reporter: Reporter) -> None:
     """See of each writer what one of its operations left, never half of one or a step back."""
     replays = {
         (table, writer): Replay(seed=place.seed, table=table, writer=writer)
-        for table in TABLES
+        for table in place.tables
         for writer in WRITERS
     }
 
@@ -200,7 +221,7 @@ class Follower:
 
 def follow(place: Place, reporter: Reporter) -> None:
     """Follow the changes of each table, and hold what readers hold."""
-    followers = {table: Follower(table, place.warehouse) for table in TABLES}
+    followers = {table: Follower(table, place.warehouse) for table in place.tables}
 
     def step(table: str) -> None:
         try:

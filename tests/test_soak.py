@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from soak.model import Replay, by_writer, operation
+import arctic
+from soak import services
+from soak.backlog import backlog_of, growth
+from soak.model import SCHEMA, Replay, by_writer, operation
 from soak.run import Soak
+from soak.services import Havoc, ServiceProcess
 
 SEED, TABLE, WRITER = 5, "soak.moving", "writer-1"
 SECONDS = 2.0
@@ -47,3 +56,73 @@ def test_a_key_that_is_there_twice_is_seen() -> None:
     row = operation(SEED, TABLE, WRITER, 0).rows[0]
     with pytest.raises(AssertionError, match="is there twice"):
         by_writer([row, (row[0], "elsewhere", 0, "")])
+
+
+@pytest.fixture
+def idle() -> Iterator[ServiceProcess]:
+    """A service that does nothing, with an executor that does nothing either."""
+    # A shell that waits for what it began: killed, it leaves that behind.
+    made = ServiceProcess("service-1", ["sh", "-c", "sleep 60; true"])
+    yield made
+    for process in made.kill():
+        os.kill(process, signal.SIGKILL)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system tells of no children")
+def test_a_service_is_killed_and_begun_again(
+    idle: ServiceProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And an executor that outlives its service is seen."""
+    monkeypatch.setattr(services, "_OUTLIVE_SECONDS", -1.0)
+    havoc = Havoc([idle], seed=SEED, every_seconds=3_600.0)
+    while not idle.executors():
+        pass
+    first, executor = idle.pid, idle.executors()[0]
+
+    havoc.strike(idle, executor=None)
+    assert idle.pid is None
+    havoc.tick()
+    havoc.end()
+
+    assert havoc.failures == [f"executor {executor} outlived its service"]
+    assert havoc.killed == {"services": 1}
+    assert idle.pid not in (None, first)
+
+
+def test_a_service_that_ends_by_itself_or_fails_is_seen() -> None:
+    """What it says that it tries again is none of its failures."""
+    said = [
+        {"event": "failed", "table": "a.b", "what": "optimizing", "why": "ConflictError: lost"},
+        {"event": "failed", "table": "a.b", "what": "looking", "why": "FormatError: torn"},
+    ]
+    lines = "; ".join(f"echo '{json.dumps(each)}'" for each in said)
+    service = ServiceProcess("service-1", ["sh", "-c", f"{lines}; echo Traceback; exit 3"])
+    while service.ended_by_itself() is None or not service.noise:
+        pass
+
+    assert service.ended_by_itself() == "service-1 ended with exit code 3"
+    assert service.end() == "service-1 ended with exit code 3 after 0 s"
+    assert dict(service.failures) == {"a.b looking: FormatError: torn": 1}
+    assert service.noise == ["Traceback"]
+
+
+def test_a_backlog_that_grows_is_seen() -> None:
+    """Not one that goes up and down."""
+    assert growth([float(number) for number in range(80)]) is not None
+    assert growth([0.0, 4.0, 9.0, 12.0, 10.0, 14.0, 11.0, 12.0]) is None
+
+
+def test_a_backlog_counts_what_no_run_has_merged(tmp_path: Path) -> None:
+    """Of all tables together."""
+    place = str(tmp_path)
+    for number, table in enumerate(("soak.a", "soak.b")):
+        arctic.create_table(table, SCHEMA, primary_key="id", warehouse=place)
+        rows = operation(SEED, TABLE, "stream", number).data()
+        arctic.write(table, rows, mode="upsert", warehouse=place)
+    before = backlog_of(["soak.a", "soak.b"], place)
+    arctic.optimize("soak.a", type="full", warehouse=place)
+    after = backlog_of(["soak.a", "soak.b"], place)
+
+    assert (before.share, before.due) == (1.0, ())
+    assert before.files > after.files == after.most_files > 0
+    assert 0 < after.share < 1
