@@ -3,6 +3,8 @@
 Rules:
     - The change store is made first, then one commit of the plain table's properties makes the two
       a pair. Whoever stops in between leaves a plain table, and a change store that holds nothing.
+    - Its changes are later than all that base knows of changes: a table that was released names
+      those of its earlier life, and would take new ones for merged.
     - What is committed to the plain table after it was looked at makes it another table: adopting
       is refused then, and can be repeated.
     - A release takes the properties away first, so nobody finds the pair any more, and drops the
@@ -15,6 +17,7 @@ import contextlib
 
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
 from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Operation
 from pyiceberg.table.update import (
     AssertRefSnapshotId,
     AssertTableUUID,
@@ -28,8 +31,10 @@ from arctic.iceberg.catalogs.catalog import load_table
 from arctic.iceberg.catalogs.leftover import drop_leftover
 from arctic.iceberg.catalogs.pair import base_properties, change_properties, store_of
 from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.commits.snapshot_producer import SnapshotPlan
+from arctic.iceberg.commits.staging import staged_on
 from arctic.iceberg.ownership.folders import delete_own_files
-from arctic.iceberg.ownership.registered_table import register_like
+from arctic.iceberg.ownership.registered_table import register_table, table_like
 from arctic.iceberg.tables.keyless_names import note_key
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.iceberg.translate import catalog_errors
@@ -39,8 +44,13 @@ from arctic.table.property_names import ADOPTED, BASE_UUID, is_own
 _VERSION = "format-version"
 
 
-def join_pair(opened: OpenTable, key: tuple[str, ...]) -> OpenTable:
+def join_pair(opened: OpenTable, key: tuple[str, ...], *, past: int) -> OpenTable:
     """Make a plain table, as it was opened, the base store of a table with this key.
+
+    Args:
+        opened: the plain table.
+        key: the primary key.
+        past: the last change that base knows of; 0 if none.
 
     Raises:
         AlreadyExistsError: the name of its change store is taken.
@@ -54,7 +64,7 @@ def join_pair(opened: OpenTable, key: tuple[str, ...]) -> OpenTable:
     new = {
         name: text for name, text in wanted.items() if is_own(name) or name not in plain.properties
     }
-    _make_change(plain, place, {**plain.properties, **new}, name)
+    _make_change(plain, place, {**plain.properties, **new}, name, past)
     new[ADOPTED] = ",".join(sorted(each for each in new if not is_own(each)))
     if not _commit(plain, (SetPropertiesUpdate(updates=new),), name):
         _drop(plain, place)
@@ -94,7 +104,7 @@ def part_pair(opened: OpenTable) -> None:
 
 
 def _make_change(
-    plain: Table, place: tuple[str, ...], properties: dict[str, str], name: str
+    plain: Table, place: tuple[str, ...], properties: dict[str, str], name: str, past: int
 ) -> None:
     found = load_table(plain.catalog, place)
     uuid = str(plain.metadata.table_uuid)
@@ -106,9 +116,17 @@ def _make_change(
                 f"{name!r} would be; rename it"
             )
         drop_leftover(plain.catalog, found)  # of an adoption or a release that stopped half way
-    made = register_like(plain, place, change_properties(plain, properties))
-    if made is None:
+    new = table_like(
+        plain, place, change_properties(plain, properties), last_sequence_number=max(0, past - 1)
+    )
+    if register_table(new, _first_updates(new) if past else ()) is None:
         raise ConflictError(f"table {name!r} is being adopted by others; adopt it again")
+
+
+def _first_updates(new: Table) -> tuple[TableUpdate, ...]:
+    """Return an empty snapshot, as it would be left if the earlier ones had expired."""
+    empty = SnapshotPlan(operation=Operation.APPEND)
+    return staged_on(new, empty, new.metadata.new_snapshot_id()).updates
 
 
 def _commit(store: Table, updates: tuple[TableUpdate, ...], name: str) -> bool:

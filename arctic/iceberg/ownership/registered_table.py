@@ -4,59 +4,110 @@ Rules:
     - It is made from metadata with the other's own schemas, spec and sort orders. A catalog that
       creates a table numbers the columns anew, and files that both tables refer to, or that move
       from one to the other, would be read as other columns.
+    - It is worked out before a catalog knows of it, and registered with its first snapshot: nobody
+      finds it half made.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from uuid import uuid4
 
 from pyiceberg.exceptions import TableAlreadyExistsError
 from pyiceberg.serializers import ToOutputFile
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadataV2
+from pyiceberg.table.update import TableUpdate, update_table_metadata
 
-from arctic.errors import UnsupportedError
+from arctic.errors import ArcticError, CommitStateUnknownError, UnsupportedError
+from arctic.iceberg.catalogs.catalog import load_table
 from arctic.iceberg.ownership.new_location import new_location
 from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.translate import catalog_errors
 
 
-def register_like(
-    model: Table, parts: tuple[str, ...], properties: Mapping[str, str]
-) -> Table | None:
-    """Register a table without snapshots; None: somebody else has the name.
+def table_like(
+    model: Table,
+    parts: tuple[str, ...],
+    properties: Mapping[str, str],
+    *,
+    last_sequence_number: int = 0,
+) -> Table:
+    """Return a table without snapshots that no catalog knows yet.
 
     Args:
         model: has the columns, partition fields and sort orders; of format version 2.
         parts: the name, in a namespace that is there.
         properties: all that it is to have.
+        last_sequence_number: its first snapshot gets the next one.
+
+    Raises:
+        StorageError: the place for its files cannot be listed.
+    """
+    catalog = model.catalog
+    with catalog_errors(f"create table {'.'.join(parts)!r}"):
+        location = new_location(catalog, parts) or _beside(model, parts[-1])
+    return Table(
+        identifier=parts,
+        metadata=_metadata(model, location, properties, last_sequence_number),
+        metadata_location=f"{location}/metadata/00000-{uuid4()}.metadata.json",
+        io=model.io,
+        catalog=catalog,
+    )
+
+
+def register_table(new: Table, updates: Sequence[TableUpdate] = ()) -> Table | None:
+    """Register a table that no catalog knows yet; None: somebody else has the name.
+
+    Args:
+        new: the table.
+        updates: what it is to be changed by, such as its first snapshot.
 
     Raises:
         UnsupportedError: a catalog that takes no metadata that it has not made.
-        StorageError: the catalog cannot be reached.
+        CommitStateUnknownError: the catalog did not answer; files of the table must stay.
+        StorageError: its metadata cannot be written.
     """
-    catalog, name = model.catalog, ".".join(parts)
+    catalog, parts, path = new.catalog, tuple(new.name()), new.metadata_location
+    name, io = ".".join(parts), TableIO.of(new)
     with catalog_errors(f"create table {name!r}"):
-        location = new_location(catalog, parts) or _beside(model, parts[-1])
-        path = f"{location}/metadata/00000-{uuid4()}.metadata.json"
-        metadata = _metadata(model, location, properties)
-        ToOutputFile.table_metadata(metadata, model.io.new_output(path))
-        try:
-            return catalog.register_table(parts, path)
-        except TableAlreadyExistsError:
-            TableIO.of(model).delete_quietly([path])
-            return None
-        except NotImplementedError as error:
-            TableIO.of(model).delete_quietly([path])
-            raise UnsupportedError(
-                f"table {name!r} cannot be made: its catalog cannot register a table by metadata "
-                "that is there"
+        metadata = update_table_metadata(new.metadata, tuple(updates)) if updates else new.metadata
+        ToOutputFile.table_metadata(metadata, new.io.new_output(path))
+    try:
+        return catalog.register_table(parts, path)
+    except TableAlreadyExistsError:
+        io.delete_quietly([path])
+        return None
+    except NotImplementedError as error:
+        io.delete_quietly([path])
+        raise UnsupportedError(
+            f"table {name!r} cannot be made: its catalog cannot register a table by metadata that "
+            "is there"
+        ) from error
+    except Exception as error:  # noqa: BLE001 - whatever it is, the table may be there by now
+        found = _found(new)
+        if found is None:
+            raise CommitStateUnknownError(
+                f"table {name!r}: the catalog did not say whether it was created "
+                f"({type(error).__name__}: {error}); call again"
             ) from error
+        return found
 
 
-def _metadata(model: Table, location: str, properties: Mapping[str, str]) -> TableMetadataV2:
+def _found(new: Table) -> Table | None:
+    """Return the table as the catalog knows it; None: it does not, or cannot be asked."""
+    try:
+        found = load_table(new.catalog, tuple(new.name()))
+    except ArcticError:
+        return None
+    is_same = found is not None and found.metadata.table_uuid == new.metadata.table_uuid
+    return found if is_same else None
+
+
+def _metadata(
+    model: Table, location: str, properties: Mapping[str, str], last_sequence_number: int
+) -> TableMetadataV2:
     known = model.metadata
     return TableMetadataV2.model_validate(
         {
@@ -72,7 +123,7 @@ def _metadata(model: Table, location: str, properties: Mapping[str, str]) -> Tab
             "sort-orders": list(known.sort_orders),
             "default-sort-order-id": known.default_sort_order_id,
             "properties": dict(properties),
-            "last-sequence-number": 0,
+            "last-sequence-number": last_sequence_number,
         }
     )
 

@@ -23,7 +23,7 @@ from arctic.iceberg.catalogs.catalog import create_namespace, load_table
 from arctic.iceberg.catalogs.pair import DEFAULT_PROPERTIES
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.ownership.published import shows
-from arctic.iceberg.ownership.registered_table import register_like
+from arctic.iceberg.ownership.registered_table import register_table, table_like
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.tables.set_properties import commit_properties
 from arctic.iceberg.translate import catalog_errors
@@ -99,7 +99,7 @@ def make_published(opened: OpenTable, name: str, output: str) -> Table:
         expected={},
         subject=f"table {opened.table.name!r}",
     )
-    made = register_like(base, parts, _properties(base, output))
+    made = register_table(table_like(base, parts, _properties(base, output)))
     if made is None:  # what they show may be newer than what the pair was pinned at here
         raise ConflictError(f"table {name!r} was made by others meanwhile; publish again")
     return made

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from arctic.errors import InvalidInputError, UnsupportedError
 from arctic.iceberg.adoption.join_pair import join_pair, part_pair
+from arctic.iceberg.adoption.known_changes import last_known_change
 from arctic.iceberg.adoption.plain_table import open_plain
 from arctic.iceberg.ownership.published import check_unpublished
 from arctic.iceberg.snapshots.list_files import list_files
@@ -35,14 +36,14 @@ def adopt_table(asked: AskedRead, key: Sequence[str], *, checks_key: bool) -> Op
     opened = open_plain(reference.config, reference.identifier, key)
     state = pin(opened, is_fresh=True)
     try:
-        list_files(opened, state, field_ids=(), row_filter=None)
+        files = list_files(opened, state, field_ids=(), row_filter=None)
     except UnsupportedError as error:
         raise UnsupportedError(
             f"table {opened.table.name!r} cannot be adopted: {error.message}"
         ) from error
     if checks_key:
         check_unique(opened, asked, key)
-    return join_pair(opened, tuple(key))
+    return join_pair(opened, tuple(key), past=last_known_change(opened, files))
 
 
 def release_table(reference: TableReference, *, discards_changes: bool) -> None:

@@ -125,6 +125,35 @@ def test_a_released_table_is_adopted_again(folder: str) -> None:
     assert table.primary_key == ("region", "id")
 
 
+@pytest.mark.parametrize("kind", ["minor", "full"])
+def test_a_table_that_was_merged_is_adopted_again(folder: str, kind: str) -> None:
+    """New changes are later than those that its files and snapshots name from its earlier life."""
+    plain(folder)
+    table = arctic.adopt("db.t", primary_key="id", warehouse=folder)
+    for n in range(2, 6):
+        table.write(rows(range(n), n), mode="upsert")
+    table.optimize(type=kind)
+    arctic.release("db.t", warehouse=folder)
+    table = arctic.adopt("db.t", primary_key="id", warehouse=folder)
+    table.write(rows(range(48, 52), 7), mode="upsert")
+    table.write(rows(range(2), 8), mode="upsert")
+
+    def values() -> dict[int, int]:
+        found = table.read().read_all()
+        ids = found.column("id").to_pylist()
+        assert len(ids) == len(set(ids))
+        return dict(zip(ids, found.column("n").to_pylist(), strict=True))
+
+    expected = dict.fromkeys(range(52), 1) | dict.fromkeys(range(48, 52), 7)
+    expected |= {0: 8, 1: 8, 2: 5, 3: 5, 4: 5}
+    assert values() == expected
+    table.optimize(type="minor")
+    assert values() == expected
+    table.write(rows(range(3), 9), mode="overwrite")
+    table.write(rows(range(1), 10), mode="upsert")
+    assert values() == {0: 10, 1: 9, 2: 9}
+
+
 @pytest.mark.parametrize(
     ("more", "key", "said"),
     [
