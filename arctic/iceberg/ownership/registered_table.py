@@ -85,7 +85,7 @@ def register_table(new: Table, updates: Sequence[TableUpdate] = ()) -> Table | N
             f"table {name!r} cannot be made: its catalog cannot register a table by metadata that "
             "is there"
         ) from error
-    except Exception as error:  # noqa: BLE001 - whatever it is, the table may be there by now
+    except Exception as error:
         found = _found(new)
         if found is None:
             raise CommitStateUnknownError(

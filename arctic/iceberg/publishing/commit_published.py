@@ -17,7 +17,7 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
 
-from arctic.errors import ConflictError
+from arctic.errors import ArcticError, CommitStateUnknownError, ConflictError
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.cleaning.expire_snapshots import KeepRules, expire_snapshots
 from arctic.iceberg.commits.commit_loop import commit_snapshot
@@ -26,6 +26,7 @@ from arctic.iceberg.commits.staging import staged_on
 from arctic.iceberg.metadata.data_files import data_files
 from arctic.iceberg.ownership.folders import is_own
 from arctic.iceberg.ownership.reachable import normalised, referenced_paths
+from arctic.iceberg.publishing.published_table import register_published
 from arctic.iceberg.publishing.shown_files import NO_SNAPSHOT
 from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.tables.open_table import OpenTable
@@ -50,8 +51,16 @@ class PublishedChange:
     """Data and delete files."""
 
 
-def commit_published(published: Table, opened: OpenTable, change: PublishedChange) -> int | None:
+def commit_published(
+    published: Table, opened: OpenTable, change: PublishedChange, *, is_new: bool
+) -> int | None:
     """Commit a publish; return its snapshot.
+
+    Args:
+        published: the table that shows the pair.
+        opened: the pair.
+        change: what is to be shown from now on.
+        is_new: no catalog knows the published table yet, and this is its first snapshot.
 
     Raises:
         ConflictError: others have published meanwhile; nothing was committed.
@@ -83,8 +92,22 @@ def commit_published(published: Table, opened: OpenTable, change: PublishedChang
             raise ConflictError(f"table {name!r}: others published to it meanwhile; publish again")
         return staged_on(head, what, snapshot_id)
 
+    if is_new:
+        return _first(published, what)
     committed = commit_snapshot(published, stage)
     return None if committed is None else committed.snapshot_id
+
+
+def _first(new: Table, what: SnapshotPlan) -> int:
+    staged = staged_on(new, what, new.metadata.new_snapshot_id())
+    try:
+        register_published(new, staged.updates)
+    except CommitStateUnknownError:
+        raise
+    except ArcticError:
+        staged.discard()
+        raise
+    return staged.snapshot_id
 
 
 def forget_old(published: Table, *, keep_ms: int, min_count: int) -> Sequence[str]:

@@ -3,10 +3,13 @@
 Rules:
     - Its columns have base's field ids, from the beginning and after every change of them.
     - Base names it before it is there, so nobody who deletes files of the pair misses it.
+    - It is whole when the catalog knows it.
     - It says ``gc.enabled`` = ``false``: other engines then delete no file that it refers to.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import CommitFailedException
@@ -32,6 +35,9 @@ from arctic.iceberg.values.same_schemas import same_schemas
 from arctic.table.property_names import PUBLISHED_OF, PUBLISHED_OUTPUT, PUBLISHED_PREFIX
 
 PublishedTable = Table
+V2, CLEAN = "v2", "clean"
+OUTPUTS = (V2, CLEAN)
+"""Position deletes of Iceberg's format version 2, or copies of files without their dead rows."""
 _NAME_MAPPING = "schema.name-mapping.default"
 
 
@@ -75,18 +81,16 @@ def output_of(published: Table) -> str:
     return published.properties.get(PUBLISHED_OUTPUT, "")
 
 
-def make_published(opened: OpenTable, name: str, output: str) -> Table:
-    """Make a table without rows that is to show this one.
+def new_published(opened: OpenTable, name: str, output: str) -> Table:
+    """Return a table without rows that is to show this one; no catalog knows it yet.
 
     Args:
-        opened: the pair.
+        opened: the pair; its base store names the table from now on.
         name: of the new table; its namespace is created if need be.
         output: how it is to leave dead rows out.
 
     Raises:
-        InvalidInputError: the name of the pair itself.
-        UnsupportedError: a catalog that takes no metadata that it has not made.
-        ConflictError: others were faster.
+        ConflictError: others changed base in every try.
         StorageError: the catalog cannot be reached.
     """
     base, catalog, parts = opened.base, opened.base.catalog, parse_identifier(name)
@@ -99,8 +103,21 @@ def make_published(opened: OpenTable, name: str, output: str) -> Table:
         expected={},
         subject=f"table {opened.table.name!r}",
     )
-    made = register_table(table_like(base, parts, _properties(base, output)))
+    return table_like(base, parts, _properties(base, output))
+
+
+def register_published(new: Table, updates: Sequence[TableUpdate] = ()) -> Table:
+    """Let the catalog know a new published table, with its first snapshot if it has one.
+
+    Raises:
+        UnsupportedError: a catalog that takes no metadata that it has not made.
+        ConflictError: others were faster.
+        CommitStateUnknownError: the catalog did not answer.
+        StorageError: the metadata cannot be written.
+    """
+    made = register_table(new, updates)
     if made is None:  # what they show may be newer than what the pair was pinned at here
+        name = ".".join(new.name())
         raise ConflictError(f"table {name!r} was made by others meanwhile; publish again")
     return made
 

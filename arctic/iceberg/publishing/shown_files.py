@@ -64,6 +64,10 @@ class Shown:
         return self.files.get(path) or self.files.get(copy_number(path))
 
 
+NOTHING_SHOWN = Shown(snapshot_id=None, paths=frozenset(), data=frozenset(), files={}, state=None)
+"""Of a table that is yet to be made."""
+
+
 def copy_number(path: str) -> int:
     """Return the number in the name of a copy that says which data file it is of.
 

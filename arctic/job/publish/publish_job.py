@@ -8,16 +8,14 @@ Rules:
     - What is shown is looked at before the pair is pinned, and must still be so at the commit: so
       what is shown never goes back to an older state.
     - A publish that would change nothing makes no commit.
+    - A new published table is registered with its first snapshot: nobody finds it empty.
     - Files of an attempt that was not committed are deleted.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from dataclasses import replace
-
-import pyarrow as pa
 
 from arctic import options as opt
 from arctic.errors import (
@@ -25,49 +23,35 @@ from arctic.errors import (
     CommitStateUnknownError,
     ConflictError,
     InvalidInputError,
-    NotFoundError,
     StorageError,
-    UnsupportedError,
 )
 from arctic.iceberg.catalogs.catalog import open_catalog
 from arctic.iceberg.catalogs.read_only import check_writable
 from arctic.iceberg.ownership.published import published_names
-from arctic.iceberg.publishing.commit_published import (
-    PublishedChange,
-    commit_published,
-    forget_old,
-)
+from arctic.iceberg.publishing.commit_published import commit_published, forget_old
 from arctic.iceberg.publishing.drop_published import drop_published
 from arctic.iceberg.publishing.published_table import (
+    OUTPUTS,
+    V2,
     PublishedTable,
     check_name,
     check_shows,
     find_published,
     follow_columns,
-    make_published,
+    new_published,
     output_of,
+    register_published,
 )
-from arctic.iceberg.publishing.shown_files import Shown, shown_files, stored_files
+from arctic.iceberg.publishing.shown_files import NOTHING_SHOWN, shown_files
 from arctic.iceberg.snapshots.pin import pin
-from arctic.iceberg.snapshots.pinned_state import has_expired, pinned_state
+from arctic.iceberg.snapshots.pinned_state import has_expired
 from arctic.iceberg.storage.table_io import is_file_gone
 from arctic.iceberg.tables.open_table import OpenTable
-from arctic.job.publish.copied_files import write_copies
-from arctic.job.publish.dead_rows import FileChange, changes
-from arctic.job.publish.merged_view import View, merged_view
 from arctic.job.publish.publish_report import PublishReport
-from arctic.job.read.asked_read import ReadSettings
-from arctic.job.read.plan_rows import merge_request
+from arctic.job.publish.work_out import work_out
 from arctic.job.reference import TableReference
-from arctic.job.tasks.run_tasks import LocalRunner
-from arctic.job.upkeep.mask_files import Dead, write_masks
-from arctic.job.vectors.vector_work import VectorWork
 from arctic.retry import WHERE_OUTRUN
-from arctic.table.snapshot import TableSnapshot
 
-V2, CLEAN = "v2", "clean"
-OUTPUTS = (V2, CLEAN)
-"""Position deletes of Iceberg's format version 2, or copies of files without their dead rows."""
 _NAME_ADDED = "_fresh"
 
 
@@ -122,17 +106,18 @@ def _publish(
     # Looked at before the pair is: what is pinned afterwards is no older than what it shows.
     name = into or _usual_name(reference.open())
     published = find_published(catalog, name)
-    shown = None if published is None else shown_files(published)
+    shown = NOTHING_SHOWN if published is None else shown_files(published)
     opened = reference.open(for_writing=True)
     _check_keyed(opened)
     check_name(opened, name)
     if published is None:
-        published = make_published(opened, name, output or V2)
-    check_shows(published, opened)
-    _check_output(published, name, output)
-    follow_columns(published, opened.base)
+        view = new_published(opened, name, output or V2)
+    else:
+        view = published
+        check_shows(view, opened)
+        _check_output(view, name, output)
+        follow_columns(view, opened.base)
     state = pin(opened, is_fresh=True)
-    shown = shown or shown_files(published)
     ids = (state.base_snapshot_id, state.change_snapshot_id)
     report = PublishReport(
         table=opened.table.name,
@@ -140,10 +125,13 @@ def _publish(
         base_snapshot_id=state.base_snapshot_id,
         change_snapshot_id=state.change_snapshot_id,
     )
-    if ids not in (shown.state, (None, None)):
-        change, report = _worked_out(opened, state, published, shown, report)
+    if ids == (None, None):
+        if published is None:
+            register_published(view)
+    elif ids != shown.state:
+        change, report = work_out(opened, state, view, shown, report)
         try:
-            snapshot_id = commit_published(published, opened, change)
+            snapshot_id = commit_published(view, opened, change, is_new=published is None)
         except CommitStateUnknownError:
             raise
         except ArcticError:
@@ -152,82 +140,13 @@ def _publish(
         if has_expired(opened, state):
             raise ConflictError("the state that was shown had expired")
         report = replace(report, snapshot_id=snapshot_id)
-    forget_old(
-        published,
-        keep_ms=opt.SNAPSHOT_KEEP_MS.value({}, opened.table.properties),
-        min_count=opt.SNAPSHOT_KEEP_COUNT.value({}, opened.table.properties),
-    )
+    if published is not None:
+        forget_old(
+            published,
+            keep_ms=opt.SNAPSHOT_KEEP_MS.value({}, opened.table.properties),
+            min_count=opt.SNAPSHOT_KEEP_COUNT.value({}, opened.table.properties),
+        )
     return replace(report, seconds=time.monotonic() - started)
-
-
-def _worked_out(
-    opened: OpenTable,
-    state: TableSnapshot,
-    published: PublishedTable,
-    shown: Shown,
-    report: PublishReport,
-) -> tuple[PublishedChange, PublishReport]:
-    settings = ReadSettings.of({}, opened.table.properties)
-    view = merged_view(opened, state, settings)
-    found = changes(
-        view,
-        _view_before(opened, shown, settings),
-        shown,
-        VectorWork(
-            tasks=(),
-            request=merge_request(opened, settings, schema=pa.schema([]), row_filter=None),
-            io=opened.io,
-        ),
-        LocalRunner(opt.default_parallelism()),
-    )
-    plan = _Plan(shown, masks=output_of(published) == V2)
-    write = write_masks if plan.masks else write_copies
-    written = write(opened, published.location(), plan.dead_rows(found))
-    try:
-        removed = shown.paths - plan.kept
-        added = stored_files(opened, state, plan.added, spec_id=published.spec().spec_id)
-    except BaseException:
-        opened.io.delete_quietly([file.path for file in written])
-        raise
-    gone = len(removed & shown.data)
-    return PublishedChange(
-        planned_at=shown.snapshot_id,
-        state=state,
-        added=added,
-        written=written,
-        removed_paths=removed,
-    ), replace(
-        report,
-        data_files_added=len(added) + (0 if plan.masks else len(written)),
-        data_files_removed=gone,
-        delete_files_added=len(written) if plan.masks else 0,
-        delete_files_removed=len(removed) - gone,
-    )
-
-
-class _Plan:
-    """What stays of a published table, and what comes to it."""
-
-    def __init__(self, shown: Shown, *, masks: bool) -> None:
-        self._shown = shown
-        self.masks = masks
-        self.kept: set[str] = set()
-        self.added: set[str] = set()
-
-    def dead_rows(self, found: Iterator[FileChange]) -> Iterator[Dead]:
-        """Yield the files that a new one is to be written for; the sets then say the rest."""
-        for each in found:
-            if each.is_gone:
-                continue
-            path = each.viewed.file.path
-            if each.dead is None:
-                present = self._shown.of(path)
-                self.kept.update(present.paths if present is not None else ())
-                continue
-            if self.masks or not len(each.dead):
-                (self.kept if path in self._shown.data else self.added).add(path)
-            if len(each.dead):
-                yield each.viewed.file, each.dead
 
 
 def _check_output(published: PublishedTable, name: str, output: str | None) -> None:
@@ -237,16 +156,6 @@ def _check_output(published: PublishedTable, name: str, output: str | None) -> N
             f"table {name!r} was published with output {made!r}, not {output or 'a known one'!r}; "
             "publish into another name"
         )
-
-
-def _view_before(opened: OpenTable, shown: Shown, settings: ReadSettings) -> View | None:
-    """Return the view that is shown now; None: it is not known, or not there any more."""
-    if shown.state is None:
-        return None
-    try:
-        return merged_view(opened, pinned_state(opened, *shown.state), settings)
-    except (NotFoundError, StorageError, UnsupportedError):
-        return None  # then every file is looked up, which costs more and gives the same
 
 
 def _check_keyed(opened: OpenTable) -> None:

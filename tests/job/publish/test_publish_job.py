@@ -13,7 +13,7 @@ import pytest
 import arctic
 from arctic.iceberg.publishing.commit_published import commit_published
 from arctic.iceberg.tables.open_table import OpenTable
-from arctic.job.publish import publish_job
+from arctic.job.publish import publish_job, work_out
 from arctic.job.publish.dead_rows import changes
 from arctic.job.publish.merged_view import merged_view
 from tests.iceberg.plain_readers import by_duckdb, by_pyiceberg, plain_catalog
@@ -188,7 +188,7 @@ def test_only_what_changed_is_looked_up(pair: Pair, monkeypatch: pytest.MonkeyPa
                 looked_up.append(each.viewed.file.path)
             yield each
 
-    monkeypatch.setattr(publish_job, "changes", spied)
+    monkeypatch.setattr(work_out, "changes", spied)
     pair.upsert(range(5, 6), 4)
     report = pair.publish()
 
@@ -355,7 +355,7 @@ def test_an_older_state_never_follows_a_newer_one(
             arctic.publish("db.t", warehouse=pair.folder)
         return view
 
-    monkeypatch.setattr(publish_job, "merged_view", slow)
+    monkeypatch.setattr(work_out, "merged_view", slow)
     report = pair.publish()
 
     assert report.snapshot_id is None
@@ -368,17 +368,42 @@ def test_a_state_that_expires_while_it_is_published_is_published_anew(
     """Cleaning asks published tables only for what they show by then."""
     left = [True]
 
-    def late(*arguments: Any) -> Any:
+    def late(*arguments: Any, **named: Any) -> Any:
         if left:
             left.pop()
             pair.table.optimize(type="full")
             pair.upsert(range(3), 5)
             pair.table.optimize(type="full")
             pair.table.expire(options=AT_ONCE)
-        return commit_published(*arguments)
+        return commit_published(*arguments, **named)
 
     monkeypatch.setattr(publish_job, "commit_published", late)
     pair.publish()
+
+
+def test_a_published_table_is_found_whole_or_not_at_all(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its first snapshot comes with it; one that others were faster with leaves nothing behind."""
+    found: list[bool] = []
+
+    def late(*arguments: Any, **named: Any) -> Any:
+        with plain_catalog(pair.folder) as catalog:
+            found.append(catalog.table_exists(NAME))
+            if len(found) == 1:
+                catalog.create_table(NAME, SCHEMA)
+        return commit_published(*arguments, **named)
+
+    monkeypatch.setattr(publish_job, "commit_published", late)
+    with pytest.raises(arctic.AlreadyExistsError, match="does not show"):
+        arctic.publish("db.t", warehouse=pair.folder)
+    with plain_catalog(pair.folder) as catalog:
+        catalog.drop_table(NAME)
+    assert not list((Path(pair.folder) / "db").glob("t_fresh*/data/**/*.parquet"))
+
+    pair.publish()
+    assert found == [False, False]
+    assert len(snapshots_of(pair.folder, NAME)) == 1
 
 
 def test_an_empty_table_is_published_empty(tmp_path: Path) -> None:

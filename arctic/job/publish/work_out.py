@@ -1,0 +1,122 @@
+"""What a publish changes: the dead rows of files looked up, delete files or copies written.
+
+Rules:
+    - What is shown already, and stays the same, is kept as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pyarrow as pa
+
+from arctic import options as opt
+from arctic.errors import NotFoundError, StorageError, UnsupportedError
+from arctic.iceberg.publishing.commit_published import PublishedChange
+from arctic.iceberg.publishing.published_table import V2, PublishedTable, output_of
+from arctic.iceberg.publishing.shown_files import Shown, stored_files
+from arctic.iceberg.snapshots.pinned_state import pinned_state
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.publish.copied_files import write_copies
+from arctic.job.publish.dead_rows import FileChange, changes
+from arctic.job.publish.merged_view import View, merged_view
+from arctic.job.publish.publish_report import PublishReport
+from arctic.job.read.asked_read import ReadSettings
+from arctic.job.read.plan_rows import merge_request
+from arctic.job.tasks.run_tasks import LocalRunner
+from arctic.job.upkeep.mask_files import Dead, write_masks
+from arctic.job.vectors.vector_work import VectorWork
+from arctic.table.snapshot import TableSnapshot
+
+
+def work_out(
+    opened: OpenTable,
+    state: TableSnapshot,
+    published: PublishedTable,
+    shown: Shown,
+    report: PublishReport,
+) -> tuple[PublishedChange, PublishReport]:
+    """Write what a published table lacks, and return how it is to change.
+
+    Args:
+        opened: the pair.
+        state: of the pair, which is to be shown.
+        published: the table that is to show it.
+        shown: what it shows now.
+        report: what is known of this publish; it comes back with numbers of files.
+
+    Raises:
+        ArcticError: as ``merged_view``, ``changes`` and the writers of files; no file is left.
+    """
+    settings = ReadSettings.of({}, opened.table.properties)
+    view = merged_view(opened, state, settings)
+    found = changes(
+        view,
+        _view_before(opened, shown, settings),
+        shown,
+        VectorWork(
+            tasks=(),
+            request=merge_request(opened, settings, schema=pa.schema([]), row_filter=None),
+            io=opened.io,
+        ),
+        LocalRunner(opt.default_parallelism()),
+    )
+    plan = _Plan(shown, masks=output_of(published) == V2)
+    write = write_masks if plan.masks else write_copies
+    written = write(opened, published.location(), plan.dead_rows(found))
+    try:
+        removed = shown.paths - plan.kept
+        added = stored_files(opened, state, plan.added, spec_id=published.spec().spec_id)
+    except BaseException:
+        opened.io.delete_quietly([file.path for file in written])
+        raise
+    gone = len(removed & shown.data)
+    return PublishedChange(
+        planned_at=shown.snapshot_id,
+        state=state,
+        added=added,
+        written=written,
+        removed_paths=removed,
+    ), replace(
+        report,
+        data_files_added=len(added) + (0 if plan.masks else len(written)),
+        data_files_removed=gone,
+        delete_files_added=len(written) if plan.masks else 0,
+        delete_files_removed=len(removed) - gone,
+    )
+
+
+class _Plan:
+    """What stays of a published table, and what comes to it."""
+
+    def __init__(self, shown: Shown, *, masks: bool) -> None:
+        self._shown = shown
+        self.masks = masks
+        self.kept: set[str] = set()
+        self.added: set[str] = set()
+
+    def dead_rows(self, found: Iterator[FileChange]) -> Iterator[Dead]:
+        """Yield the files that a new one is to be written for; the sets then say the rest."""
+        for each in found:
+            if each.is_gone:
+                continue
+            path = each.viewed.file.path
+            if each.dead is None:
+                present = self._shown.of(path)
+                self.kept.update(present.paths if present is not None else ())
+                continue
+            if self.masks or not len(each.dead):
+                (self.kept if path in self._shown.data else self.added).add(path)
+            if len(each.dead):
+                yield each.viewed.file, each.dead
+
+
+def _view_before(opened: OpenTable, shown: Shown, settings: ReadSettings) -> View | None:
+    """Return the view that is shown now; None: it is not known, or not there any more."""
+    if shown.state is None:
+        return None
+    try:
+        return merged_view(opened, pinned_state(opened, *shown.state), settings)
+    except (NotFoundError, StorageError, UnsupportedError):
+        return None  # then every file is looked up, which costs more and gives the same
