@@ -35,7 +35,8 @@ def adopt(
 
     Raises:
         NotFoundError: no such table.
-        AlreadyExistsError: it is Arctic's already, or the name of its change store is taken.
+        AlreadyExistsError: it is Arctic's already, or becomes so meanwhile; or the name of its
+            change store is taken.
         InvalidInputError: columns that are no key: missing, of a type that cannot be one, or not
             unique. Nothing is changed.
         UnsupportedError: another format version, several partition specs, equality deletes (see
@@ -57,7 +58,8 @@ def release(
 ) -> None:
     """Make a table with a primary key a plain Iceberg table again: its base store, as it is.
 
-    The change store goes, with its files. Do it while nobody writes.
+    The change store goes, with its files. Who writes meanwhile is told that the table is gone, or
+    has the release refused.
 
     Args:
         identifier: ``namespace.table``.

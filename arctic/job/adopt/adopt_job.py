@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from arctic.errors import InvalidInputError, UnsupportedError
-from arctic.iceberg.adoption.join_pair import join_pair, part_pair
+from arctic.iceberg.adoption.join_pair import join_pair
 from arctic.iceberg.adoption.known_changes import last_known_change
+from arctic.iceberg.adoption.part_pair import part_pair
 from arctic.iceberg.adoption.plain_table import open_plain
 from arctic.iceberg.ownership.published import check_unpublished
 from arctic.iceberg.snapshots.list_files import list_files

@@ -16,7 +16,10 @@ from pyiceberg.transforms import BucketTransform, IdentityTransform
 from pyiceberg.types import LongType, NestedField, StringType
 
 import arctic
-from arctic.iceberg.adoption.join_pair import part_pair
+from arctic.iceberg.adoption import join_pair as join_pair_module
+from arctic.iceberg.adoption import part_pair as part_pair_module
+from arctic.iceberg.adoption.commit_as_seen import commit_as_seen
+from arctic.iceberg.adoption.part_pair import part_pair
 from arctic.job.adopt import adopt_job, unique_key
 from arctic.job.adopt.unique_key import check_unique
 from tests.iceberg.plain_readers import by_pyiceberg, plain_catalog
@@ -312,6 +315,85 @@ def test_a_release_while_others_write_changes_nothing(
         arctic.release("db.t", warehouse=folder)
 
     assert arctic.open_table("db.t", warehouse=folder).count() == 53
+
+
+def test_a_commit_that_comes_before_the_change_store_is_out_of_reach_is_kept(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who had opened the pair before is told that it was committed."""
+    plain(folder)
+    arctic.adopt("db.t", primary_key="id", warehouse=folder)
+
+    def late(*arguments: Any) -> bool:
+        landed = commit_as_seen(*arguments)
+        with plain_catalog(folder) as catalog:
+            catalog.load_table("db.t_change_").append(rows(range(70, 73), 4))
+        return landed
+
+    monkeypatch.setattr(part_pair_module, "commit_as_seen", late)
+    with pytest.raises(arctic.ConflictError, match="release it again"):
+        arctic.release("db.t", warehouse=folder)
+
+    assert arctic.open_table("db.t", warehouse=folder).count() == 53
+
+
+@pytest.mark.parametrize("merges", [False, True])
+def test_who_adopts_later_takes_no_rows_of_who_was_faster(
+    folder: str, monkeypatch: pytest.MonkeyPatch, merges: bool
+) -> None:
+    """Looking at keys takes long: meanwhile the table may be adopted and written to."""
+    plain(folder)
+
+    def slow(*_: Any) -> None:
+        monkeypatch.undo()
+        table = arctic.adopt("db.t", primary_key=["id"], check_key=False, warehouse=folder)
+        table.write(rows(range(48, 60), 2), mode="upsert")
+        if merges:
+            table.optimize(type="full")
+        table.write(rows(range(59, 61), 3), mode="upsert")
+
+    monkeypatch.setattr(adopt_job, "check_unique", slow)
+    with pytest.raises(arctic.AlreadyExistsError, match="meanwhile"):
+        arctic.adopt("db.t", primary_key=["region", "id"], warehouse=folder)
+
+    table = arctic.open_table("db.t", warehouse=folder)
+    assert (table.primary_key, table.count()) == (("id",), 61)
+
+
+def test_two_that_adopt_at_once_share_a_change_store(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whose commit comes second fails, and what the first wrote since stays."""
+    plain(folder)
+
+    def slow(*arguments: Any) -> bool:
+        monkeypatch.undo()
+        table = arctic.adopt("db.t", primary_key="id", warehouse=folder)
+        table.write(rows(range(48, 60), 2), mode="upsert")
+        return commit_as_seen(*arguments)
+
+    monkeypatch.setattr(join_pair_module, "commit_as_seen", slow)
+    with pytest.raises(arctic.AlreadyExistsError, match="meanwhile"):
+        arctic.adopt("db.t", primary_key="id", warehouse=folder)
+
+    assert arctic.open_table("db.t", warehouse=folder).count() == 60
+
+
+def test_columns_that_change_while_keys_are_looked_at_are_seen(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key that is renamed is none any more."""
+    plain(folder)
+
+    def slow(*arguments: Any) -> None:
+        check_unique(*arguments)
+        with plain_catalog(folder) as catalog, catalog.load_table("db.t").update_schema() as update:
+            update.rename_column("id", "number")
+
+    monkeypatch.setattr(adopt_job, "check_unique", slow)
+    with pytest.raises(arctic.ConflictError, match="adopt it again"):
+        arctic.adopt("db.t", primary_key="id", warehouse=folder)
+    assert "arctic.adopted" not in properties(folder)
 
 
 def test_a_table_without_a_key_has_nothing_to_part_from(folder: str) -> None:

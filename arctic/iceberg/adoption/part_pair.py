@@ -1,0 +1,92 @@
+"""The base store of a pair becomes a plain Iceberg table again, and its change store goes.
+
+Rules:
+    - The properties of the pair go first, if it is as it was looked at: from then on nobody opens
+      it as a pair.
+    - Who had opened it before may still commit changes. So the change store is moved out of their
+      reach, and only then looked at: with a change more than it had, the pair is put together
+      again. What is told to be committed is never dropped.
+    - Whoever stops in between leaves a plain table, and a change store that no table names.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.table import Table
+from pyiceberg.table.update import RemovePropertiesUpdate
+
+from arctic.errors import ArcticError, ConflictError
+from arctic.iceberg.adoption.commit_as_seen import commit_as_seen
+from arctic.iceberg.catalogs.catalog import load_table
+from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.ownership.folders import delete_own_files
+from arctic.iceberg.ownership.published import check_unpublished
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.iceberg.tables.set_properties import commit_properties
+from arctic.iceberg.translate import catalog_errors
+from arctic.table.property_names import ADOPTED, is_own
+
+
+def part_pair(opened: OpenTable) -> None:
+    """Make the base store of a pair, as it was opened, a plain table, and drop its change store.
+
+    Raises:
+        ConflictError: others committed to it since it was opened; it is a pair as before.
+        InvalidInputError: it was published meanwhile; it is a pair as before.
+        StorageError: the catalog cannot be reached; call again.
+    """
+    base, change, name = opened.base, opened.change, opened.table.name
+    before = dict(base.properties)
+    added = [each for each in before.get(ADOPTED, "").split(",") if each in before]
+    removed = [*(each for each in before if is_own(each)), *added]
+    if not commit_as_seen(base, (RemovePropertiesUpdate(removals=removed),), name):
+        raise _written_to(name)
+    if change is None:
+        return
+    seen, place = change.metadata.current_snapshot_id, tuple(change.name())
+    found = change
+    try:
+        found = _out_of_reach(change, place, name)
+        if found.metadata.current_snapshot_id != seen:
+            raise _written_to(name)
+        check_unpublished(base.catalog, base)
+    except ArcticError:
+        _put_back(base, found, place, {each: before[each] for each in removed})
+        raise
+    with catalog_errors(f"drop table {'.'.join(found.name())!r}"):
+        base.catalog.drop_table(found.name())
+    delete_own_files(found)
+
+
+def _out_of_reach(change: Table, place: tuple[str, ...], name: str) -> Table:
+    """Give a change store a name that nobody knows, and return it as it is then."""
+    catalog = change.catalog
+    aside = (*place[:-1], f"{place[-1]}released_{secrets.token_hex(4)}")
+    with catalog_errors(f"rename table {'.'.join(place)!r}"):
+        try:
+            catalog.rename_table(place, aside)
+        except NoSuchTableError as error:
+            raise _written_to(name) from error
+        except NotImplementedError:
+            return refresh(change)  # as sure as a catalog that renames nothing lets anybody be
+    moved = load_table(catalog, aside)
+    if moved is None:
+        raise _written_to(name)
+    return moved
+
+
+def _put_back(
+    base: Table, change: Table, place: tuple[str, ...], properties: Mapping[str, str]
+) -> None:
+    if tuple(change.name()) != place:
+        with catalog_errors(f"rename table {'.'.join(change.name())!r}"):
+            base.catalog.rename_table(change.name(), place)
+    subject = f"table {'.'.join(base.name())!r}"
+    commit_properties(base.catalog, refresh(base), properties, (), expected={}, subject=subject)
+
+
+def _written_to(name: str) -> ConflictError:
+    return ConflictError(f"table {name!r} was written to while it was released; release it again")
