@@ -36,7 +36,7 @@ def publish(
     up.
 
     Raises:
-        NotFoundError: no such table.
+        NotFoundError: no such table, or the published one was dropped meanwhile.
         InvalidInputError: a table without a key, which is a plain Iceberg table by itself; another
             output than the published table was made with.
         AlreadyExistsError: the name is that of another table.

@@ -1,15 +1,22 @@
-"""Ending a published view: the table goes, with its own files and with what base says of it."""
+"""Ending a published view: the table goes, with its own files and with what base says of it.
+
+Rules:
+    - Base forgets a name when no table of it shows base: one that was published again meanwhile is
+      named again.
+"""
 
 from __future__ import annotations
 
 import contextlib
 
 from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.table import Table
 
 from arctic.errors import NotFoundError
 from arctic.iceberg.catalogs.catalog import load_table
 from arctic.iceberg.ownership.folders import delete_own_files
-from arctic.iceberg.ownership.published import published_names, shows
+from arctic.iceberg.ownership.published import published_names, shown_as, shows
+from arctic.iceberg.publishing.published_table import name_in_base, output_of
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.tables.set_properties import commit_properties
 from arctic.iceberg.translate import catalog_errors
@@ -24,13 +31,14 @@ def drop_published(opened: OpenTable, name: str | None) -> tuple[str, ...]:
         name: of one of them; None: all.
 
     Returns:
-        The names of those that base named.
+        The names of those that are gone, and of those that base named without reason.
 
     Raises:
-        NotFoundError: base names none of this name.
+        NotFoundError: none of this name.
         StorageError: the catalog cannot be reached; call again.
     """
-    base, known = opened.base, published_names(opened.base)
+    base = opened.base
+    known = tuple(sorted({*published_names(base), *shown_as(base.catalog, base)}))
     if name is not None and name not in known:
         there = ", ".join(map(repr, known)) or "nothing"
         raise NotFoundError(
@@ -38,11 +46,7 @@ def drop_published(opened: OpenTable, name: str | None) -> tuple[str, ...]:
         )
     names = known if name is None else (name,)
     for each in names:
-        published = load_table(base.catalog, tuple(each.split(".")))
-        if published is not None and shows(published, base):
-            with catalog_errors(f"drop table {each!r}"), contextlib.suppress(NoSuchTableError):
-                base.catalog.drop_table(published.name())
-            delete_own_files(published)
+        drop_shown(base, each)
         commit_properties(
             base.catalog,
             base,
@@ -51,4 +55,22 @@ def drop_published(opened: OpenTable, name: str | None) -> tuple[str, ...]:
             expected={},
             subject=f"table {opened.table.name!r}",
         )
+        again = _shown(base, each)
+        if again is not None:
+            name_in_base(opened, each, output_of(again))
     return names
+
+
+def drop_shown(base: Table, name: str) -> None:
+    """Drop the table of a name with its own files, if it shows this base store."""
+    published = _shown(base, name)
+    if published is None:
+        return
+    with catalog_errors(f"drop table {name!r}"), contextlib.suppress(NoSuchTableError):
+        base.catalog.drop_table(published.name())
+    delete_own_files(published)
+
+
+def _shown(base: Table, name: str) -> Table | None:
+    published = load_table(base.catalog, tuple(name.split(".")))
+    return published if published is not None and shows(published, base) else None

@@ -32,7 +32,12 @@ from arctic.iceberg.tables.set_properties import commit_properties
 from arctic.iceberg.translate import catalog_errors
 from arctic.iceberg.values.names import check_new_name, parse_identifier
 from arctic.iceberg.values.same_schemas import same_schemas
-from arctic.table.property_names import PUBLISHED_OF, PUBLISHED_OUTPUT, PUBLISHED_PREFIX
+from arctic.table.property_names import (
+    PUBLISHED_OF,
+    PUBLISHED_OUTPUT,
+    PUBLISHED_PREFIX,
+    STORE,
+)
 
 PublishedTable = Table
 V2, CLEAN = "v2", "clean"
@@ -81,28 +86,38 @@ def output_of(published: Table) -> str:
     return published.properties.get(PUBLISHED_OUTPUT, "")
 
 
+def name_in_base(opened: OpenTable, name: str, output: str) -> None:
+    """Let base name a published table, if it does not.
+
+    Raises:
+        NotFoundError: base was dropped.
+        ConflictError: others changed base in every try, or made it a plain table.
+        StorageError: the catalog cannot be reached.
+    """
+    base = opened.base
+    commit_properties(
+        base.catalog,
+        base,
+        {f"{PUBLISHED_PREFIX}{name}": output},
+        (),
+        expected={STORE: base.properties.get(STORE)},
+        subject=f"table {opened.table.name!r}",
+    )
+
+
 def new_published(opened: OpenTable, name: str, output: str) -> Table:
     """Return a table without rows that is to show this one; no catalog knows it yet.
 
     Args:
-        opened: the pair; its base store names the table from now on.
+        opened: the pair, whose base store names it already.
         name: of the new table; its namespace is created if need be.
         output: how it is to leave dead rows out.
 
     Raises:
-        ConflictError: others changed base in every try.
         StorageError: the catalog cannot be reached.
     """
-    base, catalog, parts = opened.base, opened.base.catalog, parse_identifier(name)
-    create_namespace(catalog, parts[:-1])
-    commit_properties(
-        catalog,
-        base,
-        {f"{PUBLISHED_PREFIX}{name}": output},
-        (),
-        expected={},
-        subject=f"table {opened.table.name!r}",
-    )
+    base, parts = opened.base, parse_identifier(name)
+    create_namespace(base.catalog, parts[:-1])
     return table_like(base, parts, _properties(base, output))
 
 

@@ -27,8 +27,15 @@ from arctic.errors import (
 from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
 from arctic.iceberg.catalogs.change_store import find_change
 from arctic.iceberg.catalogs.leftover import check_is_leftover
-from arctic.iceberg.ownership.folders import FOLDERS, is_a_tables, own_files, shared_with
-from arctic.iceberg.ownership.published import check_unpublished
+from arctic.iceberg.ownership.folders import (
+    FOLDERS,
+    is_a_tables,
+    own_files,
+    shared_by,
+    shared_with,
+)
+from arctic.iceberg.ownership.known_tables import known_tables
+from arctic.iceberg.ownership.published import check_unpublished, shown_by
 from arctic.iceberg.ownership.strangers import strangers
 from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.tables.check_stores import check_is_base
@@ -68,7 +75,8 @@ def drop_table(config: CatalogConfig, identifier: str, *, purge: bool = False) -
         with catalog_errors(f"drop table {name!r}"), contextlib.suppress(NoSuchTableError):
             catalog.drop_table(store.name())
     if purge:
-        kept_by = shared_with(catalog, stores)
+        known = known_tables(catalog)
+        kept_by = shared_by(stores, known) or shown_by(stores[0], known)
         if kept_by is not None:
             raise ConflictError(
                 f"purge of {'.'.join(parts)!r}: {kept_by}, by others meanwhile; the files stay"

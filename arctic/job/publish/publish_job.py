@@ -28,6 +28,7 @@ from arctic.errors import (
 from arctic.iceberg.catalogs.catalog import open_catalog
 from arctic.iceberg.catalogs.read_only import check_writable
 from arctic.iceberg.ownership.published import published_names
+from arctic.iceberg.publishing.after_publish import check_still_there
 from arctic.iceberg.publishing.commit_published import commit_published, forget_old
 from arctic.iceberg.publishing.drop_published import drop_published
 from arctic.iceberg.publishing.published_table import (
@@ -38,15 +39,16 @@ from arctic.iceberg.publishing.published_table import (
     check_shows,
     find_published,
     follow_columns,
+    name_in_base,
     new_published,
     output_of,
     register_published,
 )
 from arctic.iceberg.publishing.shown_files import NOTHING_SHOWN, shown_files
 from arctic.iceberg.snapshots.pin import pin
-from arctic.iceberg.snapshots.pinned_state import has_expired
 from arctic.iceberg.storage.table_io import is_file_gone
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.iceberg.values.names import parse_identifier
 from arctic.job.publish.publish_report import PublishReport
 from arctic.job.publish.work_out import work_out
 from arctic.job.reference import TableReference
@@ -73,6 +75,7 @@ def publish_table(reference: TableReference, into: str | None, output: str | Non
         StorageError: the catalog or a file cannot be reached; nothing was published.
     """
     started = time.monotonic()
+    into = None if into is None else ".".join(parse_identifier(into))
     if output not in (None, *OUTPUTS):
         raise InvalidInputError(f"output {output!r}: expected one of {', '.join(OUTPUTS)}")
     for _ in WHERE_OUTRUN.tries():
@@ -95,7 +98,8 @@ def end_publishing(reference: TableReference, into: str | None) -> tuple[str, ..
         NotFoundError: no such table, or it is not published under this name.
         StorageError: the catalog cannot be reached; call again.
     """
-    return drop_published(reference.open(for_writing=True), into)
+    name = None if into is None else ".".join(parse_identifier(into))
+    return drop_published(reference.open(for_writing=True), name)
 
 
 def _publish(
@@ -110,12 +114,15 @@ def _publish(
     opened = reference.open(for_writing=True)
     _check_keyed(opened)
     check_name(opened, name)
+    if published is not None:
+        check_shows(published, opened)
+        _check_output(published, name, output)
+    made = output or V2 if published is None else output_of(published)
+    name_in_base(opened, name, made)
     if published is None:
-        view = new_published(opened, name, output or V2)
+        view = new_published(opened, name, made)
     else:
         view = published
-        check_shows(view, opened)
-        _check_output(view, name, output)
         follow_columns(view, opened.base)
     state = pin(opened, is_fresh=True)
     ids = (state.base_snapshot_id, state.change_snapshot_id)
@@ -137,8 +144,7 @@ def _publish(
         except ArcticError:
             opened.io.delete_quietly([file.path for file in change.written])
             raise
-        if has_expired(opened, state):
-            raise ConflictError("the state that was shown had expired")
+        check_still_there(opened, name, made, state)
         report = replace(report, snapshot_id=snapshot_id)
     if published is not None:
         forget_old(

@@ -11,8 +11,12 @@ import pyarrow as pa
 import pytest
 
 import arctic
+from arctic.iceberg.adoption.part_pair import part_pair
+from arctic.iceberg.ownership.folders import delete_own_files
+from arctic.iceberg.publishing import drop_published
 from arctic.iceberg.publishing.commit_published import commit_published
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.adopt import adopt_job
 from arctic.job.publish import publish_job, work_out
 from arctic.job.publish.dead_rows import changes
 from arctic.job.publish.merged_view import merged_view
@@ -312,6 +316,81 @@ def test_a_table_that_is_published_is_not_dropped(pair: Pair) -> None:
     arctic.drop_table("db.t", purge=True, warehouse=pair.folder)
 
 
+def test_a_published_table_that_others_renamed_is_known(pair: Pair) -> None:
+    """By the UUID that it names: nothing it shows is taken away, and publishing ends with it."""
+    pair.publish()
+    with plain_catalog(pair.folder) as catalog:
+        catalog.rename_table(NAME, "db.moved")
+
+    steps: list[Callable[[], None]] = [
+        lambda: arctic.drop_table("db.t", purge=True, warehouse=pair.folder),
+        lambda: arctic.release("db.t", discard_changes=True, warehouse=pair.folder),
+    ]
+    for take_away in steps:
+        with pytest.raises(arctic.InvalidInputError, match=r"is published as 'db\.moved'"):
+            take_away()
+    pair.upsert(range(3), 9)
+    pair.publish(into="db.moved")
+    assert arctic.unpublish("db.t", warehouse=pair.folder) == ("db.moved", NAME)
+    arctic.drop_table("db.t", purge=True, warehouse=pair.folder)
+
+
+@pytest.mark.parametrize("take_away", ["drop", "release"])
+def test_nothing_is_left_that_shows_a_table_which_is_gone(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch, take_away: str
+) -> None:
+    """Whoever takes it away finds no published table before the publisher's commit."""
+
+    def late(*arguments: Any, **named: Any) -> Any:
+        if take_away == "drop":
+            arctic.drop_table("db.t", purge=True, warehouse=pair.folder)
+        else:
+            arctic.release("db.t", discard_changes=True, warehouse=pair.folder)
+        return commit_published(*arguments, **named)
+
+    monkeypatch.setattr(publish_job, "commit_published", late)
+    expected = arctic.NotFoundError if take_away == "drop" else arctic.UnsupportedError
+    with pytest.raises(expected):
+        arctic.publish("db.t", warehouse=pair.folder)
+
+    with plain_catalog(pair.folder) as catalog:
+        assert not catalog.table_exists(NAME)
+    assert not list((Path(pair.folder) / "db" / "t_fresh").rglob("*.parquet"))
+
+
+def test_a_table_that_is_published_while_it_is_released_stays_a_pair(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its properties are not those that were looked at."""
+
+    def late(opened: OpenTable) -> None:
+        pair.publish()
+        part_pair(opened)
+
+    monkeypatch.setattr(adopt_job, "part_pair", late)
+    with pytest.raises(arctic.ConflictError, match="release it again"):
+        arctic.release("db.t", discard_changes=True, warehouse=pair.folder)
+    pair.compare()
+
+
+def test_a_table_that_is_published_again_while_that_ends_is_named(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else it could be dropped under it."""
+    pair.publish()
+
+    def late(published: Any) -> None:
+        pair.publish()
+        delete_own_files(published)
+
+    monkeypatch.setattr(drop_published, "delete_own_files", late)
+    arctic.unpublish("db.t", warehouse=pair.folder)
+
+    pair.compare()
+    with pytest.raises(arctic.InvalidInputError, match="is published as"):
+        arctic.drop_table("db.t", purge=True, warehouse=pair.folder)
+
+
 def test_a_rename_is_followed(pair: Pair) -> None:
     """The published table shows the pair, whatever either is called."""
     pair.publish()
@@ -422,7 +501,7 @@ def test_an_empty_table_is_published_empty(tmp_path: Path) -> None:
 
 def test_a_table_may_be_shown_under_several_names(pair: Pair) -> None:
     """Then a publish says which."""
-    pair.publish(into="db.one")
+    pair.publish(into=" db.one ")
     pair.publish(into="other.two")
 
     with pytest.raises(arctic.InvalidInputError, match="say by into="):
