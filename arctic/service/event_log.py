@@ -23,11 +23,18 @@ def say_to_log(event: str, **facts: object) -> None:
 
 
 def said_to(*listeners: Say) -> Say:
-    """Return what says an event to several, in their order."""
+    """Return what says an event to several, in their order.
+
+    One that fails, as a terminal does that was closed, keeps neither the others from hearing nor
+    the work from being done.
+    """
 
     def say(event: str, **facts: object) -> None:
         for listener in listeners:
-            listener(event, **facts)
+            try:
+                listener(event, **facts)
+            except Exception as error:  # noqa: BLE001, PERF203 - see above
+                _LOGGER.warning("event %r was not said: %s", event, why(error))
 
     return say
 

@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from arctic.errors import StorageError
-from arctic.service.event_log import json_line, say_to_log, text_line, why
+from arctic.service.event_log import json_line, said_to, say_to_log, text_line, why
 
 
 def test_a_failure_is_said_on_one_line_without_its_secrets() -> None:
@@ -35,3 +35,16 @@ def test_who_gives_no_listener_finds_events_in_the_log(caplog: pytest.LogCapture
         say_to_log("would clean", table="db.t", notes=None, bytes=0)
 
     assert caplog.messages == ["would-clean table=db.t bytes=0"]
+
+
+def test_a_listener_that_fails_keeps_nobody_from_hearing(caplog: pytest.LogCaptureFixture) -> None:
+    """A terminal that was closed would end the thread that works on a table."""
+    heard: list[str] = []
+
+    def closed(event: str, **facts: object) -> None:
+        raise BrokenPipeError
+
+    said_to(closed, lambda event, **facts: heard.append(event))("optimized", table="db.t")
+
+    assert heard == ["optimized"]
+    assert "event 'optimized' was not said: BrokenPipeError" in caplog.text
