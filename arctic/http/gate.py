@@ -13,7 +13,7 @@ import base64
 import binascii
 import hmac
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from fastapi.responses import JSONResponse
@@ -21,10 +21,13 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from arctic.errors import InvalidInputError, StorageError
 from arctic.http.http_settings import is_loopback
 from arctic.http.refusals import refusal
 
 OPEN_PATHS = frozenset({"/health", "/ready", "/docs", "/openapi.json"})
+MOST_CALLS = 250
+"""At a time; those beyond are told to come again, but those that ask whether the service lives."""
 OPEN_PREFIX = "/static/"
 """Files of the packages that are installed here, the same everywhere."""
 MOST_BODY_BYTES = 65_536
@@ -53,6 +56,8 @@ class Gate:
     token: str | None
     failed: Callable[[Exception], None]
     """Is told of what the application did not expect."""
+    _under_way: set[object] = field(default_factory=set, init=False)
+    """Calls that are not answered yet."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it."""
@@ -65,13 +70,20 @@ class Gate:
             await send(message)
 
         refused = self._refused(scope, Headers(scope=scope))
+        is_open = self._is_open(scope["path"])
+        if refused is None and len(self._under_way) >= MOST_CALLS and not is_open:
+            refused = _too_many()
         if refused is not None:
             await refused(scope, receive, told)
             return
+        call = object()
+        self._under_way.add(call)
         try:
             await self.app(scope, _bounded(receive), told)
         except Exception as error:  # noqa: BLE001 - it is answered; one call must not end the others
             self.failed(error)
+        finally:
+            self._under_way.discard(call)
 
     def _refused(self, scope: Scope, headers: Headers) -> JSONResponse | None:
         host = headers.get("host", "")
@@ -83,7 +95,7 @@ class Gate:
         if scope["method"] not in _READING:
             origin = headers.get("origin")
             foreign = headers.get("sec-fetch-site") in _FOREIGN
-            if foreign or (origin is not None and urlsplit(origin).netloc != host):
+            if foreign or (origin is not None and _netloc(origin) != host):
                 return _forbidden("a page of another site calls; expected one of this service")
         if self.token is not None and not self._is_open(scope["path"]):
             shown = _shown_token(headers.get("authorization", ""))
@@ -130,6 +142,18 @@ def _host_name(host: str) -> str:
     return host.rpartition(":")[0] if ":" in host else host
 
 
+def _netloc(origin: str) -> str | None:
+    """Return the host and port of an origin; None: it has none.
+
+    >>> _netloc("http://localhost:80"), _netloc("http://[::1")
+    ('localhost:80', None)
+    """
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return None
+
+
 def _shown_token(authorization: str) -> str:
     """Return the token of a header: a bearer's, or the password that a browser asked for."""
     scheme, _, rest = authorization.strip().partition(" ")
@@ -154,5 +178,11 @@ def _forbidden(message: str) -> JSONResponse:
     return refusal(403, "ForbiddenError", message, connection="close")
 
 
+def _too_many() -> JSONResponse:
+    message = f"{MOST_CALLS} calls are under way; expected fewer; call again in a second"
+    headers = {"retry-after": "1", "connection": "close"}
+    return refusal(503, StorageError.__name__, message, **headers)
+
+
 def _too_large() -> JSONResponse:
-    return refusal(413, "HTTPException", _TOO_LARGE, connection="close")
+    return refusal(413, InvalidInputError.__name__, _TOO_LARGE, connection="close")

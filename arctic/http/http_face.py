@@ -18,8 +18,8 @@ from arctic.service.event_counts import EventCounts
 from arctic.service.event_log import Say, why
 
 _STOP_SECONDS = 3
-_MOST_CALLS = 200
-"""Connections at a time; those beyond are answered 503."""
+_MOST_CONNECTIONS = 600
+"""At a time; those beyond are answered 503. A process may have 1,024 files on most machines."""
 _LEAST_READY_MS = 600_000
 _READY_INTERVALS = 3
 
@@ -79,7 +79,7 @@ class HttpFace:
                 access_log=False,
                 proxy_headers=False,
                 server_header=False,
-                limit_concurrency=_MOST_CALLS,
+                limit_concurrency=_MOST_CONNECTIONS,
                 timeout_graceful_shutdown=_STOP_SECONDS,
             )
         )

@@ -76,9 +76,9 @@ def answers(shown: Shown) -> dict[type[Exception], Callable[..., JSONResponse]]:
         return refusal(400, InvalidInputError.__name__, shown.text(message))
 
     def plain(_request: object, error: HTTPException) -> JSONResponse:
-        kind = NotFoundError.__name__ if error.status_code == 404 else "HTTPException"
-        message = str(error.detail)
+        kind, message = InvalidInputError.__name__, str(error.detail)
         if error.status_code == 404:
+            kind = NotFoundError.__name__
             message = "no such page; /openapi.json lists all there are"
         return refusal(error.status_code, kind, message, **(error.headers or {}))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from arctic import options as opt
 from arctic.api.table import with_properties
@@ -33,6 +33,10 @@ TableName = Annotated[
 Limit = Annotated[int, Query(ge=1, le=MOST_ITEMS, description="At most so many.")]
 
 
+_Text = Annotated[str, Field(max_length=1_000)]
+"""Every answer about a table tells its settings again."""
+
+
 class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -47,8 +51,8 @@ class OptimizeBody(_Body):
 class SettingsBody(_Body):
     """Settings of a table that are to be changed."""
 
-    set: dict[str, str] = {}
-    unset: list[str] = []
+    set: dict[str, _Text] = {}
+    unset: list[_Text] = []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,38 +14,42 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
+_MOST = 2**63 - 1
+"""What other systems keep such numbers in."""
+
+
 def byte_count(text: str) -> int:
     """Read a number of bytes, with a unit or without."""
     match = re.fullmatch(r"\s*(\d+)\s*([kmgt]?)(i?b)?\s*", text.lower())
     if match is None or int(match.group(1)) == 0:
         raise ValueError("expected bytes above 0, for example 134217728 or '128 MiB'")
-    return int(match.group(1)) * _UNITS[match.group(2)]
+    return _bounded(int(match.group(1)) * _UNITS[match.group(2)])
 
 
 def positive_int(text: str) -> int:
     """Read a whole number above 0."""
     if not re.fullmatch(r"\s*\d+\s*", text) or int(text) == 0:
         raise ValueError("expected a whole number above 0")
-    return int(text)
+    return _bounded(int(text))
 
 
 def milliseconds_or_off(text: str) -> int | None:
     """Read milliseconds; None for -1."""
     if not re.fullmatch(r"\s*(-1|\d+)\s*", text):
         raise ValueError("expected milliseconds, or -1 for never")
-    return None if int(text) < 0 else int(text)
+    return None if int(text) < 0 else _bounded(int(text))
 
 
 def count(text: str) -> int:
     """Read a whole number from 0 on."""
     if not re.fullmatch(r"\s*\d+\s*", text):
         raise ValueError("expected a whole number, 0 or more")
-    return int(text)
+    return _bounded(int(text))
 
 
 def batch_number(text: str) -> int:
     """Read the number of a batch."""
-    if not re.fullmatch(r"\s*\d+\s*", text) or int(text) >= 2**63:
+    if not re.fullmatch(r"\s*\d+\s*", text) or int(text) > _MOST:
         raise ValueError("expected a whole number from 0 to 2**63 - 1")
     return int(text)
 
@@ -87,16 +91,23 @@ def duration_ms(text: str) -> int:
         count, unit = int(match.group(1)), match.group(2)
         for name in (unit, unit.removesuffix("s")):
             if name in _DURATIONS_MS:
-                return count * _DURATIONS_MS[name]
+                return _bounded(count * _DURATIONS_MS[name])
     raise ValueError("expected milliseconds or a duration such as '720min', '12h', '1d'")
 
 
 def integer(text: str) -> int:
     """Read a whole number."""
     try:
-        return int(text)
+        number = int(text)
     except ValueError:
         raise ValueError("expected a whole number") from None
+    return _bounded(number)
+
+
+def _bounded(number: int) -> int:
+    if abs(number) > _MOST:
+        raise ValueError("it is beyond every number; expected at most 2**63 - 1")
+    return number
 
 
 def ratio(text: str) -> float:

@@ -190,6 +190,12 @@ def test_what_does_not_exist_is_said_to_be_missing(caller: Caller) -> None:
         ("POST", "/api/v1/tables/db.a/optimize", b"\xff\xfe"),
         ("POST", "/api/v1/tables/db.a/optimize", None),
         ("PATCH", "/api/v1/tables/db.a/settings", {"set": {"self-optimizing.quota": 2}}),
+        ("PATCH", "/api/v1/tables/db.a/settings", {"set": {"self-optimizing.group": "g" * 1_001}}),
+        (
+            "PATCH",
+            "/api/v1/tables/db.a/settings",
+            {"set": {"self-optimizing.min-plan-interval": "9" * 400}},
+        ),
         ("PATCH", "/api/v1/groups/default", {"slots": "3"}),
         ("PATCH", "/api/v1/groups/default", {"slots": 10**9}),
         ("PATCH", "/api/v1/groups/default", {"slots": True}),
@@ -222,6 +228,7 @@ def test_a_page_of_another_site_can_neither_ask_nor_do_anything(caller: Caller) 
     for headers in (
         {"origin": "http://evil.example"},
         {"origin": "null"},
+        {"origin": "http://[::1"},
         {"origin": f"http://localhost:{caller.port}"},
         {"sec-fetch-site": "cross-site"},
     ):
