@@ -13,7 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from arctic.errors import InvalidInputError, UnsupportedError
+import pyarrow as pa
+
+from arctic.errors import InvalidInputError, StorageError, UnsupportedError
 
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 _SEVERAL_ROWS = re.compile(
@@ -58,6 +60,41 @@ def spilling_engine(folder: str, most_bytes: int) -> Iterator[Any]:
         yield connection
     finally:
         connection.close()
+
+
+@contextmanager
+def streamed(
+    connection: Any, table: str, schema: pa.Schema, batches: Iterator[pa.RecordBatch]
+) -> Iterator[None]:
+    """Let one statement read batches as a table; what they fail with is raised as it is.
+
+    Args:
+        connection: of DuckDB.
+        table: the name that the statement reads.
+        schema: of every batch.
+        batches: the rows.
+
+    Raises:
+        StorageError: the statement failed, as where the folder for what does not fit is full.
+    """
+    failed: list[Exception] = []
+
+    def given() -> Iterator[pa.RecordBatch]:
+        try:
+            yield from batches
+        except Exception as error:
+            failed.append(error)
+            raise
+
+    connection.register(table, pa.RecordBatchReader.from_batches(schema, given()))
+    try:
+        yield
+    except _duckdb().Error as error:
+        if failed:
+            raise failed[0]  # noqa: B904 - DuckDB only repeats it, without its kind
+        raise StorageError(f"DuckDB failed: {str(error).partition(chr(10))[0]}") from error
+    finally:
+        connection.unregister(table)
 
 
 def _duckdb() -> Any:

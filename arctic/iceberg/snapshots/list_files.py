@@ -265,7 +265,8 @@ def _check_no_deletes(table: Table, manifests: Collection[ManifestFile]) -> None
 def _check_file(file: ListedFile) -> None:
     if file.content is DataFileContent.EQUALITY_DELETES:
         raise UnsupportedError(
-            f"file {file.path!r}: equality deletes in a base store are not understood"
+            f"file {file.path!r}: equality deletes in a base store are not understood; "
+            "arctic.repair, given the table, turns them into position deletes"
         )
     if file.file_format is not FileFormat.PARQUET:
         what = "deletion vectors" if file.file_format == FileFormat.PUFFIN else "its format"

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from arctic.cdc.engine import name as quoted
-from arctic.cdc.engine import spilling_engine
+from arctic.cdc.engine import spilling_engine, streamed
 from arctic.columns.field_ids import field_id
 from arctic.errors import UnsupportedError
 from arctic.iceberg.adoption.equality_deletes import EqualityDelete, Repairable
@@ -109,22 +109,20 @@ class _Keys:
             + [pa.field(_NUMBER, pa.int64())]
         )
         every = ", ".join(self._names)
-        connection.register("given", self._stream(self._of_deletes(deletes)))
-        connection.execute(
-            f"CREATE TABLE {self._table} AS SELECT {every}, max({_NUMBER}) AS newest FROM given "
-            f"GROUP BY {every}"
-        )
-        connection.unregister("given")
+        with streamed(connection, "given", self._schema, self._of_deletes(deletes)):
+            connection.execute(
+                f"CREATE TABLE {self._table} AS SELECT {every}, max({_NUMBER}) AS newest "
+                f"FROM given GROUP BY {every}"
+            )
 
     def dead_rows(self, file: TableFile) -> Any:
         """Return the numbers of the rows of a data file that are dead, in any order."""
         same = " AND ".join(f"g.{name} IS NOT DISTINCT FROM d.{name}" for name in self._names)
-        self._connection.register("given", self._stream(self._of_data(file)))
-        found = self._connection.execute(
-            f"SELECT g.{_NUMBER} FROM given g JOIN {self._table} d ON {same} "
-            f"WHERE d.newest > {file.sequence_number}"
-        ).to_arrow_table()
-        self._connection.unregister("given")
+        with streamed(self._connection, "given", self._schema, self._of_data(file)):
+            found = self._connection.execute(
+                f"SELECT g.{_NUMBER} FROM given g JOIN {self._table} d ON {same} "
+                f"WHERE d.newest > {file.sequence_number}"
+            ).to_arrow_table()
         return found.column(0).to_numpy()
 
     def _of_deletes(self, deletes: Sequence[EqualityDelete]) -> Iterator[pa.RecordBatch]:
@@ -142,9 +140,6 @@ class _Keys:
 
     def _numbered(self, batch: pa.RecordBatch, numbers: Any) -> pa.RecordBatch:
         return pa.RecordBatch.from_arrays([*batch.columns, pa.array(numbers)], schema=self._schema)
-
-    def _stream(self, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatchReader:
-        return pa.RecordBatchReader.from_batches(self._schema, batches)
 
 
 def _columns(opened: OpenTable, ids: Sequence[int]) -> tuple[pa.Field, ...]:

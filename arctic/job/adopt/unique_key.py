@@ -11,10 +11,8 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 
-import pyarrow as pa
-
 from arctic.cdc.engine import name as quoted
-from arctic.cdc.engine import spilling_engine
+from arctic.cdc.engine import spilling_engine, streamed
 from arctic.errors import InvalidInputError
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.read.asked_read import AskedRead
@@ -42,8 +40,8 @@ def check_unique(opened: OpenTable, asked: AskedRead, key: Sequence[str]) -> Non
     with (
         tempfile.TemporaryDirectory(prefix="arctic-keys-") as folder,
         spilling_engine(folder, MOST_BYTES) as connection,
+        streamed(connection, "given", job.schema, job.batches()),
     ):
-        connection.register("given", pa.RecordBatchReader.from_batches(job.schema, job.batches()))
         found = connection.execute(
             f"SELECT {columns}, count(*) AS {quoted('rows of it')} FROM given "
             f"GROUP BY {columns} HAVING count(*) > 1 LIMIT {_SHOWN}"

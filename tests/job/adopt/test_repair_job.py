@@ -206,6 +206,22 @@ def test_what_cannot_be_compared_exactly_is_refused(tmp_path: Path) -> None:
         assert len(catalog.load_table("db.t").metadata.snapshots) == 2
 
 
+@pytest.mark.parametrize("kind", ["data", "deletes"])
+def test_a_file_that_is_gone_is_named(tmp_path: Path, kind: str) -> None:
+    """In words of ours, and as what it is: a compaction that took it away is waited for."""
+    plain = Plain(tmp_path)
+    plain.commit([row(1)], [])
+    plain.commit([], [("id", [row(1)])])
+    with plain_catalog(plain.folder) as catalog:
+        files = catalog.load_table("db.t").inspect.files().to_pylist()
+    (path,) = [each["file_path"] for each in files if (each["content"] == 2) == (kind == "deletes")]
+    Path(path.removeprefix("file://")).unlink()
+
+    with pytest.raises(arctic.ArcticError, match="does not exist") as error:
+        arctic.repair("db.t", warehouse=plain.folder)
+    assert isinstance(error.value, arctic.ConflictError | arctic.StorageError)
+
+
 _rows = st.lists(
     st.builds(
         row,
