@@ -14,7 +14,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 
-from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.exceptions import NoSuchTableError, TableAlreadyExistsError
 from pyiceberg.table import Table
 from pyiceberg.table.update import RemovePropertiesUpdate
 
@@ -47,45 +47,50 @@ def part_pair(opened: OpenTable) -> None:
     if change is None:
         return
     seen, place = change.metadata.current_snapshot_id, tuple(change.name())
-    found = change
+    aside = (*place[:-1], f"{place[-1]}released_{secrets.token_hex(4)}")
     try:
-        found = _out_of_reach(change, place, name)
-        if found.metadata.current_snapshot_id != seen:
+        found = _out_of_reach(change, place, aside)
+        if found is None or found.metadata.current_snapshot_id != seen:
             raise _written_to(name)
         check_unpublished(base.catalog, base)
     except ArcticError:
-        _put_back(base, found, place, {each: before[each] for each in removed})
+        _put_back(base, aside, place, {each: before[each] for each in removed})
         raise
     with catalog_errors(f"drop table {'.'.join(found.name())!r}"):
         base.catalog.drop_table(found.name())
     delete_own_files(found)
 
 
-def _out_of_reach(change: Table, place: tuple[str, ...], name: str) -> Table:
-    """Give a change store a name that nobody knows, and return it as it is then."""
+def _out_of_reach(change: Table, place: tuple[str, ...], aside: tuple[str, ...]) -> Table | None:
+    """Give a change store a name that nobody knows, and return it as it is then; None: gone."""
     catalog = change.catalog
-    aside = (*place[:-1], f"{place[-1]}released_{secrets.token_hex(4)}")
     with catalog_errors(f"rename table {'.'.join(place)!r}"):
         try:
             catalog.rename_table(place, aside)
-        except NoSuchTableError as error:
-            raise _written_to(name) from error
+        except NoSuchTableError:
+            return None
         except NotImplementedError:
             return refresh(change)  # as sure as a catalog that renames nothing lets anybody be
-    moved = load_table(catalog, aside)
-    if moved is None:
-        raise _written_to(name)
-    return moved
+    return load_table(catalog, aside)
 
 
 def _put_back(
-    base: Table, change: Table, place: tuple[str, ...], properties: Mapping[str, str]
+    base: Table, aside: tuple[str, ...], place: tuple[str, ...], properties: Mapping[str, str]
 ) -> None:
-    if tuple(change.name()) != place:
-        with catalog_errors(f"rename table {'.'.join(change.name())!r}"):
-            base.catalog.rename_table(change.name(), place)
-    subject = f"table {'.'.join(base.name())!r}"
-    commit_properties(base.catalog, refresh(base), properties, (), expected={}, subject=subject)
+    name, there = ".".join(base.name()), ".".join(aside)
+    with catalog_errors(f"rename table {there!r}"):
+        try:
+            base.catalog.rename_table(aside, place)
+        except TableAlreadyExistsError as error:
+            raise ConflictError(
+                f"table {name!r} was adopted by others while it was released; changes that came "
+                f"meanwhile are in table {there!r}"
+            ) from error
+        except (NoSuchTableError, NotImplementedError):
+            pass  # it was not moved
+    commit_properties(
+        base.catalog, refresh(base), properties, (), expected={}, subject=f"table {name!r}"
+    )
 
 
 def _written_to(name: str) -> ConflictError:
