@@ -9,6 +9,7 @@ Rules:
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 
 from pyiceberg.table import Table
 
@@ -48,7 +49,7 @@ def check_still_there(opened: OpenTable, name: str, output: str, state: TableSna
     if not is_pair:
         drop_shown(opened.base, name)
         raise ConflictError(f"table {opened.table.name!r} was dropped or released meanwhile")
-    name_in_base(opened, name, output)
+    name_in_base(replace(opened, base=base), name, output)  # as it is now
     try:
         is_gone = has_expired(opened, state)
     except NotFoundError as error:

@@ -391,6 +391,22 @@ def test_a_table_that_is_published_again_while_that_ends_is_named(
         arctic.drop_table("db.t", purge=True, warehouse=pair.folder)
 
 
+def test_a_table_whose_publishing_ends_before_its_first_commit_is_named(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is there afterwards, so base says so."""
+
+    def late(*arguments: Any, **named: Any) -> Any:
+        arctic.unpublish("db.t", warehouse=pair.folder)
+        return commit_published(*arguments, **named)
+
+    monkeypatch.setattr(publish_job, "commit_published", late)
+    pair.publish()
+
+    with pytest.raises(arctic.InvalidInputError, match="is published as"):
+        arctic.drop_table("db.t", warehouse=pair.folder)
+
+
 def test_a_rename_is_followed(pair: Pair) -> None:
     """The published table shows the pair, whatever either is called."""
     pair.publish()
