@@ -13,7 +13,7 @@ import pytest
 import arctic
 
 VERBS = {
-    "adopt": "identifier, *, primary_key, check_key, warehouse, catalog",
+    "adopt": "identifier, *, primary_key, files, check_key, warehouse, catalog",
     "apply_changes": (
         "messages, *, envelope, tables, quarantine, writer, batch_id, keys, drops_columns, "
         "decodings, write, warehouse, catalog"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from arctic.api.table import Table
-from arctic.job.adopt.adopt_job import adopt_table, release_table
+from arctic.job.adopt.adopt_job import adopt_folder, adopt_table, release_table
 from arctic.job.adopt.repair_job import RepairReport, repair_table
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.reference import Catalog, as_names, call_options, table_reference
@@ -15,6 +15,7 @@ def adopt(
     identifier: str,
     *,
     primary_key: str | Sequence[str],
+    files: str | None = None,
     check_key: bool = True,
     warehouse: str | None = None,
     catalog: Catalog | None = None,
@@ -27,6 +28,8 @@ def adopt(
     Args:
         identifier: ``namespace.table``, an Iceberg table of format version 2.
         primary_key: the key columns in key order, or the name of the only one.
+        files: a folder of Parquet files, with those below it, which become a new table of this
+            name; the plain Iceberg table that has it, if left out.
         check_key: look whether several rows have the same key. It needs DuckDB (extra ``cdc``),
             half a GiB of memory, and room for the keys in the folder for temporary files. Without
             it a key that is not unique is believed to be, and both of its rows are read.
@@ -34,7 +37,7 @@ def adopt(
         catalog: a PyIceberg catalog instead, by name or by properties.
 
     Raises:
-        NotFoundError: no such table.
+        NotFoundError: no such table, or no file in the folder.
         AlreadyExistsError: it is Arctic's already, or becomes so meanwhile; or the name of its
             change store is taken.
         InvalidInputError: columns that are no key: missing, of a type that cannot be one, or not
@@ -44,9 +47,10 @@ def adopt(
         ConflictError: others wrote to it meanwhile; adopt it again.
     """
     options = call_options(identifier, warehouse, catalog)
-    return Table(
-        adopt_table(AskedRead.of(options), as_names(primary_key), checks_key=check_key), options
-    )
+    asked, key = AskedRead.of(options), as_names(primary_key)
+    if files is None:
+        return Table(adopt_table(asked, key, checks_key=check_key), options)
+    return Table(adopt_folder(asked, files, key, checks_key=check_key), options)
 
 
 def release(

@@ -17,12 +17,15 @@ from arctic.cli.printed.render import print_json
 @click.option(
     "--primary-key", metavar="COLUMNS", required=True, help="The key columns, joined by ','."
 )
+@click.option("--files", metavar="FOLDER", help="Parquet files that become the new table TABLE.")
 @click.option("--trust-key", is_flag=True, help="Do not look whether several rows have one key.")
 @catalog_options
-def adopt(table: str, primary_key: str, trust_key: bool, output: str, **place: Any) -> None:
+def adopt(
+    table: str, primary_key: str, files: str | None, trust_key: bool, output: str, **place: Any
+) -> None:
     """Give the plain Iceberg table TABLE a primary key; no data file is rewritten."""
     key = [name.strip() for name in primary_key.split(",")]
-    api.adopt(table, primary_key=key, check_key=not trust_key, **place_of(**place))
+    api.adopt(table, primary_key=key, files=files, check_key=not trust_key, **place_of(**place))
     if output == "json":
         print_json({"table": table, "primary_key": key})
     else:

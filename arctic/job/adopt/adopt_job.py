@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from arctic.errors import InvalidInputError, UnsupportedError
+from arctic.errors import (
+    ArcticError,
+    CommitStateUnknownError,
+    InvalidInputError,
+    UnsupportedError,
+)
 from arctic.iceberg.adoption.join_pair import join_pair
 from arctic.iceberg.adoption.known_changes import last_known_change
+from arctic.iceberg.adoption.parquet_folder import forget_folder, register_folder
 from arctic.iceberg.adoption.part_pair import part_pair
 from arctic.iceberg.adoption.plain_table import open_plain
 from arctic.iceberg.ownership.published import check_unpublished
@@ -45,6 +51,24 @@ def adopt_table(asked: AskedRead, key: Sequence[str], *, checks_key: bool) -> Op
     if checks_key:
         check_unique(opened, asked, key)
     return join_pair(opened, tuple(key), past=last_known_change(opened, files))
+
+
+def adopt_folder(
+    asked: AskedRead, folder: str, key: Sequence[str], *, checks_key: bool
+) -> OpenTable:
+    """Make a folder of Parquet files the base store of a new table with a key.
+
+    Raises:
+        As ``register_folder`` and ``adopt_table``; there is no table then.
+    """
+    made = register_folder(asked.reference.config, asked.reference.identifier, folder)
+    try:
+        return adopt_table(asked, key, checks_key=checks_key)
+    except CommitStateUnknownError:
+        raise
+    except ArcticError:
+        forget_folder(made)
+        raise
 
 
 def release_table(reference: TableReference, *, discards_changes: bool) -> None:
