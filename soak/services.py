@@ -19,7 +19,7 @@ from soak.report import family
 
 _STOP_SECONDS = 20.0
 _OUTLIVE_SECONDS = 10.0
-_EXECUTORS = 0.6
+_EXECUTORS = 0.75
 """The share of executors among those that are killed."""
 _EXPECTED = ("ConflictError", "CommitConflictError", "LostPlaceError")
 """Kinds of failures that say to try again, which the service does."""

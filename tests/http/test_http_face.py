@@ -313,6 +313,8 @@ def test_with_a_token_every_call_shows_it(tmp_path: Path) -> None:
                 refused = caller.call(method, path, headers=headers)
                 assert refused.status == 401
                 assert "www-authenticate" in refused.headers
+        for name in ("token", "access_token", "authorization"):
+            assert caller.get(f"/api/v1/tables?{name}={TOKEN}").status == 401
         assert caller.get("/metrics").status == 401
         assert caller.get("/health").status == 200
         basic = base64.b64encode(f"x:{TOKEN}".encode()).decode()
