@@ -11,7 +11,8 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from itertools import takewhile
 
 from pyiceberg.table import Table
@@ -27,9 +28,23 @@ from arctic.iceberg.metadata.history import (
     reaches_beginning,
 )
 from arctic.iceberg.metadata.sequence_file import read_state
-from arctic.iceberg.values.partition_key import PartitionKeys
-from arctic.table.files import Partition
+from arctic.iceberg.snapshots.list_files import list_added
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.iceberg.values.partition_key import PartitionKeys, partition_keys
+from arctic.table.files import Partition, TableFile
 from arctic.table.snapshot import TableSnapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitBeside:
+    """A commit of others."""
+
+    snapshot_id: int
+    sequence_number: int
+    name: str
+    """What a message calls it."""
+    is_append: bool
+    """Whether it adds rows, or changes, and does nothing else."""
 
 
 def check_same_rows(
@@ -47,23 +62,108 @@ def check_same_rows(
         ConflictError: rows came, went or changed, or nobody can tell any more.
         StorageError: a manifest cannot be read.
     """
-    _check_same_changes(change, before)
+    for snapshot in _changes_since(change, before):
+        raise ConflictError(
+            f"table {'.'.join(change.name())!r} was at sequence number "
+            f"{before.change_sequence_number} when this commit was prepared, and others have "
+            f"committed changes since, in {_named(snapshot)} for one; look at the table again and "
+            "prepare it anew"
+        )
     check_unchanged(base, before.base_snapshot_id, concerns=lambda _: True, keys=keys)
 
 
-def _check_same_changes(head: Table, before: TableSnapshot) -> None:
-    ancestry = lineage(head.metadata, head.current_snapshot())
-    later = list(takewhile(lambda each: each.snapshot_id != before.change_snapshot_id, ancestry))
-    is_known = len(later) < len(ancestry)
-    if before.change_snapshot_id is None:
-        is_known = reaches_beginning(head.metadata, ancestry)
-    if is_known and all(_only_expires(each) for each in later):
-        return
-    raise ConflictError(
-        f"table {'.'.join(head.name())!r} was at sequence number {before.change_sequence_number} "
-        "when this commit was prepared, and others have committed changes since; look at the "
-        "table again and prepare it anew"
+def changes_since(opened: OpenTable, before: TableSnapshot) -> list[CommitBeside]:
+    """Return the commits of changes since a state, oldest first; what only expires is none.
+
+    Args:
+        opened: the table, with a key.
+        before: the state.
+
+    Raises:
+        ConflictError: some have expired.
+    """
+    found = [] if opened.change is None else _changes_since(opened.change, before)
+    return [_told(each) for each in found]
+
+
+def rows_since(
+    opened: OpenTable, before: TableSnapshot, *, moves: bool = False
+) -> list[CommitBeside]:
+    """Return the commits to base since a state, oldest first.
+
+    Args:
+        opened: the table, without a key.
+        before: the state.
+        moves: whether what puts files in the place of others with the same rows is one.
+
+    Raises:
+        ConflictError: some have expired.
+    """
+    later = _commits_since(opened.base, before.base_snapshot_id)
+    return [_told(each) for each in later if moves or not _keeps_rows(each, merges_count=True)]
+
+
+def check_base_unchanged(opened: OpenTable, before: TableSnapshot) -> None:
+    """Refuse where others have changed rows of base since a state of a table with a key.
+
+    Args:
+        opened: the table.
+        before: the state.
+
+    Raises:
+        ConflictError: rows came or went, or nobody can tell any more.
+        StorageError: a manifest cannot be read.
+    """
+    keys = partition_keys(opened.table)
+    check_unchanged(opened.base, before.base_snapshot_id, concerns=lambda _: True, keys=keys)
+
+
+def added_by(
+    opened: OpenTable, commit: CommitBeside, *, field_ids: Collection[int]
+) -> tuple[TableFile, ...]:
+    """Return the data files that a commit of rows or changes has added.
+
+    Args:
+        opened: the table.
+        commit: of the store where its changes go, or its rows without a key.
+        field_ids: the columns whose bounds are wanted.
+    """
+    return list_added(
+        opened,
+        snapshot_id=commit.snapshot_id,
+        added_by={commit.snapshot_id},
+        after_sequence=commit.sequence_number - 1,
+        field_ids=field_ids,
     )
+
+
+def _told(snapshot: Snapshot) -> CommitBeside:
+    return CommitBeside(
+        snapshot_id=snapshot.snapshot_id,
+        sequence_number=snapshot.sequence_number or 1,
+        name=_named(snapshot),
+        is_append=snapshot.summary is not None and snapshot.summary.operation is Operation.APPEND,
+    )
+
+
+def _named(snapshot: Snapshot) -> str:
+    what = "no known operation" if snapshot.summary is None else snapshot.summary.operation.value
+    return f"snapshot {snapshot.snapshot_id} ({producer_of(snapshot) or what})"
+
+
+def _changes_since(change: Table, before: TableSnapshot) -> list[Snapshot]:
+    later = _commits_since(change, before.change_snapshot_id)
+    return [each for each in later if not _only_expires(each)]
+
+
+def _commits_since(head: Table, before: int | None) -> list[Snapshot]:
+    """Return the commits after a snapshot, oldest first; all of them where that is None."""
+    ancestry = lineage(head.metadata, head.current_snapshot())
+    later = list(takewhile(lambda each: each.snapshot_id != before, ancestry))
+    is_known = len(later) < len(ancestry)
+    if not is_known and (before is not None or not reaches_beginning(head.metadata, ancestry)):
+        raise _conflict(head, "what was committed meanwhile has expired")
+    return later[::-1]
 
 
 def _only_expires(snapshot: Snapshot) -> bool:
@@ -91,11 +191,8 @@ def check_unchanged(
         ConflictError: rows of such a partition came or went.
         StorageError: a manifest cannot be read.
     """
+    later = _commits_since(head, since)[::-1]
     ancestry = lineage(head.metadata, head.current_snapshot())
-    later = list(takewhile(lambda each: each.snapshot_id != since, ancestry))
-    is_known = len(later) < len(ancestry)
-    if not is_known and (since is not None or not reaches_beginning(head.metadata, ancestry)):
-        raise _conflict(head, "what was committed meanwhile has expired")
     before: list[Snapshot | None] = [*ancestry[1:], None][: len(later)]
     for newest, oldest in zip(later, before, strict=True):
         if _keeps_rows(newest, merges_count=keys is None):
@@ -107,9 +204,7 @@ def check_unchanged(
             changed |= {each for each in {*now, *then} if now.get(each, 0) != then.get(each, 0)}
         found = sorted(repr(list(each)) for each in changed if concerns(each))
         if found:
-            raise _conflict(
-                head, f"commits up to snapshot {newest.snapshot_id} changed partition {found[0]}"
-            )
+            raise _conflict(head, f"{_named(newest)} changed partition {found[0]}")
 
 
 def _merged(head: Table, snapshot: Snapshot | None, keys: PartitionKeys) -> Mapping[Partition, int]:

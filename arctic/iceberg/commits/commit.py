@@ -14,9 +14,9 @@ also advances where only changes are replaced and base has no file.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
@@ -24,7 +24,7 @@ from pyiceberg.table import Table
 from arctic.errors import ConflictError, InvalidInputError
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits.changed_meanwhile import check_same_rows, check_unchanged
-from arctic.iceberg.commits.commit_loop import CommitResult, commit_snapshot
+from arctic.iceberg.commits.commit_loop import CommitResult, commit_checked, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
 from arctic.iceberg.commits.snapshot_producer import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.staging import live_files, operation, staged_on, staged_with_state
@@ -39,13 +39,20 @@ from arctic.table.files import FileKind, Partition
 
 __all__ = ["CommitResult", "check_newest", "commit_append", "commit_overwrite", "discarding"]
 
+Check = Callable[[OpenTable], None]
+"""Is given the table with its stores as they are then; raises where nothing may be committed."""
+
 _CHANGE_KINDS = (FileKind.INSERT, FileKind.CHANGE_DELETE)
 _BASE_KINDS = (FileKind.BASE,)
 _KEYLESS_KINDS = (FileKind.BASE, FileKind.POS_DELETE)
 
 
 def commit_append(
-    opened: OpenTable, plan: AppendFiles, *, is_fresh: bool = False
+    opened: OpenTable,
+    plan: AppendFiles,
+    *,
+    is_fresh: bool = False,
+    check: Check | None = None,
 ) -> CommitResult | None:
     """Add files: to the change store of a keyed table, to the base store of another one.
 
@@ -55,6 +62,7 @@ def commit_append(
         opened: the table.
         plan: what is added.
         is_fresh: the table was opened just now.
+        check: refuses heads on which it must not be committed, instead of ``on_top_of``.
 
     Returns:
         The snapshot; None when the plan neither adds nor removes files.
@@ -88,7 +96,7 @@ def commit_append(
     def stage(head: Table, snapshot_id: int) -> StagedSnapshot:
         noted = with_notes(head, what, batch=plan.batch, watermark=plan.watermark, other=other)
         staged = staged_on(head, noted, snapshot_id)
-        if plan.on_top_of is not None:
+        if check is None and plan.on_top_of is not None:
             with discarding(staged):
                 if other is None:
                     _check_snapshot(head, plan.on_top_of.base_snapshot_id)
@@ -97,7 +105,9 @@ def commit_append(
                     check_same_rows(refresh(opened.base), head, plan.on_top_of, keys=keys)
         return staged
 
-    return commit_snapshot(store, stage, is_fresh=is_fresh)
+    if check is None:
+        return commit_snapshot(store, stage, is_fresh=is_fresh)
+    return commit_checked(store, stage, lambda head: check(_as_it_is(opened, head)))
 
 
 def commit_overwrite(
@@ -210,6 +220,12 @@ class _Overwrite:
         if not replaced_up_to:
             return before
         return before.advanced(covered, replaced_up_to, time.time_ns() // 1_000_000)
+
+
+def _as_it_is(opened: OpenTable, head: Table) -> OpenTable:
+    if opened.change is None:
+        return replace(opened, base=head)
+    return replace(opened, change=head, base=refresh(opened.base))
 
 
 @contextmanager

@@ -44,6 +44,12 @@ Stage = Callable[[Table, int], StagedSnapshot | None]
 _MAX_UNKNOWN = 5
 """Attempts with an unknown outcome after which the catalog is taken to be broken."""
 
+_MAX_RACES = 5
+"""Races for a snapshot, each of as many tries as the table allows, for files that took long."""
+
+_LOOKS_AHEAD = 2
+"""Checks before a race: the second is about what came during the first."""
+
 _MAX_OUTRUN = 5
 """Attempts with a file that is gone after which the table is taken to be damaged."""
 
@@ -95,6 +101,44 @@ def commit_snapshot(table: Table, stage: Stage, *, is_fresh: bool = False) -> Co
     """
     check_writable(table.catalog)
     return _Commit(table, stage).run(is_fresh=is_fresh)
+
+
+def commit_checked(
+    table: Table, stage: Stage, check: Callable[[Table], None]
+) -> CommitResult | None:
+    """Commit one snapshot to a store, on heads alone that a check has nothing against.
+
+    A check takes time in which others commit. So all that has come is checked before the race for
+    a snapshot begins, which is then about what little came since. Who loses every try of a race
+    has his files still, and begins another one.
+
+    Args:
+        table: names the store; it is not changed.
+        stage: builds an attempt.
+        check: refuses a head by raising ``ConflictError``; what it has seen once costs it nothing.
+
+    Raises:
+        ConflictError: a head was refused, or other writers won every try of all races.
+        CommitStateUnknownError: as ``commit_snapshot``; and so on.
+    """
+    refused = False
+
+    def staged(head: Table, snapshot_id: int) -> StagedSnapshot | None:
+        nonlocal refused
+        refused = True
+        check(head)
+        refused = False
+        return stage(head, snapshot_id)
+
+    for races in range(_MAX_RACES, 0, -1):
+        for _ in range(_LOOKS_AHEAD):
+            check(refresh(copy(table)))
+        try:
+            return commit_snapshot(table, staged)
+        except ConflictError:
+            if refused or races == 1:
+                raise
+    return None
 
 
 class _Commit:

@@ -101,6 +101,7 @@ def added_between(
             snapshot_id=stretch.last_id,
             added_by=stretch.added_by,
             after_sequence=after,
+            field_ids=(),
         )
     )
 

@@ -81,7 +81,12 @@ def list_files(
 
 
 def list_added(
-    opened: OpenTable, *, snapshot_id: int, added_by: Collection[int], after_sequence: int
+    opened: OpenTable,
+    *,
+    snapshot_id: int,
+    added_by: Collection[int],
+    after_sequence: int,
+    field_ids: Collection[int],
 ) -> tuple[TableFile, ...]:
     """List files that some snapshots have added to the store where changes are committed.
 
@@ -90,6 +95,7 @@ def list_added(
         snapshot_id: the snapshot in which the files are looked up; they must be live there.
         added_by: the snapshots, all later than ``after_sequence``.
         after_sequence: manifests up to this sequence number, inclusive, are not opened.
+        field_ids: the columns whose bounds are wanted.
 
     Raises:
         As ``list_files``.
@@ -104,7 +110,7 @@ def list_added(
             for entry in entries
             if entry.snapshot_id in added_by
         }
-        lister = _Lister(opened, (), None, only=added, after_sequence=after_sequence)
+        lister = _Lister(opened, field_ids, None, only=added, after_sequence=after_sequence)
         convert = _base_file if opened.change is None else _change_file
         files = lister.files(table, snapshot_id, convert)
     return tuple([file for file in files if file.kind is not FileKind.POS_DELETE])

@@ -1,7 +1,7 @@
 """Events that were made from rows of one pinned state, written and committed on top of it.
 
 Rules:
-    - The commit holds only if both stores are where the rows were read, so the result is that of
+    - The commit holds only if nobody has changed since what was read, so the result is that of
       running alone. Else the files are deleted and all of it is done again in the newest state.
     - Every event knows where its row lies, so no row is looked up.
 """
@@ -33,6 +33,8 @@ from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import ScanJob, scan_opened
 from arctic.job.reference import TableReference
 from arctic.job.write.asked_write import AskedWrite
+from arctic.job.write.beside.changes_beside import ChangesBeside
+from arctic.job.write.beside.read_rows import ReadRows
 from arctic.job.write.stored_rows.looked_up import check_same
 from arctic.job.write.unreferenced import delete_results, deleted_on_failure
 from arctic.job.write.write_job import begin_write, work_here
@@ -54,6 +56,8 @@ class EditedTable:
     opened: OpenTable
     state: TableSnapshot
     reference: TableReference
+    attempt: int = 0
+    """How often others were faster."""
 
     def read(
         self, columns: Sequence[str] | None = None, row_filter: Predicate | None = None
@@ -97,9 +101,10 @@ def edited(
         uuid = uuid or str(opened.base.metadata.table_uuid)
         check_same(opened, table_uuid=uuid)
         state = pin(opened, is_fresh=True)
+        table = EditedTable(opened=opened, state=state, reference=reference, attempt=number)
         try:
             with one_moment():
-                report = attempt(EditedTable(opened=opened, state=state, reference=reference))
+                report = attempt(table)
         except (ConflictError, StorageError) as error:
             if isinstance(error, StorageError) and not is_file_gone(error):
                 raise
@@ -107,8 +112,9 @@ def edited(
         else:
             return replace(report, attempts=number + 1, seconds=time.monotonic() - started)
     raise ConflictError(
-        f"table {opened.table.name!r}: others committed during each of {WHERE_OUTRUN.most_tries} "
-        f"attempts; try again ({outrun.message})"
+        f"table {opened.table.name!r}: during each of {WHERE_OUTRUN.most_tries} attempts others "
+        f"changed what had been read, and nothing was changed here; the last time: "
+        f"{outrun.message}; try again when fewer write to these rows, or to fewer rows at a time"
     ) from outrun
 
 
@@ -140,29 +146,34 @@ def commit_events(
     table: EditedTable,
     batches: Iterable[pa.RecordBatch],
     *,
-    is_blind: bool = False,
+    read: ReadRows | None,
 ) -> tuple[int | None, int]:
     """Write and commit events, in one snapshot of the change store.
 
     Args:
         table: in the state that they were made from.
         batches: the table's columns and ``ACTION``.
-        is_blind: they were made from no row of the table, so any state may lie below.
+        read: the rows that they were made from; None: no row, so any state may lie below.
 
     Returns:
         The snapshot, None for no events, and the rows that were written.
 
     Raises:
-        ConflictError: others have committed; nothing of it is left.
+        ConflictError: others have changed what was read; nothing of it is left.
     """
     schema = event_schema(table.opened)
     options = {opt.WRITE_MODE.name: "append", opt.ACTION_COLUMN.name: ACTION}
     options[opt.UPSERT_INSERTS.name] = "true"
     target, result = written(table, batches, schema, **options)
     with deleted_on_failure(target, [result]):
-        plan = plan_append([result], on_top_of=None if is_blind else table.state, summary={})
+        plan = plan_append([result], summary={})
+        check = None
+        if read is not None:
+            check = ChangesBeside(
+                table.opened, [result], target=target, before=table.state, read=read
+            )
     try:
-        commit = commit_append(table.opened, plan)
+        commit = commit_append(table.opened, plan, check=check)
     except (CommitStateUnknownError, InternalError):
         raise
     except ArcticError:

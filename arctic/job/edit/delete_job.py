@@ -2,7 +2,8 @@
 
 Strategy: what a filter covers as whole partitions or files goes by metadata, in one commit of base,
 if that is all of it. Else a table with a key gets deletes of the keys, in one commit of the change
-store, and of one without a key the files that hold such rows are written anew without them.
+store, and of one without a key the files that hold such rows are written anew without them; where
+others replaced these files meanwhile, the rows are marked in the second attempt, wherever they are.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from arctic.job.edit.commit_edit import (
     key_and_partition,
     written,
 )
+from arctic.job.edit.commit_places import change_places, has_place_names
 from arctic.job.edit.edit_report import EditReport
 from arctic.job.edit.file_rows import rows_of_file
 from arctic.job.edit.where import Where
@@ -85,6 +87,8 @@ def _deleted(table: EditedTable, where: Where) -> EditReport:
         )
     if table.opened.table.is_keyed:
         return _by_key(table, where)
+    if table.attempt and not has_place_names(table):
+        return change_places(table, where, None)
     return rewritten(table, found, where, lambda rows, mask: rows.filter(pa.array(~mask)))
 
 
@@ -134,7 +138,7 @@ def _by_key(table: EditedTable, where: Where) -> EditReport:
             count += rows.num_rows
             yield from events(rows.select(wanted), "D", schema).to_batches()
 
-    snapshot_id, written_rows = commit_events(table, batches())
+    snapshot_id, written_rows = commit_events(table, batches(), read=where.read)
     return EditReport(
         table=opened.table.name,
         snapshot_id=snapshot_id,

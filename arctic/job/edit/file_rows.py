@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import pyarrow as pa
 
 from arctic.job.edit.commit_edit import EditedTable
-from arctic.job.read.asked_read import ReadSettings
-from arctic.job.read.plan_rows import merge_request, merged_input, planned_without_pauses
 from arctic.job.read.read_columns import project
-from arctic.job.read.read_task import MergeReader
+from arctic.job.read.some_files import rows_of_files
 from arctic.scan.store_files import StoreFiles
 from arctic.table.files import TableFile
 
@@ -32,12 +29,6 @@ def rows_of_file(
         columns: to be read; None: all.
     """
     opened = table.opened
-    settings = ReadSettings.of({}, opened.table.properties).for_rewriting()
-    alone = replace(listed, base=(file,), change=())
-    plan = planned_without_pauses(merged_input(opened, table.state, alone, settings))
     schema = project(opened.arrow_schema, columns, table_name=opened.table.name)
-    request = merge_request(opened, settings, schema=schema, row_filter=None)
-    reader = MergeReader(request=request, io=opened.io)
-    for group in plan.groups:
-        for batch in reader.read(group):
-            yield pa.Table.from_batches([batch])
+    for batch in rows_of_files(opened, table.state, listed, [file], schema=schema):
+        yield pa.Table.from_batches([batch])

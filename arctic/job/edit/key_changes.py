@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from arctic.columns.key_codes import KeyIndex, factorise, first_repeated
-from arctic.errors import ConflictError, InvalidInputError
+from arctic.errors import InvalidInputError
 from arctic.job.edit.commit_edit import EditedTable, events
 from arctic.job.read.locate import locate_rows
 
@@ -60,7 +60,7 @@ class NewKeys:
 
         Raises:
             InvalidInputError: two would.
-            ConflictError: the table has moved on.
+            ConflictError: the state that is edited has expired.
         """
         schema = self._table.opened.arrow_schema
         if not self._rows:
@@ -68,11 +68,7 @@ class NewKeys:
         rows = pa.concat_tables([each.cast(_nullable(schema)) for each in self._rows])
         keys = rows.select(self._key)
         refuse_twice(keys, why="two rows would get it", name=self._table.opened.table.name)
-        locator = locate_rows(self._table.opened)
-        if locator.snapshot != self._table.state:
-            raise ConflictError(
-                f"table {self._table.opened.table.name!r}: others committed meanwhile; try again"
-            )
+        locator = locate_rows(self._table.opened, state=self._table.state)
         of_key = pa.schema([schema.field(name) for name in self._key])
         for name in self._key:
             if keys.column(name).null_count:

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from arctic.errors import InvalidInputError
 from arctic.job.edit.commit_edit import EditedTable, commit_events, edited, event_schema, events
+from arctic.job.edit.commit_places import change_places, has_place_names
 from arctic.job.edit.delete_job import rewritten
 from arctic.job.edit.edit_report import EditReport
 from arctic.job.edit.key_changes import NewKeys, update_events
@@ -54,7 +55,10 @@ def _updated(table: EditedTable, set: Mapping[str, Any], where: Where) -> EditRe
     parts |= {f.path: f for f in found.listed.base if f.partition in found.partitions}
     touched = tuple(parts.values())
     plain = replace(found, partitions=frozenset(), files=(), partly=touched, rows=0)
-    report = rewritten(table, plain, where, lambda rows, mask: _set(rows, mask, assignments))
+    if table.attempt and not has_place_names(table):
+        report = change_places(table, where, lambda rows: _new_rows(rows, assignments))
+    else:
+        report = rewritten(table, plain, where, lambda rows, mask: _set(rows, mask, assignments))
     return EditReport(
         table=report.table,
         snapshot_id=report.snapshot_id,
@@ -112,7 +116,7 @@ def _by_key(table: EditedTable, assignments: Mapping[str, str], where: Where) ->
             yield from events(changes[0], "D", schema).to_batches()
         yield from events(moved.checked(), "I", schema).to_batches()
 
-    snapshot_id, written_rows = commit_events(table, batches())
+    snapshot_id, written_rows = commit_events(table, batches(), read=where.read)
     return EditReport(
         table=opened.table.name,
         snapshot_id=snapshot_id,

@@ -18,6 +18,7 @@ from arctic.errors import InvalidInputError, UnsupportedError
 from arctic.iceberg.filters.parse_filter import parse_filter
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.edit.sql_rows import mask, mentioned
+from arctic.job.write.beside.read_rows import ReadRows
 from arctic.mor.filters.evaluate_filter import comparison_type, matching_rows
 from arctic.table.filters.predicate import Predicate, tests_of
 
@@ -59,6 +60,15 @@ class Where:
         if self.sql is not None:
             return mentioned([self.sql], self.schema.names)
         return {test.column for test in tests_of(self.predicate)}
+
+    @property
+    def read(self) -> ReadRows:
+        """What a command looks at that changes every row which it means."""
+        return ReadRows(sees=self.meets, columns=frozenset(self.columns), predicate=self.predicate)
+
+    def meets(self, rows: pa.Table) -> bool:
+        """Say whether the condition is true of some row."""
+        return bool(self.mask(rows).any())
 
     def mask(self, rows: pa.Table) -> np.ndarray:
         """Say for each row whether the condition is true of it."""

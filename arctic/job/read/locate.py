@@ -135,7 +135,11 @@ def _unpacked(packed: bytes) -> RowLocator:
 
 
 def locate_rows(
-    opened: OpenTable, *, wanted: Iterable[pa.Field] = (), is_fresh: bool = False
+    opened: OpenTable,
+    *,
+    wanted: Iterable[pa.Field] = (),
+    is_fresh: bool = False,
+    state: TableSnapshot | None = None,
 ) -> RowLocator:
     """Pin the table's state and plan a search for rows by their keys.
 
@@ -144,6 +148,7 @@ def locate_rows(
         wanted: columns beside the key and the partition source columns, found by their ids; those
             that are not there any more are left out.
         is_fresh: the table was opened just now.
+        state: pinned already; None: the newest one.
     """
     table = opened.table
     sources = (column.name for column in table.partition_source_columns)
@@ -154,7 +159,7 @@ def locate_rows(
     settings = ReadSettings.of({}, table.properties).for_rewriting()
     plan = on_newest_state(
         opened,
-        lambda is_fresh: plan_rows(opened, pin(opened, is_fresh=is_fresh), settings),
+        lambda is_fresh: plan_rows(opened, state or pin(opened, is_fresh=is_fresh), settings),
         is_fresh=is_fresh,
     )
     buckets = opt.CHANGE_BUCKETS.value({}, table.properties)

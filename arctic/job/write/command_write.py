@@ -1,11 +1,10 @@
 """The write of a DELETE, UPDATE or MERGE: rows that an engine has made of the table's own.
 
 Rules:
-    - What was made of stored rows is committed on top of the very state that they were read in; a
-      command that looked at none is committed on top of any.
+    - What was made of stored rows is committed only if they are the same then; see ``beside``. A
+      command that looked at none is committed on top of any state.
     - The state is pinned before the engine reads: whatever it reads is that state or a later one,
-      and if nobody changed a row until the commit, it was that one. With a key, whoever only put
-      the rows into other files has changed none; without one their places are others.
+      and if nobody changed until the commit what it looks at, it has read the same in all of them.
     - What nobody may decide silently is refused: one key for two rows.
 
 Must not know: the engine.
@@ -98,7 +97,8 @@ def begin_command(
     if command.is_blind:
         return replace(job, work=work)
     snapshot = check_seen(seen, job, what=command.name)
-    return replace(job, work=work, on_top_of=snapshot)
+    is_unread = command.rows == "places" and not seen
+    return replace(job, work=work, on_top_of=snapshot, is_unread=is_unread)
 
 
 def _knowing_places(asked: AskedWrite, incoming: pa.Schema) -> WriteJob:

@@ -9,6 +9,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from arctic.errors import (
     ArcticError,
@@ -16,16 +17,24 @@ from arctic.errors import (
     InternalError,
     NotFoundError,
 )
-from arctic.iceberg.commits.commit import CommitResult, commit_append, commit_overwrite
+from arctic.iceberg.commits.commit import (
+    Check,
+    CommitResult,
+    commit_append,
+    commit_overwrite,
+)
 from arctic.iceberg.commits.commit_notes import BatchLandedError
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.job.nudge import nudge_service
-from arctic.job.write.stored_rows.buried_rows import buried
+from arctic.job.write.beside.changes_beside import ChangesBeside
+from arctic.job.write.beside.places_beside import check_rows
+from arctic.job.write.stored_rows.buried_rows import commit_buried
 from arctic.job.write.stored_rows.looked_up import check_same, commit_looked_up, open_again
 from arctic.job.write.unreferenced import delete_results, deleted_on_failure
 from arctic.job.write.write_job import WriteJob
 from arctic.table.commit_plan import AppendFiles, OverwriteBase
 from arctic.table.files import WrittenFile
+from arctic.table.snapshot import TableSnapshot
 from arctic.table.streams.watermark import Watermark
 from arctic.writing.conform.event_time import watermark_of
 from arctic.writing.plan_commit import plan_append, plan_overwrite
@@ -43,17 +52,14 @@ def commit_write(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult |
         InvalidInputError: keys that several tasks wrote, where that would be wrong.
         ConflictError: other writers won every retry, or changed what an overwrite replaces, or
             it raced with upserts that move rows between partitions, or columns that an upsert looks
-            up were changed, or the table is not in the state any more that the rows were made of.
+            up were changed, or somebody changed what the rows were made of.
         CommitStateUnknownError: the catalog did not answer; the files stay.
     """
     if job.work.is_done:
         return None
     with deleted_on_failure(job.target, results):
         opened = _opened(job, results)
-        gone = buried(job, opened, results)
-    results = [*results, *gone.results]
-    with deleted_on_failure(job.target, results):
-        plan = _plan(job, opened, results, gone.paths)
+        plan = _plan(job, opened, results)
     try:
         commit = _commit(job, opened, results, plan)
     except BatchLandedError:
@@ -104,7 +110,7 @@ def open_now(job: WriteJob) -> OpenTable:
 
 
 def _plan(
-    job: WriteJob, opened: OpenTable, results: Sequence[TaskResult], gone: frozenset[str]
+    job: WriteJob, opened: OpenTable, results: Sequence[TaskResult]
 ) -> AppendFiles | OverwriteBase:
     watermark = _watermark(job, results)
     if job.request.mode is not WriteMode.OVERWRITE:
@@ -112,7 +118,6 @@ def _plan(
             results,
             summary={},
             on_top_of=job.on_top_of,
-            removed_paths=gone,
             batch=job.batch,
             watermark=watermark,
         )
@@ -139,7 +144,15 @@ def _commit(
 ) -> CommitResult | None:
     if isinstance(plan, OverwriteBase):
         return commit_overwrite(opened, plan, is_fresh=True)
-    if not plan.files and not plan.removed_paths:
+    if job.request.knows_places:
+        return commit_buried(
+            job,
+            opened,
+            results,
+            opened_now=partial(open_now, job),
+            watermark=plan.watermark,
+        )
+    if not plan.files:
         return None
     if job.locator is not None and job.on_top_of is None:
         return commit_looked_up(
@@ -151,7 +164,19 @@ def _commit(
             batch=plan.batch,
             watermark=plan.watermark,
         )
-    return commit_append(opened, plan, is_fresh=True)
+    check = None if job.on_top_of is None else _check(job, opened, results, job.on_top_of)
+    return commit_append(opened, plan, is_fresh=True, check=check)
+
+
+def _check(
+    job: WriteJob, opened: OpenTable, results: Sequence[TaskResult], before: TableSnapshot
+) -> Check | None:
+    """Return what refuses heads with other rows than were read; None: what the plan says is all."""
+    if not opened.table.is_keyed:
+        return partial(check_rows, since=before)
+    if job.read is None:
+        return None
+    return ChangesBeside(opened, results, target=job.target, before=before, read=job.read)
 
 
 def _watermark(job: WriteJob, results: Sequence[TaskResult]) -> Watermark | None:

@@ -27,6 +27,7 @@ from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.job.newest_state import on_newest_state
 from arctic.job.read.locate import LastingLocator, RowLocator, locate_rows
 from arctic.job.write.asked_write import AskedWrite
+from arctic.job.write.beside.read_rows import ReadRows
 from arctic.job.write.landed_batches import has_landed
 from arctic.job.write.shuffle import HELPER_COLUMNS
 from arctic.job.write.target_table import (
@@ -78,7 +79,12 @@ class WriteJob:
     max_tasks: int | None
     """Tasks that write at most; None: any number."""
     on_top_of: TableSnapshot | None = None
-    """The rows were made of this state, and are committed only on top of it; None: on any."""
+    """The rows were made of this state, and are committed only on what is the same to them; None:
+    on any."""
+    is_unread: bool = False
+    """Nothing was read in that state when the write began, and all may be read in a later one."""
+    read: ReadRows | None = None
+    """What of that state they were made of; None: perhaps all of it."""
 
     def __reduce__(self) -> Any:
         """Travel without the open table, which has a catalog connection."""

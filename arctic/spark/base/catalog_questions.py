@@ -210,6 +210,11 @@ class RowLevelQuestion:
     """Whether an inserted key may be stored already, and is refused then."""
     is_blind: bool
     """Whether the rows were made without a look at the table."""
+    reads: str | None
+    """Of the table: rows that fulfil ``where``, or only those whose keys are ``written``; None:
+    perhaps any."""
+    where: Sequence[Any]
+    """Conditions, each as ``Hints.java`` writes it."""
     pins: Sequence[str]
     """States in which subqueries have read the table already; or another one of the same path."""
     is_planned: bool

@@ -10,14 +10,18 @@ Must not know: how Spark found the rows.
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import DataFrame
 
 from arctic.errors import ConflictError
+from arctic.job.edit.where import Where
 from arctic.job.upkeep.auto_optimize import optimize_after_write
 from arctic.job.write.asked_write import AskedWrite
+from arctic.job.write.beside.read_rows import WRITTEN_ALONE, ReadRows
 from arctic.job.write.command_write import Command, begin_command
+from arctic.job.write.write_job import WriteJob
 from arctic.options import Scope
 from arctic.retry import WHERE_OUTRUN
 from arctic.spark.base.catalog_protocol import DoneAnswer, FailureKind
@@ -26,6 +30,7 @@ from arctic.spark.base.handed_on import pinned_snapshots
 from arctic.spark.base.private_names import frame_of_jvm
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.catalog.failures import CatalogFailureError
+from arctic.spark.read.hints import hinted_filter
 from arctic.spark.source import relevant_options
 from arctic.spark.tasks.spark_tasks import SparkRunner
 from arctic.spark.tasks.workers import check_workers
@@ -78,6 +83,7 @@ def _write(asked: RowLevelQuestion, frame: DataFrame, write: AskedWrite) -> None
                 "again meanwhile; run it again"
             )
         table_uuid = job.table_uuid
+        job = replace(job, read=_read(asked, job))
         # Nothing of rows that go decides which task is to write it.
         stays = asked.command == "DELETE" and asked.rows == "places"
         spread = SpreadRows(frame=frame, job=job, told={}) if stays else spread_rows(frame, job)
@@ -92,3 +98,13 @@ def _write(asked: RowLevelQuestion, frame: DataFrame, write: AskedWrite) -> None
             _log.info("%s of %s is done again: %s", asked.command, job.identifier, error)
         else:
             return
+
+
+def _read(asked: RowLevelQuestion, job: WriteJob) -> ReadRows | None:
+    """Return what a command looks at in its table; None: nobody can say."""
+    if asked.reads == "written":
+        return WRITTEN_ALONE
+    if asked.reads is None:
+        return None
+    predicate = hinted_filter(asked.where, job.target.table)
+    return Where(schema=job.target.schema, predicate=predicate, sql=None).read

@@ -11,6 +11,7 @@ Must not know: how rows are written.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
@@ -58,6 +59,22 @@ def read_again(frame: DataFrame, path: str, *, what: str) -> DataFrame:
     return DataFrame(read, frame.sparkSession)
 
 
+def as_it_is_read(frame: DataFrame, job: WriteJob) -> WriteJob:
+    """Return a write on top of the state that its rows are read in, which may be a later one.
+
+    Places of rows say nothing in another state than that.
+
+    Args:
+        frame: the very frame that is carried out afterwards.
+        job: the write of a command, of which nothing has been read so far.
+    """
+    states = _read_in(frame, job)
+    found = {state.base_snapshot_id for state in states}
+    if len(found) != 1 or not found <= _snapshots(open_now(job)):
+        return job
+    return replace(job, on_top_of=states[0])
+
+
 def check_read_as_begun(frame: DataFrame, job: WriteJob) -> None:
     """Refuse to replace a table by rows of a state that is not the one which is replaced.
 
@@ -70,11 +87,7 @@ def check_read_as_begun(frame: DataFrame, job: WriteJob) -> None:
     Raises:
         ReadLaterError: the frame reads a later state of the table; nothing has been read.
     """
-    found = _class(frame, _PINS)
-    if found is None:
-        return
-    pins = found.getField("SHARED").get(None).ofFrame(jvm_frame(frame), job.identifier)
-    states = [state for state in pinned_snapshots(list(pins)) if not _is_begun(state, job)]
+    states = [state for state in _read_in(frame, job) if not _is_begun(state, job)]
     if not states:
         return
     known = _snapshots(open_now(job))
@@ -83,6 +96,15 @@ def check_read_as_begun(frame: DataFrame, job: WriteJob) -> None:
             f"overwrite of table {job.identifier!r}: others have committed since it began, and its "
             "rows are made of the table; write again"
         )
+
+
+def _read_in(frame: DataFrame, job: WriteJob) -> list[TableSnapshot]:
+    """Return the states of tables of this path that a frame is going to read, newest ones."""
+    found = _class(frame, _PINS)
+    if found is None:
+        return []
+    pins = found.getField("SHARED").get(None).ofFrame(jvm_frame(frame), job.identifier)
+    return pinned_snapshots(list(pins))
 
 
 def _is_begun(state: TableSnapshot, job: WriteJob) -> bool:

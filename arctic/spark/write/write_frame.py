@@ -30,7 +30,7 @@ from arctic.spark.base.error_surface import named_errors
 from arctic.spark.base.private_names import jvm_column, jvm_frame
 from arctic.spark.base.quoted import quoted
 from arctic.spark.write.hand_over import batches_by_rows
-from arctic.spark.write.own_rows import check_read_as_begun
+from arctic.spark.write.own_rows import as_it_is_read, check_read_as_begun
 from arctic.spark.write.task_writer import RESULT_SCHEMA, TaskWriter
 from arctic.table.files import WrittenFile
 from arctic.writing.target import TaskResult, WriteMode
@@ -54,6 +54,8 @@ def write_frame(frame: DataFrame, job: WriteJob) -> tuple[WrittenFile, ...]:
         mapped = _mapped(frame, TaskWriter(job.work).answers, RESULT_SCHEMA)
         if job.request.mode is WriteMode.OVERWRITE:
             check_read_as_begun(mapped, job)
+        elif job.is_unread:
+            job = as_it_is_read(mapped, job)
         rows = mapped.collect()
     answers: list[TaskResult | Exception] = [pickle.loads(row.result) for row in rows]
     results = [answer for answer in answers if isinstance(answer, TaskResult)]

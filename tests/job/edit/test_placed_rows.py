@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import arctic
-from arctic.job.edit.merging import placed_rows
+from arctic.job.edit import commit_places
 from tests.job.edit.rows import LAYOUTS, ROWS, SCHEMA, make, rows_of
 
 KEYLESS = [name for name in LAYOUTS if name.startswith("no key")]
@@ -96,9 +96,9 @@ def test_nothing_to_do_is_no_commit(tmp_path: Path) -> None:
 def test_what_others_commit_meanwhile_is_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, meanwhile: str
 ) -> None:
-    """The merge is done again on what is there then, and leaves nothing of the first attempt."""
+    """The merge is done again on what is there then, unless the rows were only moved."""
     table = make(tmp_path, "no key")
-    commit = placed_rows.__dict__["commit_write"]
+    commit = commit_places.__dict__["commit_write"]
     left = [meanwhile]
 
     def late(*arguments: Any, **named: Any) -> Any:
@@ -115,11 +115,11 @@ def test_what_others_commit_meanwhile_is_seen(
                 other.write(pa.table({"id": [9]}, pa.schema([SCHEMA.field("id")])))
         return commit(*arguments, **named)
 
-    monkeypatch.setattr(placed_rows, "commit_write", late)
+    monkeypatch.setattr(commit_places, "commit_write", late)
     merge = table.merge(SOURCE, on="id").when_matched_update(set={"n": "target.n + source.n"})
     report = merge.execute()
 
-    assert report.attempts == 2
+    assert report.attempts == (1 if meanwhile == "optimize" else 2)
     found = [(row["id"], row["n"]) for row in rows_of(table)]
     fours = [] if meanwhile == "delete" else [(4, 44)]
     ones = [(1, 11)] * (1 + (meanwhile == "append"))

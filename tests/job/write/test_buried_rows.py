@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -108,16 +109,18 @@ def test_a_file_without_a_row_left_goes(table: arctic.Table) -> None:
     assert _kinds() == ["B"] * (FILES - 1) + ["PD"] * 2
 
 
-@pytest.mark.parametrize("what", ["append", "optimize", "delete"])
-def test_no_other_commit_comes_between_reading_and_writing(table: arctic.Table, what: str) -> None:
-    """A row may have moved, or gone; nothing of the write is left."""
+@pytest.mark.parametrize("what", ["append", "delete", "marks"])
+def test_no_other_row_comes_or_goes_between_reading_and_writing(
+    table: arctic.Table, what: str
+) -> None:
+    """As long as nobody says which rows were read; nothing of the write is left."""
     job, results = _begun("id < 3", "U", tasks=1)
     if what == "append":
         table.write(pa.table({"id": [99_999], "part": ["a"]}, schema=SCHEMA))
-    elif what == "optimize":
-        arctic.optimize("m.t", type="full")
-    else:
+    elif what == "delete":
         table.delete("id = 2")
+    else:
+        _change("id = 2", "D")
     before = _ids()
 
     with pytest.raises(ConflictError):
@@ -125,3 +128,24 @@ def test_no_other_commit_comes_between_reading_and_writing(table: arctic.Table, 
 
     assert _ids() == before
     assert not any(Path(each.path.removeprefix("file://")).exists() for each in results[0].files)
+
+
+@pytest.mark.parametrize("kind", ["full", "minor", "major"])
+def test_rows_that_were_moved_are_found_again(table: arctic.Table, kind: str) -> None:
+    """By all their values, in the files that came; other rows of those files stay."""
+    job, results = _begun(f"id < 7 or id >= {ROWS * 3 - 2}", "U", tasks=2)
+    table.optimize(type=kind)
+    commit_write(job, results)
+
+    dead = {*range(7), ROWS * 3 - 2, ROWS * 3 - 1}
+    assert _ids() == {*range(ROWS * 3)} - dead | {-number for number in dead} - {-4}
+
+
+def test_what_was_read_in_two_states_is_a_conflict(table: arctic.Table) -> None:
+    """One and the same row could be taken twice."""
+    job, results = _begun("id < 2", "D", tasks=1)
+    table.optimize(type="full")
+    _, later = _begun("id = 2", "D", tasks=1)
+    moved = replace(results[0], dead={**results[0].dead, **later[0].dead})
+    with pytest.raises(ConflictError, match="two states"):
+        commit_write(job, [moved])

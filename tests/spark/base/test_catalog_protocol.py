@@ -51,6 +51,8 @@ ASKED: dict[str, dict[str, object]] = {
         "once": "target",
         "checks_inserts": True,
         "is_blind": False,
+        "reads": "where",
+        "where": [[">", {"column": "id"}, {"value": 5}]],
         "pins": ["cGlu"],
         "is_planned": True,
     },

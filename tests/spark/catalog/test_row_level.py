@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import arctic
+from arctic.job.write.commit_write import commit_write
 from arctic.spark.write.write_frame import write_frame
 
 pytestmark = pytest.mark.spark
@@ -283,6 +284,48 @@ def test_a_command_is_done_again_if_others_commit_before_it(
             "ON t.id = s.id " + UPSERT
         )
     assert shop.rows[0] == (1, "x", 1)
+
+
+def test_who_writes_other_rows_is_in_nobodys_way(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A command lands at once beside upserts that never end, unless they change what it reads."""
+    shop.begin(KEYED, "(1, 'a', 1), (2, 'b', 2)")
+    coming: list[int] = []
+
+    def late(job: Any, results: Any) -> Any:
+        thread = threading.Thread(target=upsert, args=(coming.pop(0),))
+        thread.start()
+        thread.join()
+        return commit_write(job, results)
+
+    monkeypatch.setattr("arctic.spark.write.write_frame.commit_write", late)
+    coming.extend([10, 11, 12])
+    shop("UPDATE {t} SET n = n + 1 WHERE n < 5 AND id + 0 > 0")
+    shop("DELETE FROM {t} WHERE v = 'b' AND n + 0 = 3")
+    merge = "MERGE INTO {t} t USING (SELECT 1L id, 5 n) s ON t.id = s.id WHEN MATCHED "
+    insert = " WHEN NOT MATCHED THEN INSERT (id, n) VALUES (s.id, s.n)"
+    shop(merge + "THEN UPDATE SET n = t.n + s.n" + insert)
+    beside = [(number, "beside", number) for number in (10, 11, 12)]
+    assert (shop.rows, coming) == ([(1, "a", 7), *beside], [])
+
+    coming.extend([1, 13])
+    shop("UPDATE {t} SET n = n + 10 WHERE id = 1")
+    assert (shop.rows[0], coming) == ((1, "beside", 11), [])
+    coming.extend([3, 14])
+    shop("UPDATE {t} SET n = 0 WHERE n < 12")
+    assert ((3, "beside", 0) in shop.rows, coming) == (True, [])
+    coming.extend([1, 15])
+    shop(merge + "THEN UPDATE SET n = t.n + s.n" + insert)
+    assert (shop.rows[0], coming) == ((1, "beside", 6), [])
+    # Whether a row of the source that does nothing has met a stored one is not known afterwards.
+    coming.extend([16, 17, 18, 19, 20])
+    with pytest.raises(PySparkException, match=r"snapshot [0-9]+ \(append\)"):
+        shop(
+            merge.replace("SELECT 1L id, 5 n", "SELECT id, 5 n FROM range(1, 3)")
+            + "AND t.n > 99 THEN UPDATE SET n = 0"
+            + insert
+        )
 
 
 def test_sources_may_be_anything_that_spark_reads(shop: Shop) -> None:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import arctic
+from arctic.job.write.commit_write import commit_write
 from arctic.spark.write.write_frame import write_frame
 from tests.spark.catalog.sql import Rows, Sql
 
@@ -166,9 +167,42 @@ def test_a_command_is_as_if_it_ran_alone(table: Keyless, monkeypatch: pytest.Mon
     others.append(append)
     table.sql(merge + "WHEN NOT MATCHED THEN INSERT *")
     assert table.rows == [(1, 11), (4, 1)]
-    others.extend([append] * 9)
-    assert "run it again" in table.sql.refused(f"DELETE FROM {T} WHERE id + 0 = 4")
-    others.clear()
+
+    def late(job: Any, results: Any) -> Any:
+        append()
+        return commit_write(job, results)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("arctic.spark.write.write_frame.commit_write", late)
+        assert "run it again" in table.sql.refused(f"DELETE FROM {T} WHERE id % 3 = 1 AND n < 5")
     table.sql(f"CACHE TABLE {T}", merge + "WHEN NOT MATCHED THEN INSERT *")
     table.sql(f"UNCACHE TABLE {T}", merge + "WHEN MATCHED THEN DELETE")
     assert table.rows == [(1, 11)]
+
+
+def test_a_command_is_done_once_however_often_rows_move(
+    table: Keyless, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are found again where optimizing has put them, equal ones each by itself."""
+    table.begin("(id INT, n INT)", "(1, 1), (1, 1), (2, null)", "(2, null), (3, 3)")
+    count = 0
+
+    def late(job: Any, results: Any) -> Any:
+        nonlocal count
+        count += 1
+        thread = threading.Thread(target=_moved)
+        thread.start()
+        thread.join()
+        return commit_write(job, results)
+
+    monkeypatch.setattr("arctic.spark.write.write_frame.commit_write", late)
+    table.sql(f"UPDATE {T} SET n = 5 WHERE id = 2 AND coalesce(n, 0) = 0")
+    table.sql(f"DELETE FROM {T} WHERE id = 3 AND n + 0 = 3")
+    merge = f"MERGE INTO {T} t USING (SELECT 1 AS id, 6 AS n) s ON t.id = s.id AND t.n = 1 "
+    table.sql(merge + "WHEN MATCHED THEN UPDATE SET n = t.n + s.n")
+    assert table.rows == [(1, 7), (1, 7), (2, 5), (2, 5)]
+    assert count == 3
+
+
+def _moved() -> None:
+    arctic.optimize("shop.t", type="full")

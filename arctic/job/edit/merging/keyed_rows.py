@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from arctic.errors import ConflictError
 from arctic.job.edit.commit_edit import EditedTable, event_schema, events, key_and_partition
 from arctic.job.edit.key_changes import NewKeys, update_events
 from arctic.job.edit.merging.merge_clauses import MergePlan, When
@@ -30,7 +29,7 @@ class KeyedRows:
         """Yield the rows with the keys of the source, or all.
 
         Raises:
-            ConflictError: the table has moved on.
+            ConflictError: the state that is merged into has expired.
         """
         opened = self._table.opened
         names = plan.target_columns(opened.arrow_schema.names, key_and_partition(opened))
@@ -38,11 +37,7 @@ class KeyedRows:
             yield from parts_of(self._table, names)
             return
         wanted = [opened.arrow_schema.field(name) for name in names]
-        locator = locate_rows(opened, wanted=wanted, is_fresh=True)
-        if locator.snapshot != self._table.state:
-            raise ConflictError(
-                f"table {opened.table.name!r}: others committed meanwhile; try again"
-            )
+        locator = locate_rows(opened, wanted=wanted, state=self._table.state)
         yield locator(source_keys(self._table, source, plan.key))
 
     def named(self, row: pa.Table) -> str:

@@ -9,7 +9,7 @@ are stored.
 Rules:
     - A stored row on which several rows of the source would act is refused, unless all of them
       delete it; so is a key that two rows would get.
-    - What was read must be what is committed on, else all of it is done again.
+    - What was read must be there still when it is committed, else all of it is done again.
 
 Memory: the source; the rows that it matches where they are looked up, or a part of the table.
 """
@@ -22,12 +22,14 @@ import pyarrow as pa
 
 from arctic.errors import InvalidInputError
 from arctic.job.edit.commit_edit import EditedTable, commit_events, edited
+from arctic.job.edit.commit_places import commit_placed
 from arctic.job.edit.edit_report import EditReport
 from arctic.job.edit.merging.keyed_rows import KeyedRows
 from arctic.job.edit.merging.merge_blind import blind_events
 from arctic.job.edit.merging.merge_clauses import Clause, MergePlan, merge_plan
 from arctic.job.edit.merging.merge_pairs import MergePairs
-from arctic.job.edit.merging.placed_rows import PlacedRows, commit_placed
+from arctic.job.edit.merging.merge_reads import merge_reads
+from arctic.job.edit.merging.placed_rows import PlacedRows
 from arctic.job.reference import TableReference
 
 ClausesOf = Callable[[pa.Schema, str], Sequence[Clause]]
@@ -70,7 +72,8 @@ def _merged(
     )
     if not opened.table.is_keyed:
         merge = MergePairs(table, source, plan, PlacedRows(table))
-        return _reported(table, merge, commit_placed(table, merge.batches()))
+        read = merge_reads(table, source, plan, ())
+        return _reported(table, merge, commit_placed(table, merge.batches(), read=read))
     if plan.key is not None:
         _refuse_null_keys(source, plan.key, opened.table.name)
     if plan.needs_no_target(opened.arrow_schema.names):
@@ -78,11 +81,12 @@ def _merged(
         if blind is not None:
             return _blindly(table, plan, blind)
     merge = MergePairs(table, source, plan, KeyedRows(table))
-    return _reported(table, merge, commit_events(table, merge.batches()))
+    read = merge_reads(table, source, plan, merge.matched_keys)
+    return _reported(table, merge, commit_events(table, merge.batches(), read=read))
 
 
 def _blindly(table: EditedTable, plan: MergePlan, events: pa.Table) -> EditReport:
-    snapshot_id, rows = commit_events(table, iter(events.to_batches()), is_blind=True)
+    snapshot_id, rows = commit_events(table, iter(events.to_batches()), read=None)
     return EditReport(
         table=table.opened.table.name,
         snapshot_id=snapshot_id,

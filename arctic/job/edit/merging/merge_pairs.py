@@ -60,6 +60,8 @@ class MergePairs:
         self, table: EditedTable, source: pa.Table, plan: MergePlan, stored: StoredRows
     ) -> None:
         self.deleted = self.updated = self.inserted = 0
+        self.matched_keys: list[pa.Table] = []
+        """Of the stored rows that some row of the source matches; none without a key."""
         self._table = table
         self._source = source
         self._plan = plan
@@ -87,6 +89,9 @@ class MergePairs:
         self._seen[s] = True
         alone = np.ones(rows.num_rows, dtype=bool)
         alone[t] = False
+        if self._table.opened.table.is_keyed:
+            key = list(self._table.opened.table.primary_key)
+            self.matched_keys.append(rows.select(key).filter(pa.array(~alone)))
         acting = c >= 0
         t, s, c = t[acting], s[acting], c[acting]
         t, s, c = self._once(rows, t, s, c)

@@ -1,7 +1,8 @@
 """Stored rows without a key that a write takes the place of, out of their data files.
 
 Rules:
-    - Their places are those of the state that the write is committed on top of, and of no other.
+    - They are marked where they are in the state that the write is committed on top of: see
+      ``places_beside``.
     - A file of which no row is left goes as a whole; of others the rows are marked as deleted.
 
 Memory: eight bytes for each of the rows.
@@ -10,22 +11,35 @@ Memory: eight bytes for each of the rows.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
 
 from arctic import options as opt
-from arctic.errors import ConflictError, InternalError
+from arctic.errors import ArcticError, CommitStateUnknownError, ConflictError, InternalError
+from arctic.iceberg.commits.commit import CommitResult, commit_append
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.write.beside.places_beside import check_places, places_now
+from arctic.job.write.unreferenced import delete_results
 from arctic.job.write.write_job import WriteJob
 from arctic.job.write.write_task import ADDED_DELETES_TASK
+from arctic.table.snapshot import TableSnapshot
+from arctic.table.streams.watermark import Watermark
 from arctic.writing.place_writer import dead_of
+from arctic.writing.plan_commit import plan_append
 from arctic.writing.position_marks import mark_rows
 from arctic.writing.target import TaskId, TaskResult
 
+_MAX_ROUNDS = 10
+"""Looks at where the rows are; none of them reads a row that stays where it was."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BuriedRows:
+class _Buried:
     """What has to be committed for rows that go."""
 
     results: tuple[TaskResult, ...] = ()
@@ -34,29 +48,76 @@ class BuriedRows:
     """Data files that go with all their rows."""
 
 
-def buried(job: WriteJob, opened: OpenTable, results: Sequence[TaskResult]) -> BuriedRows:
-    """Write the position deletes of the rows that tasks have told of.
+def commit_buried(
+    job: WriteJob,
+    opened: OpenTable,
+    results: Sequence[TaskResult],
+    *,
+    opened_now: Callable[[], OpenTable],
+    watermark: Watermark | None,
+) -> CommitResult | None:
+    """Commit what tasks have written, and mark the rows that go where they are by now.
 
     Args:
         job: the write.
-        opened: its table as it is now.
-        results: of all tasks.
+        opened: its table, opened just now.
+        results: of all tasks; their files stay, whatever happens.
+        opened_now: opens it anew.
+        watermark: how far event time has come with the files.
+
+    Returns:
+        The snapshot; None where nothing comes or goes.
 
     Raises:
-        ConflictError: a file of such a row is not there any more.
-        StorageError: a file could not be written; none is left.
+        BatchLandedError: the batch is in the table already.
+        ConflictError: others have changed what the rows were made of, or moved them in every round.
+        StorageError: a file could not be read or written.
     """
-    dead = dead_of(results)
-    if not dead:
-        return BuriedRows()
-    if job.on_top_of is None:
-        raise InternalError(f"rows of table {opened.table.name!r} go, but of no known state")
-    snapshot = job.on_top_of.base_snapshot_id
-    if opened.base.metadata.current_snapshot_id != snapshot:
-        raise ConflictError(
-            f"table {opened.table.name!r}: another commit came after its rows were read"
+    dead, before = dead_of(results), job.on_top_of
+    if before is None:
+        raise InternalError(f"rows of table {job.identifier!r} go, but of no known state")
+    for number in range(_MAX_ROUNDS):
+        if number:
+            opened = opened_now()
+        now, places = places_now(
+            opened, dead, schema=job.target.schema, before=before, read=job.read
         )
-    listed = list_files(opened, job.on_top_of, field_ids=(), row_filter=None)
+        gone = _buried(job, opened, places, state=now)
+        plan = plan_append(
+            [*results, *gone.results],
+            summary={},
+            removed_paths=gone.paths,
+            batch=job.batch,
+            watermark=watermark,
+        )
+        check = partial(check_places, since=now, read=job.read)
+        try:
+            return commit_append(opened, plan, is_fresh=True, check=check)
+        except ConflictError as error:
+            delete_results(job.target, gone.results)
+            outrun = error
+        except (CommitStateUnknownError, InternalError):
+            raise
+        except ArcticError:
+            delete_results(job.target, gone.results)
+            raise
+    raise ConflictError(
+        f"table {opened.table.name!r}: others committed each of {_MAX_ROUNDS} times before the "
+        f"rows were marked that this write takes the place of ({outrun.message})"
+    ) from outrun
+
+
+def _buried(
+    job: WriteJob,
+    opened: OpenTable,
+    dead: Mapping[str, npt.NDArray[np.int64]],
+    *,
+    state: TableSnapshot,
+) -> _Buried:
+    """Write the position deletes of rows, by the number and the file that they have in a state."""
+    if not dead:
+        return _Buried()
+    listed = list_files(opened, state, field_ids=(), row_filter=None)
     files = {file.path: file for file in listed.base}
     strange = sorted(dead.keys() - files.keys())
     if strange:
@@ -71,4 +132,4 @@ def buried(job: WriteJob, opened: OpenTable, results: Sequence[TaskResult]) -> B
     )
     count = sum(len(rows) for rows in dead.values())
     result = TaskResult(task=task, files=marked, rows_in=0, inserts=0, deletes=count)
-    return BuriedRows(results=(result,), paths=frozenset(whole))
+    return _Buried(results=(result,), paths=frozenset(whole))

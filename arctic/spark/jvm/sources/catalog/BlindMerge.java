@@ -143,7 +143,7 @@ final class BlindMerge {
   }
 
   /** By its name in the catalog, or by a path, which may be that of any table. */
-  private static boolean reads(LogicalPlan plan, CatalogTable table) {
+  static boolean reads(LogicalPlan plan, CatalogTable table) {
     if (plan instanceof DataSourceV2Relation) {
       Object read = ((DataSourceV2Relation) plan).table();
       return read instanceof PythonTable || read.equals(table);

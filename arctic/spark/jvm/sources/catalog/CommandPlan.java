@@ -1,6 +1,8 @@
 package arctic.spark.catalog;
 
+import java.util.ArrayList;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 
@@ -17,6 +19,8 @@ final class CommandPlan {
   private String once;
   private boolean checksInserts;
   private boolean isBlind;
+  private String reads;
+  private List where;
 
   /**
    * Takes keys to delete, whole rows of keys, or rows that say what they do; without a key whole
@@ -45,12 +49,27 @@ final class CommandPlan {
     return this;
   }
 
+  /** Says that of the table it looks at rows alone that fulfil all of these; null: at any. */
+  CommandPlan readsWhere(List conditions) {
+    reads = conditions == null ? null : "where";
+    where = conditions;
+    return this;
+  }
+
+  /** Says that of the table it looks at those rows alone whose keys it writes. */
+  CommandPlan readsWritten() {
+    reads = "written";
+    return this;
+  }
+
   Map told() {
     Map words = new LinkedHashMap();
     words.put("rows", kind);
     words.put("once", once);
     words.put("checks_inserts", Boolean.valueOf(checksInserts));
     words.put("is_blind", Boolean.valueOf(isBlind));
+    words.put("reads", reads);
+    words.put("where", where == null ? new ArrayList() : where);
     return words;
   }
 }

@@ -20,6 +20,12 @@ final class MergePlan {
     if (blind != null) {
       return blind;
     }
+    CommandPlan plan = read(merge, join, rows, row, table);
+    return CommandReads.isWritten(merge, join, table) ? plan.readsWritten() : plan;
+  }
+
+  private static CommandPlan read(MergeRows merge, KeyJoin join, CommandRows rows,
+      ProjectingInternalRow row, CatalogTable table) {
     boolean moves = rows.mayMove() && (join == null
         || !keeps(merge.matchedInstructions(), UPDATE, true, join, row, table)
         || !keeps(merge.notMatchedBySourceInstructions(), UPDATE, false, join, row, table));

@@ -72,20 +72,23 @@ public final class RewriteRowLevel extends Rule {
     }
     WriteDeltaProjections projections = write.projections();
     LogicalPlan query = (LogicalPlan) write.productElement(2);
+    // That of a MERGE speaks of its source too.
+    List where = command(write) == RowLevelOperation.Command.MERGE ? null
+        : CommandReads.where((Expression) write.productElement(1), query);
     ProjectingInternalRow key = (ProjectingInternalRow) projections.rowIdProjection();
     boolean whole = projections.rowProjection().isDefined();
     if (table.key().length == 0) {
       ProjectingInternalRow stays =
           whole ? (ProjectingInternalRow) projections.rowProjection().get() : null;
       return append((DataSourceV2Relation) write.productElement(3), table,
-          command(write).toString(), KeylessRows.of(query, stays, key, table));
+          command(write).toString(), KeylessRows.of(query, stays, key, table).readsWhere(where));
     }
     ProjectingInternalRow row =
         whole ? (ProjectingInternalRow) projections.rowProjection().get() : key;
     CommandRows rows = new CommandRows(query, row, key);
     CommandPlan plan;
     if (!whole) {
-      plan = new CommandPlan(rows.keys(), CommandPlan.DELETE);
+      plan = new CommandPlan(rows.keys(), CommandPlan.DELETE).readsWhere(where);
     } else if (query instanceof MergeRows) {
       plan = MergePlan.of((MergeRows) query, rows, row, table);
     } else {
@@ -95,6 +98,7 @@ public final class RewriteRowLevel extends Rule {
       plan = moves || inserts
           ? new CommandPlan(rows.actions(moves), CommandPlan.ACTIONS).once("target").checked()
           : new CommandPlan(rows.rows(), CommandPlan.UPSERT).once("target");
+      plan.readsWhere(where);
     }
     return append((DataSourceV2Relation) write.productElement(3), table, command(write).toString(),
         plan);
@@ -116,6 +120,9 @@ public final class RewriteRowLevel extends Rule {
     asked.put("pins", seen);
     if (!seen.isEmpty() || Uncached.takes(plan.rows, table)) {
       asked.put("is_blind", Boolean.FALSE);   // a subquery of its source has looked, or is to look
+    }
+    if (!seen.isEmpty()) {
+      asked.put("reads", null);
     }
     asked.put("is_planned", Boolean.valueOf(!pinned.isEmpty()));
     return append(target, new RowLevelTarget(table, asked), plan.rows);

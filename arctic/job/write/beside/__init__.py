@@ -1,0 +1,1 @@
+"""What others have committed since a command read its rows, held against what it has read."""

@@ -1,0 +1,35 @@
+"""What a command has read of its table, for whoever compares it with the commits of others.
+
+Must not know: how it was read, or what others have done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from arctic.table.filters.predicate import Predicate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRows:
+    """The rows that a command has looked at, beside the stored rows of the keys that it writes.
+
+    It pickles where its callables do.
+    """
+
+    sees: Callable[[pa.Table], bool] | None
+    """Whether it would have looked at some of these rows, had they been there; None: at none."""
+    columns: frozenset[str] = frozenset()
+    """What ``sees`` needs of a row."""
+    predicate: Predicate | None = None
+    """A filter that every row matches which it looks at; None: there is none."""
+    keys: Callable[[], pa.Table] | None = None
+    """Returns the keys whose stored rows it has looked at, written or not; None: it writes all of
+    them, or would have seen what takes their place."""
+
+
+WRITTEN_ALONE = ReadRows(sees=None)
+"""It has looked at nothing but the stored rows of the keys that it writes."""
