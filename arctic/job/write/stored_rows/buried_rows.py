@@ -34,8 +34,9 @@ from arctic.writing.plan_commit import plan_append
 from arctic.writing.position_marks import mark_rows
 from arctic.writing.target import TaskId, TaskResult
 
-_MAX_ROUNDS = 10
-"""Looks at where the rows are; none of them reads a row that stays where it was."""
+_MAX_ROUNDS = 30
+"""Looks at where the rows are, each as long as one run of optimizing, and all of them far cheaper
+than to begin anew; none reads a file that is where it was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
