@@ -24,6 +24,8 @@ SHORT_LIVED := -Xlog:disable -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
 # for the disk twenty times as long as it works. Some tests put a program there, and run it.
 MEMORY := $(shell [ -w /dev/shm ] && ! grep -q ' /dev/shm [^ ]* [^ ]*noexec' /proc/mounts && \
 	df -Pk /dev/shm | awk 'NR == 2 && $$4 > 3000000 { print "/dev/shm" }')
+# Hundreds of processes import the same modules: each is compiled once, whatever the shell wishes.
+export PYTHONDONTWRITEBYTECODE :=
 PYTEST = TMPDIR=$(or $(TMPDIR),$(MEMORY),/tmp) $(PYTHON) -m pytest
 # Test files that run at a time; each process starts a Spark of its own when it needs one. One more
 # than the two cores of CI, because most tests wait for a process to start or to end.

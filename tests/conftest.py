@@ -6,11 +6,16 @@ Kept small on purpose: factories and fixtures live beside the tests that use the
 from __future__ import annotations
 
 import os
+import subprocess
+import tempfile
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, is_hypothesis_test, settings
+
+from tests.warm_python import serve_python
 
 # Every run draws the same examples, so that a red run is red for everybody; `deep` explores, by
 # hand: HYPOTHESIS_PROFILE=deep make test. `make mutants` asks only whether a test fails, many
@@ -42,6 +47,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
+
+
+_WARM = pytest.StashKey[tuple[subprocess.Popen[bytes], tempfile.TemporaryDirectory[str]]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the workers of Spark start from one process, for all processes of this run."""
+    if hasattr(config, "workerinput") or "PYSPARK_PYTHON" in os.environ:
+        return
+    folder = tempfile.TemporaryDirectory(prefix="arctic-python-")
+    script, server = serve_python(Path(folder.name))
+    config.stash[_WARM] = server, folder
+    os.environ["PYSPARK_PYTHON"] = str(script)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End that process."""
+    if _WARM in config.stash:
+        server, folder = config.stash[_WARM]
+        del os.environ["PYSPARK_PYTHON"]
+        server.communicate()
+        folder.cleanup()
 
 
 def skips_are_failures() -> bool:
