@@ -107,6 +107,7 @@ def test_late_doubled_and_deleting_events_end_as_they_happened(tmp_path: Path) -
     settings = arctic.spark_conf(warehouse=str(project / "warehouse")) | {
         "spark.ui.enabled": "false",
         "spark.sql.connect.serverStacktrace.enabled": "false",
+        "spark.pyspark.python": os.environ.get("PYSPARK_PYTHON", sys.executable),
     }
 
     done = subprocess.run(
