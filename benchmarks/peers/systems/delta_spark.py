@@ -55,6 +55,13 @@ class DeltaSpark(SparkSystem):
     def frame(self) -> DataFrame:
         return self.spark.table(self.table)
 
+    def compute(self, frame: DataFrame) -> None:
+        """Without a write, in which Delta does not pin the version of a table that it reads.
+
+        It then refuses a table with deletion vectors.
+        """
+        frame._jdf.queryExecution().toRdd().count()
+
     def compact(self) -> str:
         self.spark.sql(f"reorg table {self.table} apply (purge)").collect()
         self.spark.sql(f"optimize {self.table}").collect()

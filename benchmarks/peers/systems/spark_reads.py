@@ -38,6 +38,10 @@ class SparkSystem(System):
         self.spark.read.parquet(source).createOrReplaceTempView("changes")
         self.spark.sql(statement.format(target=f"{self.catalog}.{self.table}"))
 
+    def compute(self, frame: DataFrame) -> None:
+        """Make every row of a frame, and forget it."""
+        frame.write.format("noop").mode("overwrite").save()
+
     def aggregate(self) -> int:
         groups = self.frame().groupBy(*REGIONS_AND_STATUSES)
         figures = {"amount": "sum", "discount": "avg", "quantity": "sum", "*": "count"}
@@ -47,14 +51,14 @@ class SparkSystem(System):
         return len(self.frame().selectExpr("sum(amount)").collect())
 
     def key_range(self, low: int, high: int) -> int | None:
-        _compute(self.frame().where(f"order_id >= {low} and order_id < {high}"))
+        self.compute(self.frame().where(f"order_id >= {low} and order_id < {high}"))
         return None
 
     def lookup(self, key: int) -> int:
         return len(self.frame().where(f"order_id = {key}").collect())
 
     def dump(self) -> int | None:
-        _compute(self.frame())
+        self.compute(self.frame())
         return None
 
     def export(self, target: str) -> None:
@@ -67,7 +71,3 @@ def start(conf: Mapping[str, str]) -> SparkSession:
     for name, value in {**SETTINGS, **conf}.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
-
-
-def _compute(frame: DataFrame) -> None:
-    frame.write.format("noop").mode("overwrite").save()
