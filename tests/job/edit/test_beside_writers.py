@@ -224,6 +224,22 @@ def test_columns_that_come_meanwhile_are_a_conflict(
     assert {row["id"]: row["new"] for row in rows_of(table.refresh())}[9] == "y"
 
 
+def test_columns_that_are_widened_meanwhile_are_a_conflict_with_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Values of the new type are not looked at as if they were of the old one."""
+    table, number = make(tmp_path, "keyed"), 2**33
+
+    def widen(other: arctic.Table) -> None:
+        other.evolve_schema(widen={"n": pa.int64()})
+        rows = {"id": [9], "city": ["Rome"], "n": [number], "x": [0.0]}
+        other.write(pa.table(rows), mode="upsert")
+
+    _late(monkeypatch, tmp_path, commit_edit, "commit_append", [widen])
+    assert table.update("n >= 4", set={"n": "n + 1"}).attempts == 2
+    assert {row["id"]: row["n"] for row in rows_of(table.refresh())}[9] == number + 1
+
+
 def test_no_command_starves_beside_upserts_of_other_rows(tmp_path: Path) -> None:
     """Every one lands, and none of them loses what another did."""
     columns = pa.schema([pa.field("id", pa.int64(), nullable=False), ("n", pa.int64())])

@@ -294,16 +294,19 @@ def test_who_writes_other_rows_is_in_nobodys_way(
     coming: list[int] = []
 
     def late(job: Any, results: Any) -> Any:
-        thread = threading.Thread(target=upsert, args=(coming.pop(0),))
-        thread.start()
-        thread.join()
+        for number in coming[:1]:
+            thread = threading.Thread(target=upsert, args=(number,))
+            thread.start()
+            thread.join()
+        del coming[:1]
         return commit_write(job, results)
 
     monkeypatch.setattr("arctic.spark.write.write_frame.commit_write", late)
     coming.extend([10, 11, 12])
     shop("UPDATE {t} SET n = n + 1 WHERE n < 5 AND id + 0 > 0")
     shop("DELETE FROM {t} WHERE v = 'b' AND n + 0 = 3")
-    merge = "MERGE INTO {t} t USING (SELECT 1L id, 5 n) s ON t.id = s.id WHEN MATCHED "
+    source = "SELECT id, 5 n FROM range(1, 2)"
+    merge = "MERGE INTO {t} t USING (" + source + ") s ON t.id = s.id WHEN MATCHED "
     insert = " WHEN NOT MATCHED THEN INSERT (id, n) VALUES (s.id, s.n)"
     shop(merge + "THEN UPDATE SET n = t.n + s.n" + insert)
     beside = [(number, "beside", number) for number in (10, 11, 12)]
@@ -318,11 +321,16 @@ def test_who_writes_other_rows_is_in_nobodys_way(
     coming.extend([1, 15])
     shop(merge + "THEN UPDATE SET n = t.n + s.n" + insert)
     assert (shop.rows[0], coming) == ((1, "beside", 6), [])
+    # A row of the source that is inserted under another key is decided by its own one.
+    coming.append(30)
+    other_key = insert.replace("VALUES (s.id,", "VALUES (s.id + 100,")
+    shop(merge.replace("(1, 2)", "(30, 31)") + "THEN UPDATE SET n = s.n" + other_key)
+    assert ((30, "beside", 5) in shop.rows, coming) == (True, [])
     # Whether a row of the source that does nothing has met a stored one is not known afterwards.
     coming.extend([16, 17, 18, 19, 20])
     with pytest.raises(PySparkException, match=r"snapshot [0-9]+ \(append\)"):
         shop(
-            merge.replace("SELECT 1L id, 5 n", "SELECT id, 5 n FROM range(1, 3)")
+            merge.replace("(1, 2)", "(1, 3)")
             + "AND t.n > 99 THEN UPDATE SET n = 0"
             + insert
         )

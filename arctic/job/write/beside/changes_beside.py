@@ -76,6 +76,7 @@ class ChangesBeside:
     ) -> None:
         self._opened = opened
         self._schema = target.schema
+        self._has_columns = opened.arrow_schema.equals(target.schema, check_metadata=True)
         self._before = before
         self._read = read
         self._own = tuple(file for result in results for file in result.files)
@@ -108,6 +109,9 @@ class ChangesBeside:
     def _look(self, opened: OpenTable, commit: CommitBeside) -> None:
         if not commit.is_append:
             raise self._conflict(commit, "it is not known to add changes and nothing else")
+        if not (self._has_columns and opened.is_described):
+            # Its values may not fit the columns as they were, nor its bounds.
+            raise self._conflict(commit, "columns were changed meanwhile")
         compared = {test.field_id for test in tests_of(self._read.predicate)}
         compared.add(known_field_id(self._key.field(0)))
         files = added_by(opened, commit, field_ids=compared)
@@ -123,7 +127,7 @@ class ChangesBeside:
                 has_seen = has_seen or self._read.sees(rows)
             theirs.append(rows.select(self._key.names))
         if theirs:
-            self._check_keys(pa.concat_tables(theirs).combine_chunks(), commit)
+            self._check_keys(pa.concat_tables(theirs), commit)
         if has_seen:
             raise self._conflict(commit, "it has rows that this command looks at")
 
@@ -181,16 +185,11 @@ class ChangesBeside:
     def _shared(self, theirs: pa.Table) -> Iterator[pa.Table]:
         """Yield a key that both have, if there is one."""
         for index in self._indexes:
-            rows, _ = index.match(_arrays(theirs))
-            if len(rows):
-                yield theirs.slice(int(rows[0]), 1)
+            yield from _found_in(index, theirs)
         if not self._holds_own:
             others = KeyIndex(theirs)
             for file in self._own:
-                own = self._own_keys(file).combine_chunks()
-                rows, _ = others.match(_arrays(own))
-                if len(rows):
-                    yield own.slice(int(rows[0]), 1)
+                yield from _found_in(others, self._own_keys(file))
 
     @property
     def _holds_own(self) -> bool:
@@ -214,9 +213,9 @@ class ChangesBeside:
         )
 
 
-def _arrays(keys: pa.Table) -> list[pa.Array]:
-    """Return the columns of a table of one chunk at most."""
-    return [
-        column.chunk(0) if column.num_chunks else pa.nulls(0, column.type)
-        for column in keys.columns
-    ]
+def _found_in(index: KeyIndex, keys: pa.Table) -> Iterator[pa.Table]:
+    """Yield a key that is in an index, of each batch: texts of all may not fit into one array."""
+    for batch in keys.to_batches():
+        rows, _ = index.match(batch.columns)
+        if len(rows):
+            yield pa.Table.from_batches([batch.slice(int(rows[0]), 1)])

@@ -3,6 +3,7 @@ package arctic.spark.catalog;
 import arctic.spark.Hints;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.spark.sql.catalyst.ProjectingInternalRow;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
@@ -33,12 +34,15 @@ final class CommandReads {
 
   /**
    * Returns whether each row of the source changes, deletes or inserts the row of its key, so that
-   * no other row of the table decides anything.
+   * no other row of the table decides anything. One that is inserted under another key is decided
+   * by a key that is not written.
    */
-  static boolean isWritten(MergeRows merge, KeyJoin join, CatalogTable table) {
+  static boolean isWritten(MergeRows merge, KeyJoin join, ProjectingInternalRow row,
+      CatalogTable table) {
     return join != null && merge.notMatchedBySourceInstructions().isEmpty()
         && always(merge.matchedInstructions(), MergePlan.UPDATE, MergePlan.DELETE)
         && always(merge.notMatchedInstructions(), MergePlan.INSERT, MergePlan.INSERT)
+        && MergePlan.keeps(merge.notMatchedInstructions(), MergePlan.INSERT, true, join, row, table)
         && leaves(merge) > 0 && !BlindMerge.reads(join.source, table);
   }
 

@@ -21,7 +21,7 @@ final class MergePlan {
       return blind;
     }
     CommandPlan plan = read(merge, join, rows, row, table);
-    return CommandReads.isWritten(merge, join, table) ? plan.readsWritten() : plan;
+    return CommandReads.isWritten(merge, join, row, table) ? plan.readsWritten() : plan;
   }
 
   private static CommandPlan read(MergeRows merge, KeyJoin join, CommandRows rows,
