@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
 from arctic.errors import ConflictError
-from arctic.iceberg.commits.commit_loop import CommitResult, commit_snapshot
+from arctic.iceberg.commits.commit import Check
+from arctic.iceberg.commits.commit_loop import CommitResult, commit_checked, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
 from arctic.iceberg.commits.snapshot_producer import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.staging import live_files, operation, staged_on, staged_with_state
@@ -30,8 +31,15 @@ from arctic.table.commit_plan import RemoveRows
 from arctic.table.files import FileKind
 
 
-def commit_removal(opened: OpenTable, plan: RemoveRows) -> CommitResult | None:
+def commit_removal(
+    opened: OpenTable, plan: RemoveRows, *, check: Check | None = None
+) -> CommitResult | None:
     """Leave files and partitions out of base.
+
+    Args:
+        opened: the table.
+        plan: what goes, and what takes its place.
+        check: refuses heads on which it must not be committed, beside what the plan says.
 
     Returns:
         The snapshot; None when there is nothing to leave out.
@@ -53,7 +61,11 @@ def commit_removal(opened: OpenTable, plan: RemoveRows) -> CommitResult | None:
         keys=partition_keys(opened.table) if opened.table.is_keyed else None,
         change=opened.change,
     )
-    return commit_snapshot(opened.base, removal.stage)
+    if check is None:
+        return commit_snapshot(opened.base, removal.stage)
+    return commit_checked(
+        opened.base, removal.stage, lambda head: check(replace(opened, base=head))
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,6 +34,7 @@ from arctic.job.edit.file_rows import rows_of_file
 from arctic.job.edit.where import Where
 from arctic.job.edit.whole_files import Coverage, coverage
 from arctic.job.reference import TableReference
+from arctic.job.write.beside.places_beside import added_check
 from arctic.job.write.unreferenced import delete_results
 from arctic.table.commit_plan import RemoveRows
 from arctic.table.files import TableFile
@@ -76,7 +77,7 @@ def _deleted(table: EditedTable, where: Where) -> EditReport:
         if found.is_empty:
             return EditReport(table=name, snapshot_id=None, reads_table=False)
         if found.is_whole:
-            snapshot_id = remove(table, found, summary={})
+            snapshot_id = remove(table, found, where, summary={})
             return EditReport(
                 table=name, snapshot_id=snapshot_id, rows_deleted=found.rows, reads_table=False
             )
@@ -95,6 +96,7 @@ def _deleted(table: EditedTable, where: Where) -> EditReport:
 def remove(
     table: EditedTable,
     found: Coverage,
+    where: Where,
     *,
     summary: Mapping[str, str],
     rewritten_files: Sequence[TableFile] = (),
@@ -116,6 +118,7 @@ def remove(
             planned_at=table.state.base_snapshot_id,
             summary=summary,
         ),
+        check=None if is_keyed else added_check(since=table.state, read=where.read),
     )
     return None if commit is None else commit.snapshot_id
 
@@ -177,7 +180,9 @@ def rewritten(table: EditedTable, found: Coverage, where: Where, change: Any) ->
         target, result = written(table, batches(), schema, **{opt.WRITE_MODE.name: "append"})
         results.append(result)
     try:
-        snapshot_id = remove(table, found, summary={}, rewritten_files=touched, results=results)
+        snapshot_id = remove(
+            table, found, where, summary={}, rewritten_files=touched, results=results
+        )
     except CommitStateUnknownError:
         raise
     except ArcticError:

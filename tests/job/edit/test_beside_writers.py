@@ -337,3 +337,26 @@ def test_an_edit_without_a_key_lands_however_often_its_files_are_replaced(
     assert report.attempts == 2
     assert [row for row in rows_of(table) if row["id"] != 9] == rows_of(alone)
     assert len([row for row in rows_of(table) if row["id"] == 9]) == 4
+
+
+@pytest.mark.parametrize(
+    ("command", "attempts"),
+    [
+        (_update("n = 4", n="n + 1"), 2),
+        (_delete("n = 4 and x > 0"), 2),
+        (_update("n = 3", n="n + 1"), 1),
+    ],
+    ids=["update", "delete", "other rows"],
+)
+def test_rows_that_come_while_files_are_written_anew_are_judged_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command, attempts: int
+) -> None:
+    """They came before the command, which looks at them if its condition is true of them."""
+    alone, beside = (make(tmp_path / name, "no key") for name in ("alone", "beside"))
+    other = _append(_row(4, x=7.0), _row(9))
+    other(alone)
+    command(alone)
+
+    _late(monkeypatch, tmp_path / "beside", delete_job, "commit_removal", [other])
+    assert command(beside).attempts == attempts
+    assert rows_of(beside) == rows_of(alone)

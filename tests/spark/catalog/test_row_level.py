@@ -329,11 +329,7 @@ def test_who_writes_other_rows_is_in_nobodys_way(
     # Whether a row of the source that does nothing has met a stored one is not known afterwards.
     coming.extend([16, 17, 18, 19, 20])
     with pytest.raises(PySparkException, match=r"snapshot [0-9]+ \(append\)"):
-        shop(
-            merge.replace("(1, 2)", "(1, 3)")
-            + "AND t.n > 99 THEN UPDATE SET n = 0"
-            + insert
-        )
+        shop(merge.replace("(1, 2)", "(1, 3)") + "AND t.n > 99 THEN UPDATE SET n = 0" + insert)
 
 
 def test_sources_may_be_anything_that_spark_reads(shop: Shop) -> None:

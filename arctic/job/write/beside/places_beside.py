@@ -16,7 +16,7 @@ Memory: the rows that the command takes away out of files that are gone.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -68,10 +68,10 @@ def places_now(
         StorageError: a file cannot be read.
     """
     now = pin(opened, is_fresh=True)
-    if now.base_snapshot_id == before.base_snapshot_id:
-        return now, places
     if not opened.arrow_schema.equals(schema, check_metadata=True):
         raise _conflict(opened, "its columns were changed")
+    if now.base_snapshot_id == before.base_snapshot_id:
+        return now, places
     try:
         for commit in rows_since(opened, before):
             _check_appended(opened, commit, read)
@@ -98,6 +98,26 @@ def check_places(opened: OpenTable, *, since: TableSnapshot, read: ReadRows | No
         _check_appended(opened, commit, read)
 
 
+def added_check(*, since: TableSnapshot, read: ReadRows) -> Callable[[OpenTable], None]:
+    """Return what refuses a table to which others have brought rows that a command looks at.
+
+    Files that the command takes away are compared elsewhere. Each commit is looked at once.
+
+    Args:
+        since: the state that was read, of a table without a key.
+        read: what has been looked at in it.
+    """
+    known: set[int] = set()
+
+    def check(opened: OpenTable) -> None:
+        for commit in rows_since(opened, since):
+            if commit.snapshot_id not in known:
+                _check_added(opened, commit, read)
+                known.add(commit.snapshot_id)
+
+    return check
+
+
 def check_rows(opened: OpenTable, *, since: TableSnapshot) -> None:
     """Refuse a table without a key in which a row came or went, wherever rows lie.
 
@@ -115,6 +135,10 @@ def check_rows(opened: OpenTable, *, since: TableSnapshot) -> None:
 def _check_appended(opened: OpenTable, commit: CommitBeside, read: ReadRows | None) -> None:
     if not commit.is_append:
         raise _conflict(opened, f"{commit.name} removed or replaced rows")
+    _check_added(opened, commit, read)
+
+
+def _check_added(opened: OpenTable, commit: CommitBeside, read: ReadRows | None) -> None:
     if read is not None and read.sees is None:
         return
     tested = {test.field_id for test in tests_of(None if read is None else read.predicate)}
