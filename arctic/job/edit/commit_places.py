@@ -25,6 +25,7 @@ from arctic.job.write.write_job import work_here
 from arctic.job.write.write_task import write_task
 from arctic.table.row_places import ACTION, FILE, PLACE_COLUMNS, POSITION
 
+_PLACE = [FILE, POSITION]
 _PLACED = Command(name="MERGE", rows="places", once=None, checks_inserts=False, is_blind=False)
 
 
@@ -71,6 +72,18 @@ def place_schema(table: EditedTable) -> pa.Schema:
     )
 
 
+def deleted_places(rows: pa.Table, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield where rows are that go, in ``place_schema``."""
+    yield from events(rows.select(_PLACE), "D", schema).to_batches()
+
+
+def replaced_places(old: pa.Table, new: pa.Table, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield new rows, with where those are whose place they take, in ``place_schema``."""
+    for name in _PLACE:
+        new = new.append_column(name, old.column(name))
+    yield from events(new, "U", schema).to_batches()
+
+
 def has_place_names(table: EditedTable) -> bool:
     """Say whether columns of a table have names of places."""
     return any(name in table.opened.arrow_schema.names for name in PLACE_COLUMNS)
@@ -96,18 +109,12 @@ def change_places(
 
     def batches() -> Iterator[pa.RecordBatch]:
         nonlocal count
-        for batch in job.batches():
-            rows = pa.Table.from_batches([batch])
-            if where.sql is not None:
-                rows = rows.filter(pa.array(where.mask(rows)))
+        for rows in where.matching(job.batches()):
             count += rows.num_rows
             if renewed is None:
-                yield from events(rows.select([FILE, POSITION]), "D", schema).to_batches()
-                continue
-            new = renewed(rows.drop_columns([FILE, POSITION]))
-            for name in (FILE, POSITION):
-                new = new.append_column(name, rows.column(name))
-            yield from events(new, "U", schema).to_batches()
+                yield from deleted_places(rows, schema)
+            else:
+                yield from replaced_places(rows, renewed(rows.drop_columns(_PLACE)), schema)
 
     snapshot_id, appended = commit_placed(table, batches(), read=where.read)
     return EditReport(

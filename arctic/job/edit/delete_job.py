@@ -134,10 +134,7 @@ def _by_key(table: EditedTable, where: Where) -> EditReport:
 
     def batches() -> Iterator[pa.RecordBatch]:
         nonlocal count
-        for batch in job.batches():
-            rows = pa.Table.from_batches([batch])
-            if where.sql is not None:
-                rows = rows.filter(pa.array(where.mask(rows)))
+        for rows in where.matching(job.batches()):
             count += rows.num_rows
             yield from events(rows.select(wanted), "D", schema).to_batches()
 
@@ -201,6 +198,5 @@ def rewritten(table: EditedTable, found: Coverage, where: Where, change: Any) ->
 def _holds(table: EditedTable, file: TableFile, found: Coverage, where: Where) -> bool:
     names = [name for name in table.opened.arrow_schema.names if name in where.columns]
     return any(
-        where.mask(rows).any()
-        for rows in rows_of_file(table, file, found.listed, columns=names or None)
+        where.meets(rows) for rows in rows_of_file(table, file, found.listed, columns=names or None)
     )

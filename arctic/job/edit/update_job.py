@@ -104,10 +104,7 @@ def _by_key(table: EditedTable, assignments: Mapping[str, str], where: Where) ->
 
     def batches() -> Iterator[pa.RecordBatch]:
         nonlocal count
-        for batch in job.batches():
-            rows = pa.Table.from_batches([batch])
-            if where.sql is not None:
-                rows = rows.filter(pa.array(where.mask(rows)))
+        for rows in where.matching(job.batches()):
             if not rows.num_rows:
                 continue
             count += rows.num_rows

@@ -6,6 +6,7 @@ on the rows, which are then all read.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +66,16 @@ class Where:
     def read(self) -> ReadRows:
         """What a command looks at that changes every row which it means."""
         return ReadRows(sees=self.meets, columns=frozenset(self.columns), predicate=self.predicate)
+
+    def matching(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+        """Yield the rows of each batch for which the condition is true.
+
+        Args:
+            batches: read with ``predicate`` as their filter.
+        """
+        for batch in batches:
+            rows = pa.Table.from_batches([batch])
+            yield rows if self.sql is None else rows.filter(pa.array(self.mask(rows)))
 
     def meets(self, rows: pa.Table) -> bool:
         """Say whether the condition is true of some row."""

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from arctic.errors import UnsupportedError
 from arctic.job.edit.commit_edit import EditedTable, events
-from arctic.job.edit.commit_places import place_schema
+from arctic.job.edit.commit_places import deleted_places, place_schema, replaced_places
 from arctic.job.edit.merging.merge_clauses import MergePlan
 from arctic.job.edit.merging.table_parts import parts_of
 from arctic.table.row_places import FILE, PLACE_COLUMNS, POSITION
@@ -45,13 +45,11 @@ class PlacedRows:
 
     def deleted(self, rows: pa.Table) -> Iterator[pa.RecordBatch]:
         """Yield where they are."""
-        yield from events(rows.select([FILE, POSITION]), "D", self._schema).to_batches()
+        yield from deleted_places(rows, self._schema)
 
     def updated(self, old: pa.Table, new: pa.Table) -> Iterator[pa.RecordBatch]:
         """Yield the new rows, with where those are that they replace."""
-        for name in (FILE, POSITION):
-            new = new.append_column(name, old.column(name))
-        yield from events(new, "U", self._schema).to_batches()
+        yield from replaced_places(old, new, self._schema)
 
     def insert(self, rows: pa.Table) -> None:
         """Hold new rows."""
