@@ -24,7 +24,7 @@ from pyiceberg.io import load_file_io
 from pyiceberg.io.pyarrow import parquet_file_to_data_file
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
 from pyiceberg.schema import Schema
-from pyiceberg.table import Table
+from pyiceberg.table import Table, TableProperties
 from pyiceberg.table.metadata import new_table_metadata
 from pyiceberg.table.snapshots import Operation
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
@@ -175,7 +175,7 @@ def _new_table(catalog: Catalog, parts: tuple[str, ...], columns: Schema, place:
     return Table(
         identifier=parts,
         metadata=metadata.model_copy(
-            update={"properties": {"schema.name-mapping.default": mapping}}
+            update={"properties": {TableProperties.DEFAULT_NAME_MAPPING: mapping}}
         ),
         metadata_location=f"{location}/metadata/00000-{metadata.table_uuid}.metadata.json",
         io=load_file_io(properties=dict(catalog.properties), location=location),

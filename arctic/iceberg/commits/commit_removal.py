@@ -2,8 +2,9 @@
 
 Rules:
     - Whole partitions go as an overwrite replaces them: what lies in them at the commit, and every
-      change up to a sequence number. Changes that are committed meanwhile stay on top. Where not
-      the partition's value but its files say that all of it goes, they must be the same files.
+      change up to a sequence number. Changes that are committed meanwhile stay on top, unless the
+      caller's check refuses them. Where not the partition's value but its files say that all of
+      it goes, they must be the same files.
     - Single files go only if they are still there, and nobody has deleted rows of them since.
 """
 
@@ -17,6 +18,7 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
 from arctic.errors import ConflictError
+from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits.commit import Check
 from arctic.iceberg.commits.commit_loop import CommitResult, commit_checked, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
@@ -63,9 +65,12 @@ def commit_removal(
     )
     if check is None:
         return commit_snapshot(opened.base, removal.stage)
-    return commit_checked(
-        opened.base, removal.stage, lambda head: check(replace(opened, base=head))
-    )
+    return commit_checked(opened.base, removal.stage, lambda head: check(_on(opened, head)))
+
+
+def _on(opened: OpenTable, head: Table) -> OpenTable:
+    change = None if opened.change is None else refresh(opened.change)
+    return replace(opened, base=head, change=change)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

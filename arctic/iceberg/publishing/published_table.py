@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import CommitFailedException
-from pyiceberg.table import Table
+from pyiceberg.table import Table, TableProperties
 from pyiceberg.table.update import (
     AddSchemaUpdate,
     SetCurrentSchemaUpdate,
@@ -43,7 +43,7 @@ PublishedTable = Table
 V2, CLEAN = "v2", "clean"
 OUTPUTS = (V2, CLEAN)
 """Position deletes of Iceberg's format version 2, or copies of files without their dead rows."""
-_NAME_MAPPING = "schema.name-mapping.default"
+_NAME_MAPPING = TableProperties.DEFAULT_NAME_MAPPING
 
 
 def find_published(catalog: Catalog, name: str) -> Table | None:

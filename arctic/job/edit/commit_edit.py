@@ -170,7 +170,12 @@ def commit_events(
         check = None
         if read is not None:
             check = ChangesBeside(
-                table.opened, [result], target=target, before=table.state, read=read
+                table.opened,
+                [result],
+                schema=target.schema,
+                key=target.key,
+                before=table.state,
+                read=read,
             )
     try:
         commit = commit_append(table.opened, plan, check=check)

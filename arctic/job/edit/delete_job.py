@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from arctic import options as opt
 from arctic.errors import ArcticError, CommitStateUnknownError
+from arctic.iceberg.commits.commit import Check
 from arctic.iceberg.commits.commit_removal import commit_removal
 from arctic.iceberg.snapshots.pin import pin
 from arctic.job.edit.commit_edit import (
@@ -34,6 +35,7 @@ from arctic.job.edit.file_rows import rows_of_file
 from arctic.job.edit.where import Where
 from arctic.job.edit.whole_files import Coverage, coverage
 from arctic.job.reference import TableReference
+from arctic.job.write.beside.changes_beside import ChangesBeside
 from arctic.job.write.beside.places_beside import added_check
 from arctic.job.write.unreferenced import delete_results
 from arctic.table.commit_plan import RemoveRows
@@ -104,7 +106,6 @@ def remove(
 ) -> int | None:
     """Commit a removal of what is covered, and of files that were written anew."""
     gone = {file.path for file in (*found.files, *rewritten_files)}
-    # With a key, what comes meanwhile lies in the change store, on top of this.
     is_keyed = table.opened.table.is_keyed
     commit = commit_removal(
         table.opened,
@@ -118,9 +119,28 @@ def remove(
             planned_at=table.state.base_snapshot_id,
             summary=summary,
         ),
-        check=None if is_keyed else added_check(since=table.state, read=where.read),
+        check=_beside(table, where),
     )
     return None if commit is None else commit.snapshot_id
+
+
+def _beside(table: EditedTable, where: Where) -> Check:
+    """Return what refuses rows that came meanwhile, and of which the condition is true.
+
+    With a key they lie in the change store, on top of what goes: an update of rows that go would
+    bring them back.
+    """
+    opened = table.opened
+    if not opened.table.is_keyed:
+        return added_check(since=table.state, read=where.read)
+    return ChangesBeside(
+        opened,
+        (),
+        schema=opened.arrow_schema,
+        key=opened.table.primary_key,
+        before=table.state,
+        read=where.read,
+    )
 
 
 def _by_key(table: EditedTable, where: Where) -> EditReport:

@@ -176,7 +176,14 @@ def _check(
         return partial(check_rows, since=before)
     if job.read is None:
         return None
-    return ChangesBeside(opened, results, target=job.target, before=before, read=job.read)
+    return ChangesBeside(
+        opened,
+        results,
+        schema=job.target.schema,
+        key=job.target.key,
+        before=before,
+        read=job.read,
+    )
 
 
 def _watermark(job: WriteJob, results: Sequence[TaskResult]) -> Watermark | None:

@@ -175,6 +175,38 @@ def test_a_command_gives_way_to_who_changes_what_it_read(
     assert rows_of(table) == rows_of(alone)
 
 
+@pytest.mark.parametrize(
+    ("other", "attempts"),
+    [
+        (_update("id = 1", n="n + 1"), 2),
+        (_put(_row(9)), 2),
+        (_put(_row(2, city="Rome")), 2),
+        (_put(_row(1, city="Oslo")), 1),
+        (_put(_row(9, city="Oslo")), 1),
+        (_gone("id = 1"), 1),
+        (lambda table: table.optimize(type="full"), 1),
+        (_delete("city = 'Rome'"), 2),
+    ],
+    ids=["update", "comes", "moves in", "moves out", "other", "goes", "optimized", "gone already"],
+)
+@pytest.mark.parametrize("merged", [True, False])
+def test_rows_that_come_to_a_partition_that_goes_by_metadata_go_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: Other, attempts: int, *, merged: bool
+) -> None:
+    """They lie in the change store, on top of it: an update would bring back a row that is gone."""
+    alone, beside = (make(tmp_path / name, "moving", merged=True) for name in ("alone", "beside"))
+    if merged:
+        beside.optimize(type="full")
+    other(alone)
+    alone.delete("city = 'Rome'")
+
+    _late(monkeypatch, tmp_path / "beside", delete_job, "commit_removal", [other])
+    report = beside.delete("city = 'Rome'")
+
+    assert (report.attempts, report.reads_table) == (attempts, False)
+    assert rows_of(beside) == rows_of(alone)
+
+
 def test_a_command_of_many_keys_holds_those_of_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

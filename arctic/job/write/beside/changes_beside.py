@@ -48,7 +48,7 @@ from arctic.table.filters.predicate import (
     tests_of,
 )
 from arctic.table.snapshot import TableSnapshot
-from arctic.writing.target import TaskResult, WriteTarget
+from arctic.writing.target import TaskResult
 
 _KEPT_KEYS = 2_000_000
 """Keys of a command that are held in memory; those of a larger one are read again."""
@@ -60,7 +60,8 @@ class ChangesBeside:
     Args:
         opened: the table.
         results: what the command has written.
-        target: the table as it was when it read.
+        schema: the table's columns when it read.
+        key: names among them, in key order.
         before: the state that it read.
         read: what it has looked at there.
     """
@@ -70,18 +71,19 @@ class ChangesBeside:
         opened: OpenTable,
         results: Sequence[TaskResult],
         *,
-        target: WriteTarget,
+        schema: pa.Schema,
+        key: Sequence[str],
         before: TableSnapshot,
         read: ReadRows,
     ) -> None:
         self._opened = opened
-        self._schema = target.schema
-        self._has_columns = opened.arrow_schema.equals(target.schema, check_metadata=True)
+        self._schema = schema
+        self._has_columns = opened.arrow_schema.equals(schema, check_metadata=True)
         self._before = before
         self._read = read
         self._own = tuple(file for result in results for file in result.files)
         self._nodes = {file.node for file in self._own}
-        self._key = pa.schema([target.schema.field(name) for name in target.key])
+        self._key = pa.schema([schema.field(name) for name in key])
         self._looked_at: set[int] = set()
 
     def __call__(self, opened: OpenTable) -> None:
