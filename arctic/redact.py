@@ -36,6 +36,8 @@ _HARMLESS = frozenset(
         "glue.region",
         "gcs.project-id",
         "adls.account-name",
+        "rest.client.connection-timeout-ms",
+        "rest.client.socket-timeout-ms",
     }
 )
 """Catalog properties that never hold a secret."""

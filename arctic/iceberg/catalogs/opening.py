@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.catalog.sql import SqlCatalog
@@ -19,6 +20,7 @@ from pyiceberg.exceptions import NoSuchPropertyException
 from pyiceberg.utils.config import Config
 
 from arctic.errors import InvalidInputError, NotFoundError
+from arctic.iceberg.catalogs.over_http.timed_rest import TimedRestCatalog
 from arctic.iceberg.catalogs.read_only import ReadOnlySqlCatalog, check_writable, may_only_read
 from arctic.iceberg.catalogs.sqlite import database_of, first_use, harden, sqlite_uri
 from arctic.iceberg.translate import catalog_errors
@@ -26,6 +28,10 @@ from arctic.redact import Secrets, without_secrets
 
 CATALOG_NAME = "arctic"
 """The catalog's name inside SQL catalogs, where the options give none."""
+
+
+class MissingCatalogError(NotFoundError):
+    """The file of a catalog is not there: to those who had it open, it is away for a while."""
 
 
 def local_folder(warehouse: str) -> str:
@@ -57,7 +63,15 @@ def _load_catalog(name: str, properties: Mapping[str, str], *, create: bool) -> 
     uri = str(known.get("uri", ""))
     if uri.startswith("sqlite") and may_only_read(database_of(uri)):
         return _read_only(name, {key: str(text) for key, text in known.items()}, create=create)
+    if _is_rest(known) and "py-catalog-impl" not in properties:
+        return TimedRestCatalog(name, **cast("dict[str, str]", known))
     return first_use(partial(load_catalog, name, **properties))
+
+
+def _is_rest(properties: Mapping[str, object]) -> bool:
+    """Say whether PyIceberg would take settings for those of a REST catalog."""
+    kind, uri = str(properties.get("type") or "").lower(), str(properties.get("uri", ""))
+    return bool(uri) and (kind == "rest" or (not kind and uri.startswith("http")))
 
 
 def open_named(
@@ -87,6 +101,8 @@ def open_named(
             _check_file(database_of(properties["uri"]), f"catalog {name!r}", create=create)
         try:
             catalog = _load_catalog(name, properties, create=create)
+        except InvalidInputError:
+            raise
         except (ValueError, AttributeError, NoSuchPropertyException) as error:
             raise InvalidInputError(
                 f"catalog {name!r}: {secrets.hide(str(error))}; set catalog.uri and "
@@ -141,7 +157,7 @@ def _check_file(database: Path, subject: str, *, create: bool) -> None:
     if create:
         database.parent.mkdir(parents=True, exist_ok=True)
     elif not database.is_file():
-        raise NotFoundError(
+        raise MissingCatalogError(
             f"{subject}: there is no {str(database)!r}; name an existing warehouse, or create a "
             "table in this one first"
         )

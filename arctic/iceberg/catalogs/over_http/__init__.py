@@ -1,0 +1,1 @@
+"""Catalogs that are asked over HTTP: every call to them ends."""

@@ -1,0 +1,111 @@
+"""REST catalogs whose calls end: PyIceberg's own client waits for an answer for ever.
+
+Rules:
+    - The properties are those of Iceberg's Java client: one configuration serves both.
+    - A commit that was sent, and whose answer did not come, may have landed. Nobody is told that it
+      failed.
+    - The time is that between two bytes of an answer. A server that sends one now and then is
+      waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import requests
+from pyiceberg.catalog.rest import RestCatalog
+from pyiceberg.exceptions import CommitStateUnknownException
+from pyiceberg.table import CommitTableResponse, Table
+from urllib3.exceptions import MaxRetryError, NewConnectionError
+
+from arctic.errors import InvalidInputError
+
+CONNECTION_TIMEOUT = "rest.client.connection-timeout-ms"
+SOCKET_TIMEOUT = "rest.client.socket-timeout-ms"
+_DEFAULT_MS = {CONNECTION_TIMEOUT: 10_000, SOCKET_TIMEOUT: 60_000}
+
+
+class TimedRestCatalog(RestCatalog):
+    """A REST catalog that gives up on a server that does not answer."""
+
+    def _config_headers(self, session: requests.Session) -> None:
+        # The first step of every session: the second may ask for a token already.
+        timeouts = _Timeouts.of(self.name, self.properties)
+        session.request = partial(timeouts.ask, session.request)  # type: ignore[method-assign]
+        super()._config_headers(session)
+
+    def commit_table(self, table: Table, requirements: Any, updates: Any) -> CommitTableResponse:
+        """Commit; an answer that did not come is an outcome that nobody knows."""
+        try:
+            answer: CommitTableResponse = super().commit_table(table, requirements, updates)
+        except requests.RequestException as error:
+            if _is_of_connecting(error):
+                raise
+            raise CommitStateUnknownException(str(error)) from error
+        return answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Timeouts:
+    """How long a server is waited for."""
+
+    catalog: str
+    milliseconds: Mapping[str, int]
+    """Property -> time."""
+
+    @classmethod
+    def of(cls, catalog: str, properties: Mapping[str, object]) -> _Timeouts:
+        """Read the properties of a catalog.
+
+        Raises:
+            InvalidInputError: one that is no number above 0.
+        """
+        return cls(
+            catalog=catalog,
+            milliseconds={
+                name: default if name not in properties else _number(catalog, name, properties)
+                for name, default in _DEFAULT_MS.items()
+            },
+        )
+
+    def ask(
+        self, ask: Callable[..., requests.Response], *given: Any, **named: Any
+    ) -> requests.Response:
+        """Ask, and wait for so long; what is raised says who did not answer, and what to do."""
+        seconds = tuple(number / 1_000 for number in self.milliseconds.values())
+        try:
+            return ask(*given, **{"timeout": seconds, **named})
+        except requests.ConnectTimeout as error:
+            text = self._text("could not be connected to", CONNECTION_TIMEOUT)
+            raise requests.ConnectTimeout(text, request=error.request) from error
+        except requests.Timeout as error:
+            text = self._text("did not answer", SOCKET_TIMEOUT)
+            raise requests.ReadTimeout(text, request=error.request) from error
+
+    def _text(self, failed: str, name: str) -> str:
+        seconds = self.milliseconds[name] / 1_000
+        return (
+            f"catalog {self.catalog!r} {failed} within {seconds:g} seconds; look whether it is at "
+            f"work, or give it more time: catalog.{name}"
+        )
+
+
+def _number(catalog: str, name: str, properties: Mapping[str, object]) -> int:
+    text = str(properties[name])
+    if not text.isdecimal() or not int(text):
+        raise InvalidInputError(
+            f"catalog {catalog!r}: {name} = {text!r}; expected a whole number of milliseconds "
+            "above 0"
+        )
+    return int(text)
+
+
+def _is_of_connecting(error: requests.RequestException) -> bool:
+    """Say whether nothing of the request can have been sent."""
+    if isinstance(error, requests.ConnectTimeout):
+        return True
+    reason = error.args[0] if error.args else None
+    return isinstance(reason, MaxRetryError) and isinstance(reason.reason, NewConnectionError)
