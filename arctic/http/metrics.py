@@ -43,6 +43,11 @@ class _ServiceCollector(Collector):
         yield from self._events()
         yield from self._groups()
         yield from self._tables()
+        yield GaugeMetricFamily(
+            "arctic_look_silent_seconds",
+            "For how long the look that is under way has heard nothing of the catalog.",
+            value=self.control.silent_seconds,
+        )
         looked_ms = self.control.looked_ms
         if looked_ms is not None:
             yield GaugeMetricFamily(

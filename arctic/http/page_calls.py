@@ -16,7 +16,7 @@ from fastapi import APIRouter, Query, Response
 from fastapi.responses import HTMLResponse
 
 from arctic.errors import ArcticError
-from arctic.http.refusals import Shown, status_of
+from arctic.http.refusals import Shown, as_told, status_of
 from arctic.http.table_calls import TableName
 from arctic.job.upkeep.asked_upkeep import AskedExpire, AskedOptimize
 from arctic.optimizing.planning.evaluate import strongest
@@ -91,8 +91,9 @@ def _page(title: str, drawn: Callable[[], str], shown: Shown) -> HTMLResponse:
     try:
         return HTMLResponse(drawn())
     except ArcticError as error:
-        text = failure_page(title, shown.text(error.message), _FRAME)
-        return HTMLResponse(text, status_code=status_of(error))
+        told = as_told(error)
+        text = failure_page(title, shown.text(told.message), _FRAME)
+        return HTMLResponse(text, status_code=status_of(told))
 
 
 def _lake(control: ServiceControl, shown: Shown) -> LakeFacts:

@@ -19,6 +19,7 @@ from arctic.errors import (
     StorageError,
     UnsupportedError,
 )
+from arctic.iceberg.catalogs.opening import MissingCatalogError
 from arctic.redact import Secrets, without_places
 
 _STATUSES: tuple[tuple[type[ArcticError], int], ...] = (
@@ -30,6 +31,9 @@ _STATUSES: tuple[tuple[type[ArcticError], int], ...] = (
     (StorageError, 503),
 )
 _LONGEST_INPUT = 80
+_AWAY = StorageError(
+    "the file of the catalog is gone; put it back: the service goes on with it by itself"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,11 @@ def refusal(status: int, kind: str, message: str, **headers: str) -> JSONRespons
     return JSONResponse(said, status_code=status, headers=headers)
 
 
+def as_told(error: ArcticError) -> ArcticError:
+    """Return an error as callers are told it: they named no catalog, which was there before."""
+    return _AWAY if isinstance(error, MissingCatalogError) else error
+
+
 def status_of(error: ArcticError) -> int:
     """Return the status that tells a caller what an error tells to do."""
     return next((status for kind, status in _STATUSES if isinstance(error, kind)), 500)
@@ -69,7 +78,8 @@ def answers(shown: Shown) -> dict[type[Exception], Callable[..., JSONResponse]]:
     """Return what answers each kind of error."""
 
     def ours(_request: object, error: ArcticError) -> JSONResponse:
-        return refusal(status_of(error), type(error).__name__, shown.text(error.message))
+        told = as_told(error)
+        return refusal(status_of(told), type(told).__name__, shown.text(told.message))
 
     def wrong_request(_request: object, error: RequestValidationError) -> JSONResponse:
         message = "; ".join(_said(each) for each in error.errors())

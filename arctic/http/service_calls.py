@@ -127,26 +127,31 @@ def life_calls(control: ServiceControl, registry: CollectorRegistry, ready_ms: i
     # Not in a thread: calls that wait for the catalog may have them all.
     @calls.get("/health")
     async def health() -> JSONResponse:
-        """Say whether the service is at work."""
-        return _life(control.goes_on, "ok", "it stops")
+        """Say whether the service is at work, and no look at the catalog is stuck."""
+        return _life(_not_at_work(control))
 
     @calls.get("/ready")
     async def ready() -> JSONResponse:
         """Say whether it has seen the catalog, and lately."""
         looked_ms = control.looked_ms
         is_fresh = looked_ms is not None and control.now_ms() - looked_ms <= ready_ms
-        return _life(control.goes_on and is_fresh, "ok", "it has not seen the catalog lately")
+        late = None if is_fresh else "it has not seen the catalog lately"
+        return _life(_not_at_work(control) or late)
 
     @calls.get("/metrics")
-    def metrics() -> Response:
+    async def metrics() -> Response:
         """Tell Prometheus what there is."""
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
     return calls
 
 
-def _life(is_good: bool, good: str, bad: str) -> JSONResponse:
-    return JSONResponse({"status": good if is_good else bad}, status_code=200 if is_good else 503)
+def _not_at_work(control: ServiceControl) -> str | None:
+    return control.stuck if control.goes_on else "it stops"
+
+
+def _life(bad: str | None) -> JSONResponse:
+    return JSONResponse({"status": bad or "ok"}, status_code=200 if bad is None else 503)
 
 
 def _hidden(record: ProcessRecord, shown: Shown) -> ProcessRecord:

@@ -25,6 +25,8 @@ from arctic.service.watching.table_view import GroupView, TableView
 from arctic.service.watching.watch import Watched
 
 MOST_SLOTS = 1_000
+_PATIENCE_SECONDS = 30.0
+"""How long a call waits for a look that others began."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,21 @@ class ServiceControl:
     def looked_ms(self) -> int | None:
         """When it last looked at the whole catalog; None: not yet."""
         return self.service.looked_ms
+
+    @property
+    def silent_seconds(self) -> float:
+        """For how long the look that is under way has heard nothing of the catalog; 0: none is."""
+        return self.service.watch.clock.silent_seconds
+
+    @property
+    def stuck(self) -> str | None:
+        """Say that the look that is under way is stuck; None: it is not."""
+        if not self.service.watch.clock.is_stuck:
+            return None
+        return (
+            f"a look at catalog {self.service.work.config.label!r} has heard nothing for "
+            f"{self.silent_seconds:.0f} seconds; tables that are known already are worked on"
+        )
 
     @property
     def goes_on(self) -> bool:
@@ -99,7 +116,7 @@ class ServiceControl:
                 if view.name == name:
                     return view
             self._check_exists(name)
-            self.service.look(frozenset({name}))
+            self.service.look(frozenset({name}), patience_seconds=_PATIENCE_SECONDS)
         raise NotFoundError(f"table {name!r} is none of Arctic's; expected the name of one")
 
     def groups(self) -> list[GroupView]:
@@ -167,7 +184,7 @@ class ServiceControl:
         view = self.table(name)
         if view.group in self.service.groups and name not in self.service.placed:
             # A look that is under way has seen it, and places all tables when it has seen all.
-            self.service.look(frozenset({name}))
+            self.service.look(frozenset({name}), patience_seconds=_PATIENCE_SECONDS)
         with self.service.changed:
             group = self.service.placed.get(name)
             if group is None:

@@ -41,10 +41,8 @@ class Heartbeat:
             yield
         finally:
             ended.set()
+            # A catalog that does not answer keeps the marks until they expire.
             thread.join(_END_SECONDS)
-            groups = self.groups()
-            if groups:
-                self.work.unmark(groups)
 
     def _beat(self, ended: threading.Event) -> None:
         while True:
@@ -52,6 +50,9 @@ class Heartbeat:
             if groups:
                 self.work.mark(groups)
             if ended.wait(self.work.lease_ms / 1_000 / _BEATS_A_LEASE):
-                return
+                break
             for table in self.busy():
                 self.work.extend(table)
+        groups = self.groups()
+        if groups:
+            self.work.unmark(groups)

@@ -1,28 +1,36 @@
-"""Groups that lag behind: said once when a table begins to wait too long."""
+"""Groups that lag behind: told once when a table begins to wait too long."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from arctic.service.event_log import Say
 from arctic.service.scheduling.group import Group
 from arctic.service.scheduling.ranks import LONGEST_WAIT_MS
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Late:
+    """A group that lags since now."""
+
+    name: str
+    waits_ms: int
+
+
 @dataclass(slots=True)
 class Lagging:
-    """Remembers of which groups it was said."""
+    """Remembers of which groups it was told."""
 
-    say: Say
-    _said: set[str] = field(default_factory=set)
+    _told: set[str] = field(default_factory=set)
 
-    def look(self, groups: Mapping[str, Group], now_ms: int) -> None:
-        """Say it of those that lag since the last look; one that caught up may lag again."""
+    def look(self, groups: Mapping[str, Group], now_ms: int) -> list[Late]:
+        """Return those that lag since the last look; one that caught up may lag again."""
+        late = []
         for name, group in groups.items():
             waits_ms = group.longest_wait_ms(now_ms)
             if waits_ms < LONGEST_WAIT_MS:
-                self._said.discard(name)
-            elif name not in self._said:
-                self._said.add(name)
-                self.say("lagging", group=name, waits_seconds=waits_ms // 1_000)
+                self._told.discard(name)
+            elif name not in self._told:
+                self._told.add(name)
+                late.append(Late(name=name, waits_ms=waits_ms))
+        return late

@@ -14,13 +14,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from arctic.errors import StorageError
 from arctic.service.asked_runs import AskedRun, AskedRuns
 from arctic.service.background_look import BackgroundLook
 from arctic.service.cleaning_queue import Cleaning, CleaningQueue
+from arctic.service.event_log import why
 from arctic.service.executors.task_place import TaskPlace
 from arctic.service.heartbeat import Heartbeat
 from arctic.service.history.process_record import ProcessStatus
-from arctic.service.lagging import Lagging
+from arctic.service.lagging import Lagging, Late
 from arctic.service.process_book import ProcessBook
 from arctic.service.scheduling.group import Group
 from arctic.service.scheduling.outlook import NOTHING_DUE
@@ -95,17 +97,17 @@ class TableService:
         self._settings = settings
         self._stops = False
         self._looking = threading.Lock()
-        self._background = BackgroundLook(changed=self.changed, say=work.say)
-        self._lagging = Lagging(work.say)
+        self._background = BackgroundLook(changed=self.changed, clock=watch.clock, say=work.say)
+        self._lagging = Lagging()
 
     def run(self) -> None:
         """Look and work until the service is stopped."""
         with Heartbeat(self.work, self.busy_tables, self._groups_with_slots).beating():
             while self.goes_on:
-                self._background.run(self.look, lambda: self.goes_on)
+                self._look_and_tell(self.look)
                 next_look = time.monotonic() + self._settings.interval_ms / 1_000
                 while (names := self._nudges(next_look)) is not None:
-                    self._background.run(partial(self.look, names), lambda: self.goes_on)
+                    self._look_and_tell(partial(self.look, names))
             self.wait_for_the_end()
 
     def run_once(self) -> None:
@@ -116,7 +118,9 @@ class TableService:
         """
         try:
             with Heartbeat(self.work, self.busy_tables, list).beating():
-                self.look()
+                failure = self._background.run(self.look, self._does_go_on, self._begin_all)
+                if failure is not None:
+                    raise failure
                 with self.changed:
                     self._begin_all()
                     while (self.busy or self.asked) and self.goes_on:
@@ -140,6 +144,15 @@ class TableService:
         """Whether it was not stopped."""
         return not self._stops
 
+    def _does_go_on(self) -> bool:
+        return self.goes_on
+
+    def _look_and_tell(self, look: Callable[[], None]) -> None:
+        """Look while work goes on; the next look may go well where this one failed."""
+        failure = self._background.run(look, self._does_go_on, self._begin_all)
+        if failure is not None:
+            self.work.say("failed", what="looking at the catalog", why=why(failure))
+
     def busy_tables(self) -> list[str]:
         """Return the tables that are worked on."""
         with self.changed:
@@ -148,26 +161,42 @@ class TableService:
     def _groups_with_slots(self) -> list[str]:
         return [name for name, group in self.groups.items() if group.slots]
 
-    def look(self, names: frozenset[str] | None = None) -> None:
+    def look(
+        self, names: frozenset[str] | None = None, *, patience_seconds: float | None = None
+    ) -> None:
         """Look at the tables of the catalog.
 
         Args:
             names: of those that are looked at; None: all.
+            patience_seconds: how long another look is waited for; None: until it has ended.
 
         Raises:
             ArcticError: the catalog cannot be reached.
         """
-        with self._looking:
-            found, gone = self.watch.look() if names is None else self.watch.look_at(names)
+        patience = -1 if patience_seconds is None else patience_seconds
+        if not self._looking.acquire(timeout=patience):
+            raise StorageError(
+                f"catalog {self.work.config.label!r} is being looked at, and did not answer for "
+                f"{self.watch.clock.silent_seconds:.0f} seconds; ask again later"
+            )
+        try:
+            with self.watch.clock.looking():
+                found, gone = self.watch.look() if names is None else self.watch.look_at(names)
             with self.changed:
                 for name in gone:
                     self._forget(name)
                 for table in found:
                     self._take(table)
+                late: list[Late] = []
                 if names is None:
                     self.looked_ms = self.work.now_ms()
-                    self._lagging.look(self.groups, self.looked_ms)
+                    late = self._lagging.look(self.groups, self.looked_ms)
                 self.changed.notify_all()
+        finally:
+            self._looking.release()
+        # Not with the condition held: nobody may be there to take what is said.
+        for group in late:
+            self.work.say("lagging", group=group.name, waits_seconds=group.waits_ms // 1_000)
 
     def _nudges(self, next_look: float) -> frozenset[str] | None:
         """Begin what can be begun until tables are to be looked at; None: all are, or it stops."""
@@ -291,7 +320,7 @@ class TableService:
             self.changed.wait_for(
                 lambda: not self.busy and not self._background.is_under_way, timeout=_STOP_SECONDS
             )
-            for name in sorted(self.busy):
-                self.work.say("cut off", table=name)
+        for name in self.busy_tables():
+            self.work.say("cut off", table=name)
         for slots in self.slots.values():
             slots.close()

@@ -65,6 +65,11 @@ class CatalogConfig:
     properties: Mapping[str, str] = field(default_factory=dict, repr=False)
     """PyIceberg catalog properties; not printed, because they hold passwords."""
 
+    @property
+    def label(self) -> str:
+        """The name by which messages call it; it tells no place."""
+        return self.name or CATALOG_NAME
+
     @classmethod
     def from_options(cls, options: Mapping[str, str]) -> CatalogConfig:
         """Read ``warehouse``, ``catalog`` and ``catalog.<property>``, names without case.

@@ -3,6 +3,8 @@
 Rules:
     - WAL mode, so that a reader never blocks a COMMIT; local disks only, not NFS. Every connection
       looks for it, since another program may have taken it away.
+    - A connection opens a file and makes none: where the file of a catalog is gone, an empty one in
+      its place would say that there are no tables.
     - No connection pool: after a lock error at COMMIT a pooled connection stays inside its
       transaction, where this process alone sees a snapshot that was never committed.
     - Several processes may use a new file for the first time at once: the steps that create
@@ -16,7 +18,8 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
+from urllib.parse import quote
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog
@@ -71,6 +74,7 @@ def harden(catalog: SqlCatalog) -> None:
     catalog.engine = create_engine(
         url, poolclass=NullPool, connect_args={"timeout": _BUSY_TIMEOUT_SECONDS}
     )
+    listen(catalog.engine, "do_connect", partial(_make_no_file, database))
     listen(catalog.engine, "handle_error", partial(_name_file, database))
     first_use(lambda: _begin_write_ahead_log(database))
     listen(catalog.engine, "connect", _keep_write_ahead_log)
@@ -112,6 +116,12 @@ def first_use(step: Callable[[], T]) -> T:
         step: creates something that may exist already; must be safe to repeat.
     """
     return SMALL_RACES.run(step, on=(DatabaseError, sqlite3.OperationalError), if_=_is_race)
+
+
+def _make_no_file(
+    database: Path, _dialect: object, _record: object, given: list[Any], named: dict[str, Any]
+) -> None:
+    given[:], named["uri"] = [f"file:{quote(str(database))}?mode=rw"], True
 
 
 def _name_file(database: Path, context: ExceptionContext) -> None:

@@ -10,7 +10,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
@@ -59,8 +59,16 @@ class StoreHead:
     properties: Mapping[str, str] = field(repr=False)
 
 
+def _unheard() -> None:
+    """Tell nobody."""
+
+
 def catalog_heads(
-    config: CatalogConfig, *, threads: int, before: CatalogHeads | None = None
+    config: CatalogConfig,
+    *,
+    threads: int,
+    before: CatalogHeads | None = None,
+    heard: Callable[[], None] = _unheard,
 ) -> CatalogHeads:
     """Look at every table of a catalog.
 
@@ -68,6 +76,7 @@ def catalog_heads(
         config: the catalog.
         threads: that load at a time.
         before: what the last look saw.
+        heard: is called whenever the catalog has told of some stores, or of one.
 
     Raises:
         NotFoundError: no such warehouse.
@@ -80,11 +89,13 @@ def catalog_heads(
     seen: dict[str, StoreHead] = {}
     with ThreadPoolExecutor(threads) as pool:
         while batch := list(islice(found, threads * _AHEAD)):
+            heard()
             names = [".".join(parts) for parts in batch]
             seen |= {name: stores[name] for name in names if name in stores}
             left = [parts for parts in batch if ".".join(parts) not in stores]
             loaded = pool.map(lambda each: _load(catalog, each), left)
             for parts, store in zip(left, loaded, strict=True):
+                heard()
                 name = ".".join(parts)
                 if isinstance(store, Exception):
                     broken[name] = store

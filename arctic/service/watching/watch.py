@@ -18,6 +18,7 @@ from arctic.iceberg.commits.lease import Lease, lease_of
 from arctic.iceberg.snapshots.heads import CatalogHeads, TableHead, catalog_heads, table_heads
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
 from arctic.service.event_log import Say, why
+from arctic.service.watching.look_clock import LookClock
 from arctic.service.watching.table_look import TableLook
 from arctic.service.watching.wishes import Wishes
 
@@ -47,6 +48,7 @@ class Watch:
     """Tables of others are not listed."""
     threads: int
     say: Say
+    clock: LookClock = field(default_factory=LookClock)
     _heads: CatalogHeads | None = None
     _seen: dict[str, Watched] = field(default_factory=dict)
     _told: dict[str, str] = field(default_factory=dict)
@@ -59,7 +61,9 @@ class Watch:
         Raises:
             ArcticError: the catalog cannot be reached.
         """
-        heads = catalog_heads(self.config, threads=self.threads, before=self._heads)
+        heads = catalog_heads(
+            self.config, threads=self.threads, before=self._heads, heard=self.clock.heard
+        )
         self._heads = heads
         return self._taken(heads, self._seen.keys() | self._told.keys())
 
@@ -103,6 +107,7 @@ class Watch:
         with ThreadPoolExecutor(self.threads) as pool:
             while batch := list(islice(heads, self.threads * _AHEAD)):
                 for head, found in zip(batch, pool.map(self._look_at, batch), strict=True):
+                    self.clock.heard()
                     if isinstance(found, Exception):
                         self._tell(head.name, found)
                         continue
