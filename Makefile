@@ -33,7 +33,7 @@ WORKERS ?= 3
 # A file of tests stays in one process, and files begin in the order that conftest.py gives them.
 SPREAD := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs pictures house bench bench-merge bench-optimize bench-write bench-streaming bench-publish bench-serve bench-peers engines fuzz soak sim ci clean
+.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs pictures house bench bench-merge bench-optimize bench-write bench-streaming bench-publish bench-requests bench-serve bench-peers engines fuzz soak sim ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -128,6 +128,9 @@ bench-streaming: $(READY) ## Measure streams into tables beside streams into pla
 
 bench-publish: $(READY) ## Measure publishes beside the upserts that they follow
 	@$(PYTHON) -m benchmarks.publish $(ARGS)
+
+bench-requests: $(READY) ## Count what each verb asks an object store for; ARGS=--write-docs writes the page
+	@$(PYTHON) -m benchmarks.requests $(ARGS)
 
 bench-serve: $(READY) ## Measure what a service costs that has nothing to do; ARGS="--tables 200"
 	@$(PYTHON) -m benchmarks.idle_service $(ARGS)

@@ -7,14 +7,16 @@ files are reached is up to the FileIO that the scheme, or the user's own propert
 Rules:
     - Only metadata is touched; data files pass through.
     - Table metadata is parsed here, so that damage is reported with the name of the file, and once:
-      see ``kept_metadata``.
+      see ``kept_metadata``. Other files of metadata are read whole, those far away once: see
+      ``kept_files``.
 
-Memory: one metadata file, and what ``kept_metadata`` holds.
+Memory: one metadata file, and what ``kept_metadata`` and ``kept_files`` hold.
 """
 
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
@@ -31,6 +33,7 @@ from arctic.errors import FormatError
 from arctic.iceberg.storage.checksum import check, sealed
 from arctic.iceberg.storage.file_io import cached_file_io, scheme_of
 from arctic.iceberg.storage.io_properties import with_checks, without_checks
+from arctic.iceberg.storage.kept_files import KEPT_FILES
 from arctic.iceberg.storage.kept_metadata import KEPT, Properties
 
 _METADATA = ".metadata.json"
@@ -63,9 +66,7 @@ class CheckedFileIO(PyArrowFileIO):
     def new_input(self, location: str) -> Any:
         """Return a file to read."""
         plain = self._inner(location).new_input(location)
-        if not location.endswith(_CHECKED):
-            return plain
-        return _CheckedInput(plain, self._plain)
+        return _MetadataInput(plain, self._plain) if location.endswith(_SEALED) else plain
 
     def new_output(self, location: str) -> Any:
         """Return a file to write."""
@@ -96,11 +97,15 @@ class _Wrapped:
         return bool(self._plain.exists())
 
 
-class _CheckedInput(_Wrapped, InputFile):
+class _MetadataInput(_Wrapped, InputFile):
     def open(self, seekable: bool = True) -> InputStream:
-        with self._plain.open(seekable) as stream:
-            content = bytes(stream.read())
-        check(self.location, content)
+        content = KEPT_FILES.get(self.location, self._properties)
+        if content is None:
+            with self._plain.open(seekable) as stream:
+                content = bytes(stream.read())
+            KEPT_FILES.put(self.location, self._properties, content)
+        if self.location.endswith(_CHECKED):
+            check(self.location, content)
         return io.BytesIO(content)
 
     def table_metadata(self) -> TableMetadata:
@@ -115,20 +120,34 @@ class _CheckedInput(_Wrapped, InputFile):
 
 
 class _SealedOutput(_Wrapped, OutputFile):
+    def __init__(self, plain: Any, properties: Properties) -> None:
+        super().__init__(plain, properties)
+        self._length: int | None = None
+
+    def __len__(self) -> int:
+        """Return the length of what was written, without a look at the store."""
+        return super().__len__() if self._length is None else self._length
+
     def to_input_file(self) -> InputFile:
-        plain = self._plain.to_input_file()
-        return _CheckedInput(plain, self._properties) if self.location.endswith(_CHECKED) else plain
+        return _MetadataInput(self._plain.to_input_file(), self._properties)
 
     def create(self, overwrite: bool = False) -> OutputStream:
-        return _SealedStream(self.location, self._plain.create(overwrite))
+        return _SealedStream(self.location, self._plain.create(overwrite), self._written)
+
+    def _written(self, content: bytes) -> None:
+        self._length = len(content)
+        KEPT_FILES.put(self.location, self._properties, content)
 
 
 class _SealedStream:
     """Keeps what is written, because a checksum stands before what it covers."""
 
-    def __init__(self, location: str, plain: OutputStream) -> None:
+    def __init__(
+        self, location: str, plain: OutputStream, written: Callable[[bytes], None]
+    ) -> None:
         self._location = location
         self._plain = plain
+        self._written = written
         self._content = bytearray()
         self._is_open = True
 
@@ -142,10 +161,12 @@ class _SealedStream:
     def close(self) -> None:
         if self._is_open:
             self._is_open = False
+            content = sealed(self._location, bytes(self._content))
             try:
-                self._plain.write(sealed(self._location, bytes(self._content)))
+                self._plain.write(content)
             finally:
                 self._plain.close()
+            self._written(content)
 
     def __enter__(self) -> _SealedStream:
         return self
@@ -168,7 +189,7 @@ def _plain(properties: CatalogProperties) -> Properties:
 
 def _table_metadata(input_file: InputFile, encoding: str = UTF8) -> TableMetadata:
     """Take the place of PyIceberg's reader of metadata files, for files of ours."""
-    if isinstance(input_file, _CheckedInput) and encoding == UTF8:
+    if isinstance(input_file, _MetadataInput) and encoding == UTF8:
         return input_file.table_metadata()
     return _PYICEBERGS(input_file, encoding)
 

@@ -10,6 +10,7 @@ from pyiceberg.io.fsspec import FsspecFileIO
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
 from arctic.errors import UnsupportedError
+from arctic.iceberg.storage.object_io import with_fewer_requests
 
 
 @lru_cache(maxsize=64)
@@ -25,7 +26,7 @@ def cached_file_io(properties: tuple[tuple[str, str], ...], scheme: str) -> File
             f"catalog property {PY_IO_IMPL}"
         )
     try:
-        return load_file_io(dict(properties), location=f"{scheme}://")
+        return with_fewer_requests(load_file_io(dict(properties), location=f"{scheme}://"))
     except (ImportError, ValueError, AttributeError) as error:
         raise UnsupportedError(f"files under '{scheme}://': {error}") from error
 
@@ -50,7 +51,9 @@ def file_system(file_io: FileIO, location: str) -> tuple[FileSystem, str]:
     if isinstance(file_io, PyArrowFileIO):
         return file_io.fs_by_scheme(scheme, host), path
     if isinstance(file_io, FsspecFileIO):
-        return PyFileSystem(FSSpecHandler(file_io.get_fs(scheme))), path
+        found = file_io.get_fs(scheme)
+        found.invalidate_cache()  # It remembers what it has listed, whatever others do.
+        return PyFileSystem(FSSpecHandler(found)), path
     raise UnsupportedError(
         f"location {location!r}: {type(file_io).__name__} cannot list files; look there by hand"
     )

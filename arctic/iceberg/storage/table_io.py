@@ -4,6 +4,7 @@ Rules:
     - A path is used byte for byte as it stands in a manifest: ``/x``, ``file:/x`` and
       ``file:///x`` all open, and none is rewritten or percent-decoded.
     - A task that reads and writes local files never imports PyIceberg.
+    - Of files that are far away, several are deleted at a time.
 
 Must not know: tables, or what is inside a file.
 """
@@ -14,6 +15,7 @@ import contextlib
 import os
 import re
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 _IO_PREFIXES = ("s3.", "gcs.", "adls.", "hdfs.", "hf.", "client.", IO_IMPL)
+
+_DELETED_AT_A_TIME = 16
 
 _MEANS_ANOTHER = re.compile(r"[A-Za-z][\w+.-]*:.*[#?\t\r\n]", re.DOTALL)
 """URIs of which PyIceberg cuts a part off before it opens a file."""
@@ -105,7 +109,12 @@ class TableIO:
         For files that nobody refers to: a leftover costs space, never rows. So a URI with a ``#``
         in it is left alone, because it would delete another file.
         """
-        return tuple(path for path in paths if not self._deleted(path))
+        named = tuple(paths)
+        if all(map(is_local, named)):
+            return tuple(path for path in named if not self._deleted(path))
+        with ThreadPoolExecutor(min(_DELETED_AT_A_TIME, len(named))) as threads:
+            deleted = threads.map(self._deleted, named)
+            return tuple(path for path, gone in zip(named, deleted, strict=True) if not gone)
 
     def delete_tree(self, location: str) -> None:
         """Delete a folder and everything in it; a missing one is fine.

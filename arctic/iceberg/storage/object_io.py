@@ -1,0 +1,133 @@
+"""PyIceberg's access to files, in fewer requests where each of them takes a while.
+
+Before PyIceberg creates a file it asks whether there is one, and Arrow begins an upload in parts
+before it knows whether the file is small. To an object store those are five requests for a file, a
+listing among them; here it is one. A small file that is read comes whole: its footer and its
+columns would be a request each.
+
+Rules:
+    - Only a file whose name holds a random number is created without a look: it is nobody else's.
+      No store is asked to refuse what is there: not all can, and a request that is sent again after
+      its answer was lost would be refused because of itself.
+    - Files of this machine are opened and created as ever.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import re
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+from pyarrow.fs import FileSystem, LocalFileSystem, S3FileSystem
+from pyiceberg.io import (
+    S3_RETRY_STRATEGY_IMPL,
+    FileIO,
+    InputFile,
+    InputStream,
+    OutputFile,
+    OutputStream,
+)
+from pyiceberg.io.fsspec import FsspecFileIO, FsspecInputFile, FsspecOutputFile
+from pyiceberg.io.pyarrow import PyArrowFile, PyArrowFileIO
+from pyiceberg.typedef import EMPTY_DICT, Properties
+
+WHOLE_BYTES = 2**20
+"""A file of fewer comes about as fast as a part of it, from where a request takes 50 ms."""
+
+_RANDOM = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|-\d{15,19}-\d+\.parquet$")
+"""A UUID, or the number of an operation as names of data files end with it."""
+
+
+def with_fewer_requests(file_io: FileIO) -> FileIO:
+    """Return the same access; one that is not PyIceberg's own as it is."""
+    if type(file_io) is PyArrowFileIO:
+        return _ArrowIO(file_io.properties)
+    if type(file_io) is FsspecFileIO:
+        return _FsspecIO(file_io.properties)
+    return file_io
+
+
+class _ArrowIO(PyArrowFileIO):
+    def __init__(self, properties: Properties = EMPTY_DICT) -> None:
+        super().__init__(properties)
+        made = self.fs_by_scheme
+        # Arrow does not tell which strategy of trying again a file system has.
+        is_own = S3_RETRY_STRATEGY_IMPL in properties
+        self.fs_by_scheme = made if is_own else lru_cache(lambda *place: _late(made(*place)))
+
+    def new_input(self, location: str) -> PyArrowFile:
+        return _far(super().new_input(location))
+
+    def new_output(self, location: str) -> PyArrowFile:
+        return _far(super().new_output(location))
+
+
+def _late(file_system: FileSystem) -> FileSystem:
+    """Return a file system that begins to upload a file once it knows how large it is."""
+    if not isinstance(file_system, S3FileSystem):
+        return file_system
+    make, (options,) = file_system.__reduce__()
+    # Arrow before 20 begins every upload in parts.
+    known = "allow_delayed_open" in options
+    return make({**options, "allow_delayed_open": True}) if known else file_system
+
+
+def _far(file: PyArrowFile) -> PyArrowFile:
+    if isinstance(file._filesystem, LocalFileSystem):
+        return file
+    return _FarFile(file.location, file._path, file._filesystem, file._buffer_size)
+
+
+class _FarFile(PyArrowFile):
+    def open(self, seekable: bool = True) -> InputStream:
+        opened: Any = super().open(seekable)
+        if not seekable or opened.size() >= WHOLE_BYTES:
+            return opened  # type: ignore[no-any-return]
+        with opened:
+            return pa.BufferReader(opened.read_buffer())  # type: ignore[no-any-return]
+
+    def create(self, overwrite: bool = False) -> OutputStream:
+        return super().create(overwrite or _is_new(self.location))
+
+
+class _FsspecIO(FsspecFileIO):
+    def new_input(self, location: str) -> FsspecInputFile:
+        plain = super().new_input(location)
+        return _FarInput(location, plain._fs) if _is_s3(plain._fs) else plain
+
+    def new_output(self, location: str) -> FsspecOutputFile:
+        plain = super().new_output(location)
+        return _FarOutput(location, plain._fs) if _is_s3(plain._fs) else plain
+
+    def delete(self, location: str | InputFile | OutputFile) -> None:
+        path = location if isinstance(location, str) else location.location
+        # What PyIceberg calls may delete folders too, and lists the path to know.
+        file_system: Any = super().new_output(path)._fs
+        file_system.rm_file(path)
+
+
+def _is_s3(file_system: Any) -> bool:
+    return "s3" in file_system.protocol
+
+
+class _FarInput(FsspecInputFile):
+    def open(self, seekable: bool = True) -> InputStream:
+        try:
+            content = self._fs.cat_file(self.location, start=0, end=WHOLE_BYTES)
+        except OSError as error:
+            if error.errno != errno.EINVAL:  # what S3 says of any part of an empty file
+                raise
+            content = b""
+        return io.BytesIO(content) if len(content) < WHOLE_BYTES else super().open(seekable)
+
+
+class _FarOutput(FsspecOutputFile):
+    def create(self, overwrite: bool = False) -> OutputStream:
+        return super().create(overwrite or _is_new(self.location))
+
+
+def _is_new(location: str) -> bool:
+    return _RANDOM.search(location.rpartition("/")[2]) is not None

@@ -1,0 +1,121 @@
+"""An S3 server for one caller: started, asked for what it was asked, ended."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.request import Request, urlopen
+
+import boto3
+
+BUCKET = "lake"
+REGION = "us-east-1"
+ACCESS_KEY, SECRET_KEY = "AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+
+
+class Asked(NamedTuple):
+    """One request that the server was sent."""
+
+    kind: str
+    """GET, HEAD, PUT, DELETE, LIST, or what it has to do with an upload in parts."""
+    path: str
+    """``/bucket/key``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectStore:
+    """A server that runs, with one bucket."""
+
+    endpoint: str
+
+    def properties(self, *, with_keys: bool = True) -> dict[str, str]:
+        """Return the catalog properties by which its files are reached."""
+        where = {"s3.endpoint": self.endpoint, "s3.region": REGION}
+        keys = {"s3.access-key-id": ACCESS_KEY, "s3.secret-access-key": SECRET_KEY}
+        return {**where, **keys} if with_keys else where
+
+    def catalog(self, database: object, *, folder: str = "tables", **more: str) -> dict[str, str]:
+        """Return the properties of a SQLite catalog whose tables lie in a folder of the bucket."""
+        return {
+            "type": "sql",
+            "uri": f"sqlite:///{database}",
+            "warehouse": f"s3://{BUCKET}/{folder}",
+            **self.properties(),
+            **more,
+        }
+
+    def keys(self, folder: str) -> list[str]:
+        """Return what lies in a folder of the bucket, as ``bucket/key``."""
+        client = self._client("s3")
+        bucket, _, prefix = folder.partition("/")
+        pages = client.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix)
+        found = [f"{bucket}/{each['Key']}" for page in pages for each in page.get("Contents", ())]
+        self.asked()
+        return found
+
+    def demand_signatures(self) -> tuple[str, str]:
+        """Refuse from now on who does not sign with the two keys that are returned."""
+        client = self._client("iam")
+        client.create_user(UserName="writer")
+        allowed = {"Effect": "Allow", "Action": "s3:*", "Resource": "*"}
+        policy = json.dumps({"Version": "2012-10-17", "Statement": [allowed]})
+        client.put_user_policy(UserName="writer", PolicyName="all", PolicyDocument=policy)
+        key = client.create_access_key(UserName="writer")["AccessKey"]
+        plain = {"Content-Type": "text/plain"}  # a form would be taken apart
+        urlopen(Request(f"{self.endpoint}/moto-api/reset-auth", b"0", plain)).close()
+        return key["AccessKeyId"], key["SecretAccessKey"]
+
+    def _client(self, service: str) -> Any:
+        return boto3.client(
+            service,
+            endpoint_url=self.endpoint,
+            region_name=REGION,
+            aws_access_key_id=ACCESS_KEY,
+            aws_secret_access_key=SECRET_KEY,
+        )
+
+    def asked(self) -> list[Asked]:
+        """Return the requests since this was called last."""
+        return [Asked(*each) for each in json.loads(self._control("requests"))]
+
+    def counts(self) -> Counter[str]:
+        """Return how many requests of each kind there were since they were asked for last."""
+        return Counter(each.kind for each in self.asked())
+
+    def delay(self, milliseconds: float) -> None:
+        """Let every request from now on wait."""
+        self._control(f"delay?ms={milliseconds}")
+
+    def _control(self, what: str) -> bytes:
+        with urlopen(f"{self.endpoint}/-/{what}") as answer:
+            return bytes(answer.read())
+
+
+@contextmanager
+def object_store() -> Iterator[ObjectStore]:
+    """Start a server for the length of a block."""
+    server = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.requests.server"],
+        cwd=Path(__file__).parent.parent.parent,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stdin is not None
+    assert server.stdout is not None
+    try:
+        port = server.stdout.readline().strip()
+        store = ObjectStore(endpoint=f"http://127.0.0.1:{port}")
+        urlopen(Request(f"{store.endpoint}/{BUCKET}", method="PUT")).close()
+        yield store
+    finally:
+        server.stdin.close()
+        server.wait()
+        server.stdout.close()

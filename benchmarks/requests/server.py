@@ -1,0 +1,88 @@
+"""An S3 server on loopback that counts requests, as a process of its own.
+
+It is moto's, which holds objects in memory. In front of it stands what counts: each request with
+its key, and, if told, how long one waits, as it would for a store that is far away. Under ``/-/``
+it answers for itself.
+
+Rules:
+    - What a request is is told by its method and query alone, as S3 tells it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+from urllib.parse import parse_qs, unquote
+
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+from werkzeug.serving import WSGIRequestHandler, make_server
+
+CONTROL = "/-/"
+_MULTIPART = {"uploads": "create upload", "uploadId": "complete upload", "delete": "DELETE many"}
+
+Environment = Mapping[str, Any]
+
+
+class Counting:
+    """A WSGI application around another one."""
+
+    def __init__(self, application: Callable[..., Iterable[bytes]]) -> None:
+        self._application = application
+        self._lock = threading.Lock()
+        self._noted: list[tuple[str, str]] = []
+        self._delay_seconds = 0.0
+
+    def __call__(self, environment: Environment, respond: Any) -> Iterable[bytes]:
+        """Answer a request."""
+        path = environment["PATH_INFO"]
+        if path.startswith(CONTROL):
+            return self._controlled(path.removeprefix(CONTROL), environment, respond)
+        if path.strip("/").count("/") or environment["QUERY_STRING"]:
+            with self._lock:
+                self._noted.append((kind_of(environment), unquote(path)))
+        time.sleep(self._delay_seconds)
+        return self._application(environment, respond)
+
+    def _controlled(self, what: str, environment: Environment, respond: Any) -> list[bytes]:
+        query = parse_qs(environment["QUERY_STRING"])
+        with self._lock:
+            if what == "delay":
+                self._delay_seconds = float(query["ms"][0]) / 1000
+            answer, self._noted = self._noted, []
+        respond("200 OK", [("Content-Type", "application/json")])
+        return [json.dumps(answer).encode()]
+
+
+def kind_of(environment: Environment) -> str:
+    """Return what S3 would call a request: its method, or what its query makes of it."""
+    method = str(environment["REQUEST_METHOD"])
+    query = parse_qs(environment["QUERY_STRING"], keep_blank_values=True)
+    if method == "POST":
+        return next((name for key, name in _MULTIPART.items() if key in query), method)
+    is_bucket = "/" not in environment["PATH_INFO"].strip("/")
+    return "LIST" if method == "GET" and is_bucket else method
+
+
+class _Handler(WSGIRequestHandler):
+    # Keeps connections, and tells who asks whether to send a body that it may.
+    protocol_version = "HTTP/1.1"
+
+    def log(self, type: str, message: str, *args: Any) -> None:
+        """Say nothing of each request."""
+
+
+def main() -> None:
+    """Serve until standard input ends; print the port first."""
+    application = Counting(DomainDispatcherApplication(create_backend_app))
+    server = make_server("127.0.0.1", 0, application, threaded=True, request_handler=_Handler)
+    print(server.server_port, flush=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()

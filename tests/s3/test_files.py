@@ -1,0 +1,108 @@
+"""Files in an object store, by the libraries that reach them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from arctic.errors import StorageError
+from arctic.iceberg.storage.object_io import WHOLE_BYTES
+from arctic.iceberg.storage.table_io import TableIO
+from benchmarks.requests.object_store import BUCKET, ObjectStore
+
+RANDOM = "4-I-0-00001-0-2889679053109490213-00001.parquet"
+"""As data files are named."""
+
+
+@pytest.fixture
+def io(server: ObjectStore, library: Mapping[str, str], tmp_path: Path) -> TableIO:
+    """Access to a folder of its own."""
+    server.asked()
+    properties = {**server.properties(), **library}
+    return TableIO(properties=properties, location=f"s3://{BUCKET}/{tmp_path.name}")
+
+
+def write(io: TableIO, name: str, content: bytes) -> str:
+    """Create a file; return its path."""
+    path = f"{io.location}/{name}"
+    with io.create_output(path) as sink:
+        sink.write(content)
+    return path
+
+
+def test_a_small_file_is_one_request_each_way(
+    io: TableIO, server: ObjectStore, library: Mapping[str, str]
+) -> None:
+    """Whatever is read of it; Arrow asks how long it is, before."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"a": range(1_000), "b": range(1_000)}), sink)
+    path = write(io, RANDOM, sink.getvalue().to_pybytes())
+    assert server.counts() == {"PUT": 1}
+
+    with io.open_input(path) as source:
+        assert pq.ParquetFile(source, pre_buffer=True).read(["b"])["b"][999].as_py() == 999
+
+    assert server.counts() == ({"GET": 1} if library else {"GET": 1, "HEAD": 1})
+
+
+def test_a_large_file_goes_up_in_parts_and_comes_in_parts(io: TableIO, server: ObjectStore) -> None:
+    """Some bytes of it cost no more than them."""
+    content = bytes(range(256)) * (60 * 2**12)
+    path = write(io, RANDOM, content)
+    assert server.counts()["complete upload"] == 1
+
+    with io.open_input(path) as source:
+        assert source.size() == len(content)
+        assert source.read_at(3, 41_000_000) == content[41_000_000:41_000_003]
+        assert source.read_at(2, 0) == content[:2]
+
+
+@pytest.mark.parametrize("size", [0, 1, WHOLE_BYTES - 1, WHOLE_BYTES, WHOLE_BYTES + 1])
+def test_files_of_any_size_are_whole(io: TableIO, size: int) -> None:
+    """An empty one too, of which a store has no part to give."""
+    path = write(io, RANDOM, b"x" * size)
+
+    with io.open_input(path) as source:
+        assert source.size() == size
+        assert source.read() == b"x" * size
+
+
+def test_a_file_that_others_may_have_made_is_not_replaced(io: TableIO) -> None:
+    """Only a name with a random number is nobody else's; one in the folder's name is none."""
+    for name in ("hint.text", "00000-01b93a2f-1111-2222-3333-123456789abc/hint.text"):
+        path = write(io, name, b"hello")
+        with pytest.raises(StorageError, match="already exists"):
+            io.create_output(path)
+        with io.open_input(path) as source:
+            assert source.read() == b"hello"
+
+
+def test_missing_files_are_named_and_deleted_ones_gone(io: TableIO, server: ObjectStore) -> None:
+    """Several are deleted at a time, whether or not they are there; nothing is listed for that."""
+    paths = [write(io, f"{number}/{RANDOM}", b"x") for number in range(20)]
+    gone = f"{io.location}/{RANDOM}"
+    server.asked()
+
+    assert io.delete_quietly([*paths, gone]) == ()
+    assert server.counts()["LIST"] == 0
+    for path in (gone, paths[7]):
+        with pytest.raises(StorageError, match=f"file '{path}' does not exist"):
+            io.open_input(path)
+
+
+def test_a_listing_is_never_one_that_was_kept(io: TableIO) -> None:
+    """Others write too: a client that remembers what it listed would not see them."""
+    write(io, f"data/{RANDOM}", b"x")
+    assert len(io.list_files(io.location)) == 1
+    other = TableIO(properties={**io.properties, "py-io-impl": _OTHER}, location=io.location)
+    write(other, f"data/8-{RANDOM}", b"xy")
+
+    assert [file.size_bytes for file in io.list_files(io.location)] == [1, 2]
+    assert io.holds_anything(io.location)
+
+
+_OTHER = "pyiceberg.io.pyarrow.PyArrowFileIO"
