@@ -13,6 +13,8 @@ from soak.workers import Place
 
 SHARE, FILES = "unmerged share", "unmerged files"
 _GROWTH = 1.5
+_LEAST = 5
+"""Measurements in a quarter."""
 _FEW_FILES = 6.0
 """So few more in every table are no growth: a dozen wait before a run is due."""
 
@@ -69,7 +71,8 @@ def watch_backlog(place: Place, reporter: Reporter) -> None:
 def growth(files: Sequence[float]) -> str | None:
     """Say that a backlog grows without bound; None: it does not.
 
-    The last quarter is compared with the second: the first is before the first runs.
+    The last quarter is compared with the second: the first is before the first runs. A few moments
+    say nothing.
 
     >>> growth([0.0, 4.0, 9.0, 12.0, 10.0, 14.0, 11.0, 12.0]) is None
     True
@@ -77,7 +80,7 @@ def growth(files: Sequence[float]) -> str | None:
     '69.5 unmerged files a table in the last quarter, 29.5 in the second'
     """
     quarter = len(files) // 4
-    if quarter < 2:
+    if quarter < _LEAST:
         return None
     early = statistics.mean(files[quarter : 2 * quarter])
     late = statistics.mean(files[-quarter:])

@@ -19,6 +19,7 @@ from soak.report import family
 
 _STOP_SECONDS = 20.0
 _OUTLIVE_SECONDS = 10.0
+_BEGIN_SECONDS = 60.0
 _EXECUTORS = 0.75
 """The share of executors among those that are killed."""
 _EXPECTED = ("ConflictError", "CommitConflictError", "LostPlaceError")
@@ -43,6 +44,8 @@ class ServiceProcess:
         """What it said that it could not do, and does not try again by itself."""
         self.noise: list[str] = []
         """Lines that are no events."""
+        self.serves = threading.Event()
+        """Set while it is at work, and no longer only begun."""
         self._process: subprocess.Popen[str] | None = None
         self._reader: threading.Thread | None = None
         self.begin()
@@ -54,6 +57,7 @@ class ServiceProcess:
 
     def begin(self) -> None:
         """Begin it."""
+        self.serves.clear()
         process = subprocess.Popen(
             self._command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
@@ -109,6 +113,8 @@ class ServiceProcess:
             self.noise.append(line.rstrip())
             return
         self.events[said["event"]] += 1
+        if said["event"] == "serving":
+            self.serves.set()
         if said["event"] == "failed":
             self._take(said)
 
@@ -152,11 +158,19 @@ class Havoc:
         self._bury(now)
 
     def end(self) -> None:
-        """Begin again what was killed last, so that somebody is there for what is left."""
+        """Begin again what was killed last, so that somebody is there for what is left.
+
+        One that is told to end before it is at work ends as a command does that was only begun.
+        """
         for service in self._services:
             if service.pid is None:
                 service.begin()
         self._begin_at.clear()
+        for service in self._services:
+            if not service.serves.wait(_BEGIN_SECONDS):
+                self.failures.append(
+                    f"{service.name} was not at work {_BEGIN_SECONDS:.0f} s after it was begun"
+                )
         end = time.monotonic() + _OUTLIVE_SECONDS
         while self._orphaned and time.monotonic() < end:
             self._bury(time.monotonic())

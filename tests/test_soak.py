@@ -12,14 +12,18 @@ from pathlib import Path
 import pytest
 
 import arctic
-from soak import services
+from soak import service_run, services
 from soak.backlog import backlog_of, growth
 from soak.model import SCHEMA, Replay, by_writer, operation
 from soak.run import Soak
+from soak.service_run import ServiceSoak
 from soak.services import Havoc, ServiceProcess
 
 SEED, TABLE, WRITER = 5, "soak.moving", "writer-1"
+SERVING = json.dumps({"event": "serving"})
 SECONDS = 2.0
+SERVE_SECONDS = 5.0
+"""In which a service begins, is killed and begins again."""
 
 
 @pytest.mark.slow
@@ -34,6 +38,26 @@ def test_many_processes_lose_nothing_and_leave_nothing(tmp_path: Path) -> None:
     assert outcome.orphans == 0
     assert outcome.rows > 0
     assert any("writer-1" in line for line in said)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the system tells of no children")
+def test_services_that_are_killed_lose_nothing_and_leave_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tables equal the oracle, nothing is due for long afterwards, nothing failed."""
+    monkeypatch.setattr(service_run, "_STRIKE_SECONDS", 3.0)
+    monkeypatch.setattr(services, "_EXECUTORS", 0.0)
+    said: list[str] = []
+    soak = ServiceSoak(tmp_path, seed=SEED, tables=2, streams=0, say=said.append)
+
+    outcome = soak.run(SERVE_SECONDS)
+
+    assert outcome.failures == []
+    assert outcome.orphans == 0
+    assert outcome.rows > 0
+    assert any(line.startswith("killed: {'services': ") for line in said)
+    assert any("optimized" in line for line in said if line.startswith("service-"))
 
 
 def test_what_an_operation_leaves_is_accepted_and_nothing_else() -> None:
@@ -62,7 +86,7 @@ def test_a_key_that_is_there_twice_is_seen() -> None:
 def idle() -> Iterator[ServiceProcess]:
     """A service that does nothing, with an executor that does nothing either."""
     # A shell that waits for what it began: killed, it leaves that behind.
-    made = ServiceProcess("service-1", ["sh", "-c", "sleep 60; true"])
+    made = ServiceProcess("service-1", ["sh", "-c", f"echo '{SERVING}'; sleep 60; true"])
     yield made
     for process in made.kill():
         os.kill(process, signal.SIGKILL)

@@ -60,8 +60,12 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    while (message := receive(sys.stdin.buffer)) is not None:
-        send(answers, answer_of(message))
+    try:
+        while (message := receive(sys.stdin.buffer)) is not None:
+            send(answers, answer_of(message))
+    except BrokenPipeError:
+        # The service was killed. What is left in the buffer would fail again at the exit.
+        os._exit(0)
 
 
 if __name__ == "__main__":

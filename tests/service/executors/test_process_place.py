@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 
 from arctic.errors import ConflictError
 from arctic.job.tasks.run_tasks import Task
+from arctic.service.executors import worker_process
 from arctic.service.executors.process_place import ProcessPlace
 from arctic.service.executors.task_place import LostPlaceError
 
@@ -98,3 +102,21 @@ def test_a_place_that_is_closed_begins_no_process_any_more(place: ProcessPlace) 
         os.kill(pid, 0)
     with pytest.raises(LostPlaceError):
         _run(place, noisy, 1)
+
+
+def test_a_process_whose_service_was_killed_in_its_task_ends_without_a_word() -> None:
+    """What it prints would stand in the log of whoever began the service."""
+    worker = subprocess.Popen(
+        [sys.executable, "-m", worker_process.__name__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    worker.stdout.close()
+    worker_process.send(worker.stdin, pickle.dumps((told_to_end, signal.SIGTERM)))
+
+    _, said = worker.communicate(timeout=60)
+
+    assert (worker.returncode, said) == (0, b"")
