@@ -81,7 +81,10 @@ def test_a_table_is_used_without_a_word_of_its_secrets(
     begun = {"path": "a.b", **{f"catalog.{name}": text for name, text in catalog.items()}}
     said = [repr(begin_write(AskedWrite.of(begun), SCHEMA))]
     read = AskedRead.of(begun)
-    said += [repr(begin_engine_scan(read, columns=["id"], engine=None, filter_for=lambda _: None))]
+    begun_scan = begin_engine_scan(
+        read, columns=["id"], engine=None, filter_for=lambda _: None, reaches=lambda _: True
+    )
+    said += [repr(begun_scan)]
     said += [str(table.write(rows, mode="upsert")), str(table.optimize(type="full"))]
     said += [repr(table), repr(table._opened), str(table.properties), str(table.status())]
     said += [str(table.explain(analyze=True, verbose=True)), str(table.expire(dry_run=True))]

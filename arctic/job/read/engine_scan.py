@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from arctic.iceberg.storage.table_io import is_local
+from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.tables.plain_columns import ever_had, plain_columns
 from arctic.job.read.asked_read import AskedRead, ReadSettings
@@ -51,6 +51,7 @@ def begin_engine_scan(
     columns: Sequence[str],
     engine: Engine | None,
     filter_for: Callable[[TableDescription], Predicate | None],
+    reaches: Callable[[TableIO], bool],
 ) -> EngineScan:
     """Pin the table's state and plan the read of it.
 
@@ -60,6 +61,7 @@ def begin_engine_scan(
         engine: what the engine knows and can do; None: it says nothing, and gets all rows.
         filter_for: says in the columns of the table which rows the engine may be spared. It
             filters what it gets all the same.
+        reaches: says whether the engine reaches the table's files by itself.
 
     Raises:
         ArcticError: as ``begin_scan``.
@@ -69,7 +71,8 @@ def begin_engine_scan(
     if engine is not None and asked.reference.metadata_table is None:
         row_filter = filter_for(opened.table)
         if engine.reads_files:  # else nobody needs to know what it would find
-            share = share_of(engine, columns, _found(opened, asked, engine))
+            found = _found(opened, asked, engine, is_reached=reaches(opened.io))
+            share = share_of(engine, columns, found)
     job = scan_opened(
         opened,
         asked,
@@ -91,10 +94,12 @@ def begin_engine_scan(
     )
 
 
-def _found(opened: OpenTable, asked: AskedRead, engine: Engine) -> FilesAsFound:
+def _found(
+    opened: OpenTable, asked: AskedRead, engine: Engine, *, is_reached: bool
+) -> FilesAsFound:
     return FilesAsFound(
         is_merged_view=asked.store == "merged",
-        is_local=is_local(opened.io.location),
+        is_reached=is_reached,
         plain_columns=plain_columns(opened),
         hides_columns=any(ever_had(opened, name) for name in engine.own_columns),
     )

@@ -58,8 +58,8 @@ class FilesAsFound:
 
     is_merged_view: bool
     """Whether rows are read, of both stores: not a metadata table, nor one store."""
-    is_local: bool
-    """Whether engine and Arctic reach the files in the same way."""
+    is_reached: bool
+    """Whether the engine reaches the files too."""
     plain_columns: frozenset[str]
     """Columns that any Parquet reader finds in every file as the table has them now."""
     hides_columns: bool
@@ -71,7 +71,7 @@ def share_of(engine: Engine, columns: Collection[str], found: FilesAsFound) -> S
     reads_files = (
         engine.reads_files
         and found.is_merged_view
-        and found.is_local
+        and found.is_reached
         and found.plain_columns.issuperset(columns)
     )
     if not reads_files:

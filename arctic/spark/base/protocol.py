@@ -16,7 +16,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from pyspark.sql.types import StructType
@@ -91,6 +91,10 @@ class ScanAnswer:
     """Asks for the dead rows of these, as ``DeadRowsQuestion``; None: all are clean."""
     verifies_pages: bool
     """Whether Spark compares pages of these files with their checksums, whatever it does else."""
+    settings: Mapping[str, str] = field(repr=False)
+    """Of Hadoop, by which the files are reached; keys among them. They are not printed."""
+    hindrance: str | None
+    """Why Spark is not given files that it could read by their contents; None: nothing hinders."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

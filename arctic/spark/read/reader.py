@@ -27,6 +27,7 @@ from arctic.spark.base.handed_on import pin_text, pinned_snapshot, work_texts
 from arctic.spark.base.private_names import ROW_INDEX_COLUMN
 from arctic.spark.base.protocol import ScanAnswer, ScanQuestion, answered_by_worker
 from arctic.spark.base.spark_types import arrow_schema
+from arctic.spark.read.hadoop_access import hadoop_path, hadoop_settings, hindrance
 from arctic.spark.read.hints import hinted_filter
 from arctic.spark.read.partition_reader import PartitionReader
 
@@ -80,10 +81,11 @@ def plan_reader(
         columns=requested.names,
         engine=None if question is None else _engine(question),
         filter_for=partial(hinted_filter, () if question is None else question.hints),
+        reaches=lambda io: hindrance(io.location, io.properties) is None,
     )
     schema = arrow_schema(requested)
     check_types(scan.schema, schema)
-    answer = None if question is None else _answer(scan)
+    answer = None if question is None else _answer(scan, question)
     return ArcticReader(scan.reader, schema, scan.groups, answer)
 
 
@@ -98,6 +100,8 @@ def no_files(*, merged: int) -> ScanAnswer:
         row_counts=[],
         work=None,
         verifies_pages=False,
+        settings={},
+        hindrance=None,
     )
 
 
@@ -113,18 +117,21 @@ def _engine(question: ScanQuestion) -> Engine:
     )
 
 
-def _answer(scan: EngineScan) -> ScanAnswer:
+def _answer(scan: EngineScan, question: ScanQuestion) -> ScanAnswer:
     shared, settings = scan.shared, scan.settings
     if shared is None or settings is None:
         return no_files(merged=0)
-    work = engine_work(scan)
+    work, io = engine_work(scan), scan.opened.io
+    paths = [file.path for file in shared.files]
     return ScanAnswer(
         pin=pin_text(shared.snapshot),
         size_bytes=shared.size_bytes,
         rows=shared.rows,
         merged=shared.merged,
-        paths=[file.path for file in shared.files],
+        paths=[hadoop_path(path) for path in paths],
         row_counts=[file.record_count for file in shared.dirty_files],
         work=None if work is None else work_texts(work),
         verifies_pages=settings.verifies_pages,
+        settings=hadoop_settings(paths, io.properties),
+        hindrance=hindrance(io.location, io.properties) if question.spark_reads else None,
     )

@@ -73,7 +73,11 @@ def scan(
 
     given = {"path": path, "warehouse": warehouse, "read.deletion-vector.min-rows": "1"}
     return begin_engine_scan(
-        AskedRead.of({**given, **options}), columns=columns, engine=engine, filter_for=filter_for
+        AskedRead.of({**given, **options}),
+        columns=columns,
+        engine=engine,
+        filter_for=filter_for,
+        reaches=lambda _: True,
     )
 
 

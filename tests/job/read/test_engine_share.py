@@ -27,7 +27,7 @@ ABLE = Engine(
 )
 PLAIN = FilesAsFound(
     is_merged_view=True,
-    is_local=True,
+    is_reached=True,
     plain_columns=frozenset({"id", "name"}),
     hides_columns=False,
 )
@@ -44,7 +44,7 @@ SNAPSHOT = TableSnapshot(base_snapshot_id=1, change_snapshot_id=1, change_sequen
         ({}, {"hides_columns": True}, SetApart.CLEAN),
         ({"reads_files": False}, {}, SetApart.NOTHING),
         ({}, {"is_merged_view": False}, SetApart.NOTHING),
-        ({}, {"is_local": False}, SetApart.NOTHING),
+        ({}, {"is_reached": False}, SetApart.NOTHING),
         ({}, {"plain_columns": frozenset({"id"})}, SetApart.NOTHING),
     ],
 )

@@ -86,6 +86,8 @@ TOLD = ScanAnswer(
     row_counts=[4],
     work=["d29y", "aw=="],
     verifies_pages=True,
+    settings={"fs.s3a.bucket.b.endpoint": "http://127.0.0.1:9"},
+    hindrance="property s3.signer has no counterpart in Hadoop",
 )
 NOTHING = ScanAnswer(
     pin="",
@@ -96,6 +98,8 @@ NOTHING = ScanAnswer(
     row_counts=[],
     work=None,
     verifies_pages=False,
+    settings={},
+    hindrance=None,
 )
 ANSWERS: dict[str, Answer] = {
     "place": PlaceAnswer(options={"path": "db.t", "warehouse": "/w"}),

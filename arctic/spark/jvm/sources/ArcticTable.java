@@ -101,8 +101,14 @@ public final class ArcticTable extends PythonTable {
     Scan scan = new PythonScan(own, name(), columns, options, new Filter[0]);
     Estimate estimate = Estimate.of(told, columns, schema);
     String shown = Protocol.json(hints);
-    return new OwnScan(scan, this, columns.json() + shown + limit + told.pin, shown, estimate,
-        ParquetFiles.of(told, columns, estimate.sizeInBytes().orElse(1L), planner), false);
+    Map settings = HadoopFiles.unsaid(told.settings);
+    String hindrance = told.hindrance != null ? told.hindrance
+        : HadoopFiles.hindrance(told.paths, settings);
+    ParquetFiles files = hindrance != null ? null : ParquetFiles.of(told, settings, columns,
+        estimate.sizeInBytes().orElse(1L), planner);
+    return new OwnScan(scan, this, columns.json() + shown + limit + told.pin,
+        hindrance == null ? shown : shown + "; Spark does not read its files: " + hindrance,
+        estimate, files, false);
   }
 
   /** Gathers what one scan needs, and plans it once. */

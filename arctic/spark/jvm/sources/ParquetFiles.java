@@ -1,11 +1,10 @@
 package arctic.spark;
 
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.Function;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.SparkSession;
@@ -62,8 +61,8 @@ public class ParquetFiles {
   }
 
   /** Returns null where there is none. */
-  public static ParquetFiles of(Protocol.ScanAnswer told, StructType columns, long bytes,
-      Function planner) {
+  public static ParquetFiles of(Protocol.ScanAnswer told, Map settings, StructType columns,
+      long bytes, Function planner) {
     if (told.paths.isEmpty()) {
       return null;
     }
@@ -72,12 +71,12 @@ public class ParquetFiles {
     double width = 8 + columns.defaultSize();
     double share = dead == null ? 1 : (width + 2 * DataTypes.LongType.defaultSize()) / width;
     return new ParquetFiles(told.merged, columns,
-        new Index(told.paths, (long) (bytes * share), dead), told.verifiesPages);
+        new Index(told.paths, settings, (long) (bytes * share), dead), told.verifiesPages);
   }
 
   /** Returns a plan that yields the live rows, with the attributes of the scan it stands for. */
   public LogicalPlan rows(scala.collection.immutable.Seq output) {
-    HashMap options = new HashMap();
+    HashMap options = new HashMap(index.settings); // tasks are told so, and Spark prints none of it
     options.put("datetimeRebaseMode", "CORRECTED");
     options.put("ignoreMissingFiles", "false"); // whatever the session says: rows are never skipped
     options.put("ignoreCorruptFiles", "false");
@@ -119,12 +118,15 @@ public class ParquetFiles {
   /** The files of a plan; no folder is listed. */
   static class Index implements FileIndex {
     private final List paths;
+    /** Of Hadoop. */
+    private final Map settings;
     private final long bytes;
     /** Of the first files; null: all are clean. */
     private final DeadRows dead;
 
-    Index(List paths, long bytes, DeadRows dead) {
+    Index(List paths, Map settings, long bytes, DeadRows dead) {
       this.paths = paths;
+      this.settings = settings;
       this.bytes = bytes;
       this.dead = dead;
     }
@@ -132,7 +134,7 @@ public class ParquetFiles {
     public scala.collection.immutable.Seq listFiles(
         scala.collection.immutable.Seq partitionFilters,
         scala.collection.immutable.Seq dataFilters) {
-      Configuration conf = SparkSession.active().sparkContext().hadoopConfiguration();
+      FileStatus[] found = HadoopFiles.found(paths, settings);
       int dirty = dead == null ? 0 : dead.files();
       ArrayList listed = new ArrayList();
       long firstRow = 0;
@@ -140,34 +142,23 @@ public class ParquetFiles {
         dead.find();
       }
       for (int i = 0; i < dirty; i++) {
-        listed.add(directory(Long.valueOf(firstRow), i, i + 1, conf));
+        listed.add(directory(Long.valueOf(firstRow), i, i + 1, found));
         firstRow += dead.rows(i);
       }
       if (dirty < paths.size()) {
-        listed.add(directory(Long.valueOf(-1), dirty, paths.size(), conf));
+        listed.add(directory(Long.valueOf(-1), dirty, paths.size(), found));
       }
       return Trees.seq(listed);
     }
 
-    private PartitionDirectory directory(Long firstRow, int from, int to, Configuration conf) {
+    private PartitionDirectory directory(Long firstRow, int from, int to, FileStatus[] found) {
       InternalRow values = new GenericInternalRow(
           dead == null ? new Object[0] : new Object[] {firstRow});
       ArrayList files = new ArrayList();
       for (int i = from; i < to; i++) {
-        files.add(new FileStatusWithMetadata(status((String) paths.get(i), conf),
-            Trees.map(new HashMap())));
+        files.add(new FileStatusWithMetadata(found[i], Trees.map(new HashMap())));
       }
       return new PartitionDirectory(values, Trees.seq(files));
-    }
-
-    /** By its length Spark decides which part of a file a task reads: a manifest may be wrong. */
-    private static FileStatus status(String file, Configuration conf) {
-      try {
-        Path path = new Path(file);
-        return path.getFileSystem(conf).getFileStatus(path);
-      } catch (IOException error) {
-        throw new IllegalArgumentException("cannot read file '" + file + "': " + error, error);
-      }
     }
 
     public scala.collection.immutable.Seq rootPaths() {

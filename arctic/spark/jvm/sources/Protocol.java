@@ -145,6 +145,10 @@ public final class Protocol {
     public final List work;
     /** Whether pages are compared with their checksums. */
     public final boolean verifiesPages;
+    /** Of Hadoop, by which the files are reached; keys among them. */
+    public final Map settings;
+    /** Why Spark is not given files; null: nothing hinders. */
+    public final String hindrance;
 
     public ScanAnswer(Map told) {
       pin = (String) needed(told, "pin");
@@ -156,6 +160,8 @@ public final class Protocol {
       rowCounts = (List) needed(told, "row_counts");
       work = (List) told.get("work");
       verifiesPages = ((Boolean) needed(told, "verifies_pages")).booleanValue();
+      settings = (Map) needed(told, "settings");
+      hindrance = (String) told.get("hindrance");
     }
   }
 
