@@ -16,6 +16,8 @@ OLDEST := $(VENV)/oldest-pyspark
 DBT := $(VENV)/dbt
 # Engines that read published tables, where they cannot disturb what Arctic is installed with.
 ENGINES := $(VENV)/engines
+# Iceberg's Java library and its REST catalog, for tests: how a stranger reads and writes tables.
+ICEBERG_JAVA := $(VENV)/iceberg-java
 # What the JVMs of tests share: the classes of Spark, ready to be mapped. They live for seconds, in
 # which the second compiler and parallel collectors cost more than they give.
 ARCHIVE := $(VENV)/spark.jsa
@@ -48,7 +50,7 @@ demo: $(READY) ## Replay weeks of real promotions through Spark, and check the r
 	@$(PYTHON) -m examples.demo $(ARGS)
 
 test: export SPARK_SUBMIT_OPTS = -XX:SharedArchiveFile=$(abspath $(ARCHIVE)) $(SHORT_LIVED)
-test: $(READY) $(ARCHIVE) $(DBT)/.installed ## Run every test; ARGS="-k name" narrows, HYPOTHESIS_PROFILE=deep explores
+test: $(READY) $(ARCHIVE) $(DBT)/.installed $(ICEBERG_JAVA)/.installed ## Run every test; ARGS="-k name" narrows, HYPOTHESIS_PROFILE=deep explores
 	@$(PYTEST) -n $(WORKERS) $(SPREAD) $(ARGS)
 
 $(ARCHIVE): $(READY) tests/jvm_archive.py
@@ -62,7 +64,7 @@ test-oldest: $(READY) $(OLDEST)/.installed ## Run the tests of what PySpark chan
 		$(addprefix test_, clean_files.py deletion_vectors.py known_aggregates.py stream_offsets.py))
 
 .PHONY: prepare
-prepare: $(ARCHIVE) $(OLDEST)/.installed ## Make what both runs of tests need beside the environment
+prepare: $(ARCHIVE) $(OLDEST)/.installed $(ICEBERG_JAVA)/.installed ## Make what both runs of tests need beside the environment
 	@:
 
 $(OLDEST)/.installed: pyproject.toml $(READY)
@@ -75,6 +77,18 @@ $(DBT)/.installed: pyproject.toml $(READY)
 	@$(PYTHON) -m pip install --quiet --no-input --disable-pip-version-check --group dbt \
 		--target $(DBT) 2> $(DBT).log || { tail -n 20 $(DBT).log >&2; exit 1; }
 	@touch $@
+
+$(ICEBERG_JAVA)/.installed: tests/java/pom.xml $(READY)
+	@rm -rf $(ICEBERG_JAVA)
+	@if command -v mvn > /dev/null; then \
+		mvn -B -q -f $< dependency:copy-dependencies -DoutputDirectory=$(abspath $(ICEBERG_JAVA)) \
+			> $(ICEBERG_JAVA).log 2>&1 || { tail -n 20 $(ICEBERG_JAVA).log >&2; exit 1; }; \
+		touch $@; \
+	elif [ "$${CI:-}" = true ]; then \
+		printf 'arctic: Maven is needed, which fetches the jars of Iceberg that tests run\n' >&2; exit 1; \
+	else \
+		printf 'arctic: no Maven (mvn) here: the tests with Iceberg'"'"'s Java library are SKIPPED\n' >&2; \
+	fi
 
 quick: $(READY) ## Run the tests that need neither Spark nor patience
 	@$(PYTEST) -q -m "not spark and not slow" $(ARGS)

@@ -2,7 +2,8 @@
 
 Rules:
     - Every call to a catalog runs inside ``catalog_errors``.
-    - A lost commit race is *not* translated: who commits knows whether it may try again.
+    - A lost commit race is *not* translated: who commits knows whether it may try again. What a
+      database says of one is told from its other failures.
     - What a library says is printed without secrets.
 """
 
@@ -21,7 +22,7 @@ from pyiceberg.exceptions import (
     RESTError,
     ValidationError,
 )
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from arctic.errors import (
     ArcticError,
@@ -38,6 +39,31 @@ _OPTIONAL_ERRORS = (
     ("botocore.exceptions", "ClientError"),
 )
 """Clients that are extras: their errors can only occur once they have been imported."""
+
+
+_ROLLED_BACK = frozenset(
+    {
+        "40001",  # a transaction that is not serializable with others
+        "40P01",  # PostgreSQL: a deadlock
+        "55P03",  # PostgreSQL: a lock that is not available, in time or at once
+        1020,  # MariaDB: a row that has changed since it was read
+        1205,  # MySQL: a lock that was not to be had in time
+        1213,  # MySQL: a deadlock
+        3572,  # MySQL: a lock that is not available at once
+    }
+)
+"""SQLSTATEs, and numbers of MySQL's family: the statement failed before there was a COMMIT."""
+
+
+def was_rolled_back(error: BaseException) -> bool:
+    """Say whether a database took a transaction back because of another one.
+
+    PostgreSQL's drivers say a SQLSTATE in one of two attributes, those of MySQL a number first.
+    """
+    if not isinstance(error, DBAPIError) or error.orig is None:
+        return False
+    said = [getattr(error.orig, name, None) for name in ("sqlstate", "pgcode", "errno")]
+    return not _ROLLED_BACK.isdisjoint([*said, *error.orig.args[:1]])
 
 
 @contextmanager

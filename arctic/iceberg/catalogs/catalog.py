@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from pyiceberg.catalog import Catalog
+from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import (
     NamespaceAlreadyExistsError,
     NoSuchNamespaceError,
@@ -22,7 +23,7 @@ from pyiceberg.exceptions import (
 )
 from pyiceberg.table import Table
 
-from arctic.errors import FormatError
+from arctic.errors import FormatError, InvalidInputError
 from arctic.iceberg.catalogs.blob_types import accept_any_blob_type
 from arctic.iceberg.catalogs.kept_catalogs import KEPT_CATALOGS
 from arctic.iceberg.catalogs.metadata_files import leave_no_metadata
@@ -31,6 +32,7 @@ from arctic.iceberg.catalogs.opening import (
     local_folder,
     open_embedded,
     open_named,
+    settings_of_server,
 )
 from arctic.iceberg.catalogs.read_only import check_writable
 from arctic.iceberg.catalogs.sqlite import (
@@ -118,8 +120,12 @@ def open_catalog(config: CatalogConfig, *, create: bool = False) -> Catalog:
     """
     accept_any_blob_type()
     if config.name is not None:
-        return _with_our_commits(
-            open_named(config.name, config.warehouse, config.properties, create=create)
+        named = (config.name, config.warehouse, config.properties)
+        settings = settings_of_server(*named)
+        if settings is None:
+            return _with_our_commits(open_named(*named, create=create))
+        return KEPT_CATALOGS.on_server(
+            settings, lambda: _with_our_commits(open_named(*named, create=create))
         )
     database = Path(str(config.warehouse)) / _CATALOG_FILE
     catalog = KEPT_CATALOGS.of(
@@ -146,6 +152,7 @@ def load_table(catalog: Catalog, identifier: tuple[str, ...]) -> Table | None:
 
     Raises:
         FormatError: its metadata cannot be parsed.
+        InvalidInputError: a database that does not tell its name from that of another table.
         StorageError: the catalog or the metadata file cannot be reached.
     """
     name = ".".join(identifier)
@@ -171,10 +178,16 @@ def _load(catalog: Catalog, identifier: tuple[str, ...]) -> Table | None:
             table = catalog.load_table(identifier)
     except (NoSuchTableError, NoSuchNamespaceError):
         return None
-    if file_of(catalog) and tuple(table.name()) != identifier:
-        raise FormatError(
-            f"table {'.'.join(identifier)!r}{file_of(catalog)}: its entry is that of "
-            f"{'.'.join(table.name())!r}: the file is damaged; restore it from a copy"
+    if isinstance(catalog, SqlCatalog) and tuple(table.name()) != identifier:
+        name, found = ".".join(identifier), ".".join(table.name())
+        if file_of(catalog):
+            raise FormatError(
+                f"table {name!r}{file_of(catalog)}: its entry is that of {found!r}: the file is "
+                "damaged; restore it from a copy"
+            )
+        raise InvalidInputError(
+            f"table {name!r}: the catalog's database takes it for {found!r}; write the name so, "
+            "or give the columns of its tables a collation that tells all letters apart"
         )
     return table
 

@@ -1,11 +1,13 @@
-"""Embedded catalogs that are open in this process: to open one takes longer than to ask it.
+"""Catalogs in databases that are open in this process: to open one takes longer than to ask it.
 
 Rules:
     - An object is used again only for the same file, in the same process, with the same right to
       write. A warehouse that was deleted and made again is opened again.
-    - Other catalogs are opened each time: their connections do not survive a fork, tokens expire,
-      and what configures them lies in files and variables that may change.
-    - Threads share an object. It has no connection of its own: every question opens one.
+    - One on a server is used again for the same settings, wherever these come from. It has a pool,
+      so a process has few connections however often it opens the catalog.
+    - Other catalogs are opened each time: tokens expire.
+    - Threads share an object. An embedded one has no connection: every question opens one.
+    - A child never closes what its parent has opened: the server would end the parent's session.
     - The file is looked at, never opened: to close it would drop the locks that SQLite holds on it
       for other threads of this process, and another process would take their log away.
 """
@@ -16,6 +18,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from pyiceberg.catalog import Catalog
@@ -32,9 +35,10 @@ class KeptCatalogs:
 
     def __init__(self, most: int) -> None:
         self._most = most
+        self._of_parents: list[object] = []
         self._forget()
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forget)
+            os.register_at_fork(after_in_child=self._leave_to_parent)
 
     def of(
         self, database: Path, settings: tuple[tuple[str, str], ...], make: Callable[[], Catalog]
@@ -46,20 +50,43 @@ class KeptCatalogs:
             settings: what else the catalog is opened with.
             make: may create the file; its errors come through.
         """
-        key = (str(database), settings)
+        return self._of((str(database), settings), partial(_identity, database), make)
+
+    def on_server(
+        self, settings: tuple[tuple[str, str], ...], make: Callable[[], Catalog]
+    ) -> Catalog:
+        """Return the catalog of a database on a server, which ``make`` opens where it is not open.
+
+        Args:
+            settings: all that the catalog is opened with.
+            make: opens it; its errors come through.
+        """
+        return self._of(settings, tuple, make)
+
+    def _of(
+        self,
+        key: tuple[object, ...],
+        identify: Callable[[], _Identity | None],
+        make: Callable[[], Catalog],
+    ) -> Catalog:
         with self._lock:
             found = self._kept.get(key)
-        if found is not None and found[0] == _identity(database):
+        if found is not None and found[0] == identify():
             return found[1]
         catalog = make()
-        identity = _identity(database)
+        identity = identify()
         if identity is not None:
             with self._lock:
                 self._kept[key] = (identity, catalog)
                 self._kept.move_to_end(key)
                 while len(self._kept) > self._most:
-                    self._kept.popitem(last=False)
+                    _, (_, unused) = self._kept.popitem(last=False)
+                    unused.close()
         return catalog
+
+    def _leave_to_parent(self) -> None:
+        self._of_parents.append(self._kept)
+        self._forget()
 
     def _forget(self) -> None:
         self._lock = threading.Lock()

@@ -7,7 +7,8 @@ table was loaded: others may have deleted these, and nobody deletes the ones tha
 
 Rules:
     - The file of a lost race is deleted only if the catalog said that the commit failed, and the
-      table as it is then does not name the file. Some clients ask a catalog twice: of a commit that
+      table as it is then does not name the file. A database that takes the commit back because of
+      a lock or another transaction has said so. Some clients ask a catalog twice: of a commit that
       landed the first time they may hear the second time that it failed. After any other failure
       nobody knows whether the commit landed, so the file stays.
     - Which files drop out of the log is decided by the metadata that the commit lies on.
@@ -16,6 +17,7 @@ Rules:
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
 from copy import copy
 from functools import partial
 from typing import Any
@@ -25,8 +27,10 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.io import FileIO
 from pyiceberg.table import CommitTableResponse, Table
 from pyiceberg.table.metadata import TableMetadata
+from sqlalchemy.exc import DBAPIError
 
 from arctic.iceberg.storage.checked_io import keep_written
+from arctic.iceberg.translate import was_rolled_back
 
 
 def leave_no_metadata(catalog: Catalog) -> None:
@@ -59,19 +63,28 @@ def _commit(
     try:
         response = attempt.commit_table(table, requirements, updates)
     except CommitFailedException:
-        with contextlib.suppress(Exception):  # a leftover costs space, never rows
-            now = catalog.load_table(table.name())
-            used = {
-                now.metadata_location,
-                *(log.metadata_file for log in now.metadata.metadata_log),
-            }
-            for io, path in written:
-                if path not in used:
-                    io.delete(path)
+        _delete_unnamed(catalog, table, written)
         raise
+    except DBAPIError as error:
+        if not was_rolled_back(error):
+            raise
+        _delete_unnamed(catalog, table, written)
+        raise CommitFailedException(f"the database took the commit back: {error.orig}") from error
     keep_written(response, catalog)
     Catalog._delete_old_metadata(table.io, before.metadata, response.metadata)
     return response
+
+
+def _delete_unnamed(
+    catalog: MetastoreCatalog, table: Table, written: Sequence[tuple[FileIO, str]]
+) -> None:
+    """Delete those metadata files that the table, as it is now, does not name."""
+    with contextlib.suppress(Exception):  # a leftover costs space, never rows
+        now = catalog.load_table(table.name())
+        used = {now.metadata_location, *(log.metadata_file for log in now.metadata.metadata_log)}
+        for io, path in written:
+            if path not in used:
+                io.delete(path)
 
 
 def _delete_nothing(io: FileIO, base: TableMetadata, metadata: TableMetadata) -> None:

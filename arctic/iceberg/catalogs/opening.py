@@ -3,6 +3,8 @@
 Rules:
     - Locations are ``file://`` URIs: Java and position deletes compare them as text.
     - A reader never creates a folder or a file, and needs no permission to.
+    - Metadata is loaded whole, whatever a configuration or a server wishes: files of snapshots that
+      were left out of it would be taken for nobody's, and deleted.
 """
 
 from __future__ import annotations
@@ -15,9 +17,11 @@ from pathlib import Path
 from typing import cast
 
 from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.catalog.rest import SNAPSHOT_LOADING_MODE
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import NoSuchPropertyException
 from pyiceberg.utils.config import Config
+from sqlalchemy import create_engine
 
 from arctic.errors import InvalidInputError, NotFoundError
 from arctic.iceberg.catalogs.over_http.timed_rest import TimedRestCatalog
@@ -58,8 +62,31 @@ def local_folder(warehouse: str) -> str:
     return path
 
 
+def settings_of_server(
+    name: str, warehouse: str | None, settings: Mapping[str, str]
+) -> tuple[tuple[str, str], ...] | None:
+    """Return all that a catalog is opened with; None: it is no database on a server.
+
+    Args:
+        name: of the catalog, and what it was given with it: as for ``open_named``.
+        warehouse: as for ``open_named``.
+        settings: as for ``open_named``.
+    """
+    known = {key: str(value) for key, value in _known(name, settings).items()}
+    uri = known.get("uri", "")
+    is_sql = known.get("type", "").lower() == "sql" or uri.startswith("postgresql")
+    if not is_sql or uri.startswith("sqlite"):
+        return None
+    return (("", name), ("warehouse", warehouse or ""), *sorted(known.items()))
+
+
+def _known(name: str, properties: Mapping[str, str]) -> dict[str, object]:
+    """Return the properties of a catalog, with those that PyIceberg's configuration has of it."""
+    return {**(Config().get_catalog_config(name) or {}), **properties}
+
+
 def _load_catalog(name: str, properties: Mapping[str, str], *, create: bool) -> Catalog:
-    known = {**(Config().get_catalog_config(name) or {}), **properties}
+    known = _known(name, properties)
     uri = str(known.get("uri", ""))
     if uri.startswith("sqlite") and may_only_read(database_of(uri)):
         return _read_only(name, {key: str(text) for key, text in known.items()}, create=create)
@@ -110,8 +137,12 @@ def open_named(
             ) from secrets.cause(error)
         if isinstance(catalog, SqlCatalog):
             _use_file_uri(catalog)
-            if not isinstance(catalog, ReadOnlySqlCatalog):
+            if catalog.engine.dialect.name != "sqlite":
+                _use_patient_pool(catalog)
+            elif not isinstance(catalog, ReadOnlySqlCatalog):
                 harden(catalog)
+        elif SNAPSHOT_LOADING_MODE in catalog.properties:
+            catalog.properties[SNAPSHOT_LOADING_MODE] = "all"
     return catalog
 
 
@@ -161,6 +192,12 @@ def _check_file(database: Path, subject: str, *, create: bool) -> None:
             f"{subject}: there is no {str(database)!r}; name an existing warehouse, or create a "
             "table in this one first"
         )
+
+
+def _use_patient_pool(catalog: SqlCatalog) -> None:
+    """Let a pool look whether the server has ended a session before it is asked the next thing."""
+    catalog.engine.dispose()
+    catalog.engine = create_engine(catalog.engine.url, pool_pre_ping=True)
 
 
 def _use_file_uri(catalog: SqlCatalog) -> None:

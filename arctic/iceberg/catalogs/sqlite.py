@@ -61,13 +61,11 @@ def database_of(uri: str | URL) -> Path:
 
 
 def harden(catalog: SqlCatalog) -> None:
-    """Replace the engine of a SQLite catalog; other databases stay as they are.
+    """Replace the engine of a SQLite catalog.
 
     Raises:
         InvalidInputError: a database in memory.
     """
-    if catalog.engine.dialect.name != "sqlite":
-        return
     url = catalog.engine.url
     database = database_of(url)
     catalog.engine.dispose()

@@ -10,6 +10,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -154,11 +155,14 @@ def test_threads_commit_through_one_object(tmp_path: Path) -> None:
 
 
 def test_only_so_many_are_kept(tmp_path: Path) -> None:
-    """The one that was opened longest ago goes."""
-    kept, made = KeptCatalogs(2), []
+    """The one that was opened longest ago goes, with its connections."""
+    kept = KeptCatalogs(2)
+    made: list[Any] = []
+    closed: list[int] = []
 
     def make() -> Any:
-        made.append(object())
+        number = len(made)
+        made.append(SimpleNamespace(close=lambda: closed.append(number)))
         return made[-1]
 
     for name in ("a", "b", "c"):
@@ -167,4 +171,4 @@ def test_only_so_many_are_kept(tmp_path: Path) -> None:
     assert kept.of(tmp_path / "c" / "catalog.db", (), make) is made[2]
     kept.of(tmp_path / "a" / "catalog.db", (), make)
 
-    assert len(made) == 4
+    assert (len(made), closed) == (4, [0, 1])

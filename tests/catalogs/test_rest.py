@@ -1,0 +1,153 @@
+"""A REST catalog, Iceberg's own in Java: every verb, its round trips, and answers that are lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from pyiceberg.catalog import load_catalog
+
+import arctic
+from tests.catalogs.rest_server import Door, opened_door
+from tests.catalogs.verbs import (
+    SCHEMA,
+    adopt_and_release,
+    pairs,
+    publish_and_rename,
+    rows_of,
+    write_and_merge,
+)
+from tests.catalogs.writers import check_writers
+from tests.java.plain_java import running_java
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
+    """Start the catalog."""
+    with running_java() as jvm, opened_door(jvm, tmp_path_factory.mktemp("rest")) as door:
+        yield door
+
+
+@pytest.fixture
+def door(server: Door) -> Iterator[Door]:
+    """Return the catalog, empty again after the test."""
+    server.asked.clear()
+    yield server
+    server.answers, server.reaches = [], True
+    for name in arctic.list_tables(catalog=server.catalog):
+        arctic.drop_table(name, purge=True, catalog=server.catalog)
+
+
+def test_every_verb_works(door: Door) -> None:
+    """From the first table to the last, rows are those of a dict."""
+    publish_and_rename(write_and_merge(door.catalog))
+    adopt_and_release(door.catalog)
+
+
+def make(door: Door, **properties: str) -> None:
+    """Create ``db.t``, with rows in both of its stores."""
+    named = {name.replace("__", ".").replace("_", "-"): text for name, text in properties.items()}
+    arctic.create_table("db.t", SCHEMA, primary_key=["id"], properties=named, catalog=door.catalog)
+    arctic.write("db.t", rows_of(range(9), "Rome"), mode="overwrite", catalog=door.catalog)
+    arctic.write("db.t", rows_of(range(4), "Oslo"), mode="upsert", catalog=door.catalog)
+    door.asked.clear()
+
+
+def test_an_upsert_costs_two_loads_of_each_store_and_one_commit(door: Door) -> None:
+    """Over the wire, as the server sees it; a read is one load of each store."""
+    make(door)
+    arctic.write("db.t", rows_of(range(2), "Lima"), mode="upsert", catalog=door.catalog)
+    assert door.asked == {"load db.t": 2, "load db.t_change_": 2, "commit db.t_change_": 1}
+
+    door.asked.clear()
+    arctic.read("db.t", catalog=door.catalog).read_all()
+    assert door.asked == {"load db.t": 1, "load db.t_change_": 1}
+
+
+def test_a_client_without_the_token_is_refused(door: Door) -> None:
+    """And no message says what it gave."""
+    catalog = {**door.catalog, "token": "wrong-sesame"}
+    with pytest.raises(arctic.StorageError) as caught:
+        arctic.list_tables(catalog=catalog)
+
+    assert "sesame" not in str(caught.value)
+
+
+@pytest.mark.parametrize("reaches", [True, False], ids=["made", "not made"])
+@pytest.mark.parametrize("status", [500, 502, 503, 504])
+def test_an_answer_that_is_lost_is_looked_for(door: Door, status: int, reaches: bool) -> None:
+    """Whether the commit was made or not, it is there once afterwards."""
+    make(door)
+    before = arctic.read("db.t.snapshots", catalog=door.catalog).read_all().num_rows
+    door.answers, door.reaches = [status, None], reaches
+    arctic.write("db.t", rows_of(range(3, 12), "Lima"), mode="upsert", catalog=door.catalog)
+
+    assert arctic.read("db.t.snapshots", catalog=door.catalog).read_all().num_rows == before + 1
+    assert pairs(arctic.read("db.t", catalog=door.catalog).read_all()) == [
+        *((each, "Oslo") for each in range(3)),
+        *((each, "Lima") for each in range(3, 12)),
+    ]
+    assert door.asked["commit db.t_change_"] == (1 if reaches else 2)
+
+
+def test_lost_races_are_conflicts(door: Door) -> None:
+    """A catalog that always says so keeps nothing, and the caller may write again."""
+    make(door, commit__retry__num_retries="2")
+    door.answers, door.reaches = [409] * 9, False
+    with pytest.raises(arctic.ConflictError, match="other commits won"):
+        arctic.write("db.t", rows_of(range(3), "Lima"), mode="upsert", catalog=door.catalog)
+
+    door.answers = []
+    arctic.write("db.t", rows_of(range(1), "Kyiv"), mode="upsert", catalog=door.catalog)
+    assert pairs(arctic.read("db.t", catalog=door.catalog).read_all()) == [
+        (0, "Kyiv"),
+        *((each, "Oslo") for each in range(1, 4)),
+        *((each, "Rome") for each in range(4, 9)),
+    ]
+
+
+def test_snapshots_that_a_client_does_not_wish_to_see_keep_their_files(door: Door) -> None:
+    """Metadata may come without those that no branch ends in; cleaning must know them."""
+    make(door)
+    arctic.optimize("db.t", type="full", catalog=door.catalog)
+    refs = {**door.catalog, "snapshot-loading-mode": "refs"}
+    arctic.write("db.t", rows_of(range(2), "Lima"), mode="upsert", catalog=refs)
+    at_once = {"clean-orphan-file.min-existing-time-minutes": "0"}
+    arctic.expire("db.t", options=at_once, catalog=refs)
+
+    with closing(load_catalog("plain", **door.catalog)) as plain:
+        for name in ("db.t", "db.t_change_"):
+            table = plain.load_table(name)
+            assert len(table.snapshots()) == 2
+            for snapshot in table.snapshots():
+                table.scan(snapshot_id=snapshot.snapshot_id).to_arrow()
+    assert pairs(arctic.read("db.t", catalog=refs).read_all()) == [
+        *((each, "Lima") for each in range(2)),
+        *((each, "Oslo") for each in range(2, 4)),
+        *((each, "Rome") for each in range(4, 9)),
+    ]
+
+
+@pytest.mark.slow
+def test_nothing_of_eight_writers_is_lost_or_doubled(door: Door) -> None:
+    """The server decides every race."""
+    check_writers(door.catalog, ["c.t0", "c.t1"], writers=8, rounds=6)
+
+
+def test_files_are_opened_as_the_catalog_says(door: Door, tmp_path: Path) -> None:
+    """Properties that it hands out count in every process, above those of the client."""
+    make(door)
+    before = door.overrides
+    door.overrides = {**before, "py-io-impl": "tests.catalogs.noted_io.NotedIO"}
+    door.overrides = {**door.overrides, "noted.in": str(tmp_path / "opened")}
+    try:
+        found = arctic.read("db.t", catalog=door.catalog).read_all()
+    finally:
+        door.overrides = before
+
+    assert found.num_rows == 9
+    opened = (tmp_path / "opened").read_text().splitlines()
+    assert [path for path in opened if path.endswith(".parquet")]
+    assert [path for path in opened if path.endswith(".avro")]

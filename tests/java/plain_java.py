@@ -1,0 +1,96 @@
+"""A Java of its own with plain Iceberg, driven from here: no Spark runs in it.
+
+The jars are those of ``pom.xml`` beside this file, which ``make`` puts into the environment. Of
+PySpark there are only Hadoop, the compiler and what carries calls. Where the jars are missing,
+tests are skipped, and a skipped test fails in CI.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyspark
+import pytest
+from py4j.java_gateway import (  # type: ignore[import-untyped]
+    GatewayParameters,
+    JavaGateway,
+    launch_gateway,
+)
+
+from arctic.errors import StorageError
+from arctic.spark.jvm.java import ensure_java
+
+_FOLDER = Path(sys.prefix) / "iceberg-java"
+_PYSPARK = Path(pyspark.__file__).parent / "jars"
+_OF_PYSPARK = ("py4j-*.jar", "hadoop-client-*.jar", "janino-*.jar", "commons-compiler-*.jar")
+_SOURCES = Path(__file__).parent / "sources"
+_OPTIONS = [
+    # It lives for seconds: the second compiler would cost more than it gives.
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    "-Xshare:auto",
+    "-Xmx512m",
+]
+
+
+def _jars() -> list[Path]:
+    jars = sorted(_FOLDER.glob("*.jar"))
+    if not jars:
+        pytest.skip(f"needs Maven, with which `make test` puts Iceberg's Java into {_FOLDER}")
+    return [*jars, *(jar for pattern in _OF_PYSPARK for jar in sorted(_PYSPARK.glob(pattern)))]
+
+
+@contextmanager
+def running_java() -> Iterator[Any]:
+    """Start a Java; yield its classes by their names, as attributes."""
+    jars = _jars()
+    try:
+        ensure_java()
+    except StorageError as error:
+        pytest.skip(error.message)
+    home = os.environ.get("JAVA_HOME")
+    port, token, process = launch_gateway(
+        jarpath=str(next(jar for jar in jars if jar.name.startswith("py4j-"))),
+        classpath=os.pathsep.join(map(str, jars)),
+        javaopts=_OPTIONS,
+        java_path=f"{home}/bin/java" if home else "java",
+        die_on_exit=True,
+        enable_auth=True,
+        return_proc=True,
+    )
+    parameters = GatewayParameters(port=port, auth_token=token, auto_convert=True)
+    gateway = JavaGateway(gateway_parameters=parameters)
+    try:
+        yield gateway.jvm
+    finally:
+        gateway.shutdown()
+        process.stdin.close()
+        process.wait()
+
+
+def compiled(jvm: Any, name: str) -> Any:
+    """Return an object of the class that a file of ``sources`` has."""
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    # The least that calls static methods of Iceberg's interfaces.
+    compiler.setSourceVersion(8)
+    compiler.setTargetVersion(8)
+    compiler.cook((_SOURCES / f"{name}.java").read_text(encoding="utf-8"))
+    return compiler.getClassLoader().loadClass(f"arctic.tests.{name}").newInstance()
+
+
+@contextmanager
+def plain_catalog(jvm: Any, warehouse: Path) -> Iterator[Any]:
+    """Open the embedded catalog of a folder as Java does."""
+    catalog = jvm.org.apache.iceberg.jdbc.JdbcCatalog()
+    catalog.setConf(jvm.org.apache.hadoop.conf.Configuration())
+    place = {"uri": f"jdbc:sqlite:{warehouse}/catalog.db", "warehouse": f"file://{warehouse}"}
+    catalog.initialize("arctic", place)
+    try:
+        yield catalog
+    finally:
+        catalog.close()

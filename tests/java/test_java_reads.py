@@ -1,0 +1,56 @@
+"""Iceberg's Java library reads base stores and published tables as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import arctic
+from tests.java.canonical import lines
+from tests.java.cases import CASES, Case, make
+from tests.java.plain_java import compiled, plain_catalog
+
+OUTPUTS = ("v2", "clean")
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder for all tables."""
+    return tmp_path_factory.mktemp("java")
+
+
+@pytest.fixture(scope="module")
+def catalog(warehouse: Path) -> Mapping[str, str]:
+    """Return it as a catalog."""
+    return {"warehouse": str(warehouse)}
+
+
+@pytest.fixture(scope="module")
+def reader(jvm: Any) -> Any:
+    """Return what reads all rows of a table."""
+    return compiled(jvm, "PlainRows")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_java_reads_the_same_rows(
+    case: Case, warehouse: Path, catalog: Mapping[str, str], jvm: Any, reader: Any, tmp_path: Path
+) -> None:
+    """Of the base store, and of the published table with deletes and without."""
+    name = make(case, catalog)
+    base = arctic.read(name, options={"store": "base"}, catalog=catalog).read_all()
+    names = arctic.open_table(name, catalog=catalog).schema.names
+    expected = {name: base.select(names)}
+    for output in OUTPUTS if case.key else ():
+        arctic.publish(name, into=f"{name}_{output}", output=output, catalog=catalog)
+        expected[f"{name}_{output}"] = arctic.read(name, catalog=catalog).read_all()
+
+    with plain_catalog(jvm, warehouse) as plain:
+        for each, rows in expected.items():
+            table = plain.loadTable(jvm.org.apache.iceberg.catalog.TableIdentifier.parse(each))
+            reader.write(table, str(tmp_path / each))
+            assert rows.num_rows
+            assert (tmp_path / each).read_text().split("\n")[:-1] == lines(rows), each

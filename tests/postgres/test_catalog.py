@@ -1,0 +1,164 @@
+"""PostgreSQL as the catalog: every verb, many writers, and commits that the server refuses."""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+import arctic
+from tests.catalogs.verbs import (
+    SCHEMA,
+    adopt_and_release,
+    pairs,
+    publish_and_rename,
+    rows_of,
+    write_and_merge,
+)
+from tests.catalogs.writers import check_writers
+
+Catalog = dict[str, str]
+
+
+@pytest.fixture
+def catalog(dsn: str, tmp_path: Path) -> Catalog:
+    """Return a catalog in a database of its own."""
+    return catalog_of(dsn, tmp_path)
+
+
+def catalog_of(dsn: str, folder: Path, settings: str = "") -> Catalog:
+    """Return a catalog in a database; ``settings`` are those of its sessions."""
+    named = dict(re.findall(r"(\w+)=(\S+)", dsn))
+    uri = f"postgresql+psycopg://{named['user']}@/{named['dbname']}?host={named['host']}"
+    given = f"&options=-c%20{settings}" if settings else ""
+    return {"type": "sql", "uri": f"{uri}{given}", "warehouse": f"file://{folder}"}
+
+
+@pytest.fixture
+def connection(dsn: str) -> Iterator[psycopg.Connection]:
+    """Open a session beside those of the catalog."""
+    with psycopg.connect(dsn, autocommit=True) as opened:
+        yield opened
+
+
+def test_every_verb_works(catalog: Catalog) -> None:
+    """From the first table to the last, rows are those of a dict."""
+    publish_and_rename(write_and_merge(catalog))
+    adopt_and_release(catalog)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("tables", "settings"),
+    [
+        pytest.param(["c.t"], "", id="one table"),
+        # The server then ends lost races by an error of its own.
+        pytest.param(
+            ["c.t0", "c.t1", "c.t2"],
+            "default_transaction_isolation=serializable",
+            id="several, serializable",
+        ),
+    ],
+)
+def test_nothing_of_eight_writers_is_lost_or_doubled(
+    dsn: str, tmp_path: Path, tables: list[str], settings: str
+) -> None:
+    """Whoever loses a race writes again."""
+    check_writers(catalog_of(dsn, tmp_path, settings), tables, writers=8, rounds=6)
+
+
+def test_a_refused_lock_is_a_lost_race(
+    dsn: str, tmp_path: Path, connection: psycopg.Connection
+) -> None:
+    """The server took the commit back, so it is known not to have landed: write again."""
+    catalog = catalog_of(dsn, tmp_path, "lock_timeout=50")
+    arctic.create_table(
+        "shop.t",
+        SCHEMA,
+        primary_key=["id"],
+        properties={"commit.retry.num-retries": "2"},
+        catalog=catalog,
+    )
+    arctic.write("shop.t", rows_of(range(3), "Rome"), mode="upsert", catalog=catalog)
+    files = metadata_files(tmp_path)
+    with connection.transaction():
+        connection.execute("SELECT * FROM iceberg_tables FOR UPDATE")
+        with pytest.raises(arctic.ConflictError, match=r"other commits won 3 attempts"):
+            arctic.write("shop.t", rows_of(range(5), "Oslo"), mode="upsert", catalog=catalog)
+
+    assert metadata_files(tmp_path) == files
+    arctic.write("shop.t", rows_of(range(1, 5), "Lima"), mode="upsert", catalog=catalog)
+    found = arctic.read("shop.t", catalog=catalog).read_all()
+    assert pairs(found) == [(0, "Rome"), *((each, "Lima") for each in range(1, 5))]
+
+
+def test_a_server_that_dies_at_the_commit_is_asked_again(
+    catalog: Catalog, connection: psycopg.Connection
+) -> None:
+    """Whether it landed is looked up; it is committed once."""
+    arctic.create_table("shop.t", SCHEMA, primary_key=["id"], catalog=catalog)
+    connection.execute(
+        """
+        CREATE SEQUENCE deaths;
+        CREATE FUNCTION die() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            IF nextval('deaths') = 1 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF;
+            RETURN NULL;
+        END $$;
+        CREATE CONSTRAINT TRIGGER dies AFTER UPDATE ON iceberg_tables
+            DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION die();
+        """
+    )
+    arctic.write("shop.t", rows_of(range(3), "Rome"), mode="upsert", catalog=catalog)
+
+    assert connection.execute("SELECT last_value FROM deaths").fetchone() == (2,)
+    assert len(arctic.read("shop.t.snapshots", catalog=catalog).read_all()) == 1
+    found = arctic.read("shop.t", catalog=catalog).read_all()
+    assert pairs(found) == [(each, "Rome") for each in range(3)]
+
+
+def test_a_process_keeps_one_connection_and_minds_its_end(
+    catalog: Catalog, connection: psycopg.Connection
+) -> None:
+    """A server has few of them, ends those that rest, and a process may write for months."""
+    arctic.create_table("shop.t", SCHEMA, primary_key=["id"], catalog=catalog)
+    for number in range(4):
+        arctic.write("shop.t", rows_of(range(number), "Rome"), mode="upsert", catalog=catalog)
+        arctic.read("shop.t", catalog=catalog).read_all()
+    others = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    assert connection.execute(f"SELECT count(*) {others}").fetchone() == (1,)
+
+    connection.execute(f"SELECT pg_terminate_backend(pid, 5000) {others}")
+    arctic.write("shop.t", rows_of(range(2), "Oslo"), mode="upsert", catalog=catalog)
+    found = arctic.read("shop.t", catalog=catalog).read_all()
+    assert pairs(found) == [(0, "Oslo"), (1, "Oslo"), (2, "Rome")]
+
+
+def test_a_child_leaves_the_connections_of_its_parent(
+    catalog: Catalog, connection: psycopg.Connection
+) -> None:
+    """Two processes that speak through one would read each other's answers."""
+    arctic.create_table("shop.t", SCHEMA, primary_key=["id"], catalog=catalog)
+    child = os.fork()
+    if child == 0:
+        try:
+            arctic.write("shop.t", rows_of(range(3), "Rome"), mode="upsert", catalog=catalog)
+            gc.collect()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    sessions = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+    assert connection.execute(sessions).fetchone() == (2,)
+
+    assert arctic.read("shop.t", catalog=catalog).read_all().num_rows == 3
+    assert connection.execute(sessions).fetchone() == (2,)
+
+
+def metadata_files(folder: Path) -> set[str]:
+    """Return the metadata files below a folder."""
+    return {str(path) for path in folder.rglob("*.metadata.json")}
