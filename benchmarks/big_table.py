@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -72,14 +71,13 @@ def hot_files(count: int) -> Iterator[InventedFile]:
         yield InventedFile(number=file.number + hot, kind=file.kind, partition=file.partition)
 
 
-def make_big_table(folder: Path, files: Callable[[], Iterator[InventedFile]]) -> CatalogConfig:
-    """Create ``bench.large`` in a new warehouse, with the manifests that Arctic writes.
+def make_big_table(config: CatalogConfig, files: Callable[[], Iterator[InventedFile]]) -> None:
+    """Create ``bench.large`` in a catalog, with the manifests that Arctic writes.
 
     Args:
-        folder: of the warehouse.
+        config: the catalog.
         files: what to list, the same at each call; no such file is written.
     """
-    config = CatalogConfig.from_options({"warehouse": str(folder)})
     opened = create_table(
         config, NAME, SCHEMA, primary_key=["id"], partition_by=["part"], properties={}
     )
@@ -95,7 +93,6 @@ def make_big_table(folder: Path, files: Callable[[], Iterator[InventedFile]]) ->
         wanted = (file for file in files() if file.kind in kinds)
         while some := list(islice(wanted, _FILES_IN_A_COMMIT)):
             _commit(store, opened, some)
-    return config
 
 
 def _commit(store: Table, opened: OpenTable, files: Sequence[InventedFile]) -> None:

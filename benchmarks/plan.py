@@ -58,11 +58,16 @@ def measure_plans(folder: Path, *, files: int) -> None:
         folder: scratch space: about 50 bytes a file.
         files: in each table; writing a million of them takes minutes.
     """
-    spread = make_big_table(folder / "spread", lambda: spread_files(files))
-    hot = make_big_table(folder / "hot", lambda: hot_files(files))
+    spread, hot = _catalog(folder / "spread"), _catalog(folder / "hot")
+    make_big_table(spread, lambda: spread_files(files))
+    make_big_table(hot, lambda: hot_files(files))
     _print("1,000 partitions x 4 nodes, a third deletes", lambda: measure_plan(spread))
     _print("20,000 deletes in 4 nodes of one partition", lambda: measure_plan(hot))
     _print("1 of 1,000 partitions", lambda: measure_plan(spread, ONE_PARTITION))
+
+
+def _catalog(warehouse: Path) -> CatalogConfig:
+    return CatalogConfig.from_options({"warehouse": str(warehouse)})
 
 
 def measure_plan(config: CatalogConfig, row_filter: ColumnTest | None = None) -> PlanFigure:

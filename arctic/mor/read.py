@@ -50,7 +50,7 @@ def read_group(
         InternalError: a task that no plan makes, such as an unknown kind of file.
     """
     reader = TaskReader(group.tasks, request, open_file, touched or Touched())
-    rows = chain.from_iterable(_survivors(reader, task) for task in _neighbours(group.tasks))
+    rows = chain.from_iterable(_survivors(reader, task) for task in in_reading_order(group.tasks))
     yield from at_least_one(coalesce(rows, max_rows=request.batch_rows), request.schema)
 
 
@@ -61,8 +61,11 @@ def _survivors(reader: TaskReader, task: NodeTask) -> Iterator[pa.RecordBatch]:
             yield from data.survivors()
 
 
-def _neighbours(tasks: Sequence[NodeTask]) -> list[NodeTask]:
-    """Bring tasks with the same change deletes together, in the order of their first."""
+def in_reading_order(tasks: Sequence[NodeTask]) -> list[NodeTask]:
+    """Return the tasks of a group as they are read: those with the same deletes follow another.
+
+    They come in the order of their first.
+    """
     first: dict[tuple[str, ...], int] = {}
     for number, task in enumerate(tasks):
         first.setdefault(delete_paths(task), number)

@@ -5,18 +5,29 @@ from __future__ import annotations
 import argparse
 import tempfile
 from collections.abc import Mapping
+from pathlib import Path
 
+from benchmarks.requests.far import Trip, trips
 from benchmarks.requests.object_store import object_store
-from benchmarks.requests.page import PAGE, page_with, table
+from benchmarks.requests.page import PAGE, far_table, page_with, page_with_far, table
 from benchmarks.requests.verbs import Cost, Life
 
 LIBRARIES = {"Arrow": {}, "s3fs": {"py-io-impl": "pyiceberg.io.fsspec.FsspecFileIO"}}
+
+FILES = 10_000
+"""Of the table that is planned."""
 
 
 def measured(more: Mapping[str, str]) -> list[Cost]:
     """Live the life of a table through one library."""
     with tempfile.TemporaryDirectory() as folder, object_store() as store:
         return list(Life(store, store.catalog(f"{folder}/catalog.db", **more)).costs())
+
+
+def from_far(more: Mapping[str, str]) -> list[Trip]:
+    """Read, write and plan from far away, through one library."""
+    with tempfile.TemporaryDirectory() as folder, object_store() as store:
+        return trips(store, Path(folder), more, files=FILES)
 
 
 def main() -> None:
@@ -30,12 +41,16 @@ def main() -> None:
         for name, life in costs.items():
             for cost in life:
                 print(
-                    name, cost.verb, *(f"  {kind:8} {path}" for kind, path in cost.asked), sep="\n"
+                    name,
+                    cost.verb,
+                    *(f"  {each.kind:8} {each.path}" for each in cost.asked),
+                    sep="\n",
                 )
-    page = page_with(PAGE.read_text(encoding="utf-8"), costs)
+    far = {name: from_far(more) for name, more in LIBRARIES.items()}
     if arguments.write_docs:
+        page = page_with_far(page_with(PAGE.read_text(encoding="utf-8"), costs), far)
         PAGE.write_text(page, encoding="utf-8")
-    print(*table(costs), sep="\n")
+    print(*table(costs), "", *far_table(far), sep="\n")
 
 
 if __name__ == "__main__":

@@ -27,6 +27,9 @@ class Asked(NamedTuple):
     """GET, HEAD, PUT, DELETE, LIST, or what it has to do with an upload in parts."""
     path: str
     """``/bucket/key``."""
+    began: float
+    """In seconds of a clock of the server's."""
+    ended: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

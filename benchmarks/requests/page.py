@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from benchmarks.requests.far import Trip
 from benchmarks.requests.verbs import Cost
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "object-stores.md"
 KINDS = ("GET", "HEAD", "PUT", "LIST", "DELETE")
-_BEGIN, _END = "<!-- requests: make bench-requests -->\n", "<!-- end of requests -->"
+_BEGIN, _END = "<!-- {}: make bench-requests -->\n", "<!-- end of {} -->"
 
 
 def table(costs: Mapping[str, Sequence[Cost]]) -> list[str]:
@@ -26,11 +27,31 @@ def table(costs: Mapping[str, Sequence[Cost]]) -> list[str]:
     return lines
 
 
+def far_table(trips: Mapping[str, Sequence[Trip]]) -> list[str]:
+    """Return the lines of a table: a call each, what it takes with each library."""
+    heads = [f"{name} {what}" for name in trips for what in ("requests", "round trips", "seconds")]
+    lines = [f"| call | {' | '.join(heads)} |", f"|---|{'--:|' * len(heads)}"]
+    for every in zip(*trips.values(), strict=True):
+        cells = [f"{each.requests} | {each.round_trips} | {each.seconds:.1f}" for each in every]
+        lines.append(f"| {every[0].what} | {' | '.join(cells)} |")
+    return lines
+
+
 def page_with(page: str, costs: Mapping[str, Sequence[Cost]]) -> str:
-    """Return the page with the table in its place."""
-    before, rest = page.split(_BEGIN)
-    _, after = rest.split(_END)
-    return "".join((before, _BEGIN, "\n", "\n".join(table(costs)), "\n\n", _END, after))
+    """Return the page with the counts in their place."""
+    return _with(page, "requests", table(costs))
+
+
+def page_with_far(page: str, trips: Mapping[str, Sequence[Trip]]) -> str:
+    """Return the page with what calls take from far away in its place."""
+    return _with(page, "round trips", far_table(trips))
+
+
+def _with(page: str, what: str, lines: Sequence[str]) -> str:
+    begin, end = _BEGIN.format(what), _END.format(what)
+    before, rest = page.split(begin)
+    _, after = rest.split(end)
+    return "".join((before, begin, "\n", "\n".join(lines), "\n\n", end, after))
 
 
 def _kinds(kind: str) -> tuple[str, ...]:

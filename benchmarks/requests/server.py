@@ -33,7 +33,7 @@ class Counting:
     def __init__(self, application: Callable[..., Iterable[bytes]]) -> None:
         self._application = application
         self._lock = threading.Lock()
-        self._noted: list[tuple[str, str]] = []
+        self._noted: list[tuple[str, str, float, float]] = []
         self._delay_seconds = 0.0
 
     def __call__(self, environment: Environment, respond: Any) -> Iterable[bytes]:
@@ -41,11 +41,15 @@ class Counting:
         path = environment["PATH_INFO"]
         if path.startswith(CONTROL):
             return self._controlled(path.removeprefix(CONTROL), environment, respond)
-        if path.strip("/").count("/") or environment["QUERY_STRING"]:
-            with self._lock:
-                self._noted.append((kind_of(environment), unquote(path)))
+        began = time.monotonic()
         time.sleep(self._delay_seconds)
-        return self._application(environment, respond)
+        try:
+            return self._application(environment, respond)
+        finally:
+            if "/" in path.strip("/") or environment["QUERY_STRING"]:  # else of a bucket itself
+                noted = kind_of(environment), unquote(path), began, time.monotonic()
+                with self._lock:
+                    self._noted.append(noted)
 
     def _controlled(self, what: str, environment: Environment, respond: Any) -> list[bytes]:
         query = parse_qs(environment["QUERY_STRING"])

@@ -63,6 +63,16 @@ class Life:
             call()
             yield Cost(verb=verb, asked=tuple(self._store.asked()))
 
+    def begin(self) -> None:
+        """Make the table, and write it three times."""
+        self._create()
+        for first, city in ((0, "Rome"), (10, "Oslo"), (20, "Bern")):
+            self._upsert(range(first, first + ROWS), city)
+
+    def change(self) -> None:
+        """Upsert into all nodes."""
+        self._upsert(range(ROWS), "Kyiv")
+
     def table(self) -> arctic.Table:
         """Open the table."""
         return arctic.open_table(NAME, catalog=self._catalog)

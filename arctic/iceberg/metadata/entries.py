@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from concurrent.futures import wait
 
 from pyiceberg.io import FileIO
 from pyiceberg.manifest import ManifestContent, ManifestEntry, ManifestFile
@@ -13,6 +14,8 @@ from pyiceberg.utils.concurrent import ExecutorFactory
 from arctic.errors import NotFoundError
 from arctic.iceberg.metadata import manifest_cache
 from arctic.iceberg.metadata.manifest_files import manifest_entries, manifests_of
+from arctic.iceberg.storage.far_threads import far_threads
+from arctic.iceberg.storage.table_io import is_local
 from arctic.iceberg.translate import catalog_errors
 
 _ENTRY_BYTES = 5_000
@@ -65,6 +68,21 @@ def live_manifests(table: Table, snapshot: Snapshot | None) -> tuple[ManifestFil
             for manifest in manifests_of(table.io, snapshot)
             if manifest.has_added_files() or manifest.has_existing_files()
         )
+
+
+def fetch_lists(*states: tuple[Table | None, int | None]) -> None:
+    """Read the manifest lists of several stores side by side, where each of them takes a while.
+
+    They are kept, see ``kept_files``; whatever fails does so again for whoever needs the list.
+    """
+    fetched = []
+    for table, snapshot_id in states:
+        if table is None or is_local(table.location()):
+            continue
+        snapshot = snapshot_of(table, snapshot_id)
+        if snapshot is not None:
+            fetched.append(far_threads().submit(manifests_of, table.io, snapshot))
+    wait(fetched)
 
 
 def snapshot_of(table: Table, snapshot_id: int | None) -> Snapshot | None:

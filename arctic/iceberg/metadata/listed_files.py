@@ -22,6 +22,8 @@ from pyiceberg.utils.concurrent import ExecutorFactory
 from arctic.iceberg.metadata import manifest_cache
 from arctic.iceberg.metadata.manifest_decoder import ListedFile, decode_manifest
 from arctic.iceberg.metadata.manifest_files import read_manifest
+from arctic.iceberg.storage.far_threads import far_threads
+from arctic.iceberg.storage.table_io import is_local
 from arctic.iceberg.translate import catalog_errors
 
 _FILE_BYTES = 2_000
@@ -43,17 +45,22 @@ def listed_files(
         FormatError: a manifest that cannot be decoded.
         StorageError: a manifest cannot be read.
     """
-    executor = ExecutorFactory.get_or_create()
     pending: deque[tuple[ManifestFile, Future[bytes] | None]] = deque()
     with catalog_errors("read manifests"):
         for manifest in manifests:
             is_known = manifest_cache.CACHE.get(ListedFile, manifest.manifest_path) is not None
-            fetched = None if is_known else executor.submit(read_manifest, io, manifest)
+            fetched = None if is_known else _fetched(io, manifest)
             pending.append((manifest, fetched))
             if len(pending) > _READ_AHEAD:
                 yield _decoded(io, *pending.popleft())
         while pending:
             yield _decoded(io, *pending.popleft())
+
+
+def _fetched(io: FileIO, manifest: ManifestFile) -> Future[bytes]:
+    is_near = is_local(manifest.manifest_path)
+    executor = ExecutorFactory.get_or_create() if is_near else far_threads()
+    return executor.submit(read_manifest, io, manifest)
 
 
 def _decoded(

@@ -20,6 +20,7 @@ from arctic.errors import FormatError, UnsupportedError
 from arctic.iceberg.metadata.bounds import BoundsDecoder
 from arctic.iceberg.metadata.entries import (
     entries_of,
+    fetch_lists,
     is_delete_manifest,
     live_manifests,
     snapshot_of,
@@ -68,6 +69,9 @@ def list_files(
     """
     lister = _Lister(opened, field_ids, row_filter)
     change: list[TableFile] = []
+    fetch_lists(
+        (opened.base, snapshot.base_snapshot_id), (opened.change, snapshot.change_snapshot_id)
+    )
     with collector_paused():
         base = lister.files(opened.base, snapshot.base_snapshot_id, _base_file)
         if opened.change is not None:

@@ -15,7 +15,6 @@ import contextlib
 import os
 import re
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSy
 
 from arctic.errors import ArcticError, StorageError, UnsupportedError
 from arctic.iceberg.storage import local_files
+from arctic.iceberg.storage.far_threads import far_threads
 from arctic.iceberg.storage.io_properties import IO_IMPL, without_checks
 from arctic.retry import AT_ONCE
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 _IO_PREFIXES = ("s3.", "gcs.", "adls.", "hdfs.", "hf.", "client.", IO_IMPL)
-
-_DELETED_AT_A_TIME = 16
 
 _MEANS_ANOTHER = re.compile(r"[A-Za-z][\w+.-]*:.*[#?\t\r\n]", re.DOTALL)
 """URIs of which PyIceberg cuts a part off before it opens a file."""
@@ -112,9 +110,8 @@ class TableIO:
         named = tuple(paths)
         if all(map(is_local, named)):
             return tuple(path for path in named if not self._deleted(path))
-        with ThreadPoolExecutor(min(_DELETED_AT_A_TIME, len(named))) as threads:
-            deleted = threads.map(self._deleted, named)
-            return tuple(path for path, gone in zip(named, deleted, strict=True) if not gone)
+        deleted = far_threads().map(self._deleted, named)
+        return tuple(path for path, gone in zip(named, deleted, strict=True) if not gone)
 
     def delete_tree(self, location: str) -> None:
         """Delete a folder and everything in it; a missing one is fine.

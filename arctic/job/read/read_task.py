@@ -16,7 +16,8 @@ import pyarrow as pa
 
 from arctic.errors import StorageError
 from arctic.iceberg.storage.table_io import TableIO, is_file_gone
-from arctic.mor.read import read_group
+from arctic.job.read.open_ahead import opened_ahead
+from arctic.mor.read import in_reading_order, read_group
 from arctic.mor.request import ReadRequest
 from arctic.mor.touched import Touched
 from arctic.scan.task import NodeTaskGroup
@@ -60,8 +61,9 @@ class MergeReader:
             group: what one task reads.
             touched: what to add counts to, if anyone asks.
         """
-        with telling_of_expiry():
-            yield from read_group(group, self.request, self.io.open_input, touched)
+        tasks = in_reading_order(group.tasks)
+        with telling_of_expiry(), opened_ahead(self.io, tasks) as open_file:
+            yield from read_group(group, self.request, open_file, touched)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from arctic.columns.row_set import RowSet
 from arctic.errors import FormatError
 from arctic.iceberg.storage.table_io import TableIO
+from arctic.job.read.open_ahead import opened_ahead
 from arctic.mor.request import ReadRequest
 from arctic.mor.task_reader import TaskReader
 from arctic.mor.touched import Touched
@@ -41,14 +42,15 @@ def look_up(work: VectorWork) -> list[RowSet]:
         FormatError: a file that is corrupt, or has another number of rows than is listed.
         StorageError: a file that is missing or cannot be fetched.
     """
-    reader = TaskReader(work.tasks, work.request, work.io.open_input, Touched())
     dead = []
-    for task in work.tasks:
-        loaded = reader.load(task)
-        for part in task.data:
-            with loaded.open(part) as data:
-                _check_rows(part.file, data.row_count)
-                dead.append(data.dead_rows())
+    with opened_ahead(work.io, work.tasks) as open_file:
+        reader = TaskReader(work.tasks, work.request, open_file, Touched())
+        for task in work.tasks:
+            loaded = reader.load(task)
+            for part in task.data:
+                with loaded.open(part) as data:
+                    _check_rows(part.file, data.row_count)
+                    dead.append(data.dead_rows())
     return dead
 
 

@@ -1,0 +1,78 @@
+"""Files of a task that are being opened before it needs them, where that takes a while.
+
+Strategy: the order in which a task opens its files is known. While it reads one of them, the next
+few are asked for; a small one comes whole. Files of this machine are opened when they are needed.
+
+Rules:
+    - Whatever a task opens in another order, or again, is opened for it at that moment.
+    - What was opened in vain is closed with the task.
+
+Memory: ``AHEAD`` small files, or the beginnings of large ones.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from arctic.errors import ArcticError
+from arctic.iceberg.storage.far_threads import far_threads
+from arctic.iceberg.storage.table_io import TableIO, is_local
+from arctic.mor.request import OpenFile
+from arctic.scan.task import NodeTask
+
+AHEAD = 8
+"""Files of one task that are on their way."""
+
+
+@contextmanager
+def opened_ahead(io: TableIO, tasks: Iterable[NodeTask]) -> Iterator[OpenFile]:
+    """Yield what opens files for tasks that are read one after the other."""
+    if is_local(io.location):
+        yield io.open_input
+        return
+    ahead = _Ahead(io, _paths(tasks))
+    try:
+        yield ahead.open
+    finally:
+        ahead.close()
+
+
+class _Ahead:
+    def __init__(self, io: TableIO, paths: Iterable[str]) -> None:
+        self._io = io
+        self._later = deque(paths)
+        self._coming: dict[str, Future[Any]] = {}
+
+    def open(self, path: str) -> Any:
+        self._ask()
+        coming = self._coming.pop(path, None)
+        self._ask()
+        return self._io.open_input(path) if coming is None else coming.result()
+
+    def close(self) -> None:
+        self._later.clear()
+        for coming in self._coming.values():
+            if not coming.cancel():
+                with suppress(ArcticError):
+                    coming.result().close()
+
+    def _ask(self) -> None:
+        while self._later and len(self._coming) < AHEAD:
+            path = self._later.popleft()
+            self._coming[path] = far_threads().submit(self._io.open_input, path)
+
+
+def _paths(tasks: Iterable[NodeTask]) -> Iterable[str]:
+    """Return the files of tasks, each once, in the order in which a merge opens them."""
+    order: dict[str, None] = {}
+    for task in tasks:
+        deletes = sorted(task.change_deletes, key=lambda file: (file.transaction_id, file.path))
+        order.update((file.path, None) for file in deletes)
+        for part in task.data:
+            order.update((file.path, None) for file in part.position_deletes)
+            order[part.file.path] = None
+    return order

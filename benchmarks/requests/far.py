@@ -1,0 +1,79 @@
+"""What a table costs in time where every request takes 50 ms: round trips, one after the other.
+
+Requests that wait side by side are one round trip. So are counted as many as the longest row of
+requests has of which none was sent before the last one was answered; a faster network or machine
+changes the seconds, not these.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import arctic
+from arctic.iceberg.catalogs.catalog import CatalogConfig
+from benchmarks.big_table import NAME as LARGE
+from benchmarks.big_table import make_big_table, spread_files
+from benchmarks.requests.object_store import Asked, ObjectStore
+from benchmarks.requests.verbs import Life, forget
+
+DELAY_MS = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trip:
+    """What one call took, in a process that is new to the table."""
+
+    what: str
+    requests: int
+    round_trips: int
+    seconds: float
+
+
+def round_trips(asked: Sequence[Asked]) -> int:
+    """Return how many requests were sent one after the other, at the least."""
+    count, answered = 0, 0.0
+    for each in sorted(asked, key=lambda each: each.ended):
+        if each.began >= answered:
+            count, answered = count + 1, each.ended
+    return count
+
+
+def trips(store: ObjectStore, folder: Path, more: Mapping[str, str], *, files: int) -> list[Trip]:
+    """Read, write and plan from far away.
+
+    Args:
+        store: where the tables lie; far away until this returns.
+        folder: of the catalogs, and in the bucket.
+        more: properties of the catalog, which choose a library.
+        files: of the table that is planned.
+    """
+    near = store.catalog(folder / "life.db", folder=f"{folder.name}/life", **more)
+    life = Life(store, near)
+    life.begin()
+    large = store.catalog(folder / "large.db", folder=f"{folder.name}/large", **more)
+    config = {f"catalog.{name}": text for name, text in large.items()}
+    make_big_table(CatalogConfig.from_options(config), lambda: spread_files(files))
+    calls: dict[str, Callable[[], Any]] = {
+        "a read of 24 files, each of a few rows": life.check,
+        "an upsert into 4 nodes": life.change,
+        f"a plan of {files:,} files": lambda: arctic.explain(LARGE, catalog=large),
+    }
+    store.delay(DELAY_MS)
+    try:
+        return [_trip(store, what, call) for what, call in calls.items()]
+    finally:
+        store.delay(0)
+
+
+def _trip(store: ObjectStore, what: str, call: Callable[[], Any]) -> Trip:
+    forget()
+    store.asked()
+    began = time.perf_counter()
+    call()
+    seconds = time.perf_counter() - began
+    asked = store.asked()
+    return Trip(what=what, requests=len(asked), round_trips=round_trips(asked), seconds=seconds)

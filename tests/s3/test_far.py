@@ -1,0 +1,37 @@
+"""Tables that are far away: what waits, waits side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from benchmarks.requests.far import DELAY_MS, Trip, round_trips, trips
+from benchmarks.requests.object_store import Asked, ObjectStore
+
+MOST = {"a read": 14, "a plan": 12, "an upsert": 20}
+"""Round trips with Arrow, which asks how long a file is before it reads it."""
+
+
+def test_round_trips_are_few_however_many_the_files(
+    server: ObjectStore, library: Mapping[str, str], tmp_path: Path
+) -> None:
+    """Of a process that is new to the table, with every request taking a while."""
+    found = trips(server, tmp_path, library, files=3_000)
+
+    for trip in found:
+        assert trip.round_trips <= most(trip), found
+        assert trip.seconds * 1_000 >= trip.round_trips * DELAY_MS
+
+
+def most(trip: Trip) -> int:
+    """Return the most round trips that a call may take."""
+    return next(number for what, number in MOST.items() if trip.what.startswith(what))
+
+
+def test_requests_that_wait_side_by_side_are_one_round_trip() -> None:
+    """The longest row of requests counts, each sent after the last one was answered."""
+    times = [(0, 5), (1, 6), (5, 9), (7, 8), (9, 12), (9, 20)]
+    asked = [Asked("GET", "/b/x", began, ended) for began, ended in times]
+
+    assert round_trips(asked) == 3
+    assert round_trips([]) == 0
