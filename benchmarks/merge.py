@@ -7,7 +7,8 @@ pages with their checksums. One thread each, processor time, the median of sever
 they take turns.
 
 The keys are a number whose updates are random, a number whose updates fall into 2 % of the keys, a
-text, and two columns.
+text, and two columns; and once more the first, in a table with an ordering column, by which half of
+the updates are late.
 """
 
 from __future__ import annotations
@@ -51,6 +52,7 @@ class Shape:
     key: tuple[str, ...]
     convert: Callable[[pa.Table], pa.Table]
     hot: bool = False
+    ordering: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,6 +192,7 @@ def _load(shape: Shape, rows: int, warehouse: str, row_group: str | None) -> arc
         f"bench.{shape.name}",
         schema,
         primary_key=shape.key,
+        ordering_columns=shape.ordering,
         warehouse=warehouse,
         properties={"write.parquet.row-group-size-bytes": row_group} if row_group else None,
     )
@@ -211,7 +214,7 @@ def _load(shape: Shape, rows: int, warehouse: str, row_group: str | None) -> arc
     gone = np.random.default_rng(2_000).choice(changed, int(rows * DELETE_SHARE), replace=False)
     some = next(base_rows(1)).take(pa.array(np.zeros(len(gone), np.int64)))
     orders = widened(some.set_column(0, some.schema.field(0), pa.array(gone)))
-    table.write(shape.convert(orders).select(list(shape.key)), mode="delete")
+    table.write(shape.convert(orders).select([*shape.key, *shape.ordering]), mode="delete")
     return table
 
 
@@ -261,6 +264,7 @@ SHAPES = {
         Shape(name="number", key=("order_id",), convert=_same),
         Shape(name="hot", key=("order_id",), convert=_same, hot=True),
         Shape(name="text", key=("order_id",), convert=_with_text),
+        Shape(name="ordered", key=("order_id",), convert=_same, ordering=("updated_at",)),
         Shape(name="two", key=("customer_id", "order_id"), convert=_with_customer),
     )
 }

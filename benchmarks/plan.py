@@ -91,6 +91,7 @@ def _measure(config: CatalogConfig, row_filter: ColumnTest | None) -> PlanFigure
             files=files,
             snapshot=snapshot,
             key=opened.table.key_columns,
+            ordering=(),
             row_filter=row_filter,
             options=OPTIONS,
             set_apart=SetApart.NOTHING,

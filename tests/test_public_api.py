@@ -19,7 +19,8 @@ VERBS = {
         "decodings, write, warehouse, catalog"
     ),
     "create_table": (
-        "identifier, schema, *, primary_key, partition_by, properties, exist_ok, warehouse, catalog"
+        "identifier, schema, *, primary_key, partition_by, ordering_columns, properties, exist_ok, "
+        "warehouse, catalog"
     ),
     "drop_table": "identifier, *, purge, warehouse, catalog",
     "evolve_schema": "identifier, *, add, rename, widen, drop, warehouse, catalog",

@@ -12,6 +12,7 @@ from arctic.iceberg.catalogs import catalog as catalogs
 from arctic.iceberg.catalogs import listing
 from arctic.iceberg.tables import create_table as tables
 from arctic.iceberg.tables.set_properties import PropertyChange
+from arctic.iceberg.values.ordering import with_ordering
 from arctic.job.reference import Catalog, as_names, call_options, table_reference
 
 
@@ -21,6 +22,7 @@ def create_table(
     *,
     primary_key: str | Sequence[str] = (),
     partition_by: str | Sequence[str] = (),
+    ordering_columns: str | Sequence[str] = (),
     properties: Mapping[str, str] | None = None,
     exist_ok: bool = False,
     warehouse: str | None = None,
@@ -34,17 +36,21 @@ def create_table(
         primary_key: the key columns in key order, or the name of the only one. Empty: the table has
             no key, so it takes appends and overwrites, but no upserts or deletes.
         partition_by: partition fields, such as ``["day(ts)", "bucket(16, id)", "region"]``.
+        ordering_columns: columns by which the greatest row of a key wins for ever, however late the
+            others come, the most significant first; see ``docs/ordering.md``. Empty: the row that
+            is written last wins.
         properties: table properties, see ``docs/options.md``.
-        exist_ok: return an existing table of this name, if it has the same columns, key and
-            partition fields.
+        exist_ok: return an existing table of this name, if it has the same columns, key, partition
+            fields and, where they are given, ordering columns.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
 
     Raises:
         AlreadyExistsError: the name is taken; with ``exist_ok``, by a table that differs.
-        InvalidInputError: a name, column type, key, partition field or property that no table can
-            have.
-        UnsupportedError: a partition transform that a table with a key cannot have.
+        InvalidInputError: a name, column type, key, partition field, ordering column or property
+            that no table can have.
+        UnsupportedError: a partition transform that a table with a key cannot have, or ordering
+            columns where the key does not decide the partition.
     """
     options = call_options(identifier, warehouse, catalog)
     reference = table_reference(options)
@@ -54,7 +60,7 @@ def create_table(
         schema,
         primary_key=as_names(primary_key),
         partition_by=as_names(partition_by),
-        properties=dict(properties or {}),
+        properties=with_ordering(properties or {}, as_names(ordering_columns)),
         exist_ok=exist_ok,
     )
     return Table(opened, options)

@@ -6,6 +6,9 @@ Rules:
     - Events that compare equal stay in the order they came.
     - A null has no place among the events.
 
+Where rows of many files are compared with one another, whole numbers stand for the values; only
+types whose values are whole numbers can be that.
+
 Must not know: keys, actions.
 """
 
@@ -14,12 +17,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from arctic.columns.integer_index import IntArray
 from arctic.columns.row_order import ascending
 from arctic.errors import InvalidInputError
+
+_LEAST = -(2**63)
 
 
 def check_order(
@@ -113,3 +120,58 @@ def _is_less(left: pa.Array, right: pa.Array) -> np.ndarray:
         some, other = left.to_numpy(), right.to_numpy()
         return np.asarray((some < other) | (np.isnan(other) & ~np.isnan(some)))
     return np.asarray(pc.less(left, right).to_numpy(zero_copy_only=False))
+
+
+def order_numbers(column: pa.Array) -> IntArray:
+    """Return the values of a column as numbers in their order; a null is the least of all.
+
+    Args:
+        column: whole numbers, dates, times or timestamps.
+    """
+    if pt.is_temporal(column.type):
+        column = column.view(pa.int32() if column.type.bit_width == 32 else pa.int64())
+    numbers: IntArray = column.cast(pa.int64()).fill_null(_LEAST).to_numpy()
+    return numbers
+
+
+def compare(
+    left: Sequence[IntArray], right: Sequence[IntArray]
+) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    """Compare rows with rows, column by column.
+
+    Args:
+        left: at least one column of numbers, the most significant first.
+        right: as many, of the same length.
+
+    Returns:
+        Where the left row is greater, and where both are equal.
+    """
+    greater, equal = left[0] > right[0], left[0] == right[0]
+    for mine, theirs in zip(left[1:], right[1:], strict=True):
+        greater |= equal & (mine > theirs)
+        equal &= mine == theirs
+    return greater, equal
+
+
+def greatest_by_code(columns: Sequence[IntArray], codes: IntArray, count: int) -> IntArray:
+    """Return the row with the greatest numbers for each code; of equal rows the last one.
+
+    Args:
+        columns: at least one column of numbers, the most significant first.
+        codes: one for each row, dense from 0.
+        count: how many codes there are.
+    """
+    rows = np.arange(len(codes))
+    if not _ascends(columns):
+        rows = np.lexsort(tuple(reversed(columns)))
+    greatest = np.empty(count, np.int64)
+    # Ascending: of several assignments to one place, the last one stays.
+    greatest[codes[rows]] = rows
+    return greatest
+
+
+def _ascends(columns: Sequence[IntArray]) -> bool:
+    above = np.ones(max(len(columns[0]) - 1, 0), bool)
+    for column in reversed(columns):
+        above = (column[1:] > column[:-1]) | ((column[1:] == column[:-1]) & above)
+    return bool(above.all())

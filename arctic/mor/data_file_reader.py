@@ -11,13 +11,14 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from arctic.columns.event_order import order_numbers
 from arctic.columns.integer_index import IntArray
 from arctic.columns.row_set import RowSet
 from arctic.mor.batch import beside, make_batch
@@ -31,7 +32,7 @@ from arctic.mor.filters.prune import key_bounds, matching_row_groups
 from arctic.mor.filters.row_filter import RowTest
 from arctic.mor.request import FILE_OFFSET_FIELD, OpenFile, ReadRequest
 from arctic.mor.touched import Touched
-from arctic.table.files import FileKind, TableFile
+from arctic.table.files import ColumnBounds, FileKind, TableFile
 
 Mask = npt.NDArray[np.bool_]
 
@@ -90,6 +91,21 @@ class DataFileReader:
         dirty = [group for group in self._row_groups if self._may_be_killed(group, index)]
         for first_row, batch in self._batches(dirty, merge.names):
             yield first_row + self._dead_rows(batch, merge, index)
+
+    def keys_in_order(
+        self, may_hold: Callable[[Sequence[ColumnBounds | None]], bool]
+    ) -> Iterator[tuple[int, list[pa.Array], tuple[IntArray, ...]]]:
+        """Yield the keys of rows, the number of the first, and the values of ordering columns.
+
+        Args:
+            may_hold: takes the bounds of a row group's key columns; without it no row is wanted.
+        """
+        groups = [group for group in self._row_groups if may_hold(self._key_bounds(group))]
+        wanted = self._columns.project([*self._request.key, *self._request.ordering])
+        for first_row, batch in self._batches(groups, wanted.names):
+            arrays = wanted.arrays(batch)
+            keys, ordering = arrays[: len(self._request.key)], arrays[len(self._request.key) :]
+            yield first_row, keys, tuple(order_numbers(column) for column in ordering)
 
     def every_row(
         self, fields: Sequence[pa.Field], row_groups: Collection[int]
@@ -155,12 +171,13 @@ class DataFileReader:
         if self._file.kind is FileKind.INSERT:
             # In no order of keys, and as likely changed again as any: its bounds are not asked.
             return True
-        return index.may_hold(
-            [
-                key_bounds(self._parquet, row_group, self._columns.names, column)
-                for column in self._request.key
-            ]
-        )
+        return index.may_hold(self._key_bounds(row_group))
+
+    def _key_bounds(self, row_group: int) -> list[ColumnBounds | None]:
+        return [
+            key_bounds(self._parquet, row_group, self._columns.names, column)
+            for column in self._request.key
+        ]
 
     def _read(
         self,
@@ -224,9 +241,9 @@ class DataFileReader:
         return self._parquet.batches(list(names), row_groups, self._request.batch_rows)
 
     def _merge_columns(self) -> Projection:
-        """Return the key columns, and the file offset where rows have one of their own."""
+        """Return the key, the ordering columns, and the file offset where rows have their own."""
         offset = [FILE_OFFSET_FIELD] if self._file.kind is FileKind.INSERT else []
-        return self._columns.project([*self._request.key, *offset])
+        return self._columns.project([*self._request.key, *self._request.ordering, *offset])
 
     def _kill(
         self, batch: pa.RecordBatch, mask: Mask, merge: Projection, index: DeleteIndex | None
@@ -244,10 +261,12 @@ class DataFileReader:
             mask[rows[self._dead_rows(few, merge, index)]] = False
 
     def _dead_rows(self, batch: pa.RecordBatch, merge: Projection, index: DeleteIndex) -> IntArray:
-        keys, offsets = merge.arrays(batch), None
+        arrays, offsets = merge.arrays(batch), None
         if self._file.kind is FileKind.INSERT:
-            offsets = known_offsets(keys.pop(), self._file.path)
-        return index.dead_rows(keys, self._file.transaction_id, offsets)
+            offsets = known_offsets(arrays.pop(), self._file.path)
+        keys, ordering = arrays[: len(self._request.key)], arrays[len(self._request.key) :]
+        order = [order_numbers(column) for column in ordering]
+        return index.dead_rows(keys, self._file.transaction_id, offsets, order)
 
 
 def _names(*projections: Projection) -> list[str]:

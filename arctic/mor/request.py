@@ -61,13 +61,15 @@ class ReadRequest:
     """Whether pages are compared with their checksums, where they have some."""
     name_mapping: Mapping[str, int] | None
     """Top-level column name to field id, for files that carry no ids."""
+    ordering: pa.Schema = field(default_factory=lambda: pa.schema([]))
+    """The table's ordering columns, most significant first, with field ids; empty: it has none."""
     identity_partitions: Mapping[int, int] = field(default_factory=dict)
     """Field id of a column to its place in the partition, where that is the column's very value:
     imported files need not have the column."""
 
     def __post_init__(self) -> None:
         """Refuse fields that could not be found in any file."""
-        for column in [*self.schema, *self.key]:
+        for column in [*self.schema, *self.key, *self.ordering]:
             if field_id(column) is None:
                 raise InternalError(f"read request: column {column.name!r} has no field id")
         if self.batch_rows < 1 or self.max_delete_bytes < 1:

@@ -4,6 +4,8 @@ Strategy: change deletes come in pieces that fit in memory. All pieces but the l
 at once, in the key columns of every data file, and leave a bit for each row that they kill; the
 last one stays and is looked up while rows are read.
 
+In a table with ordering columns, inserts also die by what is merged already: see ``outdone``.
+
 Rules:
     - What tasks of a group share is read once: position deletes, and the change deletes of
       neighbours.
@@ -22,6 +24,7 @@ from arctic.errors import InternalError
 from arctic.mor.data_file_reader import DataFileReader
 from arctic.mor.deletes.change_deletes import DeleteIndex, DeletePiece, delete_pieces
 from arctic.mor.deletes.position_deletes import PositionDeletes
+from arctic.mor.outdone import outdone_rows
 from arctic.mor.request import OpenFile, ReadRequest
 from arctic.mor.touched import Touched
 from arctic.scan.task import FileTask, NodeTask
@@ -59,14 +62,18 @@ class TaskReader:
         """
         _check(task, self._request)
         last: DeleteIndex | None = None
+        in_pieces = False
         dead: dict[str, RowSet] = {}
+        if task.rivals:
+            dead = outdone_rows(task, self._request, self._open_file, self._positions)
         for piece in self._pieces(task):
             if piece.is_last:
                 last = piece.index
             else:
+                in_pieces = True
                 self._remember(task, piece.index, dead)
             del piece  # before the next one is loaded: memory is bounded for one
-        if last is not None and not dead:
+        if last is not None and not in_pieces:
             self._cached = (delete_paths(task), last)
         return LoadedTask(
             self._request, self._open_file, self._touched, self._positions, dead, last

@@ -98,6 +98,7 @@ class _Execution:
             node=task.node,
             data=(*task.rewrite, *task.mark),
             change_deletes=task.change_deletes,
+            rivals=task.rivals,
             cost_bytes=task.cost_bytes,
         )
         loaded = TaskReader([node_task], request, self._job.open_file, Touched()).load(node_task)

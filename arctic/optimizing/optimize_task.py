@@ -23,6 +23,8 @@ class OptimizeTask:
     mark: tuple[FileTask, ...]
     """Each gets one position-delete file with all its deleted rows."""
     change_deletes: tuple[TableFile, ...]
+    rivals: tuple[FileTask, ...] = ()
+    """Merged files that can outdo an insert among the files; see ``NodeTask``."""
     row_range: Predicate | None
     """None: every row. Else other tasks of the subtree take the other rows."""
     target_bytes: int

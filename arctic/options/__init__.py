@@ -110,6 +110,7 @@ from arctic.options.table_options import (
     INGEST_TIME,
     INSERT_MODE,
     MAY_DELETE,
+    ORDERING_COLUMNS,
     WATERMARK_LATENESS,
 )
 from arctic.options.write_options import (
@@ -192,6 +193,7 @@ __all__ = [
     "OPTIMIZE_TARGET_SIZE",
     "OPTIONS",
     "ORDERING_COLUMN",
+    "ORDERING_COLUMNS",
     "ORPHAN_AGE_MINUTES",
     "PARALLELISM",
     "PARALLEL_MULTIPLE",

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 from arctic.options.option import Option, Scope
-from arctic.options.option_values import count, one_of, optional, positive_int, truth
+from arctic.options.option_values import (
+    column_names,
+    count,
+    one_of,
+    optional,
+    positive_int,
+    truth,
+)
 
 _TABLE = frozenset({Scope.TABLE})
 
@@ -37,6 +44,15 @@ INSERT_MODE = Option(
     scopes=_TABLE,
     doc="What a write into a keyed table does that says no mode, such as INSERT INTO: replace the "
     "rows of its keys, or append, for those who know that their keys are new.",
+)
+
+ORDERING_COLUMNS = Option(
+    name="write.ordering-columns",
+    parse=optional(column_names),
+    default=None,
+    scopes=_TABLE,
+    doc="Columns by which the greatest row of a key wins for ever, however late the others come; "
+    "given when the table is created, and lasting.",
 )
 
 INGEST_TIME = "_ingest_time"

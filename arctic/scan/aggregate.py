@@ -66,6 +66,8 @@ def aggregate_plan(
         for task in group.tasks:
             if task.change_deletes or any(part.position_deletes for part in task.data):
                 return None
+            if task.rivals:
+                return None
             read += [files[part.file.path] for part in task.data]
     try:
         return tuple(_value(aggregate, read) for aggregate in aggregates)

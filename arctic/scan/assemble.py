@@ -18,6 +18,7 @@ from itertools import chain
 from arctic.scan.choose.plan_files import FilesToRead
 from arctic.scan.file_order import age_order
 from arctic.scan.reach import FileRanges, Reach, ReachIndex
+from arctic.scan.rivals import RivalIndex
 from arctic.scan.task import FileTask, NodeTask, PruneCounts
 from arctic.scan.weight import packing_weight_bytes
 from arctic.table.files import Partition, TableFile
@@ -39,6 +40,7 @@ def assemble(
         Tasks in planning order, and the deletes that were left off.
     """
     index = ChangeDeleteIndex(files.change_deletes, ranges)
+    rivals = RivalIndex(files.rivals, ranges)
     nodes: dict[tuple[Partition, TreeNode], list[FileTask]] = defaultdict(list)
     for task in files.data:
         nodes[task.file.partition, task.file.node].append(task)
@@ -56,6 +58,7 @@ def assemble(
                 node=node,
                 data=tuple(data),
                 change_deletes=tuple(deletes),
+                rivals=rivals.of(partition, node, [task.file for task in data]),
                 cost_bytes=packing_weight_bytes(weighed, open_file_cost_bytes=open_file_cost_bytes),
             )
         )

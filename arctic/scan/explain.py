@@ -112,6 +112,9 @@ def _reads(plan: ScanPlan, tasks: Sequence[NodeTask]) -> Iterator[tuple[str, str
         if found:
             rows = sum(file.record_count for file in found)
             yield "reads", f"{counted(len(found), f'{name} file')}, {counted(rows, 'row')}"
+    rivals = {rival.file.path for task in tasks for rival in task.rivals}
+    if rivals:
+        yield "reads", f"keys of {counted(len(rivals), 'merged file')} that may outdo an insert"
 
 
 def _left_out(pruned: PruneCounts) -> Iterator[tuple[str, str]]:

@@ -95,6 +95,7 @@ def choose_files(draft: Draft) -> Draft:
         snapshot=asked.snapshot,
         row_filter=asked.row_filter,
         key_filter=key_filter,
+        is_ordered=bool(asked.ordering),
     )
     return replace(draft, files=files, pruned=draft.pruned + pruned)
 
@@ -165,7 +166,10 @@ def plan_scan(asked: ScanInput) -> ScanPlan:
     files = asked.files
     draft = Draft(
         asked=asked,
-        ranges=FileRanges(tuple(column.field_id for column in asked.key)),
+        ranges=FileRanges(
+            tuple(column.field_id for column in asked.key),
+            tuple(column.field_id for column in asked.ordering),
+        ),
         pruned=files.pruned,
         files=FilesToRead(data=(), change_deletes=()),
     )

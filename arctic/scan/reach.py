@@ -3,6 +3,9 @@
 Rules: a delete kills a row of the same key iff its Lsn is strictly greater. A base row stands
 after everything in its transaction, so only a later transaction reaches it; an insert can also be
 followed by a delete in its own transaction.
+
+Where the table has ordering columns, their values come first, so an insert can die by a delete of
+any transaction. A base row cannot: a delete that was merged before it has been decided.
 """
 
 from __future__ import annotations
@@ -25,19 +28,22 @@ class Reach(Enum):
     OTHER_KEYS = "holds other keys than the rows that are old enough"
 
 
-def least_deadly_transaction(data: TableFile) -> int:
-    """Return the least transaction id whose deletes can kill a row of the file."""
-    return data.transaction_id + (1 if data.kind is FileKind.BASE else 0)
-
-
 class FileRanges:
-    """The key range of each file, worked out once."""
+    """What is known of the keys of files: the range of each, worked out once, and their order."""
 
-    __slots__ = ("_by_path", "_key_ids")
+    __slots__ = ("_by_path", "_key_ids", "ordering_ids")
 
-    def __init__(self, key_ids: Sequence[int]) -> None:
+    def __init__(self, key_ids: Sequence[int], ordering_ids: Sequence[int] = ()) -> None:
         self._key_ids = key_ids
+        self.ordering_ids = tuple(ordering_ids)
+        """Of the table's ordering columns; none: the later row of a key wins."""
         self._by_path: dict[str, KeyRange] = {}
+
+    def least_deadly_transaction(self, data: TableFile) -> int:
+        """Return the least transaction id whose deletes can kill a row of the file."""
+        if data.kind is FileKind.BASE:
+            return data.transaction_id + 1
+        return 0 if self.ordering_ids else data.transaction_id
 
     def of(self, file: TableFile) -> KeyRange:
         """Return the keys that a file can hold."""
@@ -57,7 +63,7 @@ class ReachIndex:
     __slots__ = ("_index", "_keys", "_least", "_thresholds")
 
     def __init__(self, thresholds: Sequence[int], keys: Sequence[KeyRange]) -> None:
-        """Take what matters of each file: ``least_deadly_transaction`` and key range."""
+        """Take what matters of each file: ``FileRanges.least_deadly_transaction`` and its range."""
         self._thresholds = thresholds
         self._least = min(thresholds)
         self._keys = keys
@@ -67,7 +73,7 @@ class ReachIndex:
     def of(cls, data: Sequence[TableFile], ranges: FileRanges) -> ReachIndex:
         """Return the index of some files, at least one."""
         keys = [ranges.of(file) for file in data]
-        return cls([least_deadly_transaction(file) for file in data], keys)
+        return cls([ranges.least_deadly_transaction(file) for file in data], keys)
 
     def judge(self, delete: TableFile, keys: KeyRange) -> Reach:
         """Say whether a delete can kill a row.
@@ -128,7 +134,7 @@ class DeletesByPart:
         *,
         open_file_cost_bytes: int,
     ) -> None:
-        self._thresholds = [least_deadly_transaction(file) for file in data]
+        self._thresholds = [ranges.least_deadly_transaction(file) for file in data]
         self._data_keys = [ranges.of(file) for file in data]
         self._deletes = sorted(deletes, key=age_order)
         self._times = [delete.transaction_id for delete in self._deletes]

@@ -34,6 +34,8 @@ class ScanInput:
     """The pinned state that the files are of."""
     key: tuple[Column, ...]
     """The primary key; empty for an unkeyed table, and where one store is looked at."""
+    ordering: tuple[Column, ...]
+    """The table's ordering columns, where its key counts; empty: it has none."""
     row_filter: Predicate | None
     """Rows that do not match it are not wanted; None wants them all."""
     options: ScanOptions

@@ -3,6 +3,8 @@
 Rules:
     - A change file goes only when its data sequence number is merged, never by transaction id:
       visibility compares the sequence number.
+    - In a table with ordering columns a change delete holds against late rows for as long: it stays
+      while rows wait to be merged that were committed in that time.
     - "Older than" includes the very moment, so that a duration of 0 means at once.
     - A lineage is cut at one place: what stays of it has no gaps, because expiry takes the id of
       a parent that is gone from its children.
@@ -34,6 +36,8 @@ class ChangeFile:
     size_bytes: int
     added_ms: int | None
     """When the snapshot that added it was committed; None: that snapshot has expired."""
+    is_delete: bool = False
+    """Whether it holds change deletes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +87,12 @@ def duration_text(duration_ms: int) -> str:
 
 
 def expired_changes(
-    files: Iterable[ChangeFile], *, merged: Mapping[Partition, int], ttl_ms: int, now_ms: int
+    files: Iterable[ChangeFile],
+    *,
+    merged: Mapping[Partition, int],
+    ttl_ms: int,
+    now_ms: int,
+    is_ordered: bool = False,
 ) -> tuple[ChangeFile, ...]:
     """Return the change files that base holds already and that are old enough, oldest first.
 
@@ -92,17 +101,53 @@ def expired_changes(
         merged: the optimized sequence of each partition, inclusive, of the committed base store.
         ttl_ms: how long a change file is kept after its commit.
         now_ms: milliseconds since 1970-01-01 UTC.
+        is_ordered: whether the table has ordering columns.
 
     Source: amoro MixedTableMaintainer.ChangeTableMaintainer @96a4d781a. Differs: by sequence
     number; a file whose transaction is merged but whose commit is not stays.
     """
+    every = tuple(files)
+    waiting = _oldest_waiting(every, merged) if is_ordered else {}
     expired = (
         file
-        for file in files
+        for file in every
         if file.sequence_number <= merged.get(file.partition, NOTHING_MERGED)
         and (file.added_ms is None or is_old(file.added_ms, duration_ms=ttl_ms, now_ms=now_ms))
+        and not (file.is_delete and _holds_against(waiting.get(file.partition), file, ttl_ms))
     )
     return tuple(sorted(expired, key=lambda file: (file.sequence_number, file.path)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """The oldest change of a partition that is not merged."""
+
+    added_ms: int | None
+    """None: unknown."""
+
+
+def _oldest_waiting(
+    files: Iterable[ChangeFile], merged: Mapping[Partition, int]
+) -> Mapping[Partition, _Waiting]:
+    found: dict[Partition, _Waiting] = {}
+    for file in files:
+        if file.sequence_number <= merged.get(file.partition, NOTHING_MERGED):
+            continue
+        known = found.get(file.partition)
+        if known is not None and (file.added_ms is None or known.added_ms is None):
+            found[file.partition] = _Waiting(None)
+        elif known is None or (file.added_ms or 0) < (known.added_ms or 0):
+            found[file.partition] = _Waiting(file.added_ms)
+    return found
+
+
+def _holds_against(oldest: _Waiting | None, delete: ChangeFile, ttl_ms: int) -> bool:
+    """Say whether a change that waits may have been committed while a delete held."""
+    if oldest is None:
+        return False
+    if oldest.added_ms is None or delete.added_ms is None:
+        return True
+    return oldest.added_ms < delete.added_ms + ttl_ms
 
 
 def expired_snapshots(

@@ -43,6 +43,9 @@ class TableDescription:
     columns: tuple[Column, ...]
     primary_key: tuple[str, ...]
     """Column names in key order, which is the order of the hash; empty when unkeyed."""
+    ordering_columns: tuple[str, ...] = ()
+    """Columns whose greatest values win among the rows of a key, most significant first; empty:
+    the latest row wins."""
     partition_fields: tuple[PartitionField, ...]
     properties: Mapping[str, str]
     base_location: str
@@ -70,6 +73,11 @@ class TableDescription:
     def key_columns(self) -> tuple[Column, ...]:
         """The key columns in key order."""
         return tuple(self.column(name) for name in self.primary_key)
+
+    @property
+    def order_columns(self) -> tuple[Column, ...]:
+        """The ordering columns, most significant first."""
+        return tuple(self.column(name) for name in self.ordering_columns)
 
     @property
     def partition_source_columns(self) -> tuple[Column, ...]:

@@ -38,7 +38,7 @@ from arctic.writing.route import (
     group_rows,
     hash_keys,
 )
-from arctic.writing.rows.actions import is_insert, read_actions
+from arctic.writing.rows.actions import is_insert, read_actions, refuse_images
 from arctic.writing.rows.chunk_order import ChunkOrder
 from arctic.writing.rows.collapse import (
     SeenKeys,
@@ -98,10 +98,12 @@ class ChangeWriter:
             transaction_id=0,
         )
         self._keeps_all = request.mode is WriteMode.APPEND and request.action_column is None
-        # Of deletes alone, any order is as good as another.
-        ordered = not self._keeps_all and request.mode is not WriteMode.DELETE
-        self._event_order = request.event_order if ordered else ()
-        unordered = bool(self._event_order) and not request.sorted_input
+        # Of deletes alone, any order is as good as another, unless they carry their own.
+        ordered = bool(request.stored_order) or request.mode is not WriteMode.DELETE
+        self._event_order = request.event_order if ordered and not self._keeps_all else ()
+        # What the table orders needs no order between chunks.
+        in_write = bool(self._event_order) and not request.stored_order
+        unordered = in_write and not request.sorted_input
         self._kept = None
         if locate is not None and conform.keeps:
             self._kept = KeptColumns(conform.missing_columns, key=target.key, locate=locate)
@@ -116,7 +118,7 @@ class ChangeWriter:
         self._next_offset = first_offset(task)
         self._order = ChunkOrder(
             self._event_order,
-            announced=request.sorted_input,
+            announced=request.sorted_input and in_write,
             table_name=target.table.name,
         )
         self._seen = SeenKeys()
@@ -177,7 +179,10 @@ class ChangeWriter:
         name = self._request.action_column
         if name is None:
             return None
-        return read_actions(rows.column(name), name=name, describe_row=describe_row)
+        actions = read_actions(rows.column(name), name=name, describe_row=describe_row)
+        if self._request.stored_order:
+            refuse_images(actions, name=name, describe_row=describe_row)
+        return actions
 
     def _check_required(self, rows: pa.RecordBatch, actions: np.ndarray | None) -> None:
         inserted = None if actions is None else is_insert(actions)

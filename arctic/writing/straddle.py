@@ -46,7 +46,12 @@ def must_own_keys(table: TableDescription, request: WriteRequest) -> bool:
     """
     if not table.is_keyed:
         return False
-    if request.mode is WriteMode.OVERWRITE or request.action_column or request.ordering_column:
+    if request.mode is WriteMode.OVERWRITE:
+        return True
+    if request.stored_order:
+        # Whichever task has an event, it is held against the others of its key when it is read.
+        return False
+    if request.action_column or request.ordering_column:
         return True
     return request.mode is WriteMode.UPSERT and not table.partition_follows_key
 

@@ -16,7 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from arctic import options as opt
-from arctic.errors import InternalError, InvalidInputError
+from arctic.errors import InternalError, InvalidInputError, UnsupportedError
 from arctic.table.files import FileKind, Partition, WrittenFile
 from arctic.table.table_description import TableDescription
 from arctic.tree.node import bucket_mask
@@ -111,9 +111,17 @@ class WriteOptions:
 
         Raises:
             InvalidInputError: a text that is not a value, a level that the codec does not have, or
-                buckets that are no power of two.
+                buckets that are no power of two, or inserts that replace no row in a table with
+                ordering columns.
         """
         properties = table.properties
+        upsert_inserts = opt.UPSERT_INSERTS.value(options, properties)
+        if table.ordering_columns and not upsert_inserts:
+            raise InvalidInputError(
+                f"{opt.UPSERT_INSERTS.name} = 'false' in table {table.name!r}, which has ordering "
+                "columns: an insert would not be held against the stored row of its key; leave it "
+                "out"
+            )
         compression = opt.COMPRESSION.value(options, properties)
         return cls(
             base_mask=_mask(opt.BASE_BUCKETS, table),
@@ -126,7 +134,7 @@ class WriteOptions:
             compression_level=_level(opt.COMPRESSION_LEVEL.value(options, properties), compression),
             dictionary_bytes=opt.DICTIONARY_BYTES.value(options, properties),
             delta_encoding=opt.DELTA_ENCODING.value(options, properties),
-            upsert_inserts=opt.UPSERT_INSERTS.value(options, properties),
+            upsert_inserts=upsert_inserts,
         )
 
 
@@ -201,7 +209,10 @@ class WriteRequest:
     action_column: str | None = None
     """Says what each row does; turns append and upsert into a replay of changes."""
     ordering_column: str | None = None
-    """The last event of a key by this column wins."""
+    """The last event of a key in the write wins, by this column."""
+    stored_order: tuple[str, ...] = ()
+    """The table's ordering columns, by which the events of all writes are held against one
+    another; none: the later write wins."""
     arrival_column: str | None = None
     """Helper column that keeps the order of the rows before they were shuffled."""
     ignored_columns: tuple[str, ...] = ()
@@ -232,7 +243,7 @@ class WriteRequest:
     @property
     def event_order(self) -> tuple[str, ...]:
         """The columns that order events, most significant first; none: as they arrive."""
-        names = (self.ordering_column, self.arrival_column)
+        names = (*self.stored_order, self.ordering_column, self.arrival_column)
         return tuple(name for name in names if name is not None)
 
     @property
@@ -269,10 +280,31 @@ class WriteRequest:
                 f"option missing-columns = 'keep' with mode {mode!r}: no row keeps anything of a "
                 "stored one; expected mode upsert"
             )
+        if table.ordering_columns:
+            self._check_ordered(table)
         if self.ordering_column and self.mode is WriteMode.APPEND and not self.action_column:
             raise InvalidInputError(
                 f"ordering column {self.ordering_column!r} with mode 'append': every row is kept, "
                 "so no order is asked; expected mode upsert"
+            )
+
+    def _check_ordered(self, table: TableDescription) -> None:
+        """Refuse what a table with ordering columns would decide otherwise than it is asked for."""
+        subject = f"table {table.name!r} has ordering columns {', '.join(table.ordering_columns)}"
+        if self.ordering_column:
+            raise InvalidInputError(
+                f"{subject}, by which the events of all writes are ordered; leave out ordering "
+                f"column {self.ordering_column!r}"
+            )
+        if self.mode is WriteMode.APPEND and not self.action_column:
+            raise InvalidInputError(
+                f"{subject}: mode 'append' would not hold its rows against those of other writes; "
+                "expected mode upsert"
+            )
+        if self.missing_columns is MissingColumns.KEEP:
+            raise UnsupportedError(
+                f"{subject}: with missing-columns = 'keep' a row would keep values of what is "
+                "stored now, not of the row that it follows; give every column"
             )
 
 

@@ -82,6 +82,7 @@ def plan_write(
             *(PLACE_COLUMNS if request.knows_places else ()),
         ),
         partition_sources=tuple(column.name for column in table.partition_source_columns),
+        ordering=table.ordering_columns,
     )
     check_missing(incoming, schema, table_name=table.name, request=request)
     if request.missing_become is MissingColumns.KEEP:

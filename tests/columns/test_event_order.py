@@ -7,12 +7,21 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arctic.columns.event_order import check_order, compare_neighbours, event_order, rises
+from arctic.columns.event_order import (
+    check_order,
+    compare,
+    compare_neighbours,
+    event_order,
+    greatest_by_code,
+    order_numbers,
+    rises,
+)
 from arctic.errors import InvalidInputError
 
 
@@ -98,3 +107,31 @@ def test_rows_rise_where_each_neighbour_is_above(
     table = pa.Table.from_batches(batches, schema).select(columns)
 
     assert rises(table) == bool((compare_neighbours(table) < 0).all())
+
+
+@given(st.lists(st.tuples(*[st.integers(-3, 3)] * 3), min_size=1, max_size=30))
+def test_numbers_of_rows_compare_as_tuples_do(rows: list[tuple[int, int, int]]) -> None:
+    """Column by column; the greatest row of a code is the last of its equals."""
+    *columns, codes = (np.array(column, np.int64) for column in zip(*rows, strict=True))
+    distinct, codes = np.unique(codes, return_inverse=True)
+    backwards = [column[::-1] for column in columns]
+
+    greater, equal = compare(columns, backwards)
+    pairs = list(zip(rows, reversed(rows), strict=True))
+    assert greater.tolist() == [mine[:2] > theirs[:2] for mine, theirs in pairs]
+    assert equal.tolist() == [mine[:2] == theirs[:2] for mine, theirs in pairs]
+    for code, row in enumerate(greatest_by_code(columns, codes, len(distinct))):
+        mine = [at for at in range(len(rows)) if codes[at] == code]
+        assert row == max(mine, key=lambda at: (rows[at][:2], at))
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.int32(), pa.int64(), pa.date32(), pa.time64("us"), pa.timestamp("us", "UTC")],
+    ids=str,
+)
+def test_values_become_numbers_in_their_order(kind: pa.DataType) -> None:
+    """A null is below all of them."""
+    column = pa.array([3, None, 0, 1], pa.int32() if kind.bit_width == 32 else pa.int64())
+
+    assert order_numbers(column.cast(kind)).tolist() == [3, -(2**63), 0, 1]

@@ -146,6 +146,7 @@ class Lake:
                 files=self.files,
                 snapshot=self.snapshot,
                 key=KEY,
+                ordering=(),
                 row_filter=row_filter,
                 options=options,
                 set_apart=set_apart,

@@ -90,6 +90,7 @@ class Case:
                 files=files if is_merged else alone,
                 snapshot=snapshot,
                 key=KEY if is_merged else (),
+                ordering=(),
                 row_filter=self.row_filter,
                 options=options,
                 set_apart=SetApart.NOTHING,

@@ -230,6 +230,7 @@ def test_a_look_at_one_store_reads_its_rows_as_they_are(
                 files=alone,
                 snapshot=lake.snapshot,
                 key=(),
+                ordering=(),
                 row_filter=row_filter,
                 options=options,
                 set_apart=SetApart.NOTHING,

@@ -120,6 +120,36 @@ class TestChangeFiles:
             file for file in files if file.sequence_number <= merged.get(file.partition, 0)
         }
 
+    @pytest.mark.parametrize(
+        ("added", "waiting", "goes"),
+        [
+            (100, [], True),
+            (100, [200], True),
+            (100, [199], False),
+            (100, [250, 150], False),
+            (None, [900], False),
+            (100, [None, 900], False),
+            (950, [], False),
+        ],
+    )
+    def test_a_delete_that_orders_stays_while_what_it_held_against_waits(
+        self, added: int | None, waiting: Sequence[int | None], goes: bool
+    ) -> None:
+        """Committed within its time and not merged yet: without it such a row would be back."""
+        delete = replace(change_file(1, added=added), is_delete=True)
+        later = [change_file(5 + place, added=when) for place, when in enumerate(waiting)]
+        elsewhere = change_file(9, partition=US, added=added)
+        for is_ordered in (True, False):
+            expired = expired_changes(
+                [delete, *later, elsewhere],
+                merged={EU: 4, US: 4},
+                ttl_ms=100,
+                now_ms=NOW,
+                is_ordered=is_ordered,
+            )
+            is_old_enough = added is None or added <= 900
+            assert bool(expired) is (goes if is_ordered else is_old_enough)
+
 
 class TestSnapshots:
     """What stays, and why."""

@@ -42,7 +42,8 @@ from arctic.iceberg.values.partition_key import partition_keys
 from arctic.scan.choose.deletes_of_files import PositionDeleteIndex
 from arctic.table.expire_report import ExpiredItem, ExpiredKind
 from arctic.table.expiry import ChangeFile, duration_text, expired_changes
-from arctic.table.files import Partition
+from arctic.table.filename import parse_change_name
+from arctic.table.files import FileKind, Partition
 from arctic.table.snapshot import NOTHING_MERGED, TableSnapshot
 
 Items = tuple[ExpiredItem, ...]
@@ -72,7 +73,13 @@ def expire_changes(
 
     def plan(head: Table) -> Items:
         merged = _merged_everywhere(opened, keep_ms=keep_ms, now_ms=now_ms)
-        expired = expired_changes(_change_files(head), merged=merged, ttl_ms=ttl_ms, now_ms=now_ms)
+        expired = expired_changes(
+            _change_files(head),
+            merged=merged,
+            ttl_ms=ttl_ms,
+            now_ms=now_ms,
+            is_ordered=bool(opened.table.ordering_columns),
+        )
         return tuple(
             ExpiredItem(
                 store="change",
@@ -206,4 +213,5 @@ def _change_file(head: Table, entry: ManifestEntry, partition: Partition) -> Cha
         sequence_number=entry.sequence_number,
         size_bytes=entry.data_file.file_size_in_bytes,
         added_ms=None if added is None else added.timestamp_ms,
+        is_delete=parse_change_name(entry.data_file.file_path).kind is FileKind.CHANGE_DELETE,
     )

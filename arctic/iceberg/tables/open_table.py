@@ -49,6 +49,7 @@ from arctic.iceberg.tables.missing_table import not_found
 from arctic.iceberg.tables.schema_sync import change_lags, complete_change
 from arctic.iceberg.values.described_columns import described_columns
 from arctic.iceberg.values.names import change_identifier, parse_identifier
+from arctic.iceberg.values.ordering import check_ordering, ordering_columns
 from arctic.iceberg.values.partitioning import Partitioner, check_partition_fields, partition_fields
 from arctic.iceberg.values.schema import arrow_schema
 from arctic.retry import RetryPolicy
@@ -265,11 +266,17 @@ def _in_step(
 def describe(
     parts: tuple[str, ...], base: Table, change: Table | None, key: tuple[str, ...]
 ) -> TableDescription:
-    """Return what stores say of the table that they are."""
+    """Return what stores say of the table that they are.
+
+    Raises:
+        ArcticError: ordering columns that a table cannot have, as ``check_ordering`` says.
+    """
+    check_ordering(base.properties, base.schema(), base.spec(), key)
     return TableDescription(
         identifier=parts,
         columns=described_columns(base.schema()),
         primary_key=key,
+        ordering_columns=ordering_columns(base.properties),
         partition_fields=partition_fields(base.spec()),
         properties=dict(base.properties),
         base_location=base.location(),

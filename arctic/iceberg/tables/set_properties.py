@@ -37,6 +37,7 @@ from arctic.iceberg.tables.user_properties import check_removable, other_spellin
 from arctic.iceberg.translate import catalog_errors
 from arctic.iceberg.values.named_columns import check_named
 from arctic.iceberg.values.names import parse_identifier
+from arctic.iceberg.values.ordering import check_lasting
 from arctic.iceberg.values.same_schemas import same_schemas
 from arctic.retry import SMALL_RACES
 
@@ -64,7 +65,8 @@ def set_properties(config: CatalogConfig, identifier: str, change: PropertyChang
 
     Raises:
         NotFoundError: no such table.
-        InvalidInputError: a property that is not a user's, not known, or has no such value.
+        InvalidInputError: a property that is not a user's, not known, has no such value, or stays
+            as the table was created with it.
         ConflictError: other commits won every try; call again.
         CommitStateUnknownError: the catalog did not answer; call again.
     """
@@ -75,6 +77,7 @@ def set_properties(config: CatalogConfig, identifier: str, change: PropertyChang
     base = existing_store(catalog, parts)
     check_is_base(base, parts)
     stores = [base, *find_change(catalog, base, name=identifier)]
+    check_lasting(base.properties, wanted, change.removed, name=identifier)
     present = {name for store in stores for name in store.properties}
     for name in change.removed:
         check_removable(name, present)

@@ -15,6 +15,7 @@ from arctic.iceberg.catalogs.pair import primary_key_of
 from arctic.iceberg.tables.user_properties import user_properties
 from arctic.iceberg.values.named_columns import check_named
 from arctic.iceberg.values.names import check_new_name, parse_identifier
+from arctic.iceberg.values.ordering import check_ordering, ordering_columns
 from arctic.iceberg.values.partitioning import partition_spec, partition_texts
 from arctic.iceberg.values.schema import arrow_schema, iceberg_schema, with_required
 from arctic.tree.key_type import check_key_type
@@ -55,10 +56,12 @@ def define(
     check_named(kept, [column.name for column in columns.fields])
     for name in key:
         check_key_type(str(columns.find_field(name).field_type), name)
+    spec = partition_spec(columns, partition_by, keyed=bool(key))
+    check_ordering(kept, columns, spec, key)
     return TableDefinition(
         parts=parts,
         schema=columns,
-        spec=partition_spec(columns, partition_by, keyed=bool(key)),
+        spec=spec,
         primary_key=key,
         properties={**kept, **own_properties},
     )
@@ -108,6 +111,9 @@ def difference(definition: TableDefinition, base: Table) -> str | None:
             return f"its column {column.name!r} is {_shown(found)}, not {_shown(column)}"
     if columns.names != wanted_columns.names:
         return f"its columns are {columns.names}, not {wanted_columns.names}"
+    order, wanted_order = map(ordering_columns, (base.properties, definition.properties))
+    if wanted_order and order != wanted_order:
+        return f"its ordering columns are {list(order)}, not {list(wanted_order)}"
     return None
 
 

@@ -16,6 +16,7 @@ from arctic.options import (
     DATA_EXPIRE_FIELD,
     EVENT_TIME_FIELD,
     INGEST_TIME,
+    ORDERING_COLUMNS,
     SORT_COLUMNS,
     Option,
 )
@@ -23,6 +24,7 @@ from arctic.options import (
 _OPTIONS: tuple[Option[Any], ...] = (
     DATA_EXPIRE_FIELD,
     EVENT_TIME_FIELD,
+    ORDERING_COLUMNS,
     SORT_COLUMNS,
 )
 

@@ -33,6 +33,7 @@ from arctic.job.changes.change_range import start_position
 from arctic.job.changes.change_reader import ChangeReader
 from arctic.job.changes.row_change_job import plan_row_changes
 from arctic.job.newest_state import expired_under, on_newest_state
+from arctic.job.ordered_table import refuse_ordered
 from arctic.job.read.plan_rows import merge_request
 from arctic.job.read.read_columns import change_columns, project
 from arctic.job.read.scan_job import ScanJob
@@ -53,7 +54,9 @@ class Changes:
     @cached_property
     def opened(self) -> OpenTable:
         """The table; its columns stay what they were when it was asked for first."""
-        return self._asked.reference.open()
+        opened = self._asked.reference.open()
+        refuse_ordered(opened.table, "reading changes")
+        return opened
 
     @property
     def head(self) -> int:

@@ -23,6 +23,7 @@ from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.storage.table_io import is_file_gone
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.ordered_table import refuse_ordered
 from arctic.job.past_state import PastState
 from arctic.job.tasks.progress import default_progress
 from arctic.job.tasks.run_tasks import TaskRunner
@@ -79,6 +80,7 @@ def restore_table(asked: AskedOptimize, moment: PastState, *, runner: TaskRunner
     started = time.monotonic()
     for _ in WHERE_OUTRUN.tries():
         opened = asked.reference.open(for_writing=True)
+        refuse_ordered(opened.table, "restore")
         now = pin(opened, is_fresh=True)
         then = moment.pinned(opened, is_fresh=True)
         try:

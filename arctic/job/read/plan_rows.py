@@ -48,7 +48,8 @@ def plan_rows(
     """
     table = opened.table
     tested = (test.field_id for test in tests_of(row_filter))
-    field_ids = {*(column.field_id for column in table.key_columns), *tested}
+    decide = (*table.key_columns, *table.order_columns)
+    field_ids = {*(column.field_id for column in decide), *tested}
     if store == "change" and not table.is_keyed:
         raise InvalidInputError(f"table {table.name!r} has no primary key, hence no change store")
     files = list_files(opened, snapshot, field_ids=field_ids, row_filter=row_filter)
@@ -58,7 +59,12 @@ def plan_rows(
     if store != "merged":
         alone = files.of_base() if store == "base" else files.of_change()
         asked = replace(
-            asked, is_merged_view=False, files=alone, key=(), set_apart=SetApart.NOTHING
+            asked,
+            is_merged_view=False,
+            files=alone,
+            key=(),
+            ordering=(),
+            set_apart=SetApart.NOTHING,
         )
     return planned_without_pauses(asked)
 
@@ -77,7 +83,7 @@ def merged_input(
     Args:
         opened: the table.
         snapshot: the state that the files are of.
-        files: with bounds of the key columns and of those that the filter tests.
+        files: with bounds of the key and ordering columns, and of those that the filter tests.
         settings: of the read.
         row_filter: rows that do not match are left out.
         set_apart: as for ``scan_opened``.
@@ -89,6 +95,7 @@ def merged_input(
         files=files,
         snapshot=snapshot,
         key=table.key_columns,
+        ordering=table.order_columns,
         row_filter=row_filter,
         options=settings.division,
         set_apart=set_apart,
@@ -120,6 +127,9 @@ def merge_request(
         schema=schema,
         key=pa.schema([opened.arrow_schema.field(name) for name in opened.table.primary_key]),
         key_types=tuple(column.type for column in opened.table.key_columns),
+        ordering=pa.schema(
+            [opened.arrow_schema.field(name) for name in opened.table.ordering_columns]
+        ),
         row_filter=row_filter,
         max_delete_bytes=settings.max_delete_bytes,
         batch_rows=BATCH_ROWS,

@@ -114,7 +114,8 @@ def survey_state(
         where: only the partitions that can hold such rows; None: all.
     """
     names = sort_columns(opened, asked)
-    bounded = [*opened.table.key_columns, *(opened.table.column(name) for name in names[:1])]
+    table = opened.table
+    bounded = [*table.key_columns, *table.order_columns, *map(table.column, names[:1])]
     files = list_files(
         opened,
         snapshot,
@@ -127,6 +128,7 @@ def survey_state(
         change=files.change,
         snapshot=snapshot,
         max_change_files=settings.max_change_files,
+        is_ordered=bool(table.ordering_columns),
     )
     return Survey(
         opened=opened,

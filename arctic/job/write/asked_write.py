@@ -44,6 +44,8 @@ class AskedWrite:
     """The table is optimized once the write is committed."""
     optimize_every: int
     """Batches of a stream from one such run to the next."""
+    command: str | None = None
+    """The command that made the rows of stored ones; None: a write of rows."""
     where: Predicate | None = None
     """An overwrite replaces every partition for which it holds, and no other."""
     given: Mapping[str, str] = field(repr=False)
@@ -117,6 +119,7 @@ class AskedWrite:
             mode=self.mode_for(table),
             action_column=self.action_column,
             ordering_column=self.ordering_column,
+            stored_order=table.ordering_columns,
             missing_columns=self.missing_columns,
         )
 

@@ -76,6 +76,7 @@ def begin_command(
     has_actions = command.rows == ACTIONS
     asked = replace(
         asked,
+        command=command.name,
         mode=_MODES.get(command.rows, WriteMode.UPSERT),
         action_column=ACTION if has_actions else None,
         ordering_column=ORDER if has_actions else None,

@@ -53,7 +53,11 @@ def plan_shuffle(
     used = tuple(dict.fromkeys((*table.primary_key, *sources)))
     is_overwrite = mode is WriteMode.OVERWRITE
     buckets = (opt.BASE_BUCKETS if is_overwrite else opt.CHANGE_BUCKETS).value({}, table.properties)
-    ordering = job.request.ordering_column
+    request = job.request
+    ordering = (request.ordering_column,) if request.ordering_column else ()
+    if is_overwrite:
+        # Changes need not come in the table's order: each is held against all others anyway.
+        ordering = (*request.stored_order, *ordering)
     known = shares if by_partition else None
     fields = [target.schema.field(name).with_nullable(True) for name in used]
     if known is not None and not table.is_keyed:
@@ -63,7 +67,7 @@ def plan_shuffle(
         schema=pa.schema(fields),
         sort_columns=(
             *(table.primary_key if is_overwrite else ()),
-            *((ordering,) if ordering else ()),
+            *ordering,
         ),
         max_tasks=None if by_partition else buckets,
         key=table.primary_key,

@@ -25,6 +25,7 @@ from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.job.newest_state import on_newest_state
+from arctic.job.ordered_table import refuse_ordered
 from arctic.job.read.locate import LastingLocator, RowLocator, locate_rows
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.beside.read_rows import ReadRows
@@ -37,7 +38,7 @@ from arctic.job.write.target_table import (
     write_target,
 )
 from arctic.job.write.write_task import WriteWork
-from arctic.table.files import Partition
+from arctic.table.files import FileKind, Partition
 from arctic.table.filters.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.streams.stream_batch import StreamBatch
@@ -120,6 +121,8 @@ def begin_write(asked: AskedWrite, incoming: pa.Schema) -> WriteJob:
     _refuse_private(asked, incoming)
     writer = asked.writer
     opened = open_or_create(asked, incoming)
+    if asked.command is not None:
+        refuse_ordered(opened.table, asked.command)
     target = write_target(opened, asked.settings(opened.table))
     request = asked.request_for(opened.table)
     is_stable = asked.assumes_stable(opened.table)
@@ -202,6 +205,9 @@ def _pinned(opened: OpenTable, replaces: bool, is_fresh: bool) -> _Began:
         return _Began(snapshot=snapshot)
     # An overwrite replaces the changes of partitions that base has no file in, too.
     files = list_files(opened, snapshot, field_ids=(), row_filter=None)
+    if any(file.kind is FileKind.CHANGE_DELETE for file in files.change):
+        # They hold against rows that come later, so against those that follow the new ones too.
+        refuse_ordered(opened.table, "overwrite, after the first upsert or delete,")
     return _Began(
         snapshot=snapshot, change_partitions=frozenset(file.partition for file in files.change)
     )

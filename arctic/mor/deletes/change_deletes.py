@@ -1,4 +1,6 @@
-"""Change deletes of a task: for every deleted key, the greatest Lsn of its deletes.
+"""Change deletes of a task: for every deleted key, the greatest of its deletes.
+
+The greatest by Lsn; in a table with ordering columns by their values, then by Lsn.
 
 Strategy: delete files are read batch by batch into a buffer. When it is full, deletes of one key
 are reduced to the newest; if that frees less than half, the buffer becomes an index of its own
@@ -7,7 +9,7 @@ after the other, in any order, and no delete is read twice.
 
 Rules:
     - Deletes in memory stay below ``max_delete_bytes``, but for one batch.
-    - Every delete row has a file offset, or the file is refused.
+    - Every delete row has a file offset and values in the ordering columns, or the file is refused.
     - A delete is left out only where every row that it could kill is left out too.
 """
 
@@ -19,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from arctic.columns.event_order import compare, greatest_by_code, order_numbers
 from arctic.columns.integer_index import IntArray
 from arctic.columns.key_codes import KeyIndex, factorise
 from arctic.errors import FormatError, InternalError
@@ -37,9 +40,18 @@ ROW_BYTES = 160
 are first looked up in it."""
 COLUMN_BYTES = 68
 """What each further key column adds to it."""
+ORDERING_BYTES = 32
+"""What each ordering column adds: as read, sorted, taken for the newest, and compared."""
 KEY_COPIES = 3
 """How often a key is in memory then: as read, hashed, and among the distinct ones. All three
 were measured, as the peak of Arrow's and numpy's memory; an index itself takes less than half."""
+
+
+def key_bytes(keys: pa.Table, ordering_columns: int) -> int:
+    """Return what keys take in memory, with an index of them and values in ordering columns."""
+    row_bytes = ROW_BYTES + COLUMN_BYTES * (keys.num_columns - 1)
+    row_bytes += ORDERING_BYTES * ordering_columns
+    return int(KEY_COPIES * keys.nbytes + row_bytes * keys.num_rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,55 +61,54 @@ class DeleteRows:
     keys: pa.Table
     transaction_ids: IntArray
     file_offsets: IntArray
+    ordering: tuple[IntArray, ...]
+    """Values of the ordering columns as numbers; none where the table has no such columns."""
 
     @property
     def memory_bytes(self) -> int:
         """What they take, with the index that is built of them."""
-        row_bytes = ROW_BYTES + COLUMN_BYTES * (self.keys.num_columns - 1)
-        return int(KEY_COPIES * self.keys.nbytes + row_bytes * self.keys.num_rows)
+        return key_bytes(self.keys, len(self.ordering))
 
     def newest(self, codes: IntArray, count: int) -> IntArray:
-        """Return the row with the greatest Lsn for each code of a key."""
-        rows = np.arange(len(codes))
-        ids, offsets = self.transaction_ids, self.file_offsets
-        step = np.diff(ids)
-        if not ((step > 0) | ((step == 0) & (np.diff(offsets) >= 0))).all():
-            rows = np.lexsort((offsets, ids))
-        newest = np.empty(count, np.int64)
-        # Ascending by Lsn: of several assignments to one place, the last one stays.
-        newest[codes[rows]] = rows
-        return newest
+        """Return the greatest row for each code of a key."""
+        columns = (*self.ordering, self.transaction_ids, self.file_offsets)
+        return greatest_by_code(columns, codes, count)
 
     def reduced(self) -> DeleteRows:
         """Return the newest delete of each key."""
         rows = self.newest(*factorise(self.keys))
         return DeleteRows(
-            self.keys.take(pa.array(rows)), self.transaction_ids[rows], self.file_offsets[rows]
+            self.keys.take(pa.array(rows)),
+            self.transaction_ids[rows],
+            self.file_offsets[rows],
+            tuple(column[rows] for column in self.ordering),
         )
 
 
 class DeleteIndex:
-    """Deleted keys with the greatest Lsn of each."""
+    """Deleted keys with the greatest delete of each."""
 
     def __init__(self, rows: DeleteRows) -> None:
         self._keys = KeyIndex(rows.keys)
         newest = rows.newest(self._keys.take_codes(), self._keys.count)
         self._transaction_ids = rows.transaction_ids[newest]
         self._file_offsets = rows.file_offsets[newest]
+        self._ordering = tuple(column[newest] for column in rows.ordering)
         self._newest_id = int(self._transaction_ids.max(initial=-1))
         self._spans = [
             KeySpan(column) if has_span(column.type) else None for column in rows.keys.columns
         ]
 
     def may_follow(self, transaction_id: int, kind: FileKind) -> bool:
-        """Say whether some delete can be newer than a row of a file.
+        """Say whether some delete can come after a row of a file.
 
         Args:
             transaction_id: that of every row, or of every base row at most.
             kind: of the file: only inserts have offsets among those of deletes.
         """
         if kind is FileKind.INSERT:
-            return self._newest_id >= transaction_id
+            # By ordering columns an older delete can come after a newer insert.
+            return self._newest_id >= transaction_id or bool(self._ordering)
         return self._newest_id > transaction_id
 
     def may_hold(self, bounds: Sequence[ColumnBounds | None]) -> bool:
@@ -112,17 +123,23 @@ class DeleteIndex:
         )
 
     def dead_rows(
-        self, keys: Sequence[pa.Array], transaction_id: int, file_offsets: IntArray | None
+        self,
+        keys: Sequence[pa.Array],
+        transaction_id: int,
+        file_offsets: IntArray | None,
+        ordering: Sequence[IntArray] = (),
     ) -> IntArray:
         """Return the rows of a batch that a delete kills, ascending.
 
-        A row dies iff a delete of its key has a greater Lsn, strictly.
+        A row dies iff a delete of its key is greater, strictly: has a greater Lsn, or first greater
+        values in the ordering columns.
 
         Args:
             keys: the key columns in key order.
             transaction_id: that of every row, or of every base row at most.
             file_offsets: those of insert rows; None for base rows, which come after every change
                 of their transaction.
+            ordering: values of the ordering columns as numbers; none where deletes have none.
         """
         rows, codes = self._keys.match(keys)
         delete_ids = self._transaction_ids[codes]
@@ -130,6 +147,10 @@ class DeleteIndex:
         if file_offsets is not None:
             later = self._file_offsets[codes] > file_offsets[rows]
             dead |= (delete_ids == transaction_id) & later
+        if self._ordering:
+            deleted = [column[codes] for column in self._ordering]
+            greater, equal = compare(deleted, [column[rows] for column in ordering])
+            dead = greater | (equal & dead)
         return rows if dead.all() else rows[dead]
 
 
@@ -184,18 +205,20 @@ def _every_delete(
             file.path, open_file, Size.of(file), verifies_pages=request.verifies_pages
         ) as parquet:
             columns = FileColumns(file, parquet.schema, request)
-            wanted = columns.project([*request.key, FILE_OFFSET_FIELD])
+            wanted = columns.project([*request.key, FILE_OFFSET_FIELD, *request.ordering])
             test = RowTest(columns, key_filter)
             groups = matching_row_groups(parquet, key_filter, columns.names, columns.constants)
             names = list(dict.fromkeys((*wanted.names, *test.projection.names)))
             for _, batch in parquet.batches(names, groups, request.batch_rows):
                 if key_filter is not None:
                     batch = batch.filter(pa.array(test.mask(batch)))
-                *keys, offsets = wanted.arrays(batch)
+                arrays = wanted.arrays(batch)
+                keys, ordering = arrays[: len(request.key)], arrays[len(request.key) + 1 :]
                 yield DeleteRows(
                     pa.table(keys, schema=request.key),
                     np.full(len(batch), file.transaction_id, np.int64),
-                    known_offsets(offsets, file.path),
+                    known_offsets(arrays[len(request.key)], file.path),
+                    known_order(ordering, request.ordering, file.path),
                 )
 
 
@@ -214,9 +237,26 @@ def known_offsets(offsets: pa.Array, path: str) -> IntArray:
     return numbers
 
 
+def known_order(columns: Sequence[pa.Array], fields: pa.Schema, path: str) -> tuple[IntArray, ...]:
+    """Return the ordering columns of change deletes as numbers.
+
+    Raises:
+        FormatError: some row has no value, or the file lacks a column.
+    """
+    for column, field in zip(columns, fields, strict=True):
+        if column.null_count:
+            raise FormatError(
+                f"change file {path!r}: {column.null_count} deletes have no {field.name!r}; "
+                "expected a value in every one, because by this column the table decides which "
+                "rows it removes"
+            )
+    return tuple(order_numbers(column) for column in columns)
+
+
 def _joined(buffer: Sequence[DeleteRows]) -> DeleteRows:
     return DeleteRows(
         pa.concat_tables([rows.keys for rows in buffer]),
         np.concatenate([rows.transaction_ids for rows in buffer]),
         np.concatenate([rows.file_offsets for rows in buffer]),
+        tuple(map(np.concatenate, zip(*[rows.ordering for rows in buffer], strict=True))),
     )

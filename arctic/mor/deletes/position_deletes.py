@@ -48,7 +48,7 @@ class PositionDeletes:
         self._request = request
         self._data_paths: dict[str, list[str]] = {}
         for task in tasks:
-            for file_task in task.data:
+            for file_task in (*task.data, *task.rivals):
                 for delete in file_task.position_deletes:
                     self._data_paths.setdefault(delete.path, []).append(file_task.file.path)
         self._loaded: set[str] = set()

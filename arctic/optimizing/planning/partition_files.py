@@ -35,6 +35,8 @@ class PartitionFiles:
     """With the position deletes that apply to each."""
     inserts: tuple[FileTask, ...]
     change_deletes: tuple[TableFile, ...]
+    rivals: tuple[FileTask, ...] = ()
+    """In a table with ordering columns: what is merged and can outdo one of the inserts."""
     store_paths: frozenset[str]
     """Every data and delete file of the base store in the partition, dangling ones too."""
     merged_up_to: int
@@ -54,6 +56,7 @@ class _Gathered:
     base: list[FileTask] = field(default_factory=list)
     inserts: list[FileTask] = field(default_factory=list)
     change_deletes: list[TableFile] = field(default_factory=list)
+    rivals: list[FileTask] = field(default_factory=list)
     store_paths: set[str] = field(default_factory=set)
 
 
@@ -64,6 +67,7 @@ def files_by_partition(
     change: Sequence[TableFile],
     snapshot: TableSnapshot,
     max_change_files: int,
+    is_ordered: bool = False,
 ) -> tuple[PartitionFiles, ...]:
     """Sort the files of a table into its partitions.
 
@@ -73,6 +77,7 @@ def files_by_partition(
         change: inserts and change deletes of the change snapshot, merged ones too.
         snapshot: the pinned state that the files are of.
         max_change_files: what one run merges at most.
+        is_ordered: whether the table has ordering columns.
 
     Returns:
         Partitions in planning order.
@@ -86,6 +91,7 @@ def files_by_partition(
         snapshot=snapshot,
         row_filter=None,
         key_filter=ANY_KEY,
+        is_ordered=is_ordered,
     )
     gathered: dict[Partition, _Gathered] = defaultdict(_Gathered)
     for task in files.data:
@@ -93,6 +99,10 @@ def files_by_partition(
         (place.base if task.file.kind is FileKind.BASE else place.inserts).append(task)
     for delete in files.change_deletes:
         gathered[delete.partition].change_deletes.append(delete)
+    for rival in files.rivals:
+        # A partition that holds nothing else has no insert to outdo.
+        if rival.file.partition in gathered:
+            gathered[rival.file.partition].rivals.append(rival)
     for file in (*base, *position_deletes):
         gathered[file.partition].store_paths.add(file.path)
     return tuple(
@@ -101,6 +111,7 @@ def files_by_partition(
             base=tuple(found.base),
             inserts=tuple(found.inserts),
             change_deletes=tuple(found.change_deletes),
+            rivals=tuple(found.rivals),
             store_paths=frozenset(found.store_paths),
             merged_up_to=snapshot.merged_up_to(partition),
             horizon=max(horizon, snapshot.merged_up_to(partition)),

@@ -19,6 +19,7 @@ from arctic.optimizing.planning.subtrees import subtree_roots
 from arctic.optimizing.settings import OptimizeSettings, OptimizeType
 from arctic.scan.assemble import ChangeDeleteIndex
 from arctic.scan.reach import FileRanges, Reach, ReachIndex
+from arctic.scan.rivals import RivalIndex
 from arctic.scan.task import FileTask
 from arctic.scan.weight import packing_weight_bytes
 from arctic.table.files import FileKind, Partition, TableFile
@@ -90,7 +91,10 @@ def plan_optimize(
         parallelism: tasks that run at a time.
         sort_column: the first one that rows are sorted by; None: they are not.
     """
-    ranges = FileRanges(tuple(column.field_id for column in table.key_columns))
+    ranges = FileRanges(
+        tuple(column.field_id for column in table.key_columns),
+        tuple(column.field_id for column in table.order_columns),
+    )
     column = sort_column or next(iter(table.key_columns), None)
     plans = [_plan_partition(files, kind, column, settings, ranges) for files, kind in partitions]
     useful = tuple(plan for plan in plans if plan.tasks or plan.advances)
@@ -109,7 +113,8 @@ def _plan_partition(
 ) -> PartitionPlan:
     selection = select(files, kind, settings=settings, ranges=ranges)
     index = ChangeDeleteIndex(files.change_deletes, ranges)
-    maker = _TaskMaker(files.partition, column, settings, ranges, index)
+    rivals = RivalIndex(files.rivals, ranges)
+    maker = _TaskMaker(files.partition, column, settings, ranges, index, rivals)
     rewrites = _by_root(selection.rewrite, settings)
     marks = _by_root(selection.mark, settings)
     tasks: list[OptimizeTask] = []
@@ -128,12 +133,14 @@ class _TaskMaker:
         settings: OptimizeSettings,
         ranges: FileRanges,
         index: ChangeDeleteIndex,
+        rivals: RivalIndex,
     ) -> None:
         self._partition = partition
         self._column = column
         self._settings = settings
         self._ranges = ranges
         self._index = index
+        self._rivals = rivals
 
     def tasks(
         self, root: TreeNode, rewrite: Sequence[FileTask], mark: Sequence[FileTask]
@@ -195,6 +202,7 @@ class _TaskMaker:
             rewrite=tuple(part.files),
             mark=tuple(mark),
             change_deletes=tuple(deletes),
+            rivals=self._rivals.of(self._partition, root, data),
             row_range=part.row_range,
             target_bytes=-(-part.bytes // count) or size,
             cost_bytes=2 * part.bytes

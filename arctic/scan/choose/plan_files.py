@@ -6,6 +6,8 @@ Rules:
     - Data files (base, inserts) may be left out by any filter on their column bounds.
     - A change delete is left out only by what the filter says of the key; see ``key_filter``. If
       another column left it out, the row that it kills would come back.
+    - So is a rival of the inserts of a table with ordering columns; and merged change deletes are
+      rivals too, for as long as the change store holds them.
 """
 
 from __future__ import annotations
@@ -29,6 +31,9 @@ class FilesToRead:
 
     data: tuple[FileTask, ...]
     change_deletes: tuple[TableFile, ...]
+    rivals: tuple[FileTask, ...] = ()
+    """In a table with ordering columns: merged files that can outdo an insert, of base and among
+    the change deletes."""
 
 
 def plan_files(
@@ -39,6 +44,7 @@ def plan_files(
     snapshot: TableSnapshot,
     row_filter: Predicate | None,
     key_filter: KeyFilter,
+    is_ordered: bool = False,
 ) -> tuple[FilesToRead, PruneCounts]:
     """Choose the files of the merged view.
 
@@ -49,6 +55,7 @@ def plan_files(
         snapshot: says what is merged.
         row_filter: rows that do not match it are not wanted; None wants them all.
         key_filter: what that says of the key.
+        is_ordered: whether the table has ordering columns.
 
     Returns:
         The files, and what was left out. Change deletes that turn out to touch nothing are still
@@ -67,7 +74,23 @@ def plan_files(
     )
     deletes_once = _once(deletes)
     wanted = tuple(file for file in deletes_once if key_filter.may_hold(file))
-    return FilesToRead(data=files, change_deletes=wanted), pruned + PruneCounts(
+    rivals: tuple[FileTask, ...] = ()
+    if is_ordered and any(task.file.kind is FileKind.INSERT for task in files):
+        # A row that the filter drops can outdo one that it keeps, unless it drops its key.
+        merged = [
+            file
+            for file in change
+            if file.kind is FileKind.CHANGE_DELETE
+            and file.sequence_number <= snapshot.merged_up_to(file.partition)
+        ]
+        rivals, _ = plan_data(
+            files=[file for file in (*base, *merged) if key_filter.may_hold(file)],
+            position_deletes=position_deletes,
+            row_filter=None,
+            key_filter=key_filter,
+        )
+    chosen = FilesToRead(data=files, change_deletes=wanted, rivals=rivals)
+    return chosen, pruned + PruneCounts(
         merged=len(change) - len(unmerged),
         listed_again=len(deletes) - len(deletes_once),
         by_key=len(deletes_once) - len(wanted),

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 
 from arctic.scan.file_order import age_order, node_order
-from arctic.scan.task import NodeTask
+from arctic.scan.task import FileTask, NodeTask
 from arctic.scan.weight import packing_weight_bytes
 from arctic.table.files import Partition, TableFile
 
@@ -83,10 +83,16 @@ def _join(
         node=first.node,
         data=tuple(data),
         change_deletes=deletes,
+        rivals=first.rivals if len(parts) == 1 else _all_rivals(parts),
         cost_bytes=cost_bytes,
         part_number=part_number,
         part_count=part_count,
     )
+
+
+def _all_rivals(parts: Sequence[NodeTask]) -> tuple[FileTask, ...]:
+    found = {rival.file.path: rival for part in parts for rival in part.rivals}
+    return tuple(sorted(found.values(), key=_data_order))
 
 
 def _all_deletes(parts: Sequence[NodeTask]) -> tuple[TableFile, ...]:

@@ -19,6 +19,7 @@ from typing import Any
 
 from arctic.scan.file_order import value_order
 from arctic.scan.reach import DeletesByPart, FileRanges
+from arctic.scan.rivals import rivals_of
 from arctic.scan.task import NodeTask, ScanOptions
 from arctic.scan.weight import ratio_weight_bytes
 from arctic.tree.key_range import KeyRange
@@ -95,6 +96,7 @@ def split_task(
                 node=task.node,
                 data=tuple(data[start:stop]),
                 change_deletes=touching.files,
+                rivals=rivals_of([part.file for part in data[start:stop]], task.rivals, ranges),
                 cost_bytes=sum(costs[start:stop]) + touching.cost_bytes,
                 part_number=number,
                 part_count=count,

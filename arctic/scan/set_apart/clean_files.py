@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from arctic.scan.reach import FileRanges, least_deadly_transaction
+from arctic.scan.reach import FileRanges
 from arctic.scan.task import FileTask, NodeTask
 from arctic.scan.weight import packing_weight_bytes
 from arctic.table.filename import has_format_name
-from arctic.table.files import TableFile
+from arctic.table.files import FileKind, TableFile
 from arctic.tree.key_range import KeyRangeIndex
 
 
@@ -63,12 +63,21 @@ def cut_task(
     """Return a task of some of a task's files and deletes, with the cost of these."""
     files = [*(part.file for part in data), *deletes]
     cost = packing_weight_bytes(files, open_file_cost_bytes=open_file_cost_bytes)
-    return replace(task, data=tuple(data), change_deletes=tuple(deletes), cost_bytes=cost)
+    has_inserts = any(part.file.kind is FileKind.INSERT for part in data)
+    return replace(
+        task,
+        data=tuple(data),
+        change_deletes=tuple(deletes),
+        rivals=task.rivals if has_inserts else (),
+        cost_bytes=cost,
+    )
 
 
 def _is_clean(part: FileTask, task: NodeTask, index: KeyRangeIndex, ranges: FileRanges) -> bool:
     if part.position_deletes:
         return False
-    least = least_deadly_transaction(part.file)
+    if task.rivals and part.file.kind is FileKind.INSERT:
+        return False
+    least = ranges.least_deadly_transaction(part.file)
     touching = index.overlapping(ranges.of(part.file))
     return not any(task.change_deletes[place].transaction_id >= least for place in touching)

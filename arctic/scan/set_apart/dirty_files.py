@@ -6,16 +6,18 @@ file's key columns and no others; the rest of the file is then read as if no del
 Rules:
     - The files of one task have exactly the same deletes, and none that cannot touch them: what was
       found out for a file stays true while more deletes come.
+    - Inserts of a table with ordering columns are merged: they die by rows of base too, and what is
+      in base changes without a delete.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from arctic.scan.reach import FileRanges, least_deadly_transaction
+from arctic.scan.reach import FileRanges
 from arctic.scan.set_apart.clean_files import cut_task, stands_alone
 from arctic.scan.task import FileTask, NodeTask
-from arctic.table.files import TableFile
+from arctic.table.files import FileKind, TableFile
 from arctic.tree.key_range import KeyRangeIndex
 
 MAX_PAIRS = 500_000
@@ -49,8 +51,8 @@ def set_dirty_apart(
     dirty: list[NodeTask] = []
     pairs = rows = 0
     for task in tasks:
-        wanted = [part for part in task.data if stands_alone(part.file)]
-        other = [part for part in task.data if not stands_alone(part.file)]
+        wanted = [part for part in task.data if _dies_by_deletes_alone(part.file, ranges)]
+        other = [part for part in task.data if not _dies_by_deletes_alone(part.file, ranges)]
         if other:
             merged.append(cut_task(task, other, task.change_deletes, open_file_cost_bytes))
         index = KeyRangeIndex([ranges.of(delete) for delete in task.change_deletes])
@@ -73,11 +75,15 @@ def set_dirty_apart(
     return tuple(merged), tuple(dirty)
 
 
+def _dies_by_deletes_alone(file: TableFile, ranges: FileRanges) -> bool:
+    return stands_alone(file) and not (ranges.ordering_ids and file.kind is FileKind.INSERT)
+
+
 def _touching(
     file: TableFile, task: NodeTask, index: KeyRangeIndex, ranges: FileRanges
 ) -> tuple[int, ...]:
     """Return which of a task's change deletes can kill a row of a file, ascending."""
-    least = least_deadly_transaction(file)
+    least = ranges.least_deadly_transaction(file)
     near = index.all_overlapping(ranges.of(file))
     deletes = task.change_deletes
     return tuple(sorted([place for place in near if deletes[place].transaction_id >= least]))

@@ -4,8 +4,8 @@ Rules:
     - Names and types are judged before the first row; only nulls need the rows themselves.
     - A column that is not understood is refused, never dropped. A missing optional one is null
       here; whether it may be missing, or is filled later, is said in ``missing_columns``.
-    - A delete carries only what its change-delete row will hold: the key, the partition source
-      columns and required columns that were given.
+    - A delete carries only what its change-delete row will hold: the key, the ordering columns,
+      the partition source columns and required columns that were given.
 
 Must not know: files, nodes, what the rows will do.
 """
@@ -158,6 +158,7 @@ def plan_conform(
     extra_columns: Sequence[str],
     ignored_columns: Sequence[str],
     partition_sources: Sequence[str],
+    ordering: Sequence[str] = (),
 ) -> Conform:
     """Check a frame's columns against the table's, before any row.
 
@@ -170,6 +171,7 @@ def plan_conform(
         extra_columns: action, ordering and arrival columns, perhaps columns of the table too.
         ignored_columns: helper columns that may be there and carry nothing.
         partition_sources: columns that partition values are computed from.
+        ordering: the table's ordering columns, which deletes carry too.
 
     Raises:
         InvalidInputError: naming the first column that does not fit, and how to mend it.
@@ -188,7 +190,7 @@ def plan_conform(
                 f"column {field.name!r} ({field.type}) of table {table_name!r} is {what}, but the "
                 f"frame has only {', '.join(names)}; add it"
             )
-    kept = {*key, *(partition_sources if sourced else ())}
+    kept = {*key, *ordering, *(partition_sources if sourced else ())}
     fields = [
         field
         for field in table_schema

@@ -88,6 +88,28 @@ def read_actions(column: pa.Array, *, name: str, describe_row: Callable[[int], s
     return codes
 
 
+def refuse_images(codes: np.ndarray, *, name: str, describe_row: Callable[[int], str]) -> None:
+    """Refuse rows as they were before an update, where rows are ordered by their values.
+
+    By its value such a row could come after the update that it belongs to.
+
+    Args:
+        codes: the action code of each row.
+        name: of the action column, for messages.
+        describe_row: how a message names a row by its number.
+
+    Raises:
+        InvalidInputError: with the first of them.
+    """
+    images = np.flatnonzero(codes == Action.UPDATE_BEFORE)
+    if images.size:
+        raise InvalidInputError(
+            f"action column {name!r} is an update's old row in {describe_row(int(images[0]))}; the "
+            "table has ordering columns, which decide between the rows themselves; leave old rows "
+            "out, and give a key that goes as a delete"
+        )
+
+
 def is_insert(codes: np.ndarray) -> np.ndarray:
     """Return which action codes put a row into the table."""
     return np.isin(codes, (Action.INSERT, Action.UPDATE_AFTER))

@@ -5,6 +5,8 @@ Rules:
       source columns and the required columns, and null in every optional column.
     - All columns but the key are nullable in the file, and so is what is nested in them, also
       where the table requires a value: a delete by key has none.
+    - In the table's ordering columns it holds the values of the event that it is of, whatever the
+      old row had: they say which rows it removes.
     - A key dies once in each partition where it may have a row.
 
 Must not know: how events became deletes, how files are written.
@@ -49,6 +51,8 @@ class ChangeDeletes:
     """Row of the located rows that tells the partition, or -1; None: nothing was located."""
     offsets: np.ndarray
     places: Places
+    events: np.ndarray
+    """Row of the chunk that is the event, or the last of those that made the delete."""
 
 
 def deletes_in_place(survivors: Survivors, offsets: np.ndarray, places: Places) -> ChangeDeletes:
@@ -67,6 +71,7 @@ def deletes_in_place(survivors: Survivors, offsets: np.ndarray, places: Places) 
         found=None,
         offsets=offsets[wanted],
         places=places.take(content),
+        events=survivors.last[wanted],
     )
 
 
@@ -97,7 +102,9 @@ def delete_table(
     only_images = pa.array(content, mask=~images) if images.any() else None
     columns = []
     for field, written in zip(target.schema, change_delete_schema(target), strict=False):
-        if field.name in target.partition_sources and field.name not in target.key:
+        if field.name in target.table.ordering_columns:
+            columns.append(chunk.column(field.name).take(pa.array(deletes.events[rows])))
+        elif field.name in target.partition_sources and field.name not in target.key:
             columns.append(_source_column(deletes, rows, field, chunk, located))
         elif field.name not in chunk.column_names:
             columns.append(pa.nulls(len(rows), written.type))

@@ -105,6 +105,7 @@ def deletes_across_partitions(
             node_indices=node_indices[content],
             mask=target.options.change_mask,
         ),
+        events=survivors.last[keys],
     )
 
 

@@ -98,6 +98,7 @@ def test_an_engine_is_told_of_each_file_once() -> None:
                 ),
                 snapshot=SNAPSHOT,
                 key=KEY,
+                ordering=(),
                 row_filter=None,
                 options=ScanOptions(
                     weight_ratio=1,

@@ -28,6 +28,35 @@ def _frame(sql: Sql, *rows: tuple[Any, ...]) -> DataFrame:
     return sql.spark.createDataFrame(list(rows), "id long, region string")
 
 
+def test_the_greatest_row_stays_where_a_table_has_ordering_columns(sql: Sql) -> None:
+    """Read by Spark's own scan where it can; commands that go by commits are refused."""
+    sql(
+        f"CREATE TABLE {T} (id BIGINT, at TIMESTAMP_NTZ, note STRING) TBLPROPERTIES (primaryKey = "
+        "'id', `write.ordering-columns` = 'at', `read.deletion-vector.min-rows` = '1')",
+        f"INSERT INTO {T} SELECT id, timestamp_ntz'2026-01-05', 'first' FROM range(1000)",
+    )
+    arctic.optimize("shop.t", type="full")
+    sql(
+        f"INSERT INTO {T} SELECT id, timestamp_ntz'2026-01-04', 'late' FROM range(10)",
+        f"INSERT INTO {T} SELECT id, timestamp_ntz'2026-01-06', 'new' FROM range(5, 20)",
+        f"INSERT INTO {T} SELECT id, timestamp_ntz'2026-01-05', 'tie' FROM range(15, 30)",
+    )
+    wanted = [("first", 975), ("new", 15), ("tie", 10)]
+    assert sql(f"SELECT note, count(*) FROM {T} GROUP BY note ORDER BY note") == wanted
+    assert sql(f"SELECT count(*), max(at) FROM {T} WHERE note = 'late'") == [(0, None)]
+    commits = sql.commits("shop.t")
+    for command in (
+        f"DELETE FROM {T} WHERE id = 1",
+        f"DELETE FROM {T} WHERE note = 'first'",
+        f"UPDATE {T} SET note = 'x' WHERE id = 1",
+        f"MERGE INTO {T} t USING (SELECT 1L AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE",
+        f"INSERT OVERWRITE {T} SELECT * FROM {T}",
+        f"TRUNCATE TABLE {T}",
+    ):
+        assert "ordering columns" in sql.refused(command)
+    assert sql.commits("shop.t") == commits
+
+
 def test_rows_are_replaced_by_statements(sql: Sql) -> None:
     """All of them, or the partitions that have new ones; each in one commit."""
     sql(

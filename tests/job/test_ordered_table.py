@@ -1,0 +1,263 @@
+"""Tables with ordering columns: made, written, read by row numbers; and what they refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import arctic
+from arctic.iceberg.tables.open_table import open_table
+from arctic.job.read.asked_read import AskedRead, ReadSettings
+from arctic.job.read.plan_rows import merge_request
+from arctic.job.read.scan_job import scan_opened
+from arctic.job.reference import parse_reference
+from arctic.job.vectors.vector_work import VectorWork, look_up
+from arctic.mirror import apply_changes
+from arctic.scan.scan_input import SetApart
+from arctic.table.files import FileKind
+
+NAME = "db.t"
+SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.int64(), nullable=False),
+        pa.field("at", pa.int64()),
+        pa.field("day", pa.date32()),
+        pa.field("note", pa.string()),
+    ]
+)
+
+
+def rows(*given: tuple[int, int | None, str]) -> pa.Table:
+    """Return rows of key, place in the order, and note."""
+    return pa.Table.from_pylist(
+        [{"id": key, "at": at, "day": None, "note": note} for key, at, note in given],
+        schema=SCHEMA,
+    )
+
+
+def notes(table: arctic.Table, **asked: Any) -> dict[int, str]:
+    """Return the note of each key."""
+    found = table.read(**asked).read_all().to_pylist()
+    assert len({row["id"] for row in found}) == len(found)
+    return {row["id"]: row["note"] for row in found}
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> arctic.Table:
+    """Make a table that is ordered by ``at``."""
+    return arctic.create_table(
+        NAME, SCHEMA, primary_key="id", ordering_columns="at", warehouse=str(tmp_path)
+    )
+
+
+def test_the_later_of_equal_values_wins(table: arctic.Table) -> None:
+    """By the order of rows in a write, then by commits, merged or not."""
+    table.write(rows((1, 5, "a"), (1, 5, "b"), (1, 4, "c")))
+    assert notes(table) == {1: "b"}
+    table.optimize(type="minor")
+    table.write(rows((1, 5, "d")))
+    assert notes(table) == {1: "d"}
+    table.write(rows((1, 5, "e")))
+    assert notes(table) == {1: "e"}
+
+
+def test_a_late_row_loses_against_one_that_a_filter_drops(table: arctic.Table) -> None:
+    """Whichever column the filter tests, and whatever its bounds leave out."""
+    table.write(rows((1, 5, "new"), (2, 5, "new")), mode="overwrite")
+    table.write(rows((1, 3, "late"), (2, 7, "newer")))
+
+    assert notes(table, filter="note = 'late'") == {}
+    assert notes(table, filter="at < 4") == {}
+    assert notes(table, filter="note <> 'new'") == {2: "newer"}
+    assert notes(table, filter="id = 1") == {1: "new"}
+
+
+def test_a_late_row_loses_against_merged_rows_in_every_node(tmp_path: Path) -> None:
+    """Nodes of base and of changes need not be the same, and base may have several files."""
+    for base, change in (("1", "4"), ("4", "1"), ("8", "2")):
+        table = arctic.create_table(
+            f"db.t{base}",
+            SCHEMA,
+            primary_key="id",
+            properties={
+                "write.ordering-columns": "at",
+                "base.file-index.hash-bucket": base,
+                "change.file-index.hash-bucket": change,
+            },
+            warehouse=str(tmp_path),
+        )
+        keys = range(50)
+        table.write(rows(*((key, 5, "old") for key in keys)))
+        table.optimize(type="full", options={"self-optimizing.target-size": "1"})
+        table.write(rows(*((key, 4 + key % 3, "new") for key in keys)))
+
+        wanted = {key: "new" if key % 3 else "old" for key in keys}
+        assert notes(table) == wanted
+        assert notes(table, options={"parallelism": "7", "read.split.target-size": "1"}) == wanted
+
+
+def test_base_rows_are_read_by_row_numbers_and_inserts_are_merged(table: arctic.Table) -> None:
+    """An insert dies by rows of base too, which no deletion vector of deletes would know."""
+    table.write(rows(*((key, 5, "old") for key in range(100))), mode="overwrite")
+    table.write(rows(*((key, 4 + key % 3, "new") for key in range(0, 100, 5))))
+    options = {**table._options, "read.deletion-vector.min-rows": "1"}
+    reference = parse_reference(options)
+    opened = open_table(reference.config, reference.identifier)
+    job = scan_opened(opened, AskedRead.of(options), set_apart=SetApart.CLEAN_AND_DIRTY)
+    assert job.plan is not None
+
+    settings = ReadSettings.of(options, opened.table.properties)
+    request = merge_request(opened, settings, schema=opened.arrow_schema, row_filter=None)
+    work = VectorWork(tasks=job.plan.dirty_tasks, request=request, io=opened.io)
+    dead = sum(
+        int(found.slice(0, file.record_count).sum())
+        for file, found in zip(work.files, look_up(work), strict=True)
+    )
+    merged = job.table().to_pylist()
+
+    assert {file.kind for file in work.files} == {FileKind.BASE}
+    replaced = [key for key in range(0, 100, 5) if key % 3]
+    assert dead == len(replaced)
+    assert sorted(row["id"] for row in merged if row["note"] == "new") == replaced
+    assert all(row["note"] == "new" for row in merged)
+
+
+def test_deletes_hold_against_late_rows_until_they_expire(table: arctic.Table) -> None:
+    """And for as long as a row waits that came while they held."""
+    at_once = {"change.data.ttl.minutes": "0", "snapshot.keep.duration": "0"}
+    table.write(rows((1, 5, "a")))
+    table.write(rows((1, 6, "")).select(["id", "at"]), mode="delete")
+    table.optimize(type="full")
+    table.write(rows((1, 5, "late")))
+    assert notes(table) == {}
+    table.expire(options={"change.data.ttl.minutes": "60", "snapshot.keep.duration": "0"})
+    assert notes(table) == {}
+    table.optimize(type="minor")
+    table.expire(options=at_once)
+
+    assert notes(table) == {}
+    table.write(rows((1, 5, "new")))
+    assert notes(table) == {1: "new"}
+
+
+def test_ordering_columns_follow_a_rename_and_keep_their_column(table: arctic.Table) -> None:
+    """Old files are compared with new ones by field ids."""
+    table.write(rows((1, 5, "a")))
+    table = table.evolve_schema(rename={"at": "moment"})
+    table.write(rows((1, 3, "late")).rename_columns(["id", "moment", "day", "note"]))
+    assert notes(table) == {1: "a"}
+    assert table.properties["write.ordering-columns"] == "moment"
+    with pytest.raises(arctic.InvalidInputError, match="names column 'moment'"):
+        table.evolve_schema(drop="moment")
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "words"),
+    [
+        ({"primary_key": (), "ordering_columns": "at"}, arctic.InvalidInputError, "no primary key"),
+        ({"ordering_columns": "note"}, arctic.InvalidInputError, "'note' is string"),
+        ({"ordering_columns": "nothing"}, arctic.InvalidInputError, "no column 'nothing'"),
+        ({"ordering_columns": ["at", "at"]}, arctic.InvalidInputError, "named twice"),
+        (
+            {"ordering_columns": "at", "partition_by": "day"},
+            arctic.UnsupportedError,
+            "does not decide the partition",
+        ),
+        (
+            {"ordering_columns": "at", "properties": {"write.ordering-columns": "at"}},
+            arctic.InvalidInputError,
+            "give one of the two",
+        ),
+    ],
+)
+def test_what_no_table_can_have_is_refused(
+    tmp_path: Path, given: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    """Before anything is created."""
+    asked: dict[str, Any] = {"primary_key": "id", **given}
+    with pytest.raises(error, match=words):
+        arctic.create_table(NAME, SCHEMA, warehouse=str(tmp_path), **asked)
+
+
+def test_other_ordering_columns_are_refused(table: arctic.Table, tmp_path: Path) -> None:
+    """The rows of files that are there were decided by the first."""
+    for text in ("day", "at,day"):
+        with pytest.raises(arctic.InvalidInputError, match="since the table was created"):
+            table.set_properties({"Write.Ordering-Columns": text})
+    with pytest.raises(arctic.InvalidInputError, match="since the table was created"):
+        table.unset_properties("write.ordering-columns")
+    table.set_properties({"write.ordering-columns": "at"})
+    with pytest.raises(arctic.AlreadyExistsError, match=r"ordering columns are \['at'\]"):
+        arctic.create_table(
+            NAME,
+            SCHEMA,
+            primary_key="id",
+            ordering_columns="day",
+            exist_ok=True,
+            warehouse=str(tmp_path),
+        )
+
+
+def _old_row(table: arctic.Table) -> None:
+    row = rows((1, 5, "a")).append_column("op", pa.array(["-U"]))
+    table.write(row, mode="upsert", options={"action-column": "op"})
+
+
+def _publish(table: arctic.Table) -> None:
+    arctic.publish(NAME, warehouse=table._options["warehouse"])
+
+
+def _apply(table: arctic.Table) -> None:
+    message = '{"op": "c", "after": {"id": 1, "at": 1}, "source": {"db": "d", "table": "t"}}'
+    apply_changes(
+        [message],
+        envelope="debezium",
+        tables={"d.t": NAME},
+        quarantine="db.q",
+        writer="s",
+        batch_id=1,
+        warehouse=table._options["warehouse"],
+    )
+
+
+REFUSED: dict[str, Callable[[arctic.Table], Any]] = {
+    "append": lambda t: t.write(rows((1, 5, "a")), mode="append"),
+    "null": lambda t: t.write(rows((1, None, "a"))),
+    "delete by key alone": lambda t: t.write(rows((1, 5, "a")).select(["id"]), mode="delete"),
+    "another order": lambda t: t.write(
+        rows((1, 5, "a")), mode="upsert", options={"ordering-column": "day"}
+    ),
+    "kept values": lambda t: t.write(
+        rows((1, 5, "a")).drop_columns(["note"]),
+        mode="upsert",
+        options={"missing-columns": "keep"},
+    ),
+    "inserts alone": lambda t: t.write(
+        rows((1, 5, "a")), mode="upsert", options={"write.upsert.enabled": "false"}
+    ),
+    "old row": _old_row,
+    "overwrite": lambda t: t.write(rows((1, 5, "a")), mode="overwrite"),
+    "delete": lambda t: t.delete("id = 1"),
+    "update": lambda t: t.update("id = 1", set={"note": "b"}),
+    "merge": lambda t: t.merge(rows((1, 5, "a")), on="id").when_matched_update_all().execute(),
+    "restore": lambda t: t.restore(1),
+    "changes": lambda t: t.read_changes(),
+    "publish": _publish,
+    "messages": _apply,
+}
+
+
+@pytest.mark.parametrize("what", list(REFUSED))
+def test_what_goes_by_another_order_is_refused(table: arctic.Table, what: str) -> None:
+    """With a clear error, and without a change of the table."""
+    table.write(rows((1, 4, "x")))
+    before = (table.refresh().versions().num_rows, notes(table))
+
+    with pytest.raises((arctic.UnsupportedError, arctic.InvalidInputError), match="order"):
+        REFUSED[what](table)
+
+    assert (table.refresh().versions().num_rows, notes(table)) == before

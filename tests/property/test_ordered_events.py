@@ -1,0 +1,153 @@
+"""Events of a table with ordering columns: in any order, any number of times, the same table."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import arctic
+from tests.property.table_machine import SEGMENTS_ONLY
+
+SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.int64(), nullable=False),
+        pa.field("at", pa.timestamp("us")),
+        pa.field("step", pa.int32()),
+        pa.field("note", pa.string()),
+    ]
+)
+ORDERINGS = [("step",), ("at", "step"), ("at",)]
+Event = tuple[int, int, bool]
+"""A key, its place in the order, and whether it deletes the key; a place tells which it does."""
+
+events = st.tuples(st.integers(0, 5), st.integers(0, 9)).map(
+    lambda drawn: (*drawn, (drawn[0] + drawn[1]) % 3 == 0)
+)
+writes = st.lists(st.lists(events, min_size=1, max_size=5), min_size=1, max_size=5)
+optimizing = st.none() | st.tuples(
+    st.sampled_from(["minor", "major", "full"]),
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "self-optimizing.target-size": st.sampled_from(["1", "1500"]),
+            "self-optimizing.fragment-ratio": st.sampled_from(["1", str(SEGMENTS_ONLY)]),
+            "self-optimizing.max-task-size-bytes": st.just("1"),
+            "self-optimizing.sort-columns": st.sampled_from(["note", "step", "id"]),
+            "self-optimizing.max-file-count": st.sampled_from(["1", "3"]),
+            "merge.max-delete-bytes": st.just("1"),
+        },
+    ),
+)
+layouts = st.fixed_dictionaries(
+    {
+        "base.file-index.hash-bucket": st.sampled_from(["1", "4"]),
+        "change.file-index.hash-bucket": st.sampled_from(["1", "2"]),
+    }
+)
+
+
+def as_row(event: Event, ordering: Sequence[str]) -> dict[str, Any]:
+    """Return the event as a row whose ordering columns rise with its place, however many."""
+    key, place, _ = event
+    day, step = (place // 3, place % 3) if len(ordering) > 1 else (place, place)
+    return {
+        "id": key,
+        "at": pa.scalar(day * 1_000, pa.timestamp("us")).as_py(),
+        "step": step,
+        "note": f"{key}-{place}",
+    }
+
+
+def deliver(table: arctic.Table, batch: Sequence[Event], ordering: Sequence[str], how: str) -> None:
+    """Write events: by their actions in one write, or upserts and deletes each in their own."""
+    if how == "actions":
+        rows = [{**as_row(e, ordering), "op": "D" if e[2] else "U"} for e in batch]
+        schema = SCHEMA.append(pa.field("op", pa.string()))
+        table.write(
+            pa.Table.from_pylist(rows, schema=schema),
+            mode="upsert",
+            options={"action-column": "op"},
+        )
+        return
+    for deletes, mode in ((True, "delete"), (False, "upsert")):
+        rows = [as_row(event, ordering) for event in batch if event[2] is deletes]
+        if rows:
+            names = ["id", *ordering] if deletes else SCHEMA.names
+            written = pa.Table.from_pylist(rows, schema=SCHEMA).select(names)
+            table.write(written, mode=mode)
+
+
+def expected(delivered: Sequence[Event], ordering: Sequence[str]) -> list[dict[str, Any]]:
+    """Return what a dictionary would hold that keeps the greatest event of each key."""
+    last: dict[int, Event] = {}
+    for event in delivered:
+        if event[0] not in last or event[1] >= last[event[0]][1]:
+            last[event[0]] = event
+    return [as_row(event, ordering) for _, event in sorted(last.items()) if not event[2]]
+
+
+def rows_of(table: arctic.Table, **asked: Any) -> list[dict[str, Any]]:
+    """Return the rows of a read by their key."""
+    return sorted(table.read(**asked).read_all().to_pylist(), key=lambda row: int(row["id"]))
+
+
+@given(
+    writes=writes,
+    hows=st.lists(st.sampled_from(["actions", "modes"]), min_size=10, max_size=10),
+    runs=st.lists(optimizing, min_size=10, max_size=10),
+    layout=layouts,
+    ordering=st.sampled_from(ORDERINGS),
+    partition_by=st.sampled_from([(), ("bucket(2, id)",)]),
+    random=st.randoms(use_true_random=False),
+)
+@settings(max_examples=15)
+def test_events_make_the_same_table_in_any_order_and_any_number(
+    writes: list[list[Event]],
+    hows: list[str],
+    runs: list[Any],
+    layout: Mapping[str, str],
+    ordering: tuple[str, ...],
+    partition_by: tuple[str, ...],
+    random: Any,
+) -> None:
+    """After each write and run of optimizing; then all of them again, shuffled."""
+    again = [event for batch in writes for event in batch]
+    random.shuffle(again)
+    batches = [*writes, again[: len(again) // 2], again]
+    warehouse = tempfile.mkdtemp()
+    try:
+        table = arctic.create_table(
+            "db.t",
+            SCHEMA,
+            primary_key="id",
+            ordering_columns=ordering,
+            partition_by=partition_by,
+            properties=dict(layout),
+            warehouse=warehouse,
+        )
+        delivered: list[Event] = []
+        for batch, how, run in zip(batches, hows, runs, strict=False):
+            if not batch:
+                continue
+            deliver(table, batch, ordering, how)
+            delivered += batch
+            wanted = expected(delivered, ordering)
+            assert rows_of(table) == wanted
+            assert rows_of(table, options={"merge.max-delete-bytes": "1"}) == wanted
+            late = [row for row in wanted if row["step"] <= 1]
+            assert rows_of(table, filter="step <= 1") == late
+            noted = [row for row in wanted if row["note"] < "3"]
+            assert rows_of(table, filter="note < '3'") == noted
+            assert rows_of(table, filter="id = 3") == [row for row in wanted if row["id"] == 3]
+            assert table.count() == len(wanted)
+            if run is not None:
+                arctic.optimize("db.t", type=run[0], options=run[1], warehouse=warehouse)
+                assert rows_of(table) == wanted
+    finally:
+        shutil.rmtree(warehouse)
