@@ -16,6 +16,7 @@ LIBRARIES = {"Arrow": {}, "s3fs": {"py-io-impl": "pyiceberg.io.fsspec.FsspecFile
 
 FILES = 10_000
 """Of the table that is planned."""
+DELAY_MS = 50
 
 
 def measured(more: Mapping[str, str]) -> list[Cost]:
@@ -27,7 +28,7 @@ def measured(more: Mapping[str, str]) -> list[Cost]:
 def from_far(more: Mapping[str, str]) -> list[Trip]:
     """Read, write and plan from far away, through one library."""
     with tempfile.TemporaryDirectory() as folder, object_store() as store:
-        return trips(store, Path(folder), more, files=FILES)
+        return trips(store, Path(folder), more, files=FILES, delay_ms=DELAY_MS)
 
 
 def main() -> None:

@@ -20,8 +20,6 @@ from benchmarks.big_table import make_big_table, spread_files
 from benchmarks.requests.object_store import Asked, ObjectStore
 from benchmarks.requests.verbs import Life, forget
 
-DELAY_MS = 50
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trip:
@@ -42,7 +40,9 @@ def round_trips(asked: Sequence[Asked]) -> int:
     return count
 
 
-def trips(store: ObjectStore, folder: Path, more: Mapping[str, str], *, files: int) -> list[Trip]:
+def trips(
+    store: ObjectStore, folder: Path, more: Mapping[str, str], *, files: int, delay_ms: int
+) -> list[Trip]:
     """Read, write and plan from far away.
 
     Args:
@@ -50,6 +50,7 @@ def trips(store: ObjectStore, folder: Path, more: Mapping[str, str], *, files: i
         folder: of the catalogs, and in the bucket.
         more: properties of the catalog, which choose a library.
         files: of the table that is planned.
+        delay_ms: what each request waits, beside what the server takes.
     """
     near = store.catalog(folder / "life.db", folder=f"{folder.name}/life", **more)
     life = Life(store, near)
@@ -62,7 +63,7 @@ def trips(store: ObjectStore, folder: Path, more: Mapping[str, str], *, files: i
         "an upsert into 4 nodes": life.change,
         f"a plan of {files:,} files": lambda: arctic.explain(LARGE, catalog=large),
     }
-    store.delay(DELAY_MS)
+    store.delay(delay_ms)
     try:
         return [_trip(store, what, call) for what, call in calls.items()]
     finally:

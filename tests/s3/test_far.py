@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks.requests.far import DELAY_MS, Trip, round_trips, trips
+from benchmarks.requests.far import Trip, round_trips, trips
 from benchmarks.requests.object_store import Asked, ObjectStore
 
-MOST = {"a read": 14, "a plan": 12, "an upsert": 20}
-"""Round trips with Arrow, which asks how long a file is before it reads it."""
+DELAY_MS = 100
+MOST = {"a read": 16, "a plan": 13, "an upsert": 18}
+"""Round trips with Arrow, which asks how long a file is before it reads it: a fifth more than on a
+machine that has nothing else to do, where threads begin as soon as they may."""
 
 
 def test_round_trips_are_few_however_many_the_files(
     server: ObjectStore, library: Mapping[str, str], tmp_path: Path
 ) -> None:
     """Of a process that is new to the table, with every request taking a while."""
-    found = trips(server, tmp_path, library, files=3_000)
+    found = trips(server, tmp_path, library, files=3_000, delay_ms=DELAY_MS)
 
     for trip in found:
         assert trip.round_trips <= most(trip), found
