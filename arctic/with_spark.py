@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arctic import api, mirror
@@ -69,6 +71,30 @@ def spark_conf(
     from arctic.spark.jvm.spark_conf import settings_of  # noqa: PLC0415 - late, as in register
 
     return settings_of(name, call_options(None, warehouse, catalog))
+
+
+def package_zip(path: str | os.PathLike[str]) -> str:
+    """Write this package to a zip for workers of a cluster that have all but it.
+
+    ``spark.sparkContext.addPyFile(arctic.package_zip("arctic.zip"))`` hands it to them, and so does
+    ``spark-submit --py-files arctic.zip``. They need pyarrow and PyIceberg of their own.
+
+    Args:
+        path: of the zip; what is there is replaced.
+
+    Returns:
+        Its absolute path.
+
+    Raises:
+        StorageError: it cannot be written there.
+    """
+    from arctic.spark.tasks.package_zip import (  # noqa: PLC0415 - late, as in register
+        write_package_zip,
+    )
+
+    place = Path(path).absolute()
+    write_package_zip(place)
+    return str(place)
 
 
 def spark_writer(spark: SparkSession) -> WriteRows:

@@ -37,6 +37,7 @@ VERBS = {
     ),
     "open_table": "identifier, *, warehouse, catalog",
     "optimize": "identifier, *, type, where, spark, options, warehouse, catalog",
+    "package_zip": "path",
     "publish": "identifier, *, into, output, warehouse, catalog",
     "read": "identifier, *, columns, filter, as_of, version, limit, options, warehouse, catalog",
     "read_changes": "identifier, *, start, end, columns, options, warehouse, catalog",

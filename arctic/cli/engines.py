@@ -1,8 +1,9 @@
-"""The commands that set up other programs: spark-conf."""
+"""The commands that set up other programs: spark-conf, package."""
 
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import Any
 
 import click
@@ -11,6 +12,7 @@ from arctic.cli.place import catalog_options, place_of
 from arctic.cli.printed.render import print_json
 from arctic.errors import InvalidInputError
 from arctic.options import SEALED_PREFIX
+from arctic.with_spark import package_zip
 from arctic.with_spark import spark_conf as settings_of
 
 
@@ -42,3 +44,21 @@ def spark_conf(name: str, flags: bool, output: str, **place: Any) -> None:
     else:
         for key, text in settings.items():
             click.echo(f"{key} {text}")
+
+
+@click.command()
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default="arctic.zip",
+    show_default=True,
+    help="The zip; what is there is replaced.",
+)
+def package(out: Path) -> None:
+    r"""Write this package to a zip, which Spark sends to workers that have all but it.
+
+    \b
+      arctic package --out arctic.zip
+      spark-submit --py-files arctic.zip program.py
+    """
+    click.echo(package_zip(out))

@@ -16,7 +16,7 @@ import click
 
 from arctic.cli.cdc import cdc
 from arctic.cli.change import rename, set_properties, unset_properties
-from arctic.cli.engines import spark_conf
+from arctic.cli.engines import package, spark_conf
 from arctic.cli.look import explain, history, show, tables
 from arctic.cli.serving import serve
 from arctic.cli.ui import ui
@@ -97,7 +97,7 @@ for _command in (
     ui,
     *(watermarks, retire_writer),
     *(publish, unpublish, adopt, release, repair),
-    *(cdc, spark_conf),
+    *(cdc, package, spark_conf),
 ):
     commands.add_command(_command)
 

@@ -12,7 +12,7 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from arctic.spark.base.private_names import is_classic, jvm_session
+from arctic.spark.base.private_names import is_classic, jvm_session, python_includes
 from arctic.spark.edge.reader_options import install_reader_options
 from arctic.spark.edge.save_modes import install_save_modes
 from arctic.spark.edge.stream_modes import install_stream_modes
@@ -20,7 +20,7 @@ from arctic.spark.edge.table_writes import install_table_writes
 from arctic.spark.jvm.java import ensure_java
 from arctic.spark.jvm.table_v2 import install_own_scans
 from arctic.spark.source import FORMAT, ArcticDataSource
-from arctic.spark.tasks.workers import use_this_python
+from arctic.spark.tasks.workers import is_local, use_this_python
 
 
 def register(session: SparkSession) -> None:
@@ -54,8 +54,11 @@ def _is_found(session: SparkSession) -> bool:
     manager: Any = jvm_session(session).sessionState().dataSourceManager()
     if not manager.dataSourceExists(FORMAT):
         return False
-    python = manager.lookupDataSource(FORMAT).dataSourceCls().pythonExec()
-    return bool(python == session.sparkContext.pythonExec)
+    function = manager.lookupDataSource(FORMAT).dataSourceCls()
+    if function.pythonExec() != session.sparkContext.pythonExec:
+        return False
+    # A package that came by addPyFile is only seen by what is given to Spark after it.
+    return is_local(session) or list(function.pythonIncludes()) == python_includes(session)
 
 
 def start_local(*, master: str, app_name: str, conf: Mapping[str, str] | None) -> SparkSession:

@@ -46,6 +46,11 @@ def jvm_context(context: SparkContext) -> Any:
     return java.sc()
 
 
+def python_includes(session: SparkSession) -> list[str]:
+    """Return the names of the files that ``addPyFile`` gave to a classic session."""
+    return list(session.sparkContext._python_includes or ())
+
+
 def jvm_frame(frame: DataFrame) -> Any:
     """Return a frame of a classic session in the JVM: its plan, and functions on Arrow data."""
     return frame._jdf

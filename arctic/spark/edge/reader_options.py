@@ -24,6 +24,7 @@ from arctic.spark.base.recorded_calls import Asked, Call, record_calls
 from arctic.spark.base.sealed import sealed_name, sealed_names
 from arctic.spark.edge.catalog_names import options_of_name
 from arctic.spark.source import FORMAT
+from arctic.spark.tasks.workers import check_cluster
 
 
 def install_reader_options(reader_class: type, *, is_stream: bool) -> None:
@@ -67,4 +68,5 @@ def _load(
             reader.option(sealed_name(name, value), value).option(name, "")
     if is_stream:
         reader.option(STREAMING.name, "true")
+    check_cluster(session_of(reader))
     return call.native(path, format, schema)

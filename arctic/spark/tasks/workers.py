@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import socket
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 from weakref import WeakSet
@@ -48,9 +50,14 @@ def use_this_python(session: SparkSession) -> None:
     """
     if not is_classic(session) or os.environ.get(WORKER_VARIABLE):
         return
-    context = session.sparkContext
-    if _is_local(context.master) and sys.executable:
-        context.pythonExec = sys.executable
+    if is_local(session) and sys.executable:
+        session.sparkContext.pythonExec = sys.executable
+
+
+def is_local(session: SparkSession) -> bool:
+    """Say whether a classic session runs on this machine alone."""
+    master: str | None = session.sparkContext.master
+    return master is not None and re.match(r"local(\[|-cluster\[|$)", master) is not None
 
 
 def check_workers(session: SparkSession) -> None:
@@ -64,7 +71,8 @@ def check_workers(session: SparkSession) -> None:
     if subject in _good:
         return
     count = _executors(session) if classic else 1
-    looked_at: Callable[..., Column] = F.udf(_look(_NEEDED), "string", useArrow=False)
+    look = _look(_NEEDED, import_module("arctic").__version__)
+    looked_at: Callable[..., Column] = F.udf(look, "string", useArrow=False)
     try:
         rows = session.range(0, count, 1, count).select(looked_at("id").alias("found")).collect()
     except (PySparkException, Py4JError) as error:
@@ -78,7 +86,25 @@ def check_workers(session: SparkSession) -> None:
     _good.add(subject)
 
 
-def _look(needed: tuple[str, ...]) -> Callable[[int], str | None]:
+def check_cluster(session: SparkSession) -> None:
+    """Do the same before a read where workers are processes of others, which no error tells better.
+
+    Raises:
+        StorageError: they cannot run our tasks.
+    """
+    if not is_classic(session) or is_local(session):
+        return
+    python = session.sparkContext.pythonExec
+    if shutil.which(python) is None:
+        raise StorageError(
+            f"Spark's driver plans reads with the workers' Python, {python!r}, which is not there "
+            f"on {socket.gethostname()!r}: begin the driver in a folder where that path leads to "
+            f"one, or set {WORKER_VARIABLE} to a path that does so on every machine"
+        )
+    check_workers(session)
+
+
+def _look(needed: tuple[str, ...], version: str) -> Callable[[int], str | None]:
     """Return a function that tells what a worker lacks; None: nothing.
 
     One within another travels as it is, not as the name of a module that may not be there.
@@ -86,12 +112,14 @@ def _look(needed: tuple[str, ...]) -> Callable[[int], str | None]:
 
     def look(_: int) -> str | None:
         missing = [name for name in needed if find_spec(name) is None]
-        if not missing:
-            return None
-        return (
-            f"on {socket.gethostname()!r} run {sys.executable!r}, which has no package "
-            f"{', '.join(missing)}"
-        )
+        if missing:
+            lacks = f"has no package {', '.join(missing)}"
+        else:
+            theirs = import_module("arctic").__version__
+            if theirs == version:
+                return None
+            lacks = f"has arctic {theirs}, and this process {version}"
+        return f"on {socket.gethostname()!r} run {sys.executable!r}, which {lacks}"
 
     return look
 
@@ -101,20 +129,18 @@ def _executors(session: SparkSession) -> int:
     return max(1, min(others, _MOST_EXECUTORS))
 
 
-def _is_local(master: str | None) -> bool:
-    return master is not None and re.match(r"local(\[|-cluster\[|$)", master) is not None
-
-
 def _reason(text: str) -> str:
     found = _REASON.search(text)
     return found.group(0) if found else text.strip().partition("\n")[0]
 
 
 def _remedy(session: SparkSession) -> str:
-    if is_classic(session) and _is_local(session.sparkContext.master):
+    if is_classic(session) and is_local(session):
         use = f"set it to {sys.executable!r} before the session starts"
         return f"leave {WORKER_VARIABLE} out, or {use}"
     return (
         "install arctic-lakehouse there, in the version of this process, or name a Python that has "
-        f"it: set {WORKER_VARIABLE} before the session starts"
+        f"it: set {WORKER_VARIABLE} before the session starts; to workers that have all but Arctic "
+        "sparkContext.addPyFile(arctic.package_zip('arctic.zip')) sends it, with a "
+        "arctic.register(spark) after it"
     )

@@ -32,6 +32,7 @@ def test_every_private_name_is_there(spark: SparkSession) -> None:
     ]
 
     assert private.is_classic(spark)
+    assert private.python_includes(spark) == []
     assert all(callable(getattr(behind, name)) for behind, name in ours)
     assert len(private.gateway(spark).new_array(java.java.lang.Object, 2)) == 2
     assert private.frame_of(frame.write) is frame
