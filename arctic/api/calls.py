@@ -22,6 +22,7 @@ from arctic.job.changes.asked_changes import (
     range_options,
 )
 from arctic.job.changes.change_scan import begin_changes
+from arctic.job.nudge import tell_read
 from arctic.job.past.restore_job import RestoreReport, restore_table
 from arctic.job.past_state import PastState
 from arctic.job.read.aggregate_job import count_rows
@@ -127,7 +128,9 @@ def read(
     """Begin to read rows."""
     if limit is not None and not (is_whole(limit) and limit >= 0):
         raise InvalidInputError(f"limit = {limit!r}: expected a whole number, 0 or more")
-    return reader(scan(base, **arguments), limit=limit)
+    job = scan(base, **arguments)
+    tell_read(job.plan)
+    return reader(job, limit=limit)
 
 
 def head(base: Mapping[str, str], rows: int, **arguments: Any) -> pa.Table:
@@ -151,6 +154,7 @@ def count(
         return known
     column = next(iter(opened.table.primary_key), opened.table.columns[0].name)
     job = _scan(asked.reference.open(), asked, columns=column, filter=filter)
+    tell_read(job.plan)
     return sum(batch.num_rows for batch in job.batches())
 
 

@@ -13,6 +13,7 @@ from arctic.http.cleaning_calls import cleaning_calls
 from arctic.http.gate import OPEN_PREFIX, Gate
 from arctic.http.metrics import registry_of
 from arctic.http.page_calls import page_calls
+from arctic.http.read_calls import read_calls
 from arctic.http.refusals import Shown, answers
 from arctic.http.service_calls import life_calls, service_calls
 from arctic.http.table_calls import table_calls
@@ -56,6 +57,7 @@ def http_app(
     asks = [Depends(HTTPBearer(auto_error=False))]
     app.include_router(table_calls(control, shown), dependencies=asks)
     app.include_router(cleaning_calls(control, shown), dependencies=asks)
+    app.include_router(read_calls(control, shown), dependencies=asks)
     app.include_router(service_calls(control, shown), dependencies=asks)
     app.include_router(life_calls(control, registry_of(control, counts), ready_ms))
     app.include_router(page_calls(control, shown))

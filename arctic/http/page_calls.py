@@ -21,6 +21,7 @@ from arctic.http.table_calls import TableName
 from arctic.job.upkeep.asked_upkeep import AskedExpire, AskedOptimize
 from arctic.optimizing.planning.evaluate import strongest
 from arctic.page.facts.lake_facts import BrokenTable, GroupSlots, LakeFacts, TableRow
+from arctic.page.facts.read_facts import LastRead
 from arctic.page.facts.table_facts import Process
 from arctic.page.gather.gather_lake import summed_row
 from arctic.page.gather.gather_table import gather_asked
@@ -69,7 +70,9 @@ def page_calls(control: ServiceControl, shown: Shown) -> APIRouter:
             records = control.history.processes(table=name, limit=_SHOWN_PROCESSES)
             processes = tuple(_process(each, shown) for each in records)
             report = None if facts.cleaning is None else _without_places(facts.cleaning, shown)
-            facts = replace(facts, processes=processes, cleaning=report)
+            told = control.last_read(name)
+            last = None if told is None else LastRead(at_ms=told.at_ms, summary=told.summary)
+            facts = replace(facts, processes=processes, cleaning=report, last_read=last)
             return table_page(facts, _FRAME, given_filter=filter)
 
         return _page(name, drawn, shown)

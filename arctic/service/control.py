@@ -16,12 +16,14 @@ from arctic.iceberg.catalogs.catalog import open_catalog
 from arctic.iceberg.tables.missing_table import existing_store
 from arctic.iceberg.values.names import parse_identifier
 from arctic.optimizing.settings import OptimizeType
+from arctic.scan.read_summary import ReadSummary
 from arctic.service.asked_runs import AskedRun
 from arctic.service.history.history_file import History
 from arctic.service.history.process_record import ProcessRecord, ProcessStatus
 from arctic.service.scheduling.table_state import Phase
 from arctic.service.table_service import TableService
 from arctic.service.watching.table_view import GroupView, TableView
+from arctic.service.watching.told_reads import ToldRead
 from arctic.service.watching.watch import Watched
 
 MOST_SLOTS = 1_000
@@ -162,6 +164,20 @@ class ServiceControl:
             else:
                 self.service.nudged.add(name)
             self.service.changed.notify_all()
+
+    def tell_read(self, name: str, summary: ReadSummary) -> None:
+        """Take note of what a read of a table opened.
+
+        Raises:
+            NotFoundError: the service knows no such table.
+        """
+        if not any(each.name == name for each in self.service.watch.seen):
+            raise NotFoundError(f"table {name!r}: no look has shown it; tell of it after the next")
+        self.service.reads.tell(name, ToldRead(at_ms=self.now_ms(), summary=summary))
+
+    def last_read(self, name: str) -> ToldRead | None:
+        """Return the last read of a table that a reader told of; None: nobody did."""
+        return self.service.reads.last(name)
 
     def optimize(self, name: str, type: str | None) -> ProcessRecord:
         """Let a table be optimized as soon as there is a slot, and return the process.

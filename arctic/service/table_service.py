@@ -30,6 +30,7 @@ from arctic.service.scheduling.ranks import Scheduler
 from arctic.service.scheduling.table_queue import Start
 from arctic.service.slot_runner import SlotRunner, Slots
 from arctic.service.table_work import Outcome, TableWork
+from arctic.service.watching.told_reads import ToldReads
 from arctic.service.watching.watch import Watch, Watched
 
 _STOP_SECONDS = 10.0
@@ -88,6 +89,7 @@ class TableService:
             name: Slots(name, group, self.changed, work.now_ms, places[name])
             for name, group in self.groups.items()
         }
+        self.reads = ToldReads()
         self.nudged: set[str] = set()
         """Tables that are to be looked at soon."""
         self.is_hurried = False
@@ -237,6 +239,7 @@ class TableService:
             group.block(name, lease.until_ms if lease is not None and is_held else 0)
 
     def _forget(self, name: str) -> None:
+        self.reads.forget(name)
         place = self.placed.pop(name, None)
         if place is not None:
             self.groups[place].forget(name)

@@ -8,8 +8,7 @@ from arctic.optimizing.report import PartitionStatus, TableStatus
 from arctic.optimizing.settings import OptimizeType
 from arctic.page.facts.lake_facts import BrokenTable, GroupSlots, LakeFacts, TableRow
 from arctic.page.facts.read_facts import (
-    LeftOut,
-    OpenedKind,
+    LastRead,
     ReadFacts,
     ReadFile,
     ReadGroup,
@@ -25,6 +24,7 @@ from arctic.page.facts.table_facts import (
     Setting,
     TableFacts,
 )
+from arctic.scan.read_summary import LeftOut, OpenedKind, ReadSummary
 from arctic.table.expire_report import ExpiredItem, ExpiredKind, ExpireReport
 from arctic.table.schema_version import SchemaVersion
 from arctic.table.table_description import Column
@@ -108,6 +108,12 @@ def hostile(text: str) -> TableFacts:
         unlisted=1,
     )
     item = ExpiredItem(store=text, kind=ExpiredKind.ORPHAN, name=text, size_bytes=None, reason=text)
+    summary = ReadSummary(
+        row_filter=text,
+        considered_files=4,
+        opened=(OpenedKind(kind=text, files=2, rows=2, size_bytes=20),),
+        left_out=(LeftOut(files=2, reason=text),),
+    )
     return TableFacts(
         name=text,
         at_ms=NOW_MS,
@@ -128,10 +134,7 @@ def hostile(text: str) -> TableFacts:
         ),
         commits=(commit(1), commit(2, store="base", optimized=text), commit(3)),
         read=ReadFacts(
-            row_filter=text,
-            considered_files=4,
-            opened=(OpenedKind(kind=text, files=2, rows=2, size_bytes=20),),
-            left_out=(LeftOut(files=2, reason=text),),
+            summary=summary,
             unopened_manifests=1,
             detached_pairs=2,
             groups=(ReadGroup(number=0, cost_bytes=10, tasks=(task,), unlisted=1),),
@@ -157,6 +160,7 @@ def hostile(text: str) -> TableFacts:
             SchemaVersion(number=1, since_ms=NOW_MS, is_current=True, columns=(column,)),
         ),
         settings=(Setting(name=text, value=text, source=text, why=text),),
+        last_read=LastRead(at_ms=NOW_MS - 1_000, summary=summary),
         processes=(
             Process(
                 at_ms=NOW_MS,

@@ -186,7 +186,7 @@ def test_a_drawing_has_words_for_whoever_does_not_see_it(
         page.goto(views["table"])
         images = page.get_by_role("img")
 
-        assert images.count() == 5
+        assert images.count() == 6
         for each in images.all():
             assert "." in (each.locator("desc").text_content() or "")
             expect(each).to_have_accessible_name(

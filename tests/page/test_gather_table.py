@@ -34,7 +34,7 @@ def test_a_table_without_a_file_has_a_page(tmp_path: Path, key: list[str]) -> No
     facts = gather_table("a.t", warehouse=place, with_cleaning=True)
 
     assert (facts.nodes, facts.commits, facts.runs) == ((), (), ())
-    assert (facts.read.opened_files, facts.status.due) == (0, None)
+    assert (facts.read.summary.opened_files, facts.status.due) == (0, None)
     assert (facts.freshness.view_ms, facts.freshness.base_ms) == (None, None)
     assert [choice.partitions for choice in facts.choices] == [0, 0, 0]
     page = parsed(table_page(facts, FRAME))
@@ -111,9 +111,10 @@ def test_a_filter_plans_another_read(tmp_path: Path) -> None:
     one = gather_table("a.t", row_filter="day = '2026-01-01'", warehouse=place).read
     nothing = gather_table("a.t", row_filter="day = '2020-01-01'", warehouse=place).read
 
-    assert 0 < one.opened_files < every.opened_files
-    assert one.opened_files + sum(each.files for each in one.left_out) == one.considered_files
-    assert (nothing.opened_files, nothing.unopened_manifests) == (0, 1)
+    assert 0 < one.summary.opened_files < every.summary.opened_files
+    left_out = sum(each.files for each in one.summary.left_out)
+    assert one.summary.opened_files + left_out == one.summary.considered_files
+    assert (nothing.summary.opened_files, nothing.unopened_manifests) == (0, 1)
     with pytest.raises(InvalidInputError):
         gather_table("a.t", row_filter="no = 'column'", warehouse=place)
     with pytest.raises(NotFoundError):

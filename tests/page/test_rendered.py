@@ -112,7 +112,7 @@ def test_every_drawing_says_what_it_shows() -> None:
 
     assert len(names) == len(set(names))
     assert {each for pair in said for each in pair} <= set(names)
-    assert page.skeleton.count("svg role aria-labelledby viewbox width height") == 5
+    assert page.skeleton.count("svg role aria-labelledby viewbox width height") == 6
     assert all(text.strip() for text in (page.text_of("desc"), page.text_of("title")))
 
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from arctic.page.facts.read_facts import LeftOut, OpenedKind
 from arctic.page.facts.table_facts import Freshness, NodeFacts
 from arctic.page.views.bars import LABELS, WIDTH, draw_bars
 from arctic.page.views.commit_chart import MOST, draw_commits
@@ -16,6 +15,7 @@ from arctic.page.views.overview import draw_overview
 from arctic.page.views.read_xray import draw_read
 from arctic.page.views.schema_steps import draw_schemas
 from arctic.page.views.table_page import MOST_ITEMS, draw_table
+from arctic.scan.read_summary import LeftOut, OpenedKind, ReadSummary
 from arctic.table.schema_version import SchemaVersion
 from arctic.table.table_description import Column
 from tests.page.made_facts import MIB, NOW_MS, commit, hostile, lake, node, row
@@ -155,13 +155,13 @@ def test_bars_are_as_long_as_their_numbers() -> None:
 
 def test_a_read_shows_where_every_file_went() -> None:
     """What is considered is left out or opened."""
-    read = replace(
-        hostile("x").read,
+    summary = ReadSummary(
+        row_filter=None,
         considered_files=9,
         left_out=(LeftOut(files=6, reason="already merged into base"),),
         opened=(OpenedKind(kind="base", files=3, rows=30, size_bytes=MIB),),
     )
-    drawn = draw_read(read)
+    drawn = draw_read(replace(hostile("x").read, summary=summary))
 
     assert [bar.label for bar in drawn.bars.bars] == [
         "files considered",

@@ -14,6 +14,7 @@ import pyarrow as pa
 from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.tables.plain_columns import ever_had, plain_columns
+from arctic.job.nudge import tell_read
 from arctic.job.read.asked_read import AskedRead, ReadSettings
 from arctic.job.read.engine_share import (
     Engine,
@@ -83,6 +84,7 @@ def begin_engine_scan(
         parallelism=None if engine is None else engine.parallelism,
         set_apart=share,
     )
+    tell_read(job.plan)
     others = () if job.plan is None else (*job.plan.dirty_groups, *job.plan.clean_groups)
     return EngineScan(
         schema=job.schema,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from arctic.scan.read_summary import ReadSummary
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadFile:
@@ -45,31 +47,10 @@ class ReadGroup:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpenedKind:
-    """The files of one kind that a read opens, each counted once."""
-
-    kind: str
-    files: int
-    rows: int
-    size_bytes: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut:
-    """Files that a read need not open, for one reason."""
-
-    files: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReadFacts:
     """The plan of one read."""
 
-    row_filter: str | None
-    considered_files: int
-    opened: tuple[OpenedKind, ...]
-    left_out: tuple[LeftOut, ...]
+    summary: ReadSummary
     unopened_manifests: int
     """Lists of files of partitions that the filter excludes."""
     detached_pairs: int
@@ -80,7 +61,10 @@ class ReadFacts:
     text: str
     """The same as ``arctic explain`` prints it."""
 
-    @property
-    def opened_files(self) -> int:
-        """Of all kinds."""
-        return sum(each.files for each in self.opened)
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastRead:
+    """The read that a reader told a service of last."""
+
+    at_ms: int
+    summary: ReadSummary

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from arctic.optimizing.report import TableStatus
-from arctic.page.facts.read_facts import ReadFacts
+from arctic.page.facts.read_facts import LastRead, ReadFacts
 from arctic.table.expire_report import ExpireReport
 from arctic.table.schema_version import SchemaVersion
 
@@ -155,3 +155,5 @@ class TableFacts:
     """What a cleaning would remove; None: nobody asked."""
     processes: tuple[Process, ...] | None = None
     """Newest first; None: no service was asked."""
+    last_read: LastRead | None = None
+    """None: nobody told of one."""

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from arctic.page.facts.read_facts import (
-    LeftOut,
-    OpenedKind,
-    ReadFacts,
-    ReadFile,
-    ReadGroup,
-    ReadTask,
-)
-from arctic.scan.explain import KIND_NAMES, explain_plan, left_out
+from arctic.page.facts.read_facts import ReadFacts, ReadFile, ReadGroup, ReadTask
+from arctic.scan.explain import KIND_NAMES, explain_plan
 from arctic.scan.plan_scan import ScanPlan
+from arctic.scan.read_summary import summed_up
 from arctic.scan.task import FileTask, NodeTask, NodeTaskGroup
 from arctic.table.files import Partition, TableFile
 
@@ -25,13 +19,7 @@ MOST_FILES = 12
 def gather_read(plan: ScanPlan) -> ReadFacts:
     """Return what a read opens, applies and leaves out."""
     return ReadFacts(
-        row_filter=None if plan.row_filter is None else str(plan.row_filter),
-        considered_files=plan.considered_files,
-        opened=_opened(plan),
-        left_out=tuple(
-            LeftOut(files=number, reason=f"{noun}{'' if number == 1 else 's'} {reason}")
-            for number, noun, reason in left_out(plan.pruned)
-        ),
+        summary=summed_up(plan),
         unopened_manifests=plan.pruned.manifests,
         detached_pairs=plan.pruned.pairs_by_lsn + plan.pruned.pairs_by_key_range,
         groups=tuple(
@@ -40,29 +28,6 @@ def gather_read(plan: ScanPlan) -> ReadFacts:
         unlisted=max(0, len(plan.groups) - MOST_GROUPS),
         text=explain_plan(plan),
     )
-
-
-def _opened(plan: ScanPlan) -> tuple[OpenedKind, ...]:
-    files: dict[str, TableFile] = {}
-    for group in plan.groups:
-        for task in group.tasks:
-            for part in task.data:
-                files[part.file.path] = part.file
-                files |= {each.path: each for each in part.position_deletes}
-            files |= {each.path: each for each in task.change_deletes}
-    kinds = []
-    for kind, name in KIND_NAMES.items():
-        found = [file for file in files.values() if file.kind is kind]
-        if found:
-            kinds.append(
-                OpenedKind(
-                    kind=name,
-                    files=len(found),
-                    rows=sum(file.record_count for file in found),
-                    size_bytes=sum(file.size_bytes for file in found),
-                )
-            )
-    return tuple(kinds)
 
 
 def _group(number: int, group: NodeTaskGroup) -> ReadGroup:

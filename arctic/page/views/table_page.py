@@ -10,7 +10,7 @@ from arctic.page.facts.table_facts import TableFacts
 from arctic.page.views.commit_chart import CommitChart, draw_commits
 from arctic.page.views.freshness_clock import Clock, draw_clock
 from arctic.page.views.node_map import NodeMap, draw_nodes
-from arctic.page.views.read_xray import Xray, draw_read
+from arctic.page.views.read_xray import LastXray, Xray, draw_last, draw_read
 from arctic.page.views.schema_steps import SchemaStep, draw_schemas
 from arctic.scan.explain import counted, size_text
 from arctic.table.expire_report import ExpiredItem
@@ -30,6 +30,8 @@ class TablePage:
     clock: Clock
     commits: CommitChart
     xray: Xray
+    last_xray: LastXray | None
+    """None: nobody told of a read."""
     schemas: tuple[SchemaStep, ...]
     cleaning: Mapping[str, str]
     """What a cleaning would remove, counted: kind -> number and bytes."""
@@ -65,6 +67,7 @@ def draw_table(facts: TableFacts) -> TablePage:
         clock=draw_clock(facts.freshness, at_ms=facts.at_ms),
         commits=draw_commits(facts.commits),
         xray=draw_read(facts.read),
+        last_xray=None if facts.last_read is None else draw_last(facts.last_read),
         schemas=draw_schemas(facts.schemas),
         cleaning={}
         if report is None
