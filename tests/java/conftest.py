@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
-from tests.java.plain_java import running_java
+from tests.java.plain_java import PlainIceberg, running_java
 
 
 @pytest.fixture(scope="session")
-def jvm() -> Iterator[Any]:
+def java() -> Iterator[PlainIceberg]:
     """Start it."""
-    with running_java() as running:
-        yield running
+    with running_java() as jvm:
+        yield PlainIceberg(jvm)

@@ -73,24 +73,34 @@ def running_java() -> Iterator[Any]:
         process.wait()
 
 
-def compiled(jvm: Any, name: str) -> Any:
-    """Return an object of the class that a file of ``sources`` has."""
+class PlainIceberg:
+    """Iceberg's Java library, with what ``sources`` add to it."""
+
+    def __init__(self, jvm: Any) -> None:
+        self._jvm = jvm
+        self.rows, self.files = _compiled(jvm, "PlainRows"), _compiled(jvm, "PlainFiles")
+        self.identifier = jvm.org.apache.iceberg.catalog.TableIdentifier.parse
+        self.expressions = jvm.org.apache.iceberg.expressions.Expressions
+        self.itself = jvm.java.util.function.Function.identity
+
+    @contextmanager
+    def opened(self, warehouse: Path) -> Iterator[Any]:
+        """Open the embedded catalog of a folder."""
+        catalog = self._jvm.org.apache.iceberg.jdbc.JdbcCatalog()
+        catalog.setConf(self._jvm.org.apache.hadoop.conf.Configuration())
+        place = {"uri": f"jdbc:sqlite:{warehouse}/catalog.db", "warehouse": f"file://{warehouse}"}
+        catalog.initialize("arctic", place)
+        try:
+            yield catalog
+        finally:
+            catalog.close()
+
+
+def _compiled(jvm: Any, name: str) -> Any:
+    """Return an object of the class that a file has; once for each Java, which remembers names."""
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
     # The least that calls static methods of Iceberg's interfaces.
     compiler.setSourceVersion(8)
     compiler.setTargetVersion(8)
     compiler.cook((_SOURCES / f"{name}.java").read_text(encoding="utf-8"))
     return compiler.getClassLoader().loadClass(f"arctic.tests.{name}").newInstance()
-
-
-@contextmanager
-def plain_catalog(jvm: Any, warehouse: Path) -> Iterator[Any]:
-    """Open the embedded catalog of a folder as Java does."""
-    catalog = jvm.org.apache.iceberg.jdbc.JdbcCatalog()
-    catalog.setConf(jvm.org.apache.hadoop.conf.Configuration())
-    place = {"uri": f"jdbc:sqlite:{warehouse}/catalog.db", "warehouse": f"file://{warehouse}"}
-    catalog.initialize("arctic", place)
-    try:
-        yield catalog
-    finally:
-        catalog.close()
