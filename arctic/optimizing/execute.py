@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from arctic.mor.request import ReadRequest
+from arctic.mor.request import OpenFile, ReadRequest
 from arctic.mor.task_reader import LoadedTask, TaskReader
 from arctic.mor.touched import Touched
 from arctic.optimizing.optimize_task import OptimizeResult, OptimizeTask, OptimizeTaskGroup
@@ -51,7 +51,8 @@ class OptimizeJob:
     """All columns of the table."""
     target: WriteTarget
     order: RowOrder
-    open_file: Callable[[str], Any]
+    opening: Callable[[Sequence[NodeTask]], AbstractContextManager[OpenFile]]
+    """Opens what a task reads, for as long as it reads."""
 
     def run(self, group: OptimizeTaskGroup) -> OptimizeResult:
         """Carry out the tasks of a group.
@@ -101,7 +102,12 @@ class _Execution:
             rivals=task.rivals,
             cost_bytes=task.cost_bytes,
         )
-        loaded = TaskReader([node_task], request, self._job.open_file, Touched()).load(node_task)
+        with self._job.opening([node_task]) as open_file:
+            reader = TaskReader([node_task], request, open_file, Touched())
+            return self._merged(reader.load(node_task))
+
+    def _merged(self, loaded: LoadedTask) -> tuple[WrittenFile, ...]:
+        task = self._task
         rewritten = self._written(
             task.rewrite, FileKind.BASE, self._base_target, self._rewritten(loaded)
         )

@@ -60,7 +60,9 @@ def trips(
     make_big_table(CatalogConfig.from_options(config), lambda: spread_files(files))
     calls: dict[str, Callable[[], Any]] = {
         "a read of 24 files, each of a few rows": life.check,
+        "the changes that made them": life.changes,
         "an upsert into 4 nodes": life.change,
+        "a minor optimize of all of it": life.optimize,
         f"a plan of {files:,} files": lambda: arctic.explain(LARGE, catalog=large),
     }
     store.delay(delay_ms)

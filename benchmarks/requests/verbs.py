@@ -73,6 +73,14 @@ class Life:
         """Upsert into all nodes."""
         self._upsert(range(ROWS), "Kyiv")
 
+    def changes(self) -> None:
+        """Read all events."""
+        self.table().read_changes().read_all()
+
+    def optimize(self) -> None:
+        """Merge what was changed into base."""
+        self.table().optimize(type="minor")
+
     def table(self) -> arctic.Table:
         """Open the table."""
         return arctic.open_table(NAME, catalog=self._catalog)
@@ -88,8 +96,8 @@ class Life:
         yield "read", self.check
         yield "status", lambda: self.table().status()
         yield "explain", lambda: self.table().explain()
-        yield "changes", lambda: self.table().read_changes().read_all()
-        yield "optimize, minor", lambda: self.table().optimize(type="minor")
+        yield "changes", self.changes
+        yield "optimize, minor", self.optimize
         yield "delete where", self._delete
         yield "update where", self._update
         yield "merge", self._merge

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from arctic.iceberg.storage.table_io import TableIO
+from arctic.job.read.open_ahead import merged_paths, opened_in_order
 from arctic.job.read.read_task import telling_of_expiry
 from arctic.mor.changes.change_rows import read_changes
 from arctic.mor.changes.narrow import narrow
@@ -31,6 +32,16 @@ class ChangeReader:
         Raises:
             UnsupportedError: a value that fits only into the type its column has now.
         """
-        with telling_of_expiry():
-            for batch in read_changes(group, self.request, self.io.open_input):
+        with telling_of_expiry(), opened_in_order(self.io, paths_of(group)) as open_file:
+            for batch in read_changes(group, self.request, open_file):
                 yield narrow(batch, self.schema)
+
+
+def paths_of(group: ChangeGroup) -> tuple[str, ...]:
+    """Return the files of a group, each once, in the order in which they are read."""
+    paths: list[str] = []
+    for task in group.tasks:
+        paths += merged_paths(task.beginning)
+        for unit in task.units:
+            paths += [file.path for file in (*unit.deletes, *unit.inserts)]
+    return tuple(dict.fromkeys(paths))

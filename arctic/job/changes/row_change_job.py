@@ -25,8 +25,10 @@ from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.changes.asked_changes import RowsAsked
 from arctic.job.changes.change_files import files_between, merged_view
+from arctic.job.changes.change_reader import paths_of
 from arctic.job.newest_state import expired_under, on_newest_state
 from arctic.job.read.asked_read import ReadSettings
+from arctic.job.read.open_ahead import opened_in_order
 from arctic.job.read.plan_rows import merge_request
 from arctic.job.read.read_columns import project
 from arctic.job.read.read_task import telling_of_expiry
@@ -61,8 +63,8 @@ class RowChangeReader:
         Raises:
             UnsupportedError: a value that fits only into the type its column has now.
         """
-        with telling_of_expiry():
-            for batch in read_row_changes(group, self.shape, self.request, self.io.open_input):
+        with telling_of_expiry(), opened_in_order(self.io, paths_of(group)) as open_file:
+            for batch in read_row_changes(group, self.shape, self.request, open_file):
                 yield narrow(batch, self.schema)
 
 

@@ -13,7 +13,7 @@ Memory: ``AHEAD`` small files, or the beginnings of large ones.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -29,12 +29,19 @@ AHEAD = 8
 
 
 @contextmanager
-def opened_ahead(io: TableIO, tasks: Iterable[NodeTask]) -> Iterator[OpenFile]:
-    """Yield what opens files for tasks that are read one after the other."""
+def opened_ahead(io: TableIO, tasks: Sequence[NodeTask]) -> Iterator[OpenFile]:
+    """Yield what opens files for tasks that are merged one after the other."""
+    with opened_in_order(io, merged_paths(tasks)) as open_file:
+        yield open_file
+
+
+@contextmanager
+def opened_in_order(io: TableIO, paths: Iterable[str]) -> Iterator[OpenFile]:
+    """Yield what opens files that are likely to be needed in this order, each once."""
     if is_local(io.location):
         yield io.open_input
         return
-    ahead = _Ahead(io, _paths(tasks))
+    ahead = _Ahead(io, paths)
     try:
         yield ahead.open
     finally:
@@ -66,7 +73,7 @@ class _Ahead:
             self._coming[path] = far_threads().submit(self._io.open_input, path)
 
 
-def _paths(tasks: Iterable[NodeTask]) -> Iterable[str]:
+def merged_paths(tasks: Iterable[NodeTask]) -> Iterable[str]:
     """Return the files of tasks, each once, in the order in which a merge opens them."""
     order: dict[str, None] = {}
     for task in tasks:

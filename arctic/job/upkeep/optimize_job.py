@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -24,6 +25,7 @@ from arctic.errors import (
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits.commit import CommitResult
 from arctic.iceberg.commits.commit_rewrite import commit_rewrite
+from arctic.job.read.open_ahead import opened_ahead
 from arctic.job.read.plan_rows import merge_request
 from arctic.job.tasks.run_tasks import Progress, Task, TaskRunner
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
@@ -139,7 +141,7 @@ def _job(survey: Survey, asked: AskedOptimize) -> OptimizeJob:
             buffer_bytes=asked.sort_buffer_bytes(opened),
             fragment_bytes=survey.settings.fragment_bytes,
         ),
-        open_file=opened.io.open_input,
+        opening=partial(opened_ahead, opened.io),
     )
 
 
