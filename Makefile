@@ -35,7 +35,7 @@ WORKERS ?= 3
 # A file of tests stays in one process, and files begin in the order that conftest.py gives them.
 SPREAD := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs pictures house bench bench-merge bench-optimize bench-write bench-streaming bench-publish bench-requests bench-serve bench-peers engines fuzz soak sim ci clean
+.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-optimize bench-write bench-streaming bench-publish bench-requests bench-serve bench-peers engines fuzz soak sim ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -117,6 +117,10 @@ fmt: $(READY) ## Format the code and sort the imports
 docs: $(READY) ## Write docs/options.md and the rooms in docs/architecture.md anew from the code
 	@$(PYTHON) -m tests.options_table > docs/options.md
 	@$(PYTHON) -m tests.house --write
+
+docs-site: $(READY) ## Make the pages and the reference of the API into a site, in build/site
+	@$(PYTHON) -m sphinx -q -W --keep-going -c docs/site docs build/site
+	@echo "arctic: build/site/index.html"
 
 pictures: $(READY) ## Draw the pictures of docs/page.md anew; needs Chromium
 	@$(PYTHON) -m tests.page.pictures
