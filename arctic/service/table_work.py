@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from arctic.errors import ArcticError
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.commits.lease import Lease, end_lease, extend_lease, take_lease
 from arctic.iceberg.commits.service_mark import mark_namespaces, unmark_namespaces
@@ -146,7 +145,7 @@ class TableWork:
         """Extend the lease of a table that is worked on; without it, commits still decide."""
         try:
             extend_lease(self.config, table, self._lease(), now_ms=self.now_ms())
-        except ArcticError as error:
+        except Exception as error:  # noqa: BLE001 - other tables have leases to be extended, too
             self.say("failed", table=table, what="extending the lease", why=why(error))
 
     def mark(self, groups: Iterable[str]) -> None:

@@ -19,7 +19,8 @@ import arctic
 from arctic.iceberg.catalogs.catalog import load_table, open_catalog
 from arctic.iceberg.commits.lease import Lease, cleaned_ms, lease_of, take_lease
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
-from arctic.service import table_service
+from arctic.service import heartbeat, table_service
+from arctic.service.heartbeat import Heartbeat
 from arctic.service.watching.table_look import TableLook
 from arctic.service.watching.watch import Watch, Watched
 from arctic.table.property_names import CLEANED_TIME
@@ -135,6 +136,41 @@ def test_a_table_that_another_service_holds_is_left_alone_until_its_lease_expire
     lake.service().run_once()
     assert lake.tables("optimized") == ["db.t"]
     assert lake.rows("db.t") == FRESH
+
+
+def test_a_lease_that_cannot_be_extended_keeps_no_other_from_it(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a library makes of it: without heartbeat, every lease and mark would expire."""
+    for name in ("db.bad", "db.good"):
+        lake.make(name)
+    service = lake.service()
+    service.busy |= {"db.bad", "db.good"}
+    for name in service.busy:
+        take_lease(lake.config, name, service.work._lease(), now_ms=lake.now_ms)
+    lake.now_ms += HOUR_MS // 2
+    load = SqlCatalog.load_table
+
+    def refuse(self: SqlCatalog, identifier: tuple[str, ...]) -> Table:
+        if identifier[-1] == "bad":
+            raise KeyError("table_type")
+        return load(self, identifier)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SqlCatalog, "load_table", refuse)
+        patched.setattr(heartbeat, "_BEATS_A_LEASE", HOUR_MS)
+        with Heartbeat(service.work, service.busy_tables, list).beating():
+            lake.wait_for("failed")
+            found = lease_of(arctic.open_table("db.good", warehouse=lake.warehouse).properties)
+            end = time.monotonic() + 60
+            while found is None or found.until_ms < lake.now_ms + HOUR_MS:
+                assert time.monotonic() < end
+                opened = arctic.open_table("db.good", warehouse=lake.warehouse)
+                found = lease_of(opened.properties)
+    service.busy.clear()
+    service.stop()
+
+    assert "db.bad" in lake.tables("failed")
 
 
 def test_a_lease_that_is_years_ahead_is_nobodys(lake: Lake) -> None:

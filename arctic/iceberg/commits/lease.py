@@ -22,10 +22,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arctic.errors import ConflictError
-from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
+from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.tables.missing_table import existing_store
 from arctic.iceberg.tables.set_properties import commit_properties
 from arctic.iceberg.values.names import parse_identifier
+from arctic.retry import AT_ONCE
 from arctic.table.property_names import CLEANED_TIME, LEASE
 
 MOST_LEASE_MS = 24 * 3_600_000
@@ -173,12 +174,13 @@ def _commit(
 ) -> Lease | None:
     """Change the properties of base; return who else has the lease, as it is left alone then."""
     catalog, parts = open_catalog(config), parse_identifier(identifier)
-    base = existing_store(catalog, parts)
-    found = lease_of(base.properties)
-    other = _other(found, own, now_ms)
-    if other is not None or (needs_own and (found is None or found.owner != own.owner)):
-        return other
-    try:
+
+    def step() -> Lease | None:
+        base = existing_store(catalog, parts)
+        found = lease_of(base.properties)
+        other = _other(found, own, now_ms)
+        if other is not None or (needs_own and (found is None or found.owner != own.owner)):
+            return other
         commit_properties(
             catalog,
             base,
@@ -187,13 +189,10 @@ def _commit(
             expected={LEASE: base.properties.get(LEASE)},
             subject=f"table {identifier!r}",
         )
-    except ConflictError:
-        now = load_table(catalog, parts)
-        other = None if now is None else _other(lease_of(now.properties), own, now_ms)
-        if other is None:
-            raise
-        return other
-    return None
+        return None
+
+    # Who was faster has it now, or has given it back by now.
+    return AT_ONCE.run(step, on=ConflictError)
 
 
 def _said(lease: Lease) -> dict[str, str]:

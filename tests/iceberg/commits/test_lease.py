@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -22,6 +23,7 @@ from arctic.iceberg.commits.lease import (
     owner_name,
     take_lease,
 )
+from arctic.iceberg.tables.set_properties import commit_properties
 from tests.iceberg.stores import config_of
 
 MINE = Lease(owner="a", until_ms=1_000)
@@ -46,6 +48,28 @@ def test_a_lease_is_its_holders_until_it_expires(config: CatalogConfig) -> None:
     assert take_lease(config, "db.t", THEIRS, now_ms=999) == MINE
     assert take_lease(config, "db.t", THEIRS, now_ms=1_000) == THEIRS
     assert lease_of(_properties(config)) == THEIRS
+
+
+def test_a_lease_that_was_given_back_while_another_was_taking_it_is_that_ones(
+    config: CatalogConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who was faster was done as fast: nobody has it any more."""
+    met: list[str] = []
+
+    def beside_another(*given: Any, **named: Any) -> None:
+        if met:
+            return commit_properties(*given, **named)
+        met.append("another")
+        take_lease(config, "db.t", THEIRS, now_ms=0)
+        try:
+            return commit_properties(*given, **named)
+        finally:
+            end_lease(config, "db.t", THEIRS, now_ms=0, cleaned=False)
+
+    monkeypatch.setattr("arctic.iceberg.commits.lease.commit_properties", beside_another)
+
+    assert take_lease(config, "db.t", MINE, now_ms=0) == MINE
+    assert lease_of(_properties(config)) == MINE
 
 
 def test_only_a_lease_that_is_held_is_extended(config: CatalogConfig) -> None:
