@@ -26,7 +26,8 @@ from arctic.columns.integer_index import IntArray
 from arctic.columns.row_order import ascending
 from arctic.errors import InvalidInputError
 
-_LEAST = -(2**63)
+LEAST_NUMBER = -(2**63)
+"""What ``order_numbers`` makes of a null."""
 
 
 def check_order(
@@ -130,7 +131,7 @@ def order_numbers(column: pa.Array) -> IntArray:
     """
     if pt.is_temporal(column.type):
         column = column.view(pa.int32() if column.type.bit_width == 32 else pa.int64())
-    numbers: IntArray = column.cast(pa.int64()).fill_null(_LEAST).to_numpy()
+    numbers: IntArray = column.cast(pa.int64()).fill_null(LEAST_NUMBER).to_numpy()
     return numbers
 
 

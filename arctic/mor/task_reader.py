@@ -4,7 +4,8 @@ Strategy: change deletes come in pieces that fit in memory. All pieces but the l
 at once, in the key columns of every data file, and leave a bit for each row that they kill; the
 last one stays and is looked up while rows are read.
 
-In a table with ordering columns, inserts also die by what is merged already: see ``outdone``.
+In a table with ordering columns, inserts also die by what is merged already, which the index of
+their deletes is told: see ``outdone``.
 
 Rules:
     - What tasks of a group share is read once: position deletes, and the change deletes of
@@ -24,7 +25,7 @@ from arctic.errors import InternalError
 from arctic.mor.data_file_reader import DataFileReader
 from arctic.mor.deletes.change_deletes import DeleteIndex, DeletePiece, delete_pieces
 from arctic.mor.deletes.position_deletes import PositionDeletes
-from arctic.mor.outdone import outdone_rows
+from arctic.mor.outdone import take_rivals
 from arctic.mor.request import OpenFile, ReadRequest
 from arctic.mor.touched import Touched
 from arctic.scan.task import FileTask, NodeTask
@@ -64,19 +65,25 @@ class TaskReader:
         last: DeleteIndex | None = None
         in_pieces = False
         dead: dict[str, RowSet] = {}
-        if task.rivals:
-            dead = outdone_rows(task, self._request, self._open_file, self._positions)
+        settled: Collection[str] = ()
         for piece in self._pieces(task):
+            if task.rivals:
+                known = take_rivals(
+                    task, piece.index, self._request, self._open_file, self._positions
+                )
+                settled = known.keys()
+                for path, rows in known.items():
+                    dead[path] = dead[path] | rows if path in dead else rows
             if piece.is_last:
                 last = piece.index
             else:
                 in_pieces = True
-                self._remember(task, piece.index, dead)
+                self._remember(task, piece.index, dead, settled)
             del piece  # before the next one is loaded: memory is bounded for one
         if last is not None and not in_pieces:
             self._cached = (delete_paths(task), last)
         return LoadedTask(
-            self._request, self._open_file, self._touched, self._positions, dead, last
+            self._request, self._open_file, self._touched, self._positions, dead, last, settled
         )
 
     def _pieces(self, task: NodeTask) -> Iterable[DeletePiece]:
@@ -87,9 +94,13 @@ class TaskReader:
         self._cached = None
         return delete_pieces(task.change_deletes, self._request, self._open_file, self._touched)
 
-    def _remember(self, task: NodeTask, index: DeleteIndex, dead: dict[str, RowSet]) -> None:
+    def _remember(
+        self, task: NodeTask, index: DeleteIndex, dead: dict[str, RowSet], settled: Collection[str]
+    ) -> None:
         """Look up the keys of all data in some of the deletes, without reading the payload."""
         for file_task in task.data:
+            if file_task.file.path in settled:
+                continue
             with DataFileReader(
                 file_task.file, self._request, self._open_file, self._touched
             ) as data:
@@ -109,6 +120,7 @@ class LoadedTask:
         positions: PositionDeletes,
         dead: dict[str, RowSet],
         last: DeleteIndex | None,
+        settled: Collection[str],
     ) -> None:
         self._request = request
         self._open_file = open_file
@@ -116,12 +128,15 @@ class LoadedTask:
         self._positions = positions
         self._dead = dead
         self._last = last
+        self._settled = frozenset(settled)
 
     def open(self, file_task: FileTask) -> LoadedFile:
         """Open one of the task's data files; to be used as a context manager."""
         positions = self._positions.rows(file_task.file.path, file_task.position_deletes)
         data = DataFileReader(file_task.file, self._request, self._open_file, self._touched)
-        return LoadedFile(data, positions, self._dead.get(file_task.file.path), self._last)
+        path = file_task.file.path
+        last = None if path in self._settled else self._last
+        return LoadedFile(data, positions, self._dead.get(path), last)
 
 
 class LoadedFile:

@@ -21,7 +21,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from arctic.columns.event_order import compare, greatest_by_code, order_numbers
+from arctic.columns.event_order import (
+    LEAST_NUMBER,
+    compare,
+    greatest_by_code,
+    order_numbers,
+)
 from arctic.columns.integer_index import IntArray
 from arctic.columns.key_codes import KeyIndex, factorise
 from arctic.errors import FormatError, InternalError
@@ -40,18 +45,11 @@ ROW_BYTES = 160
 are first looked up in it."""
 COLUMN_BYTES = 68
 """What each further key column adds to it."""
-ORDERING_BYTES = 32
-"""What each ordering column adds: as read, sorted, taken for the newest, and compared."""
+ORDERING_BYTES = 40
+"""What each ordering column adds: as read, sorted, taken for the newest, of rivals, compared."""
 KEY_COPIES = 3
 """How often a key is in memory then: as read, hashed, and among the distinct ones. All three
 were measured, as the peak of Arrow's and numpy's memory; an index itself takes less than half."""
-
-
-def key_bytes(keys: pa.Table, ordering_columns: int) -> int:
-    """Return what keys take in memory, with an index of them and values in ordering columns."""
-    row_bytes = ROW_BYTES + COLUMN_BYTES * (keys.num_columns - 1)
-    row_bytes += ORDERING_BYTES * ordering_columns
-    return int(KEY_COPIES * keys.nbytes + row_bytes * keys.num_rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +65,9 @@ class DeleteRows:
     @property
     def memory_bytes(self) -> int:
         """What they take, with the index that is built of them."""
-        return key_bytes(self.keys, len(self.ordering))
+        row_bytes = ROW_BYTES + COLUMN_BYTES * (self.keys.num_columns - 1)
+        row_bytes += ORDERING_BYTES * len(self.ordering)
+        return int(KEY_COPIES * self.keys.nbytes + row_bytes * self.keys.num_rows)
 
     def newest(self, codes: IntArray, count: int) -> IntArray:
         """Return the greatest row for each code of a key."""
@@ -94,6 +94,8 @@ class DeleteIndex:
         self._transaction_ids = rows.transaction_ids[newest]
         self._file_offsets = rows.file_offsets[newest]
         self._ordering = tuple(column[newest] for column in rows.ordering)
+        self._rivals: tuple[IntArray, ...] = ()
+        """For each key the greatest values of its rivals; of a key without any, the least."""
         self._newest_id = int(self._transaction_ids.max(initial=-1))
         self._spans = [
             KeySpan(column) if has_span(column.type) else None for column in rows.keys.columns
@@ -122,6 +124,30 @@ class DeleteIndex:
             for span, known in zip(self._spans, bounds, strict=True)
         )
 
+    def add_rivals(
+        self, keys: Sequence[pa.Array], ordering: Sequence[IntArray], counted: np.ndarray
+    ) -> None:
+        """Take rows of which one outdoes an insert of its key if its values are greater.
+
+        Args:
+            keys: the key columns in key order.
+            ordering: values of the ordering columns as numbers.
+            counted: which of the rows count.
+        """
+        if not self._rivals:
+            self._rivals = tuple(
+                np.full(self._keys.count, LEAST_NUMBER) for _ in range(len(ordering))
+            )
+        rows, codes = self._keys.match(keys)
+        rows, codes = rows[counted[rows]], codes[counted[rows]]
+        distinct, places = np.unique(codes, return_inverse=True)
+        found = [column[rows] for column in ordering]
+        best = greatest_by_code(found, places, len(distinct))
+        found = [column[best] for column in found]
+        greater, _ = compare(found, [column[distinct] for column in self._rivals])
+        for held, values in zip(self._rivals, found, strict=True):
+            held[distinct[greater]] = values[greater]
+
     def dead_rows(
         self,
         keys: Sequence[pa.Array],
@@ -132,7 +158,7 @@ class DeleteIndex:
         """Return the rows of a batch that a delete kills, ascending.
 
         A row dies iff a delete of its key is greater, strictly: has a greater Lsn, or first greater
-        values in the ordering columns.
+        values in the ordering columns. An insert also dies by a rival with greater values.
 
         Args:
             keys: the key columns in key order.
@@ -149,8 +175,11 @@ class DeleteIndex:
             dead |= (delete_ids == transaction_id) & later
         if self._ordering:
             deleted = [column[codes] for column in self._ordering]
-            greater, equal = compare(deleted, [column[rows] for column in ordering])
+            own = [column[rows] for column in ordering]
+            greater, equal = compare(deleted, own)
             dead = greater | (equal & dead)
+            if self._rivals and file_offsets is not None:
+                dead |= compare([column[codes] for column in self._rivals], own)[0]
         return rows if dead.all() else rows[dead]
 
 
