@@ -70,7 +70,7 @@ def _late(file_system: FileSystem) -> FileSystem:
     if not isinstance(file_system, S3FileSystem):
         return file_system
     make, (options,) = file_system.__reduce__()
-    # Arrow before 20 begins every upload in parts.
+    # Arrow before 21 begins every upload in parts.
     known = "allow_delayed_open" in options
     return make({**options, "allow_delayed_open": True}) if known else file_system
 

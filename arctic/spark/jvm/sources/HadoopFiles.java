@@ -30,8 +30,10 @@ import org.apache.spark.sql.SparkSession;
 public final class HadoopFiles {
   private static final int AT_A_TIME = 16;
   private static final int LONGEST = 300;
-  /** Places, with the settings, where a file was found. */
-  private static final Set REACHED = new HashSet();
+  /** A failure may take a while, with all that a client tries, and is not waited for each time. */
+  private static final long AGAIN_NANOS = 300L * 1000 * 1000 * 1000;
+  /** What came of it, by place and settings. */
+  private static final Map TRIED = new HashMap();
 
   private HadoopFiles() {}
 
@@ -120,19 +122,24 @@ public final class HadoopFiles {
   private static synchronized String tried(String path, String place, int settings,
       Configuration conf) {
     String key = place + ' ' + settings;
-    if (REACHED.contains(key)) {
-      return null;
+    Tried tried = (Tried) TRIED.get(key);
+    if (tried == null || !tried.holds()) {
+      tried = new Tried(failure(path, place, conf));
+      TRIED.put(key, tried);
     }
+    return tried.hindrance;
+  }
+
+  private static String failure(String path, String place, Configuration conf) {
     try {
       Path file = new Path(path);
       file.getFileSystem(conf).getFileStatus(file);
+      return null;
     } catch (Exception error) {
       return lacksClasses(error) ? lacking(place) : shortened(error);
     } catch (LinkageError error) {
       return lacksClasses(error) ? lacking(place) : shortened(error);
     }
-    REACHED.add(key);
-    return null;
   }
 
   private static boolean lacksClasses(Throwable error) {
@@ -167,6 +174,19 @@ public final class HadoopFiles {
       return path.getFileSystem(conf).getFileStatus(path);
     } catch (IOException error) {
       throw new IllegalArgumentException("cannot read file '" + file + "': " + error, error);
+    }
+  }
+
+  static class Tried {
+    final String hindrance;
+    private final long at = System.nanoTime();
+
+    Tried(String hindrance) {
+      this.hindrance = hindrance;
+    }
+
+    boolean holds() {
+      return hindrance == null || System.nanoTime() - at < AGAIN_NANOS;
     }
   }
 
