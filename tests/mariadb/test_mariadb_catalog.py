@@ -1,0 +1,104 @@
+"""MariaDB as the catalog: every verb, many writers, refused commits, names that it folds."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pymysql
+import pytest
+
+import arctic
+from tests.catalogs.verbs import (
+    SCHEMA,
+    adopt_and_release,
+    pairs,
+    publish_and_rename,
+    rows_of,
+    write_and_merge,
+)
+from tests.catalogs.writers import check_writers
+from tests.mariadb.server import running_server
+
+Catalog = dict[str, str]
+_numbers = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def socket() -> Iterator[Path]:
+    """Start a server for all tests."""
+    with running_server() as socket:
+        yield socket
+
+
+@pytest.fixture
+def connection(socket: Path) -> Iterator[pymysql.Connection]:
+    """Open a session in a database of its own."""
+    name = f"test{next(_numbers)}"
+    with pymysql.connect(unix_socket=str(socket), user="root") as opened:
+        with opened.cursor() as cursor:
+            cursor.execute(f"CREATE DATABASE {name} CHARACTER SET utf8mb4")
+            cursor.execute(f"USE {name}")
+        yield opened
+
+
+@pytest.fixture
+def catalog(socket: Path, connection: pymysql.Connection, tmp_path: Path) -> Catalog:
+    """Return a catalog in that database."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT database()")
+        (name,) = cursor.fetchone() or (None,)
+    uri = f"mysql+pymysql://root@/{name}?unix_socket={socket}"
+    return {"type": "sql", "uri": uri, "warehouse": f"file://{tmp_path}"}
+
+
+def test_every_verb_works(catalog: Catalog) -> None:
+    """From the first table to the last, rows are those of a dict."""
+    publish_and_rename(write_and_merge(catalog))
+    adopt_and_release(catalog)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tables", [["c.t"], ["c.t0", "c.t1", "c.t2"]], ids=["one", "several"])
+def test_nothing_of_eight_writers_is_lost_or_doubled(catalog: Catalog, tables: list[str]) -> None:
+    """Whoever loses a race writes again."""
+    check_writers(catalog, tables, writers=8, rounds=10)
+
+
+def test_a_refused_lock_is_a_lost_race(
+    catalog: Catalog, connection: pymysql.Connection, tmp_path: Path
+) -> None:
+    """The server took the commit back, so it is known not to have landed: write again."""
+    arctic.create_table(
+        "shop.t",
+        SCHEMA,
+        primary_key=["id"],
+        properties={"commit.retry.num-retries": "1"},
+        catalog=catalog,
+    )
+    arctic.write("shop.t", rows_of(range(3), "Rome"), mode="upsert", catalog=catalog)
+    impatient = {**catalog, "uri": f"{catalog['uri']}&init_command=SET innodb_lock_wait_timeout=1"}
+    files = set(tmp_path.rglob("*.metadata.json"))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT * FROM iceberg_tables FOR UPDATE")
+        with pytest.raises(arctic.ConflictError, match="other commits won 2 attempts"):
+            arctic.write("shop.t", rows_of(range(5), "Oslo"), mode="upsert", catalog=impatient)
+        connection.rollback()
+
+    assert set(tmp_path.rglob("*.metadata.json")) == files
+    arctic.write("shop.t", rows_of(range(1, 5), "Lima"), mode="upsert", catalog=impatient)
+    found = arctic.read("shop.t", catalog=catalog).read_all()
+    assert pairs(found) == [(0, "Rome"), *((each, "Lima") for each in range(1, 5))]
+
+
+def test_a_name_that_the_database_takes_for_another_is_refused(catalog: Catalog) -> None:
+    """Its usual collation knows neither case nor accents: one table would be read as another."""
+    arctic.create_table("shop.cafe", SCHEMA, primary_key=["id"], catalog=catalog)
+    for name in ("shop.CAFE", "shop.caf\u00e9", "Shop.cafe"):
+        for verb in (arctic.open_table, arctic.drop_table):
+            with pytest.raises(arctic.InvalidInputError, match=r"takes it for 'shop\.cafe'"):
+                verb(name, catalog=catalog)
+        with pytest.raises(arctic.InvalidInputError, match=r"takes it for 'shop\.cafe'"):
+            arctic.create_table(name, SCHEMA, primary_key=["id"], catalog=catalog)
+    assert arctic.list_tables(catalog=catalog) == ["shop.cafe"]
