@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from arctic.errors import StorageError
@@ -232,7 +232,8 @@ class TableService:
         if table.look is not None:
             normal = table.look.outlook(now_ms, with_full=True)
             in_peak = table.look.outlook(now_ms, with_full=False)
-        group.looked(name, table.wishes.terms, normal, in_peak, now_ms)
+        terms = replace(table.wishes.terms, reads_per_hour=self.reads.per_hour(name, now_ms))
+        group.looked(name, terms, normal, in_peak, now_ms)
         if name not in self.busy:
             lease = table.lease
             is_held = lease is not None and lease.keeps_out(self.work.owner, now_ms)

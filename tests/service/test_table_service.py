@@ -19,9 +19,11 @@ import arctic
 from arctic.iceberg.catalogs.catalog import load_table, open_catalog
 from arctic.iceberg.commits.lease import Lease, cleaned_ms, lease_of, take_lease
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
+from arctic.scan.read_summary import ReadSummary
 from arctic.service import heartbeat, table_service
 from arctic.service.heartbeat import Heartbeat
 from arctic.service.watching.table_look import TableLook
+from arctic.service.watching.told_reads import ToldRead
 from arctic.service.watching.watch import Watch, Watched
 from arctic.table.property_names import CLEANED_TIME
 from tests.service.lake import HOUR_MS, Lake
@@ -343,6 +345,23 @@ def test_a_table_where_nothing_changed_is_not_listed_again(
     service.stop()
     assert sorted(listed) == ["db.a", "db.b", "db.b", "db.c"]
     assert (lake.tables("found"), lake.tables("dropped")) == (["db.a", "db.b", "db.c"], ["db.a"])
+
+
+def test_a_look_tells_the_scheduler_how_often_a_table_is_read(lake: Lake) -> None:
+    """As readers told it since the look before."""
+    lake.make("db.t")
+    service = lake.service()
+    service.look()
+    read = ReadSummary(row_filter=None, considered_files=0, opened=(), left_out=())
+    for _ in range(3):
+        service.reads.tell("db.t", ToldRead(at_ms=lake.now_ms, summary=read))
+
+    service.look()
+    service.stop()
+
+    state = service.groups["default"].state("db.t")
+    assert state is not None
+    assert state.terms.reads_per_hour == 3
 
 
 def test_a_service_that_runs_looks_works_and_stops_when_it_is_told(lake: Lake) -> None:
