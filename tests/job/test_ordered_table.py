@@ -144,6 +144,23 @@ def test_deletes_hold_against_late_rows_until_they_expire(table: arctic.Table) -
     assert notes(table) == {1: "new"}
 
 
+@pytest.mark.parametrize("condition", ["note = 'a'", "upper(note) = 'A'", None])
+def test_a_delete_by_a_condition_carries_the_values_of_its_rows(
+    table: arctic.Table, condition: str | None
+) -> None:
+    """It holds against older rows, merged or not, and newer ones come."""
+    table.write(rows((1, 5, "a"), (2, 7, "a")), mode="overwrite")
+    table.write(rows((2, 6, "late"), (3, 5, "a")))
+
+    assert table.delete(condition).rows_deleted == 3
+
+    table.write(rows((1, 4, "late"), (2, 6, "late"), (3, 6, "new")))
+    assert notes(table) == {3: "new"}
+    table.optimize(type="minor")
+    table.write(rows((1, 4, "late"), (2, 8, "new")))
+    assert notes(table) == {2: "new", 3: "new"}
+
+
 def test_ordering_columns_follow_a_rename_and_keep_their_column(table: arctic.Table) -> None:
     """Old files are compared with new ones by field ids."""
     table.write(rows((1, 5, "a")))
@@ -241,7 +258,6 @@ REFUSED: dict[str, Callable[[arctic.Table], Any]] = {
     ),
     "old row": _old_row,
     "overwrite": lambda t: t.write(rows((1, 5, "a")), mode="overwrite"),
-    "delete": lambda t: t.delete("id = 1"),
     "update": lambda t: t.update("id = 1", set={"note": "b"}),
     "merge": lambda t: t.merge(rows((1, 5, "a")), on="id").when_matched_update_all().execute(),
     "restore": lambda t: t.restore(1),

@@ -84,6 +84,7 @@ def edited(
     attempt: Callable[[EditedTable], EditReport],
     *,
     commits: bool = True,
+    keeps_order: bool = False,
 ) -> EditReport:
     """Carry an edit out, again in the newest state where others were faster.
 
@@ -91,8 +92,10 @@ def edited(
         reference: the table.
         attempt: does it once, in one state; it leaves no files behind when it fails.
         commits: False where it only says what it would do, which needs no permission to write.
+        keeps_order: its events carry values of ordering columns, where the table has some.
 
     Raises:
+        UnsupportedError: a table with ordering columns, unless the edit keeps to them.
         ConflictError: others committed during every attempt; nothing was committed.
     """
     started = time.monotonic()
@@ -101,7 +104,8 @@ def edited(
         opened = reference.open(for_writing=commits)
         uuid = uuid or str(opened.base.metadata.table_uuid)
         check_same(opened, table_uuid=uuid)
-        refuse_ordered(opened.table, "delete, update, merge or expiry of rows")
+        if not keeps_order:
+            refuse_ordered(opened.table, "update, merge or expiry of rows")
         state = pin(opened, is_fresh=True)
         table = EditedTable(opened=opened, state=state, reference=reference, attempt=number)
         try:
@@ -213,6 +217,7 @@ def events(rows: pa.Table, action: str, schema: pa.Schema) -> pa.Table:
 def key_and_partition(opened: OpenTable) -> list[str]:
     """Return the columns that an event of a delete needs."""
     table = opened.table
-    names = [*table.primary_key, *(column.name for column in table.partition_source_columns)]
+    names = [*table.primary_key, *table.ordering_columns]
+    names += [column.name for column in table.partition_source_columns]
     names += [column.name for column in table.columns if column.required]
     return list(dict.fromkeys(names))

@@ -58,7 +58,11 @@ def delete_where(reference: TableReference, where: Any) -> EditReport:
 
     Memory: as a read; the keys of a chunk of rows.
     """
-    return edited(reference, lambda table: _deleted(table, Where.of(table.opened, where)))
+    return edited(
+        reference,
+        lambda table: _deleted(table, Where.of(table.opened, where)),
+        keeps_order=True,
+    )
 
 
 def covers(reference: TableReference, where: Predicate) -> bool:
@@ -69,11 +73,16 @@ def covers(reference: TableReference, where: Predicate) -> bool:
         where: the filter.
     """
     opened = reference.open()
+    if opened.table.ordering_columns:
+        return False
     return coverage(opened, pin(opened, is_fresh=True), where).is_whole
 
 
 def _deleted(table: EditedTable, where: Where) -> EditReport:
     name = table.opened.table.name
+    if table.opened.table.ordering_columns:
+        # Every row leaves a delete with its values, which holds against late ones.
+        return _by_key(table, where)
     if where.sql is None:
         found = coverage(table.opened, table.state, where.predicate)
         if found.is_empty:

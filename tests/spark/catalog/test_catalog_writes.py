@@ -51,10 +51,14 @@ def test_the_greatest_row_stays_where_a_table_has_ordering_columns(sql: Sql) -> 
         f"UPDATE {T} SET note = 'x' WHERE id = 1",
         f"MERGE INTO {T} t USING (SELECT 1L AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE",
         f"INSERT OVERWRITE {T} SELECT * FROM {T}",
-        f"TRUNCATE TABLE {T}",
     ):
         assert "ordering columns" in sql.refused(command)
     assert sql.commits("shop.t") == commits
+    sql(
+        f"TRUNCATE TABLE {T}",
+        f"INSERT INTO {T} SELECT id, timestamp_ntz'2026-01-04', 'late' FROM range(10)",
+    )
+    assert sql(f"SELECT * FROM {T}") == []
 
 
 def test_rows_are_replaced_by_statements(sql: Sql) -> None:
