@@ -128,6 +128,22 @@ def test_a_released_table_is_adopted_again(folder: str) -> None:
     assert table.primary_key == ("region", "id")
 
 
+def test_a_table_with_ordering_columns_is_released_without_them(folder: str) -> None:
+    """What held against late rows is gone with the change store; so it may be adopted again."""
+    table = arctic.create_table(
+        "db.t", rows(range(3), 5).schema, primary_key="id", ordering_columns="n", warehouse=folder
+    )
+    table.write(rows(range(3), 5))
+    table.optimize(type="full")
+    arctic.release("db.t", warehouse=folder)
+    table = arctic.adopt("db.t", primary_key="id", warehouse=folder)
+    table.write(rows(range(1), 4), mode="upsert")
+
+    assert "write.ordering-columns" not in table.properties
+    found = table.read().read_all().to_pylist()
+    assert {row["id"]: row["n"] for row in found} == {0: 4, 1: 5, 2: 5}
+
+
 @pytest.mark.parametrize("kind", ["minor", "full"])
 def test_a_table_that_was_merged_is_adopted_again(folder: str, kind: str) -> None:
     """New changes are later than those that its files and snapshots name from its earlier life."""
