@@ -54,10 +54,12 @@ def check_unnamed(subject: str, properties: Mapping[str, str], dropped: Iterable
     for name in dropped:
         for option, key, columns in _given(properties):
             if name in columns:
+                remedy = "remove the property or name another column in it first"
+                if option is ORDERING_COLUMNS:
+                    remedy = "the property stays, so copy the other columns to another table"
                 raise InvalidInputError(
                     f"{subject}: property {option.name} = {properties[key]!r} names column "
-                    f"{name!r}, so it cannot be dropped; remove the property or name another "
-                    "column in it first"
+                    f"{name!r}, so it cannot be dropped; {remedy}"
                 )
 
 

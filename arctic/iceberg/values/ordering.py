@@ -110,10 +110,10 @@ def check_lasting(
     if any(each.lower() == ORDERING_COLUMNS.name for each in removed):
         then = ()
     if then != there:
+        said = f"is {', '.join(there)!r}" if there else "is not set"
         raise InvalidInputError(
-            f"table {name!r}: {ORDERING_COLUMNS.name} is {', '.join(there) or 'not set'!r} since "
-            "the table was created, and its rows were decided by it; create a table with other "
-            "ordering columns and copy the rows"
+            f"table {name!r}: {ORDERING_COLUMNS.name} {said} since the table was created, and its "
+            "rows were decided so; create a table with other ordering columns and copy the rows"
         )
 
 
