@@ -3,7 +3,7 @@
 Rules:
     - The properties are those of Iceberg's Java client: one configuration serves both.
     - A commit that was sent, and whose answer did not come, may have landed. Nobody is told that it
-      failed.
+      failed. A failure that a proxy may have said, or an answer that nobody can read, is none.
     - The time is that between two bytes of an answer. A server that sends one now and then is
       waited for.
 """
@@ -16,8 +16,13 @@ from functools import partial
 from typing import Any
 
 import requests
+from pydantic import ValidationError as ModelError
 from pyiceberg.catalog.rest import RestCatalog
-from pyiceberg.exceptions import CommitStateUnknownException
+from pyiceberg.exceptions import (
+    CommitStateUnknownException,
+    ServerError,
+    ServiceUnavailableError,
+)
 from pyiceberg.table import CommitTableResponse, Table
 from urllib3.exceptions import MaxRetryError, NewConnectionError
 
@@ -45,6 +50,12 @@ class TimedRestCatalog(RestCatalog):
             if _is_of_connecting(error):
                 raise
             raise CommitStateUnknownException(str(error)) from error
+        except (ServiceUnavailableError, ServerError) as error:
+            raise CommitStateUnknownException(str(error)) from error
+        except ModelError as error:
+            # It quotes the answer, which may be a page of whoever stands between.
+            text = f"catalog {self.name!r} answered a commit with what is no metadata of a table"
+            raise CommitStateUnknownException(text) from error
         return answer
 
 

@@ -55,6 +55,8 @@ class RestServer:
     """Asked with the method and the path of each call."""
     does_it_first: bool = False
     """Whether what is asked for is done before nothing is answered."""
+    instead: tuple[int, bytes] | None = None
+    """Status and body for calls that are stuck; None: they get nothing."""
     asked: list[tuple[str, str]] = field(default_factory=list)
     """Method and path of each call."""
     released: threading.Event = field(default_factory=threading.Event)
@@ -151,11 +153,14 @@ class _Handler(BaseHTTPRequestHandler):
         is_stuck = self.served.is_stuck(self.command, path)
         if not is_stuck or self.served.does_it_first:
             status, answer = self._done(path, body)
-        if is_stuck:
+        if is_stuck and self.served.instead is None:
             self.served.released.wait(120)
             self.close_connection = True
             return
-        data = b"" if answer is None or self.command == "HEAD" else json.dumps(answer).encode()
+        if is_stuck and self.served.instead is not None:
+            status, data = self.served.instead
+        else:
+            data = b"" if answer is None or self.command == "HEAD" else json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("content-type", "application/json")
         self.send_header("content-length", str(len(data)))

@@ -123,6 +123,26 @@ def test_properties_that_may_have_been_set_are_of_unknown_outcome(server: RestSe
     assert found["self-optimizing.quota"] == "2"
 
 
+@pytest.mark.parametrize(
+    "instead", [(503, b""), (524, b"<html>"), (200, b"<html>s3cr3t</html>"), (200, b'{"metadata":')]
+)
+def test_what_a_proxy_says_of_a_commit_is_no_failure(
+    server: RestServer, instead: tuple[int, bytes]
+) -> None:
+    """It landed behind the proxy, and nobody says that it did not."""
+    server.is_stuck = lambda method, path: (method, path.endswith("/tables/t")) == ("POST", True)
+    server.does_it_first, server.instead = True, instead
+    table = arctic.open_table("db.t", catalog=server.properties)
+
+    with pytest.raises(CommitStateUnknownError) as failed:
+        table.set_properties({"self-optimizing.quota": "2"})
+
+    assert "s3cr3t" not in str(failed.value)
+    server.recover()
+    found = arctic.open_table("db.t", catalog=server.properties).properties
+    assert found["self-optimizing.quota"] == "2"
+
+
 @pytest.mark.parametrize("text", ["soon", "0", "-5", "1.5"])
 def test_a_time_that_is_none_is_refused(text: str) -> None:
     """By name and value, before anybody is asked."""
