@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from uuid import UUID
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from arctic.errors import StorageError
+from arctic.errors import FormatError, StorageError
+from arctic.iceberg.storage.checked_io import CheckedFileIO
+from arctic.iceberg.storage.checksum import sealed
 from arctic.iceberg.storage.object_io import WHOLE_BYTES
 from arctic.iceberg.storage.table_io import TableIO
 from benchmarks.requests.object_store import BUCKET, ObjectStore
@@ -106,3 +109,24 @@ def test_a_listing_is_never_one_that_was_kept(io: TableIO) -> None:
 
 
 _OTHER = "pyiceberg.io.pyarrow.PyArrowFileIO"
+
+
+@pytest.mark.parametrize("name", ["snap-1-0-{}.avro", "00001-{}.metadata.json"])
+def test_metadata_that_came_damaged_is_asked_for_again(io: TableIO, name: str) -> None:
+    """Damage on the way is not kept: what a process has read once it would see for ever."""
+    location = f"{io.location}/{name.format(UUID(int=7))}"
+    header = b"Obj\x01\x02\x14avro.codec\x08null\x00" + bytes(16)
+    whole = sealed(location, header if name.endswith("avro") else b'{"format-version":2}')
+    access = CheckedFileIO(dict(io.properties))
+
+    def answered(content: bytes) -> bytes:
+        with io.create_output(location) as sink:
+            sink.write(content)
+        with access.new_input(location).open() as source:
+            return bytes(source.read())
+
+    assert b"arctic-checksum" in whole
+    with pytest.raises(FormatError, match=location):
+        answered(whole[:-1])
+    assert answered(whole) == whole
+    assert answered(b"") == whole

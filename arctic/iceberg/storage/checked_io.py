@@ -33,7 +33,7 @@ from arctic.errors import FormatError
 from arctic.iceberg.storage.checksum import check, sealed
 from arctic.iceberg.storage.file_io import cached_file_io, scheme_of
 from arctic.iceberg.storage.io_properties import with_checks, without_checks
-from arctic.iceberg.storage.kept_files import KEPT_FILES
+from arctic.iceberg.storage.kept_files import KEPT_FILES, is_kept
 from arctic.iceberg.storage.kept_metadata import KEPT, Properties
 
 _METADATA = ".metadata.json"
@@ -103,7 +103,9 @@ class _MetadataInput(_Wrapped, InputFile):
         if content is None:
             with self._plain.open(seekable) as stream:
                 content = bytes(stream.read())
-            KEPT_FILES.put(self.location, self._properties, content)
+            if is_kept(self.location):
+                check(self.location, content)  # what came damaged once may come whole the next time
+                KEPT_FILES.put(self.location, self._properties, content)
         if self.location.endswith(_CHECKED):
             check(self.location, content)
         return io.BytesIO(content)

@@ -6,7 +6,7 @@ last one wrote, and each read of a table begins with the same few files.
 Rules:
     - Only files elsewhere are kept: one of this machine costs next to nothing to read.
     - Only for callers that reach a file by the same FileIO properties.
-    - What is kept is what the file held, whole; who takes it checks it as if it had just been read.
+    - What is kept is what the file held, whole: who read it has compared it with its checksum.
 
 Memory: ``MAX_KEPT_BYTES``.
 """
@@ -51,7 +51,7 @@ class KeptFiles:
 
     def put(self, location: str, properties: Properties, content: bytes) -> None:
         """Keep what a file holds, if it is of those that are kept."""
-        if len(content) > self._max_bytes // 2 or not _is_kept(location):
+        if len(content) > self._max_bytes // 2 or not is_kept(location):
             return
         with self._lock:
             self._bytes += len(content) - len(self._kept.pop((location, properties), b""))
@@ -69,5 +69,6 @@ KEPT_FILES = KeptFiles(MAX_KEPT_BYTES)
 """Of this process."""
 
 
-def _is_kept(location: str) -> bool:
+def is_kept(location: str) -> bool:
+    """Say whether a file is of those that are kept, if it is not too large."""
     return _UNIQUE.fullmatch(location) is not None and local_path(location) is None
