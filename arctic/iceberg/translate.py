@@ -58,12 +58,15 @@ _ROLLED_BACK = frozenset(
 def was_rolled_back(error: BaseException) -> bool:
     """Say whether a database took a transaction back because of another one.
 
-    PostgreSQL's drivers say a SQLSTATE in one of two attributes, those of MySQL a number first.
+    PostgreSQL's drivers say a SQLSTATE in one of two attributes, or as field C of a dict that comes
+    first; those of MySQL say a number first.
     """
     if not isinstance(error, DBAPIError) or error.orig is None:
         return False
     said = [getattr(error.orig, name, None) for name in ("sqlstate", "pgcode", "errno")]
-    return not _ROLLED_BACK.isdisjoint([*said, *error.orig.args[:1]])
+    first = next(iter(error.orig.args), None)
+    said.append(first.get("C") if isinstance(first, dict) else first)
+    return any(isinstance(each, str | int) and each in _ROLLED_BACK for each in said)
 
 
 @contextmanager
