@@ -100,6 +100,8 @@ def main() -> None:
             printed.append(check(spark, catalog, by_spark=by_spark))
             arctic.write(NAME, rows(40, 60, "Oslo"), mode="upsert", catalog=catalog)
             printed.append(check(spark, catalog, by_spark=by_spark))
+        again = {**lake, "s3.region": "eu-central-1"}
+        assert "of another catalog" in check(spark, again, by_spark=False)
         print(*printed, sep="\n")
         spark.stop()
     assert "Spark does not read its files: " in printed[-1]

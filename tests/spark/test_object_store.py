@@ -38,7 +38,10 @@ def test_without_the_classes_of_s3a_python_reads_and_says_why(
 @pytest.mark.spark
 @pytest.mark.slow
 def test_with_them_spark_reads_clean_and_dirty_files(tmp_path: Path) -> None:
-    """With keys that only the catalog knows; where they do not open the files, Python reads."""
+    """With keys that only the catalog knows; where they do not open the files, Python reads.
+
+    So it does with other settings for a bucket: Hadoop would use the client that it has.
+    """
     done = subprocess.run(
         [sys.executable, "-m", "tests.spark.s3a_driver", str(tmp_path)],
         capture_output=True,

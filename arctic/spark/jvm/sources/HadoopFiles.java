@@ -32,7 +32,7 @@ public final class HadoopFiles {
   private static final int LONGEST = 300;
   /** A failure may take a while, with all that a client tries, and is not waited for each time. */
   private static final long AGAIN_NANOS = 300L * 1000 * 1000 * 1000;
-  /** What came of it, by place and settings. */
+  /** What came of it, by place: Hadoop's clients are kept by it too, whatever is set later. */
   private static final Map TRIED = new HashMap();
 
   private HadoopFiles() {}
@@ -58,7 +58,7 @@ public final class HadoopFiles {
       String path = (String) paths.get(i);
       String place = place(path);
       if (place != null && seen.add(place)) {
-        String hindrance = tried(path, place, settings.hashCode(), conf);
+        String hindrance = tried(path, place, settings, conf);
         if (hindrance != null) {
           return hindrance;
         }
@@ -119,13 +119,18 @@ public final class HadoopFiles {
     return slash < 0 ? path : path.substring(0, slash);
   }
 
-  private static synchronized String tried(String path, String place, int settings,
+  private static synchronized String tried(String path, String place, Map settings,
       Configuration conf) {
-    String key = place + ' ' + settings;
-    Tried tried = (Tried) TRIED.get(key);
+    Tried tried = (Tried) TRIED.get(place);
+    if (tried != null && !tried.settings.equals(settings)) {
+      return "its processes keep one client for " + place.substring(place.indexOf('@') + 1)
+          + ", and have it with the keys and settings of another catalog";
+    }
     if (tried == null || !tried.holds()) {
-      tried = new Tried(failure(path, place, conf));
-      TRIED.put(key, tried);
+      tried = new Tried(settings, failure(path, place, conf));
+      if (!lacking(place).equals(tried.hindrance)) { // without classes there is no client yet
+        TRIED.put(place, tried);
+      }
     }
     return tried.hindrance;
   }
@@ -178,10 +183,12 @@ public final class HadoopFiles {
   }
 
   static class Tried {
+    final Map settings;
     final String hindrance;
     private final long at = System.nanoTime();
 
-    Tried(String hindrance) {
+    Tried(Map settings, String hindrance) {
+      this.settings = settings;
       this.hindrance = hindrance;
     }
 
