@@ -12,7 +12,7 @@ import pytest
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-PATIENCE_SECONDS = 400
+PATIENCE_SECONDS = 280
 BARE = """#!/bin/sh
 PYTHONPATH="$PYTHONPATH:{packages}" exec "{python}" -S "$@"
 """
@@ -34,14 +34,15 @@ def run(programs: str, master: str, folder: Path, *, python: str = sys.executabl
 
 
 def test_every_verb_by_two_workers(master: str, tmp_path: Path) -> None:
-    """Beside them a task hangs and is begun a second time, and executors die.
+    """And with a task that hangs and is begun a second time: no row is doubled."""
+    done = run("verbs,speculation", master, tmp_path)
 
-    They die in the middle of a save, of one that looks keys up, of optimizing, of a stream's batch.
-    """
-    done = run("verbs,speculation,kills", master, tmp_path)
+    assert done == ["upsert", "delete, merge", "optimize, stream", "second attempt"]
 
-    assert done[:3] == ["upsert", "delete, merge", "optimize, stream"]
-    assert done[3:] == ["second attempt", "save", "look-up", "optimize", "stream"]
+
+def test_an_executor_that_dies_costs_no_row(master: str, tmp_path: Path) -> None:
+    """In the middle of a save, of one that looks keys up, of optimizing, of a stream's batch."""
+    assert run("kills", master, tmp_path) == ["save", "look-up", "optimize", "stream"]
 
 
 def test_workers_that_lack_the_package_get_it_as_a_file(master: str, tmp_path: Path) -> None:
