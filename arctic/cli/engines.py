@@ -50,7 +50,7 @@ def spark_conf(name: str, flags: bool, output: str, **place: Any) -> None:
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
-    default="arctic.zip",
+    default="arctic-lakehouse.zip",
     show_default=True,
     help="The zip; what is there is replaced.",
 )
