@@ -32,6 +32,7 @@ def write_package_zip(path: Path) -> None:
                 with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
                     for package in _PACKAGES:
                         _add(zipped, Path(str(files(package))))
+                os.chmod(file.name, 0o644)  # who runs executors may be somebody else
                 os.replace(file.name, path)
             except BaseException:
                 os.unlink(file.name)

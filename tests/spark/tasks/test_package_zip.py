@@ -40,6 +40,7 @@ def test_what_tasks_import_comes_out_of_the_zip(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     version, *places = json.loads(done.stdout)
     assert version == arctic.__version__
+    assert Path(made).stat().st_mode & 0o777 == 0o644
     assert all(place.startswith(made) for place in places)
 
 
