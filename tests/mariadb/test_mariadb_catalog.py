@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pymysql
 import pytest
 
 import arctic
-from tests.catalogs.verbs import (
-    SCHEMA,
-    adopt_and_release,
-    pairs,
-    publish_and_rename,
-    rows_of,
-    write_and_merge,
-)
+from tests.catalogs.refused_lock import check_refused_lock
+from tests.catalogs.verbs import SCHEMA, adopt_and_release, publish_and_rename, write_and_merge
 from tests.catalogs.writers import check_writers
 from tests.mariadb.server import running_server
 
@@ -70,26 +65,16 @@ def test_a_refused_lock_is_a_lost_race(
     catalog: Catalog, connection: pymysql.Connection, tmp_path: Path
 ) -> None:
     """The server took the commit back, so it is known not to have landed: write again."""
-    arctic.create_table(
-        "shop.t",
-        SCHEMA,
-        primary_key=["id"],
-        properties={"commit.retry.num-retries": "1"},
-        catalog=catalog,
-    )
-    arctic.write("shop.t", rows_of(range(3), "Rome"), mode="upsert", catalog=catalog)
     impatient = {**catalog, "uri": f"{catalog['uri']}&init_command=SET innodb_lock_wait_timeout=1"}
-    files = set(tmp_path.rglob("*.metadata.json"))
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT * FROM iceberg_tables FOR UPDATE")
-        with pytest.raises(arctic.ConflictError, match="other commits won 2 attempts"):
-            arctic.write("shop.t", rows_of(range(5), "Oslo"), mode="upsert", catalog=impatient)
-        connection.rollback()
 
-    assert set(tmp_path.rglob("*.metadata.json")) == files
-    arctic.write("shop.t", rows_of(range(1, 5), "Lima"), mode="upsert", catalog=impatient)
-    found = arctic.read("shop.t", catalog=catalog).read_all()
-    assert pairs(found) == [(0, "Rome"), *((each, "Lima") for each in range(1, 5))]
+    @contextmanager
+    def locked() -> Iterator[None]:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT * FROM iceberg_tables FOR UPDATE")
+            yield
+            connection.rollback()
+
+    check_refused_lock(impatient, tmp_path, locked=locked(), retries=1)
 
 
 def test_a_name_that_the_database_takes_for_another_is_refused(catalog: Catalog) -> None:

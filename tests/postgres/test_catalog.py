@@ -6,12 +6,14 @@ import gc
 import os
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
 import pytest
 
 import arctic
+from tests.catalogs.refused_lock import check_refused_lock
 from tests.catalogs.verbs import (
     SCHEMA,
     adopt_and_release,
@@ -76,25 +78,15 @@ def test_a_refused_lock_is_a_lost_race(
     dsn: str, tmp_path: Path, connection: psycopg.Connection
 ) -> None:
     """The server took the commit back, so it is known not to have landed: write again."""
-    catalog = catalog_of(dsn, tmp_path, "lock_timeout=50")
-    arctic.create_table(
-        "shop.t",
-        SCHEMA,
-        primary_key=["id"],
-        properties={"commit.retry.num-retries": "2"},
-        catalog=catalog,
-    )
-    arctic.write("shop.t", rows_of(range(3), "Rome"), mode="upsert", catalog=catalog)
-    files = metadata_files(tmp_path)
-    with connection.transaction():
-        connection.execute("SELECT * FROM iceberg_tables FOR UPDATE")
-        with pytest.raises(arctic.ConflictError, match=r"other commits won 3 attempts"):
-            arctic.write("shop.t", rows_of(range(5), "Oslo"), mode="upsert", catalog=catalog)
 
-    assert metadata_files(tmp_path) == files
-    arctic.write("shop.t", rows_of(range(1, 5), "Lima"), mode="upsert", catalog=catalog)
-    found = arctic.read("shop.t", catalog=catalog).read_all()
-    assert pairs(found) == [(0, "Rome"), *((each, "Lima") for each in range(1, 5))]
+    @contextmanager
+    def locked() -> Iterator[None]:
+        with connection.transaction():
+            connection.execute("SELECT * FROM iceberg_tables FOR UPDATE")
+            yield
+
+    catalog = catalog_of(dsn, tmp_path, "lock_timeout=50")
+    check_refused_lock(catalog, tmp_path, locked=locked(), retries=2)
 
 
 def test_a_server_that_dies_at_the_commit_is_asked_again(
@@ -157,8 +149,3 @@ def test_a_child_leaves_the_connections_of_its_parent(
 
     assert arctic.read("shop.t", catalog=catalog).read_all().num_rows == 3
     assert connection.execute(sessions).fetchone() == (2,)
-
-
-def metadata_files(folder: Path) -> set[str]:
-    """Return the metadata files below a folder."""
-    return {str(path) for path in folder.rglob("*.metadata.json")}
