@@ -227,10 +227,6 @@ def _old_row(table: arctic.Table) -> None:
     table.write(row, mode="upsert", options={"action-column": "op"})
 
 
-def _publish(table: arctic.Table) -> None:
-    arctic.publish(NAME, warehouse=table._options["warehouse"])
-
-
 def _apply(table: arctic.Table) -> None:
     message = '{"op": "c", "after": {"id": 1, "at": 1}, "source": {"db": "d", "table": "t"}}'
     apply_changes(
@@ -265,7 +261,6 @@ REFUSED: dict[str, Callable[[arctic.Table], Any]] = {
     "merge": lambda t: t.merge(rows((1, 5, "a")), on="id").when_matched_update_all().execute(),
     "restore": lambda t: t.restore(1),
     "changes": lambda t: t.read_changes(),
-    "publish": _publish,
     "messages": _apply,
 }
 

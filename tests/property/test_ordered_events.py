@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import arctic
+from tests.iceberg.plain_readers import by_pyiceberg
 from tests.property.table_machine import SEGMENTS_ONLY
 
 SCHEMA = pa.schema(
@@ -104,6 +105,8 @@ def rows_of(table: arctic.Table, **asked: Any) -> list[dict[str, Any]]:
     layout=layouts,
     ordering=st.sampled_from(ORDERINGS),
     partition_by=st.sampled_from([(), ("bucket(2, id)",)]),
+    shown=st.lists(st.booleans(), min_size=20, max_size=20),
+    output=st.sampled_from(["v2", "clean"]),
     random=st.randoms(use_true_random=False),
 )
 @settings(max_examples=15)
@@ -114,9 +117,11 @@ def test_events_make_the_same_table_in_any_order_and_any_number(
     layout: Mapping[str, str],
     ordering: tuple[str, ...],
     partition_by: tuple[str, ...],
+    shown: list[bool],
+    output: str,
     random: Any,
 ) -> None:
-    """After each write and run of optimizing; then all of them again, shuffled."""
+    """After each write and run of optimizing, published now and then; then all again, shuffled."""
     again = [event for batch in writes for event in batch]
     random.shuffle(again)
     batches = [*writes, again[: len(again) // 2], again]
@@ -131,6 +136,14 @@ def test_events_make_the_same_table_in_any_order_and_any_number(
             properties=dict(layout),
             warehouse=warehouse,
         )
+        shows = iter(shown)
+
+        def publish(wanted: list[dict[str, Any]]) -> None:
+            if next(shows):
+                arctic.publish("db.t", output=output, warehouse=warehouse)
+                found = by_pyiceberg(warehouse, "db.t_fresh").to_pylist()
+                assert sorted(found, key=lambda row: int(row["id"])) == wanted
+
         delivered: list[Event] = []
         for batch, how, run in zip(batches, hows, runs, strict=False):
             if not batch:
@@ -146,8 +159,10 @@ def test_events_make_the_same_table_in_any_order_and_any_number(
             assert rows_of(table, filter="note < '3'") == noted
             assert rows_of(table, filter="id = 3") == [row for row in wanted if row["id"] == 3]
             assert table.count() == len(wanted)
+            publish(wanted)
             if run is not None:
                 arctic.optimize("db.t", type=run[0], options=run[1], warehouse=warehouse)
                 assert rows_of(table) == wanted
+                publish(wanted)
     finally:
         shutil.rmtree(warehouse)

@@ -5,7 +5,8 @@ that could touch it then; where those are all among the ones of now, only the ot
 and the rows that were dead stay dead.
 
 Rules:
-    - Where a delete of then is gone, as after a merge or a restore, the file is looked up anew.
+    - Where a delete of then is gone, as after a merge or a restore, the file is looked up anew; so
+      is one with other rivals, in a table with ordering columns.
     - Where the deletes of then are among those of now, as many dead rows are the same rows; else
       they are compared one by one.
 
@@ -64,7 +65,7 @@ def changes(
     asked: list[tuple[ViewedFile, ShownFile | None, bool]] = []
     for path, viewed in view.items():
         then = None if before is None else before.get(path)
-        knows = then is not None and then.deletes <= viewed.deletes and _is_same(then, viewed)
+        knows = then is not None and _is_more(viewed, then)
         present = None if before is None else shown.of(path)
         if not viewed.deletes:
             yield FileChange(viewed=viewed, dead=np.zeros(0, np.int64), is_gone=False)
@@ -89,8 +90,14 @@ def changes(
         yield FileChange(viewed=viewed, dead=None if is_same else rows, is_gone=not alive)
 
 
-def _is_same(then: ViewedFile, now: ViewedFile) -> bool:
-    return then.file.transaction_id == now.file.transaction_id
+def _is_more(now: ViewedFile, then: ViewedFile) -> bool:
+    """Say whether every row of a file that was dead then still is."""
+    return (
+        then.deletes <= now.deletes
+        # Keys of deletes that were looked up are not held against rivals that came since.
+        and then.rivals == now.rivals
+        and then.file.transaction_id == now.file.transaction_id
+    )
 
 
 def _task(viewed: ViewedFile, then: ViewedFile | None, present: ShownFile | None) -> NodeTask:

@@ -9,6 +9,8 @@ from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.read.asked_read import ReadSettings
 from arctic.job.read.plan_rows import plan_rows
 from arctic.scan.plan_scan import ScanPlan
+from arctic.scan.reach import FileRanges
+from arctic.scan.rivals import rivals_of
 from arctic.scan.scan_input import SetApart
 from arctic.scan.task import FileTask, NodeTask
 from arctic.table.files import TableFile
@@ -21,9 +23,12 @@ class ViewedFile:
 
     part: FileTask
     task: NodeTask
-    """What it is looked up with: its change deletes are in it."""
+    """What it is looked up with: its change deletes and rivals are in it."""
     deletes: frozenset[str]
     """Paths of every delete file that can touch it; empty: all its rows are in the view."""
+    rivals: frozenset[tuple[str, ...]]
+    """In a table with ordering columns: paths of what is merged and can outdo a row of it, each
+    with those of its own position deletes. A row that these remove outdoes nothing."""
 
     @property
     def file(self) -> TableFile:
@@ -50,12 +55,26 @@ def merged_view(opened: OpenTable, state: TableSnapshot, settings: ReadSettings)
         replace(settings, division=division),
         set_apart=SetApart.CLEAN_AND_DIRTY,
     )
+    ranges = FileRanges(
+        tuple(column.field_id for column in opened.table.key_columns),
+        tuple(column.field_id for column in opened.table.order_columns),
+    )
     view: View = {}
     for task in _tasks(plan):
         of_all = frozenset(delete.path for delete in task.change_deletes)
         for part in task.data:
             of_it = frozenset(delete.path for delete in part.position_deletes)
-            view[part.file.path] = ViewedFile(part=part, task=task, deletes=of_all | of_it)
+            # Only its own: then a late row beside it is no reason to look it up anew.
+            rivals = rivals_of([part.file], task.rivals, ranges)
+            view[part.file.path] = ViewedFile(
+                part=part,
+                task=replace(task, rivals=rivals),
+                deletes=of_all | of_it,
+                rivals=frozenset(
+                    (rival.file.path, *(delete.path for delete in rival.position_deletes))
+                    for rival in rivals
+                ),
+            )
     return view
 
 

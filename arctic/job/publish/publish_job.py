@@ -49,7 +49,6 @@ from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.storage.table_io import is_file_gone
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.values.names import parse_identifier
-from arctic.job.ordered_table import refuse_ordered
 from arctic.job.publish.publish_report import PublishReport
 from arctic.job.publish.work_out import work_out
 from arctic.job.reference import TableReference
@@ -114,7 +113,6 @@ def _publish(
     shown = NOTHING_SHOWN if published is None else shown_files(published)
     opened = reference.open(for_writing=True)
     _check_keyed(opened)
-    refuse_ordered(opened.table, "publish")
     check_name(opened, name)
     if published is not None:
         check_shows(published, opened)

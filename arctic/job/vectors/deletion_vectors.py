@@ -155,11 +155,12 @@ def _asked(task: NodeTask) -> list[_Asked]:
 def _missing(wanted: Sequence[_Asked], known: Sequence[_Known | None]) -> list[NodeTask]:
     """Return tasks of the files in which some delete was not looked up, one for each node.
 
-    They have the deletes that are missing for any of their files, read once for all of them: one
-    that cannot touch a file kills none of its rows.
+    They have the deletes that are missing for any of their files, and the rivals of all, read once
+    for all of them: one that cannot touch a file kills none of its rows.
     """
     data: dict[tuple[Partition, TreeNode], list[FileTask]] = {}
     deletes: dict[tuple[Partition, TreeNode], dict[str, TableFile]] = {}
+    rivals: dict[tuple[Partition, TreeNode], dict[str, FileTask]] = {}
     tasks: dict[tuple[Partition, TreeNode], NodeTask] = {}
     for asked, before in zip(wanted, known, strict=True):
         done: frozenset[str] = frozenset() if before is None else before.deletes
@@ -167,12 +168,19 @@ def _missing(wanted: Sequence[_Asked], known: Sequence[_Known | None]) -> list[N
             node = asked.task.partition, asked.task.node
             tasks.setdefault(node, asked.task)
             data.setdefault(node, []).append(_without(asked.part, done))
+            outdoing = rivals.setdefault(node, {})
+            outdoing.update({rival.file.path: rival for rival in asked.task.rivals})
             missing = deletes.setdefault(node, {})
             for delete in asked.task.change_deletes:
                 if delete.path not in done:
                     missing[delete.path] = delete
     return [
-        replace(task, data=tuple(data[node]), change_deletes=tuple(deletes[node].values()))
+        replace(
+            task,
+            data=tuple(data[node]),
+            change_deletes=tuple(deletes[node].values()),
+            rivals=tuple(rivals[node].values()),
+        )
         for node, task in tasks.items()
     ]
 
