@@ -52,6 +52,25 @@ def test_every_path_that_a_page_names_is_there(page: Path) -> None:
     assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
 
 
+def test_what_the_architecture_page_locates_is_there() -> None:
+    """A function that moved or got another name would leave a reader at a dead end too."""
+    section = PAGE.read_text(encoding="utf-8").partition("## Where is\n")[2].partition("\n## ")[0]
+    rows = [line.split(" | ") for line in section.splitlines() if "`arctic/" in line]
+    places = [
+        (re.findall(r"`(arctic/[\w./]+)`", files), name.strip("` |")) for _, files, name in rows
+    ]
+
+    assert places
+    assert [
+        (files, name)
+        for files, name in places
+        if not any(
+            re.search(rf"^ *(def|class) {name}\b", (ROOT / file).read_text("utf-8"), re.MULTILINE)
+            for file in files
+        )
+    ] == []
+
+
 def test_every_module_is_reached_by_a_test(house: House) -> None:
     """By a file that carries its name, or one that imports what imports it."""
     assert set(house.modules) == set(files_that_test(house))

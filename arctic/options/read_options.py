@@ -116,7 +116,7 @@ MAX_DELETE_BYTES = Option(
     parse=byte_count,
     default=512 * 2**20,
     scopes=_ANY_READ | _OPTIMIZE_TABLE,
-    doc="Memory for the deletes of one task; above it the reader works in several passes.",
+    doc="Memory for the change deletes of one task; above it the reader works in several passes.",
 )
 
 
