@@ -16,8 +16,12 @@ OLDEST := $(VENV)/oldest-pyspark
 DBT := $(VENV)/dbt
 # Engines that read published tables, where they cannot disturb what Arctic is installed with.
 ENGINES := $(VENV)/engines
-# Iceberg's Java library and its REST catalog, for tests: how a stranger reads and writes tables.
+# For tests: Iceberg's Java library and its REST catalog, as strangers read and write tables, and
+# Spark's way to object stores. Spark would fetch the latter by itself, but takes what Maven keeps of
+# a library for the whole of it.
 ICEBERG_JAVA := $(VENV)/iceberg-java
+HADOOP_AWS := $(VENV)/hadoop-aws
+JARS := $(ICEBERG_JAVA)/.installed $(HADOOP_AWS)/.installed
 # What the JVMs of tests share: the classes of Spark, ready to be mapped. They live for seconds, in
 # which the second compiler and parallel collectors cost more than they give.
 ARCHIVE := $(VENV)/spark.jsa
@@ -50,7 +54,7 @@ demo: $(READY) ## Replay weeks of real promotions through Spark, and check the r
 	@$(PYTHON) -m examples.demo $(ARGS)
 
 test: export SPARK_SUBMIT_OPTS = -XX:SharedArchiveFile=$(abspath $(ARCHIVE)) $(SHORT_LIVED)
-test: $(READY) $(ARCHIVE) $(DBT)/.installed $(ICEBERG_JAVA)/.installed ## Run every test; ARGS="-k name" narrows, HYPOTHESIS_PROFILE=deep explores
+test: $(READY) $(ARCHIVE) $(DBT)/.installed $(JARS) ## Run every test; ARGS="-k name" narrows, HYPOTHESIS_PROFILE=deep explores
 	@$(PYTEST) -n $(WORKERS) $(SPREAD) $(ARGS)
 
 $(ARCHIVE): $(READY) tests/jvm_archive.py
@@ -64,7 +68,7 @@ test-oldest: $(READY) $(OLDEST)/.installed ## Run the tests of what PySpark chan
 		$(addprefix test_, clean_files.py deletion_vectors.py known_aggregates.py stream_offsets.py))
 
 .PHONY: prepare
-prepare: $(ARCHIVE) $(OLDEST)/.installed $(ICEBERG_JAVA)/.installed ## Make what both runs of tests need beside the environment
+prepare: $(ARCHIVE) $(OLDEST)/.installed $(JARS) ## Make what both runs of tests need beside the environment
 	@:
 
 $(OLDEST)/.installed: pyproject.toml $(READY)
@@ -79,15 +83,17 @@ $(DBT)/.installed: pyproject.toml $(READY)
 	@touch $@
 
 $(ICEBERG_JAVA)/.installed: tests/java/pom.xml $(READY)
-	@rm -rf $(ICEBERG_JAVA)
+$(HADOOP_AWS)/.installed: tests/spark/pom.xml $(READY)
+$(JARS):
+	@rm -rf $(@D)
 	@if command -v mvn > /dev/null; then \
-		mvn -B -q -f $< dependency:copy-dependencies -DoutputDirectory=$(abspath $(ICEBERG_JAVA)) \
-			> $(ICEBERG_JAVA).log 2>&1 || { tail -n 20 $(ICEBERG_JAVA).log >&2; exit 1; }; \
+		mvn -B -q -f $< dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(abspath $(@D)) \
+			> $(@D).log 2>&1 || { tail -n 20 $(@D).log >&2; exit 1; }; \
 		touch $@; \
 	elif [ "$${CI:-}" = true ]; then \
-		printf 'arctic: Maven is needed, which fetches the jars of Iceberg that tests run\n' >&2; exit 1; \
+		printf 'arctic: Maven is needed, which fetches the jars of %s\n' $(@D) >&2; exit 1; \
 	else \
-		printf 'arctic: no Maven (mvn) here: the tests with Iceberg'"'"'s Java library are SKIPPED\n' >&2; \
+		printf 'arctic: no Maven (mvn) here: the tests that need %s are SKIPPED\n' $(@D) >&2; \
 	fi
 
 quick: $(READY) ## Run the tests that need neither Spark nor patience

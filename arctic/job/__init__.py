@@ -1,1 +1,1 @@
-"""One read or one write from beginning to end, the same for Spark and for plain Arrow."""
+"""What a call does from beginning to end: reads, writes, upkeep, mirrors; with Spark or without it."""

@@ -1,4 +1,4 @@
-"""Read what one task was given: open, merge, filter, project; the kernel of every read.
+"""Read what one task was given: open, merge, filter, project; the kernel of reads in Python.
 
 Strategy: a data file is read in batches. Rows that position deletes or the filter drop go first,
 then rows whose key a change delete kills, then the columns take the types that were asked for.

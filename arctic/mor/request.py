@@ -54,7 +54,7 @@ class ReadRequest:
     row_filter: Predicate | None
     """Rows that do not match are left out; its columns need not be in ``schema``."""
     max_delete_bytes: int
-    """Memory for change deletes at any time; above it they are applied piece by piece."""
+    """Memory for the change deletes of one task; above it they are applied piece by piece."""
     batch_rows: int
     """Upper bound for the rows of a batch, inclusive."""
     verifies_pages: bool

@@ -1,4 +1,4 @@
-"""What a finished write asks the catalog to do, as values.
+"""What a finished write or optimize asks the catalog to do, as values.
 
 Each plan becomes exactly one snapshot of one store.
 """
@@ -116,7 +116,7 @@ class PartitionRewrite:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewriteBase:
-    """Replace base files by others with the same rows, and mark changes as merged."""
+    """Replace base files, and mark changes as merged: the rows of the merged view stay."""
 
     files: tuple[WrittenFile, ...]
     """Base files and position deletes."""

@@ -67,6 +67,8 @@ def kind_of(environment: Environment) -> str:
     query = parse_qs(environment["QUERY_STRING"], keep_blank_values=True)
     if method == "POST":
         return next((name for key, name in _MULTIPART.items() if key in query), method)
+    if method == "PUT" and environment["PATH_INFO"].endswith("/"):
+        return "PUT marker"
     is_bucket = "/" not in environment["PATH_INFO"].strip("/")
     return "LIST" if method == "GET" and is_bucket else method
 

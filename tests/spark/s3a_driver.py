@@ -17,16 +17,7 @@ from benchmarks.requests.object_store import object_store
 
 NAME = "db.events"
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("city", pa.string())])
-HADOOP, SDK = "3.5.0", "2.35.4"
-"""The Hadoop of the newest PySpark that is supported, and the client that it was built with."""
-PACKAGES = [
-    f"org.apache.hadoop:hadoop-aws:{HADOOP}",
-    # Of its bundle of 600 MB, what S3 needs: 19 MB.
-    *(
-        f"software.amazon.awssdk:{name}:{SDK}"
-        for name in ("s3", "s3-transfer-manager", "sts", "apache-client", "netty-nio-client")
-    ),
-]
+JARS = Path(sys.prefix) / "hadoop-aws"
 
 
 def session(folder: Path) -> SparkSession:
@@ -35,8 +26,7 @@ def session(folder: Path) -> SparkSession:
     return arctic.local_session(
         master="local[2]",
         conf={
-            "spark.jars.packages": ",".join(PACKAGES),
-            "spark.jars.excludes": "software.amazon.awssdk:bundle",
+            "spark.jars": ",".join(map(str, sorted(JARS.glob("*.jar")))),
             "spark.ui.enabled": "false",
             "spark.eventLog.enabled": "true",
             "spark.eventLog.dir": f"file://{folder}/events",

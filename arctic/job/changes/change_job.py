@@ -3,7 +3,8 @@
 Rules:
     - ``plan`` is a function of two positions: the same pair gives the same rows, whatever was
       optimized in between; or it is refused, where history has expired.
-    - The columns are those of the table as it was opened first: a stream that runs keeps them.
+    - The columns are those of the table as it was opened first: a stream that runs keeps them,
+      also the old name of a column that is renamed meanwhile.
       Where one was widened since, files are read with its type of now, and values cast back.
     - A reader and its groups pickle: they go to executors, which never see a catalog.
 """

@@ -1,7 +1,8 @@
 """How the columns of a mirror follow those of its source, and when its rows are to be copied again.
 
 Rules:
-    - Columns are known by the source's number of them, so a rename is a rename. In another table of
+    - Columns are known by the source's number of them, so a rename is a rename, but of a key column
+      it stops the mirror. In another table of
       the same name the numbers mean other columns: there they are known by their names.
     - A column that is new has null in each row that does not mention it, unless the source filled
       its rows in silence: by a default, or because it was rewritten. Then all rows are copied.
