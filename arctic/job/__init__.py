@@ -1,1 +1,1 @@
-"""What a call does from beginning to end: reads, writes, upkeep, mirrors; with Spark or without it."""
+"""What a call does from beginning to end: reads, writes, upkeep, mirrors, with Spark or without."""

@@ -2,8 +2,8 @@
 
 Rules:
     - Columns are known by the source's number of them, so a rename is a rename, but of a key column
-      it stops the mirror. In another table of
-      the same name the numbers mean other columns: there they are known by their names.
+      it stops the mirror. In another table of the same name the numbers mean other columns: there
+      they are known by their names.
     - A column that is new has null in each row that does not mention it, unless the source filled
       its rows in silence: by a default, or because it was rewritten. Then all rows are copied.
     - Of a table that is gone no log has deletes, so the copy of another one replaces all rows.
