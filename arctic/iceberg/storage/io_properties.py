@@ -25,10 +25,17 @@ def with_checks(properties: Mapping[str, str]) -> dict[str, str]:
 def without_checks(properties: Mapping[str, str]) -> dict[str, str]:
     """Return FileIO properties as the user gave them.
 
+    What a configuration says in several lines, how to log in and by which certificates, is the
+    catalog's alone.
+
     >>> without_checks(with_checks({"py-io-impl": "their.IO", "s3.region": "x"}))
     {'py-io-impl': 'their.IO', 's3.region': 'x'}
     """
-    plain = {name: text for name, text in properties.items() if name != CHOSEN_IO}
+    plain = {
+        name: text
+        for name, text in properties.items()
+        if name != CHOSEN_IO and not isinstance(text, Mapping)
+    }
     if plain.get(IO_IMPL) == CHECKED:
         del plain[IO_IMPL]
         if CHOSEN_IO in properties:

@@ -18,6 +18,7 @@ from typing import Any
 import requests
 from pydantic import ValidationError as ModelError
 from pyiceberg.catalog.rest import RestCatalog
+from pyiceberg.catalog.rest.auth import AuthManagerAdapter, OAuth2AuthManager
 from pyiceberg.exceptions import (
     CommitStateUnknownException,
     ServerError,
@@ -27,6 +28,7 @@ from pyiceberg.table import CommitTableResponse, Table
 from urllib3.exceptions import MaxRetryError, NewConnectionError
 
 from arctic.errors import InvalidInputError
+from arctic.iceberg.catalogs.over_http.timed_tokens import TimedTokenProvider, TokenError
 
 CONNECTION_TIMEOUT = "rest.client.connection-timeout-ms"
 SOCKET_TIMEOUT = "rest.client.socket-timeout-ms"
@@ -42,12 +44,22 @@ class TimedRestCatalog(RestCatalog):
         session.request = partial(timeouts.ask, session.request)  # type: ignore[method-assign]
         super()._config_headers(session)
 
+    def _create_session(self) -> requests.Session:
+        session = super()._create_session()
+        adapter = session.auth
+        if isinstance(adapter, AuthManagerAdapter):
+            manager = adapter.auth_manager
+            if isinstance(manager, OAuth2AuthManager):
+                post = partial(_Timeouts.of(self.name, self.properties).ask, requests.post)
+                manager.token_provider = TimedTokenProvider(manager.token_provider, post)
+        return session
+
     def commit_table(self, table: Table, requirements: Any, updates: Any) -> CommitTableResponse:
         """Commit; an answer that did not come is an outcome that nobody knows."""
         try:
             answer: CommitTableResponse = super().commit_table(table, requirements, updates)
         except requests.RequestException as error:
-            if _is_of_connecting(error):
+            if isinstance(error, TokenError) or _is_of_connecting(error):
                 raise
             raise CommitStateUnknownException(str(error)) from error
         except (ServiceUnavailableError, ServerError) as error:
@@ -89,6 +101,8 @@ class _Timeouts:
         seconds = tuple(number / 1_000 for number in self.milliseconds.values())
         try:
             return ask(*given, **{"timeout": seconds, **named})
+        except TokenError:
+            raise
         except requests.ConnectTimeout as error:
             text = self._text("could not be connected to", CONNECTION_TIMEOUT)
             raise requests.ConnectTimeout(text, request=error.request) from error

@@ -81,7 +81,7 @@ class RestServer:
         if parts == ["config"]:
             return {"defaults": {}, "overrides": {}}
         if parts == ["oauth", "tokens"]:
-            return {"access_token": "t0ken", "token_type": "bearer"}
+            return {"access_token": "t0ken", "token_type": "bearer", "expires_in": 3_600}
         if parts == ["namespaces"]:
             return self._namespaces(method, body, parent)
         namespace = tuple(parts[1].split("\x1f"))
