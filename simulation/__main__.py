@@ -17,10 +17,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--hours", type=float, default=24.0)
     parser.add_argument("--slots", type=int, default=3)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--read-skew", type=float, default=1.2)
     given = parser.parse_args(arguments)
     is_good = True
     for line in simulate(
-        tables=given.tables, hours=given.hours, slots=given.slots, seed=given.seed
+        tables=given.tables,
+        hours=given.hours,
+        slots=given.slots,
+        seed=given.seed,
+        read_skew=given.read_skew,
     ):
         print(line, flush=True)
         is_good = is_good and not line.startswith("BAD")

@@ -1,32 +1,35 @@
-"""Virtual time: looks, processes, tasks and deaths, one after the other from a heap.
+"""Virtual time: commits, reads, looks, tasks and deaths, one after the other from a heap.
 
 Rules:
     - Every decision is that of a `Group`; here is only what a service would do with its answers.
-    - The same seed gives the same day.
+    - The same seed gives every scheduler the same commits, reads and deaths at the same times:
+      each table has its own luck, so that what is done with one changes nothing for another.
 """
 
 from __future__ import annotations
 
 import heapq
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from arctic.optimizing.settings import OptimizeType
 from arctic.service.scheduling.group import Group
 from arctic.service.scheduling.ranks import Scheduler
 from arctic.service.scheduling.table_queue import Start
+from arctic.service.scheduling.table_state import Phase
 from arctic.service.scheduling.task_queue import EndedTask, TaskKey
+from arctic.service.watching.read_rate import ReadRate
 from simulation.model import HOUR_MS, MIB, SimTable
 
-_WAKE_MS = 30_000
+_LOOK_MS = 180_000
+_WAKE_MS = 5_000
 _TASK_BYTES = 256 * MIB
-_BYTES_PER_MS = 50 * MIB // 1_000
 _DEATHS_PER_HOUR = 1.0
 _AWAY_MS = 300_000
 _FAILING_TASKS = 0.005
 Pace = Callable[[int], float]
-"""Of the writers at a time."""
+"""Of the writers at a time: 1 is the usual one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +47,11 @@ class Day:
     """What happened."""
 
     waits_ms: list[int] = field(default_factory=list)
-    """Of each process, before it began."""
+    """Of each process, before it began, fulls not counted."""
+    fulls_ms: list[int] = field(default_factory=list)
+    """Of each full."""
+    longest_ms: dict[str, int] = field(default_factory=dict)
+    """Slot time of the longest process of each table."""
     runs: dict[str, int] = field(default_factory=dict)
     """Good ones of each table."""
     failures: int = 0
@@ -60,6 +67,8 @@ class _Run:
     kind: OptimizeType
     files: int
     tasks: tuple[int, ...]
+    """How long each takes."""
+    fails: bool
 
 
 class Clockwork:
@@ -72,19 +81,23 @@ class Clockwork:
         *,
         slots: int,
         pace: Pace,
-        look_ms: int,
+        most_pace: float,
         seed: int,
     ) -> None:
         self._tables = {table.name: table for table in tables}
         self._group = Group(scheduler, slots=slots)
         self._pace = pace
-        self._look_ms = look_ms
-        self._random = random.Random(seed)
+        self._most_pace = most_pace
+        self._seed = seed
+        self._deaths = random.Random(seed)
+        self._rates = {name: ReadRate(since_ms=0) for name in self._tables}
         self._heap: list[tuple[int, int, Callable[[int], None]]] = []
         self._number = 0
         self._idle = [f"e{number}" for number in range(slots)]
         self._dead: set[str] = set()
         self._runs: dict[str, _Run] = {}
+        self._begun: dict[str, int] = {}
+        self._spent: dict[str, int] = {}
         self._slots = slots
         self._life = dict.fromkeys(self._idle, 0)
         self.day = Day()
@@ -92,6 +105,9 @@ class Clockwork:
     def run(self, hours: float) -> Day:
         """Let hours go by."""
         end_ms = int(hours * HOUR_MS)
+        for table in self._tables.values():
+            self._let_write(table, random.Random(f"{self._seed} writes {table.name}"))
+            self._let_read(table, random.Random(f"{self._seed} reads {table.name}"))
         self._at(0, self._look)
         self._at(_WAKE_MS, self._wake)
         self._at(HOUR_MS, self._note)
@@ -99,27 +115,59 @@ class Clockwork:
         while self._heap and self._heap[0][0] <= end_ms:
             now_ms, _, happen = heapq.heappop(self._heap)
             happen(now_ms)
-        for table in self._tables.values():
-            table.advance(end_ms, self._pace(end_ms))
-        self.day.waits_ms.append(self._group.longest_wait_ms(end_ms))
+        self.day.waits_ms += self._still_waiting(end_ms)
         self.day.slots_used = sum(self.day.used_ms.values()) / (self._slots * end_ms)
         return self.day
+
+    def _still_waiting(self, now_ms: int) -> Iterator[int]:
+        for state in filter(None, map(self._group.state, self._tables)):
+            is_pending = state.phase(now_ms, stretched=1) is Phase.PENDING
+            if is_pending and state.outlook.due is not OptimizeType.FULL:
+                yield now_ms - state.waits_since_ms
 
     def _at(self, when_ms: int, happen: Callable[[int], None]) -> None:
         self._number += 1
         heapq.heappush(self._heap, (when_ms, self._number, happen))
 
+    def _let_write(self, table: SimTable, chance: random.Random) -> None:
+        def commit(now_ms: int) -> None:
+            if now_ms and chance.random() * self._most_pace < self._pace(now_ms):
+                table.commit(now_ms)
+            gap_hours = chance.expovariate(table.commits_per_hour * self._most_pace)
+            self._at(now_ms + 1 + int(gap_hours * HOUR_MS), commit)
+
+        commit(0)
+
+    def _let_read(self, table: SimTable, chance: random.Random) -> None:
+        if not table.reads_per_hour:
+            return
+
+        def read(now_ms: int) -> None:
+            if now_ms:
+                table.read()
+                if chance.random() < table.told_share:
+                    self._rates[table.name] = self._rates[table.name].told(now_ms)
+            gap_hours = chance.expovariate(table.reads_per_hour)
+            self._at(now_ms + 1 + int(gap_hours * HOUR_MS), read)
+
+        read(0)
+
     def _look(self, now_ms: int) -> None:
-        pace = self._pace(now_ms)
-        for name, table in self._tables.items():
-            table.advance(now_ms, pace)
-            normal = table.outlook(now_ms, with_full=True)
-            in_peak = normal
-            if normal.due is OptimizeType.FULL:
-                in_peak = table.outlook(now_ms, with_full=False)
-            self._group.looked(name, table.terms, normal, in_peak, now_ms)
-        self._at(now_ms + self._look_ms, self._look)
+        for table in self._tables.values():
+            if table.is_new_to_look(now_ms):
+                self._look_at(table, now_ms)
+        self._at(now_ms + _LOOK_MS, self._look)
         self._dispatch(now_ms)
+
+    def _look_at(self, table: SimTable, now_ms: int) -> None:
+        normal = table.outlook(now_ms, with_full=True)
+        in_peak = normal
+        if normal.due is OptimizeType.FULL:
+            in_peak = table.outlook(now_ms, with_full=False)
+        rate = self._rates[table.name].per_hour(now_ms)
+        terms = replace(table.terms, reads_per_hour=rate)
+        self._group.looked(table.name, terms, normal, in_peak, now_ms)
+        table.looked(now_ms)
 
     def _wake(self, now_ms: int) -> None:
         self._at(now_ms + _WAKE_MS, self._wake)
@@ -131,7 +179,7 @@ class Clockwork:
             Hour(
                 stretched=self._group.stretched(now_ms),
                 lag_minutes=sum(lags) / max(1, len(self._tables)) / 60_000,
-                pending=len(lags),
+                pending=self._group.pending(now_ms),
             )
         )
         self._at(now_ms + HOUR_MS, self._note)
@@ -149,22 +197,29 @@ class Clockwork:
 
     def _plan(self, start: Start, now_ms: int) -> None:
         table = self._tables[start.name]
-        table.advance(now_ms, self._pace(now_ms))
         outlook = table.outlook(now_ms, with_full=not start.is_peak)
-        self.day.waits_ms.append(start.waited_ms)
+        is_full = start.outlook.due is OptimizeType.FULL
+        (self.day.fulls_ms if is_full else self.day.waits_ms).append(start.waited_ms)
         if outlook.due is None:
             self._group.end_process(start.name, now_ms, is_good=True)
             return
         count = max(1, -(-outlook.work_bytes // _TASK_BYTES))
-        tasks = (outlook.work_ms // count,) * count
-        self._runs[start.name] = _Run(outlook.due, int(table.files), tasks)
+        chance = random.Random(f"{self._seed} run {self._begun.get(start.name, 0)} {start.name}")
+        self._begun[start.name] = self._begun.get(start.name, 0) + 1
+        mean_ms = outlook.work_ms / count * table.work_factor
+        tasks = tuple(max(1, int(mean_ms * chance.uniform(0.7, 1.3))) for _ in range(count))
+        self._runs[start.name] = _Run(
+            outlook.due,
+            table.files,
+            tasks,
+            table.is_poisoned or chance.random() < _FAILING_TASKS * count,
+        )
         self._group.planned(start.name, tasks)
 
     def _begin_task(self, executor: str, key: TaskKey, now_ms: int) -> None:
         life = self._life[executor]
-        planned_ms = self._runs[key.table].tasks[key.number]
-        is_good = not self._tables[key.table].is_poisoned
-        is_good = is_good and self._random.random() >= _FAILING_TASKS
+        run = self._runs[key.table]
+        is_good = not (run.fails and key.number == 0)
 
         def end(at_ms: int) -> None:
             if self._life[executor] != life:
@@ -175,27 +230,28 @@ class Clockwork:
                 self._ended(ended, at_ms)
             self._dispatch(at_ms)
 
-        self._at(now_ms + max(1, int(planned_ms * self._random.uniform(0.7, 1.5))), end)
+        self._at(now_ms + run.tasks[key.number], end)
 
     def _ended(self, ended: EndedTask, now_ms: int) -> None:
         name = ended.table
         self.day.used_ms[name] = self.day.used_ms.get(name, 0) + ended.used_ms
+        self._spent[name] = self._spent.get(name, 0) + ended.used_ms
         if not ended.process_over:
             return
-        run = self._runs.pop(name)
+        self.day.longest_ms[name] = max(self.day.longest_ms.get(name, 0), self._spent.pop(name))
+        run, table = self._runs.pop(name), self._tables[name]
         if ended.is_good:
-            table = self._tables[name]
-            table.advance(now_ms, self._pace(now_ms))
             table.optimized(run.kind, run.files, now_ms)
             self.day.runs[name] = self.day.runs.get(name, 0) + 1
         else:
             self.day.failures += 1
         self._group.end_process(name, now_ms, is_good=ended.is_good)
+        self._look_at(table, now_ms)
 
     def _die(self, now_ms: int) -> None:
         alive = sorted(self._life.keys() - self._dead)
         if len(alive) > 1:
-            executor = self._random.choice(alive)
+            executor = self._deaths.choice(alive)
             self._dead.add(executor)
             self._life[executor] += 1
             if executor in self._idle:
@@ -215,4 +271,4 @@ class Clockwork:
         self._dispatch(now_ms)
 
     def _until_death(self) -> int:
-        return max(1, int(self._random.expovariate(_DEATHS_PER_HOUR) * HOUR_MS))
+        return max(1, int(self._deaths.expovariate(_DEATHS_PER_HOUR) * HOUR_MS))

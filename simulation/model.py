@@ -1,7 +1,8 @@
 """A table of the simulation: what is written into it, how a read of it is, what a run does to it.
 
 Rules:
-    - What is due, and what a run and a read cost, is asked of the package, never decided here.
+    - What is due, and what a run and a read are predicted to cost, is asked of the package, never
+      decided here. What they cost in truth is that by a factor of the table that nobody predicts.
     - A commit adds one file of inserts and one of deletes to the change store. Nobody who writes
       waits for anybody.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from arctic.optimizing.planning.evaluate import LastTimes, Verdict, evaluate
+from arctic.optimizing.planning.evaluate import LastTimes, evaluate
 from arctic.optimizing.planning.health import FileCounts, PartitionHealth
 from arctic.optimizing.settings import OptimizeSettings, OptimizeType
 from arctic.service.scheduling.outlook import Outlook, predict, read_ms
@@ -33,56 +34,64 @@ class SimTable:
     base_bytes: int
     terms: TableTerms
     settings: OptimizeSettings
+    reads_per_hour: float = 0.0
+    told_share: float = 1.0
+    """Of its reads, that the service is told of."""
     is_poisoned: bool = False
+    read_factor: float = 1.0
+    """By which reads take longer than predicted."""
+    work_factor: float = 1.0
+    """By which tasks do."""
 
     small_bytes: int = 0
     """In base files below the size of a segment, one for each node."""
     dead_bytes: int = 0
     """Of base, that position deletes remove."""
-    files: float = 0.0
+    files: int = 0
     """Commits that base does not hold."""
     oldest_ms: int | None = None
     """The first of them."""
-    any_ms: int | None = None
-    full_ms: int | None = None
+    any_ms: int = 0
+    full_ms: int = 0
+    reads: int = 0
     read_seconds: float = 0.0
     """That readers have spent so far."""
     wasted_seconds: float = 0.0
     """The part of them that a read right after a full would not have spent."""
-    _at_ms: int = 0
     _health: PartitionHealth | None = None
-    _health_of: tuple[int, ...] = ()
+    _costs: tuple[float, float] = (0.0, 0.0)
+    _seen: tuple[int, int] = (-1, 0)
+    """Commits at the last look, and when time alone changes what it said."""
 
-    def advance(self, now_ms: int, pace: float) -> None:
-        """Let time go by: commits come, and readers read.
+    def commit(self, now_ms: int) -> None:
+        """Take what a writer adds."""
+        self.files += 1
+        self.oldest_ms = now_ms if self.oldest_ms is None else self.oldest_ms
+        self._health = None
 
-        Args:
-            now_ms: the time.
-            pace: of the writers since the last time; 1 is the usual one.
-        """
-        hours = (now_ms - self._at_ms) / HOUR_MS
-        if not hours:
-            return
-        before = int(self.files)
-        self.files += self.commits_per_hour * pace * hours
-        if self.oldest_ms is None and int(self.files) > before:
-            self.oldest_ms = now_ms
-        reads, health = self.terms.reads_per_hour * hours, self.health()
-        self.read_seconds += reads * read_ms(health) / 1_000
-        ideal = replace(health, read_cost_bytes=health.ideal_cost_bytes, inserts=_counts(0, 0))
-        ideal_ms = read_ms(replace(ideal, change_deletes=_counts(0, 0)))
-        self.wasted_seconds += reads * max(0.0, read_ms(health) - ideal_ms) / 1_000
-        self._at_ms = now_ms
+    def read(self) -> None:
+        """Let somebody read the whole of it."""
+        self.health()
+        self.reads += 1
+        self.read_seconds += self._costs[0]
+        self.wasted_seconds += self._costs[1]
 
     def health(self) -> PartitionHealth:
         """Return what the partition consists of."""
-        state = (int(self.files), self.small_bytes, self.base_bytes, self.dead_bytes)
-        if self._health is None or self._health_of != state:
-            self._health, self._health_of = self._counted(), state
+        if self._health is None:
+            self._health = self._counted()
+            ideal = replace(
+                self._health,
+                read_cost_bytes=self._health.ideal_cost_bytes,
+                inserts=_counts(0, 0),
+                change_deletes=_counts(0, 0),
+            )
+            now, best = (self.read_factor * read_ms(each) / 1_000 for each in (self._health, ideal))
+            self._costs = (now, max(0.0, now - best))
         return self._health
 
     def _counted(self) -> PartitionHealth:
-        files, nodes = int(self.files), self.settings.base_buckets
+        files, nodes = self.files, self.settings.base_buckets
         segments = -(-self.base_bytes // self.settings.target_bytes)
         cost = self.settings.open_file_cost_bytes
         inserts = _counts(files, files * self.commit_bytes)
@@ -107,21 +116,35 @@ class SimTable:
             ideal_cost_bytes=max(live, nodes * cost),
         )
 
+    def is_new_to_look(self, now_ms: int) -> bool:
+        """Say whether a look could tell anything else than the last one did."""
+        return self.files != self._seen[0] or now_ms > self._seen[1]
+
+    def looked(self, now_ms: int) -> None:
+        """Take note of a look."""
+        settings = self.settings
+        turns = [
+            self.any_ms + (settings.min_plan_interval_ms or 0),
+            self.any_ms + (settings.minor_interval_ms or 0),
+            self.full_ms + (settings.full_interval_ms or 0),
+        ]
+        self._seen = (self.files, min((each for each in turns if each >= now_ms), default=2**63))
+
     def outlook(self, now_ms: int, *, with_full: bool) -> Outlook:
         """Say what is due, as the service does."""
         settings = self.settings
+        if not with_full:
+            settings = replace(settings, full_interval_ms=None)
         health = self.health()
         times = LastTimes(any_ms=self.any_ms, full_ms=self.full_ms, first_ms=0)
         verdict = evaluate(health, times=times, settings=settings, is_keyed=True, now_ms=now_ms)
-        if verdict.type is OptimizeType.FULL and not with_full:
-            verdict = Verdict(type=OptimizeType.MINOR, reason=verdict.reason)
         return predict([(health, verdict)], open_file_cost_bytes=settings.open_file_cost_bytes)
 
     def optimized(self, kind: OptimizeType, files: int, now_ms: int) -> None:
         """Let a run commit that was planned on some of the commits."""
-        moved = min(files, int(self.files)) * self.commit_bytes
-        self.files -= min(files, int(self.files))
-        self.oldest_ms = now_ms if self.files >= 1 else None
+        moved = min(files, self.files) * self.commit_bytes
+        self.files -= min(files, self.files)
+        self.oldest_ms = now_ms if self.files else None
         self.small_bytes += moved
         self.dead_bytes += int(moved * _UPDATES)
         segment = self.settings.fragment_bytes * self.settings.base_buckets
@@ -133,6 +156,8 @@ class SimTable:
         self.any_ms = now_ms
         if kind is OptimizeType.FULL:
             self.full_ms = now_ms
+        self._health = None
+        self._seen = (-1, 0)
 
 
 def _counts(files: int, size: int) -> FileCounts:

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from arctic.service.scheduling.group import Group
-from arctic.service.scheduling.ranks import LONGEST_WAIT_MS
+
+LATE_MS = 3_600_000
+"""A table that waits for so long is late, whatever its scheduler lets it wait for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +30,7 @@ class Lagging:
         late = []
         for name, group in groups.items():
             waits_ms = group.longest_wait_ms(now_ms)
-            if waits_ms < LONGEST_WAIT_MS:
+            if waits_ms < LATE_MS:
                 self._told.discard(name)
             elif name not in self._told:
                 self._told.add(name)

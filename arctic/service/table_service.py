@@ -89,7 +89,7 @@ class TableService:
             name: Slots(name, group, self.changed, work.now_ms, places[name])
             for name, group in self.groups.items()
         }
-        self.reads = ToldReads()
+        self.reads = ToldReads(since_ms=work.now_ms())
         self.nudged: set[str] = set()
         """Tables that are to be looked at soon."""
         self.is_hurried = False

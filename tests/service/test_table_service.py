@@ -348,7 +348,7 @@ def test_a_table_where_nothing_changed_is_not_listed_again(
 
 
 def test_a_look_tells_the_scheduler_how_often_a_table_is_read(lake: Lake) -> None:
-    """As readers told it since the look before."""
+    """As readers told it since the look before, and once that is believed of each."""
     lake.make("db.t")
     service = lake.service()
     service.look()
@@ -361,7 +361,7 @@ def test_a_look_tells_the_scheduler_how_often_a_table_is_read(lake: Lake) -> Non
 
     state = service.groups["default"].state("db.t")
     assert state is not None
-    assert state.terms.reads_per_hour == 3
+    assert state.terms.reads_per_hour == 4
 
 
 def test_a_service_that_runs_looks_works_and_stops_when_it_is_told(lake: Lake) -> None:

@@ -12,14 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from arctic.service.scheduling.outlook import Outlook
-from arctic.service.scheduling.ranks import Scheduler
+from arctic.service.scheduling.ranks import WINDOW_MS, Scheduler
 from arctic.service.scheduling.slot_usage import SlotUsage
 from arctic.service.scheduling.table_queue import Start, TableQueue
 from arctic.service.scheduling.table_state import TableState, TableTerms
 from arctic.service.scheduling.task_queue import EndedTask, TaskKey, TaskQueue
-
-WINDOW_MS = 4 * 3_600_000
-"""In which slot time is counted against a quota."""
 
 
 class Group:

@@ -65,9 +65,10 @@ def _first(scheduler: str, waiting: Sequence[Candidate]) -> Candidate:
 
 
 def test_quota_prefers_who_was_given_the_least_of_its_share() -> None:
-    """Twice the time is as much for twice the share."""
+    """Twice the time is as much for twice the share, half of the run counted that would begin."""
     assert quota(candidate(used=10, share=0.1), NOW) > quota(candidate(used=50, share=1), NOW)
-    assert quota(candidate(used=10, share=0.1), NOW) == quota(candidate(used=50, share=0.5), NOW)
+    little, much = candidate(used=50, share=0.1), candidate(used=1_250, share=0.5)
+    assert (little.outlook.work_ms, quota(little, NOW)) == (500, quota(much, NOW))
     assert quota(candidate(used=0, served=5), NOW) < quota(candidate(used=0, served=6), NOW)
 
 
@@ -85,8 +86,8 @@ def test_benefit_prefers_what_readers_gain_most_of_by_the_second() -> None:
     assert benefit(candidate(work=2**29, saved=2**30, reads=2), NOW) < benefit(plain, NOW)
 
 
-def test_benefit_asks_no_more_what_a_table_is_worth_that_has_waited_an_hour() -> None:
-    """The one that has waited longest goes first; a minute less, and its worth counts."""
+def test_benefit_asks_no_more_what_a_table_is_worth_that_has_waited_for_long() -> None:
+    """The one that has waited longest goes first; a moment less, and its worth counts."""
     worthless = candidate(saved=0, waits=NOW - LONGEST_WAIT_MS)
     longer = candidate(saved=0, waits=NOW - LONGEST_WAIT_MS - 1)
     precious = candidate(saved=2**50, waits=NOW - LONGEST_WAIT_MS + 1)
@@ -114,7 +115,20 @@ def test_who_is_first_does_not_depend_on_the_order_of_asking(
 
 @given(waiting=by_name)
 def test_quota_never_prefers_who_has_more_of_its_share(waiting: list[Candidate]) -> None:
-    """The first has the least, by the quotient of what it was given and its quota."""
+    """Unless the run that it would begin is the shorter one by more than twice the difference."""
     first = _first("quota", waiting)
 
-    assert first.used_ms / first.quota == min(each.used_ms / each.quota for each in waiting)
+    for each in waiting:
+        half = first.outlook.work_ms / 2 if first.used_ms else 0
+        theirs = each.outlook.work_ms / 2 if each.used_ms else 0
+        assert (first.used_ms + half) / first.quota <= (each.used_ms + theirs) / each.quota
+
+
+@given(by_name, st.integers(1, 2**40), st.floats(0.01, 100))
+def test_quota_lets_nobody_wait_who_was_given_nothing(
+    waiting: list[Candidate], work: int, share: float
+) -> None:
+    """However much there is to do for it, and however small its share."""
+    poor = candidate("poor", work=work, share=share, used=0, served=0)
+
+    assert quota(poor, NOW) <= min(quota(each, NOW) for each in waiting)
