@@ -30,6 +30,10 @@ STEPS = st.lists(
         st.tuples(st.just("upsert"), ROWS),
         st.tuples(st.just("actions"), ROWS),
         st.tuples(st.just("append"), ROWS),
+        st.tuples(st.just("overwrite"), ROWS),
+        st.tuples(st.just("delete region"), st.sampled_from(["eu", "us"])),
+        st.tuples(st.just("restore"), st.integers(1, 9)),
+        st.tuples(st.just("add column"), st.none()),
         st.tuples(st.just("delete"), st.lists(KEYS, min_size=1, max_size=4, unique=True)),
         st.tuples(st.just("optimize"), st.sampled_from(["minor", "major", "full"])),
         st.tuples(st.just("expire"), st.none()),
@@ -37,6 +41,8 @@ STEPS = st.lists(
     min_size=3,
     max_size=9,
 )
+NULLS = {"missing-columns": "null"}
+"""Of columns that were added since."""
 AT_ONCE = {"change.data.ttl.minutes": "0", "snapshot.keep.duration": "0"}
 Key = tuple[str, int]
 State = dict[Key, tuple[str | None, int]]
@@ -49,6 +55,11 @@ def write(table: arctic.Table, step: str, argument: Any, state: State) -> State:
         table.optimize(type=argument)
     elif step == "expire":
         table.expire(options=AT_ONCE)
+    elif step == "delete region":
+        table.delete(f"region = '{argument}'")
+        return {key: row for key, row in state.items() if row[0] != argument}
+    elif step == "add column":
+        table.evolve_schema(add={f"c{len(table.schema)}": pa.string()})
     elif step == "delete":
         names, numbers = zip(*argument, strict=True)
         rows = pa.table([names, numbers], schema=pa.schema([SCHEMA.field(0), SCHEMA.field(1)]))
@@ -61,10 +72,12 @@ def write(table: arctic.Table, step: str, argument: Any, state: State) -> State:
             listed = [(*each, action) for each in listed for action in ("+I", "-D", "+I")]
             told = pa.schema([*SCHEMA, pa.field("op", pa.string())])
             rows = pa.table(list(map(list, zip(*listed, strict=True))), schema=told)
-            table.write(rows, mode="upsert", options={"action-column": "op"})
+            table.write(rows, mode="upsert", options={"action-column": "op", **NULLS})
         elif listed:
             rows = pa.table(list(map(list, zip(*listed, strict=True))), schema=SCHEMA)
-            table.write(rows, mode="append" if step == "append" else "upsert")
+            table.write(rows, mode=step, options=NULLS)
+        if step == "overwrite":
+            return given
         return {**state, **given}
     return state
 
@@ -78,14 +91,15 @@ def told(rows: list[dict[str, Any]]) -> Told:
     return found
 
 
-def check(rows: list[dict[str, Any]], before: State, after: State) -> None:
-    """Compare what is told with two states; a row may be replaced by one that is equal."""
+def check(rows: list[dict[str, Any]], before: State, after: State, *, is_net: bool) -> None:
+    """Compare what is told with two states; a commit may replace a row by one that is equal."""
     found = told(rows)
     for key in {*found, *before, *after}:
         there = sorted(found.get(key, []))
         if key in before and key in after:
             both = [("update_postimage", after[key]), ("update_preimage", before[key])]
-            assert there == both or (not there and before[key] == after[key])
+            is_same = before[key] == after[key]
+            assert (there == both and not (is_net and is_same)) or (not there and is_same)
         elif key in before:
             assert there == [("delete", before[key])]
         else:
@@ -108,7 +122,15 @@ def test_changes_of_rows_are_differences_of_states(
         )
         states: list[State] = [{}]
         for step, argument in steps:
-            state = write(table, step, argument, states[-1])
+            if step == "restore":
+                kept = table.versions()["version"].to_pylist()
+                if not kept:
+                    continue
+                number = kept[argument % len(kept)]
+                table.restore(version=number)
+                state = states[number]
+            else:
+                state = write(table, step, argument, states[-1])
             versions = table.versions()["version"].to_pylist()
             made = (versions[-1] if versions else len(states) - 1) + 1 - len(states)
             states += [state] * made
@@ -124,10 +146,10 @@ def test_changes_of_rows_are_differences_of_states(
                 assert any(step == "expire" for step, _ in steps)
                 continue
             assert {start, end} <= kept
-            check(net, states[start], states[end])
+            check(net, states[start], states[end], is_net=True)
             asked["change-rows"] = "commits"
             rows = table.read_changes(options=asked).read_all().to_pylist()
             for version in range(start + 1, end + 1):
                 one = [row for row in rows if row["_commit_version"] == version]
-                check(one, states[version - 1], states[version])
+                check(one, states[version - 1], states[version], is_net=False)
             assert all(start < row["_commit_version"] <= end for row in rows)

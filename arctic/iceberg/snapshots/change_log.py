@@ -22,7 +22,13 @@ from arctic.errors import FormatError, NotFoundError, UnsupportedError
 from arctic.iceberg.metadata.history import UPKEEP, current_at, lineage, producer_of
 from arctic.iceberg.snapshots.list_files import list_added
 from arctic.iceberg.tables.open_table import OpenTable
-from arctic.options import CHANGE_TTL_MINUTES, SKIP_OVERWRITES, SNAPSHOT_KEEP_MS, STREAM_FROM
+from arctic.options import (
+    CHANGE_ROWS,
+    CHANGE_TTL_MINUTES,
+    SKIP_OVERWRITES,
+    SNAPSHOT_KEEP_MS,
+    STREAM_FROM,
+)
 from arctic.table.files import TableFile
 
 
@@ -136,10 +142,17 @@ def check_base(opened: OpenTable, after: int, up_to: int | None = None) -> None:
         UnsupportedError: there is such a commit.
         NotFoundError: a base commit of the range has expired, so nobody can tell.
     """
+    for snapshot in replacing_commits(opened, after, up_to):
+        raise _overwritten(opened, snapshot)
+
+
+def replacing_commits(
+    opened: OpenTable, after: int, up_to: int | None = None
+) -> tuple[Snapshot, ...]:
+    """Return the base commits that ``check_base`` refuses, oldest first; NotFoundError as there."""
     last = head_sequence(opened.base) if up_to is None else up_to
-    for snapshot in _commits(opened, opened.base, after, last):
-        if _replaces_rows(snapshot, also=()):
-            raise _overwritten(opened, snapshot)
+    commits = _commits(opened, opened.base, after, last)
+    return tuple(snapshot for snapshot in commits if _replaces_rows(snapshot, also=()))
 
 
 def _commits(opened: OpenTable, store: Table, after: int, up_to: int) -> tuple[Snapshot, ...]:
@@ -207,7 +220,8 @@ def _overwritten(opened: OpenTable, snapshot: Snapshot) -> UnsupportedError:
         f"table {opened.table.name!r}: snapshot {snapshot.snapshot_id} ({_name(snapshot)}) "
         "replaced or removed rows in the base store, and no change says so; begin a range of "
         f"changes after it, a stream anew with {STREAM_FROM.name} = earliest and a new checkpoint, "
-        f"or go on without these rows with {SKIP_OVERWRITES.name} = true, where events are read"
+        f"go on without these rows with {SKIP_OVERWRITES.name} = true, or follow the rows of a "
+        f"table with a key with {CHANGE_ROWS.name} = net"
     )
 
 

@@ -127,6 +127,11 @@ class AskedChanges:
             given=dict(options),
         )
 
+    @property
+    def is_open_ended(self) -> bool:
+        """Whether a batch goes up to what is there now."""
+        return self.end_version is None and self.end_snapshot_id is None and self.end_ms is None
+
     def settings(self, opened: OpenTable) -> ReadSettings:
         """Return the settings in force for a table; raises as ``ReadSettings.of``."""
         return ReadSettings.of(self.given, opened.table.properties)

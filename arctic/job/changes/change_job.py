@@ -24,13 +24,14 @@ from arctic.iceberg.snapshots.change_log import (
     check_base,
     check_commits,
     head_sequence,
+    replacing_commits,
     stream_store,
 )
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.values.schema import arrow_schema
 from arctic.job.changes.asked_changes import AskedChanges
 from arctic.job.changes.change_files import files_between
-from arctic.job.changes.change_range import start_position
+from arctic.job.changes.change_range import settled_heads, start_position
 from arctic.job.changes.change_reader import ChangeReader
 from arctic.job.changes.row_change_job import plan_row_changes
 from arctic.job.newest_state import expired_under, on_newest_state
@@ -94,7 +95,17 @@ class Changes:
         check_commits(opened, start.sequence_number, last, skips_overwrites=self.skips_overwrites)
         base_sequence = head_sequence(opened.base)
         if opened.change is not None and not self.skips_overwrites:
-            self._check_base(start.base_sequence_number, base_sequence)
+            replaced = self.is_replaced(start.base_sequence_number, base_sequence)
+            if replaced and self._asked.rows is not None:
+                # Like a commit, it is not cut, nor is what lies before it.
+                place = settled_heads(opened)
+                return replace(
+                    start,
+                    sequence_number=max(place.sequence_number, start.sequence_number),
+                    base_sequence_number=place.base_sequence_number,
+                )
+            if replaced:
+                check_base(opened, start.base_sequence_number, base_sequence)
         if start.pin is None and last == start.sequence_number:
             return start
         end = replace(start, sequence_number=last, base_sequence_number=base_sequence, pin=None)
@@ -133,6 +144,7 @@ class Changes:
                 settings,
                 start,
                 end,
+                is_replaced=self.is_replaced,
                 columns=columns,
                 refresh=self._refresh,
                 with_types_of_now=partial(_with_types_of_now, opened),
@@ -177,12 +189,15 @@ class Changes:
             return replace(start, pin=replace(start.pin, files_done=done))
         return replace(end, sequence_number=max(start.sequence_number, cut.last_sequence))
 
-    def _check_base(self, after: int, up_to: int) -> None:
+    def is_replaced(self, after: int, up_to: int) -> bool:
+        """Say whether base commits of a range replaced rows; raises as ``check_base`` does."""
         # A stream may wait for a change longer than base commits stay: each is looked at once.
         first, last = self._looked_at
         known = first <= after <= last
-        check_base(self.opened, last if known else after, up_to)
+        if replacing_commits(self.opened, last if known else after, up_to):
+            return True
         self._looked_at = (first if known else after, up_to)
+        return False
 
     def _refresh(self) -> None:
         for store in (self.opened.change, self.opened.base):

@@ -87,6 +87,15 @@ def range_end(opened: OpenTable, asked: AskedChanges) -> ChangePlace:
     )
 
 
+def settled_heads(opened: OpenTable) -> ChangePlace:
+    """Return how far both stores were at one moment; they are refreshed."""
+    while True:
+        base_sequence = head_sequence(refresh(opened.base))
+        sequence = head_sequence(refresh(stream_store(opened)))
+        if head_sequence(refresh(opened.base)) == base_sequence:
+            return ChangePlace(sequence_number=sequence, base_sequence_number=base_sequence)
+
+
 def version_place(opened: OpenTable, version: str) -> ChangePlace:
     """Return where a version is: its number, a tag or a snapshot; 0 comes before the first.
 

@@ -10,7 +10,7 @@ from arctic.errors import InvalidInputError, NotFoundError
 from arctic.iceberg.snapshots.change_log import check_base
 from arctic.job.changes.asked_changes import AskedChanges
 from arctic.job.changes.change_job import Changes, chosen_columns
-from arctic.job.changes.change_range import range_end, start_position
+from arctic.job.changes.change_range import range_end, settled_heads, start_position
 from arctic.job.changes.row_change_job import row_change_schema
 from arctic.job.read.scan_job import ScanJob
 from arctic.table.streams.stream_position import StreamPosition
@@ -57,15 +57,22 @@ def begin_changes(asked: AskedChanges, *, columns: Sequence[str] | None = None) 
 def _range(changes: Changes, asked: AskedChanges) -> tuple[StreamPosition, StreamPosition]:
     opened = changes.opened
     start, end = start_position(opened, asked), range_end(opened, asked)
+    tells_rows = opened.table.is_keyed and asked.rows is not None
+    ends = start.base_sequence_number, end.base_sequence_number
+    if tells_rows and asked.is_open_ended and changes.is_replaced(*ends):
+        end = settled_heads(opened)
     if end.sequence_number < start.sequence_number:
         raise InvalidInputError(
             f"the range of changes ends at commit {end.sequence_number}, before it starts after "
             f"commit {start.sequence_number}; expected a start before the end"
         )
-    if opened.change is not None and not changes.skips_overwrites:
+    base_sequence = start.base_sequence_number
+    if tells_rows:
+        base_sequence = max(base_sequence, end.base_sequence_number)
+    elif opened.change is not None and not changes.skips_overwrites:
         check_base(opened, start.base_sequence_number, end.base_sequence_number)
     return start, StreamPosition(
         table_uuid=start.table_uuid,
         sequence_number=end.sequence_number,
-        base_sequence_number=start.base_sequence_number,
+        base_sequence_number=base_sequence,
     )

@@ -4,7 +4,9 @@ Rules:
     - The rows of before come from the state at the start, the one and only: what a change deletes
       is never guessed from the change.
     - What the order of commits does not tell is refused: transactions that are older than their
-      commit, commits whose number nobody knows, and bases that were overwritten.
+      commit, and commits whose number nobody knows.
+    - Whether a row of a range is the same as before is asked of all its columns, whatever is wanted
+      of them: how many rows there are does not hang on it.
 """
 
 from __future__ import annotations
@@ -17,28 +19,38 @@ from functools import partial
 import pyarrow as pa
 
 from arctic.columns.nullable import nullable_throughout
-from arctic.errors import InvalidInputError, NotFoundError, UnsupportedError
-from arctic.iceberg.snapshots.change_log import stream_store
-from arctic.iceberg.snapshots.state_between import state_between
-from arctic.iceberg.snapshots.versions import table_versions
+from arctic.errors import InvalidInputError, UnsupportedError
 from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.changes.asked_changes import RowsAsked
-from arctic.job.changes.change_files import files_between, merged_view
+from arctic.job.changes.change_files import FilesBetween, files_between
+from arctic.job.changes.change_range import ChangePlace
 from arctic.job.changes.change_reader import paths_of
+from arctic.job.changes.row_stretches import (
+    BASE,
+    CHANGE,
+    Stretch,
+    commit_versions,
+    difference_groups,
+    files_at,
+    stretches,
+    version_of,
+)
 from arctic.job.newest_state import expired_under, on_newest_state
 from arctic.job.read.asked_read import ReadSettings
-from arctic.job.read.open_ahead import opened_in_order
+from arctic.job.read.open_ahead import merged_paths, opened_in_order
 from arctic.job.read.plan_rows import merge_request
 from arctic.job.read.read_columns import project
 from arctic.job.read.read_task import telling_of_expiry
 from arctic.job.read.scan_job import ScanJob
 from arctic.mor.changes.narrow import narrow
 from arctic.mor.changes.row_changes import read_row_changes
+from arctic.mor.changes.row_difference import read_row_difference
 from arctic.mor.changes.told_rows import COMMIT_FIELDS, RowChangeShape
 from arctic.mor.request import ReadRequest
 from arctic.options import CHANGE_ROWS
 from arctic.scan.changes.change_tasks import ChangeGroup, plan_changes
+from arctic.scan.changes.difference_tasks import DifferenceGroup
 from arctic.scan.choose.plan_files import FilesToRead
 from arctic.scan.task import FileTask
 from arctic.table.files import FileKind, Partition, TableFile
@@ -57,14 +69,23 @@ class RowChangeReader:
     """What every batch has, with the types that the reader began with."""
     io: TableIO
 
-    def read(self, group: ChangeGroup) -> Iterator[pa.RecordBatch]:
+    def read(self, group: ChangeGroup | DifferenceGroup) -> Iterator[pa.RecordBatch]:
         """Yield the changes of the group.
 
         Raises:
             UnsupportedError: a value that fits only into the type its column has now.
         """
-        with telling_of_expiry(), opened_in_order(self.io, paths_of(group)) as open_file:
-            for batch in read_row_changes(group, self.shape, self.request, open_file):
+        if isinstance(group, DifferenceGroup):
+            nodes = [node for task in group.tasks for node in (*task.before, *task.after)]
+            paths = tuple(merged_paths(nodes))
+        else:
+            paths = paths_of(group)
+        with telling_of_expiry(), opened_in_order(self.io, paths) as open_file:
+            if isinstance(group, DifferenceGroup):
+                batches = read_row_difference(group, self.shape, self.request, open_file)
+            else:
+                batches = read_row_changes(group, self.shape, self.request, open_file)
+            for batch in batches:
                 yield narrow(batch, self.schema)
 
 
@@ -97,6 +118,7 @@ def plan_row_changes(
     start: StreamPosition,
     end: StreamPosition,
     *,
+    is_replaced: Callable[[int, int], bool],
     columns: Sequence[str] | None,
     refresh: Callable[[], None],
     with_types_of_now: Callable[[pa.Schema], pa.Schema],
@@ -109,6 +131,7 @@ def plan_row_changes(
         settings: of the read.
         start: exclusive.
         end: inclusive, not before ``start``.
+        is_replaced: says whether base commits of a range replaced rows.
         columns: columns to read, in this order; all if None.
         refresh: loads the stores again.
         with_types_of_now: gives columns of the table the types that they have after that.
@@ -126,14 +149,20 @@ def plan_row_changes(
         )
     schema = row_change_schema(opened, columns)
 
-    def planned(_: bool) -> tuple[ChangeGroup, ...]:
+    def planned(_: bool) -> tuple[ChangeGroup | DifferenceGroup, ...]:
         refresh()
-        return _groups(opened, settings, start, end)
+        parts = [Stretch(start=_place(start), end=_place(end), difference=None)]
+        ends = start.base_sequence_number, end.base_sequence_number
+        if opened.table.is_keyed and is_replaced(*ends):
+            parts = stretches(opened, parts[0].start, parts[0].end, is_net=asked.is_net)
+        return _groups(opened, settings, start, parts)
 
     groups = on_newest_state(opened, planned) if start != end else ()
     commits = _Commits.between(opened, start.sequence_number, end.sequence_number)
     told = {field.name for field in COMMIT_FIELDS}
-    rows = pa.schema([nullable_throughout(field) for field in schema if field.name not in told])
+    compares = any(map(_has_rows_of_before, groups))
+    wanted = row_change_schema(opened, None) if compares and asked.is_net else schema
+    rows = pa.schema([nullable_throughout(field) for field in wanted if field.name not in told])
     now = with_types_of_now(rows)
     request = merge_request(opened, settings, schema=now, row_filter=None)
     shape = RowChangeShape(
@@ -159,17 +188,56 @@ def plan_row_changes(
     )
 
 
+def _has_rows_of_before(group: ChangeGroup | DifferenceGroup) -> bool:
+    return isinstance(group, DifferenceGroup) or any(task.beginning for task in group.tasks)
+
+
 def _groups(
-    opened: OpenTable, settings: ReadSettings, start: StreamPosition, end: StreamPosition
+    opened: OpenTable,
+    settings: ReadSettings,
+    start: StreamPosition,
+    parts: Sequence[Stretch],
+) -> tuple[ChangeGroup | DifferenceGroup, ...]:
+    groups: list[ChangeGroup | DifferenceGroup] = []
+    for part in parts:
+        if part.difference is not None:
+            groups += difference_groups(opened, settings, part, part.difference)
+        elif part.start.sequence_number < part.end.sequence_number:
+            groups += _change_groups(opened, settings, part, start)
+    return tuple(groups)
+
+
+def _place(position: StreamPosition) -> ChangePlace:
+    return ChangePlace(
+        sequence_number=position.sequence_number,
+        base_sequence_number=position.base_sequence_number,
+    )
+
+
+def _change_groups(
+    opened: OpenTable, settings: ReadSettings, part: Stretch, start: StreamPosition
 ) -> tuple[ChangeGroup, ...]:
-    between = files_between(opened, start, end, skips_overwrites=False)
+    first, last = (
+        replace(
+            start,
+            sequence_number=place.sequence_number,
+            base_sequence_number=place.base_sequence_number,
+        )
+        for place in (part.start, part.end)
+    )
+    between = files_between(opened, first, last, skips_overwrites=False)
     if not opened.table.is_keyed:
-        between = between.all_at_once()
-    else:
-        _check_order(opened, between.added)
-        deletes = [file for file in between.added if file.kind is FileKind.CHANGE_DELETE]
-        if deletes:
-            between = replace(between, beginning=_before(opened, start, deletes))
+        return _planned(opened, settings, between.all_at_once())
+    _check_order(opened, between.added)
+    deletes = [file for file in between.added if file.kind is FileKind.CHANGE_DELETE]
+    if deletes:
+        between = replace(between, beginning=_before(opened, part.start, deletes))
+    return _planned(opened, settings, between)
+
+
+def _planned(
+    opened: OpenTable, settings: ReadSettings, between: FilesBetween
+) -> tuple[ChangeGroup, ...]:
     return plan_changes(
         between.beginning,
         between.added,
@@ -179,10 +247,9 @@ def _groups(
     )
 
 
-def _before(opened: OpenTable, start: StreamPosition, deletes: Sequence[TableFile]) -> FilesToRead:
+def _before(opened: OpenTable, start: ChangePlace, deletes: Sequence[TableFile]) -> FilesToRead:
     """Return the files of the rows of before that these deletes may reach."""
-    base_id, change_id = state_between(opened, start.sequence_number, start.base_sequence_number)
-    whole = merged_view(opened, base_id, change_id)
+    whole = files_at(opened, start)
     nodes: dict[Partition, set[TreeNode]] = defaultdict(set)
     for file in deletes:
         nodes[file.partition].add(file.node)
@@ -215,24 +282,11 @@ class _Commits:
 
     @classmethod
     def between(cls, opened: OpenTable, after: int, up_to: int) -> _Commits:
-        store = stream_store(opened)
-        name = "base" if opened.change is None else "change"
-        known = {}
-        for each in table_versions(opened):
-            made = each.base_snapshot_id if name == "base" else each.change_snapshot_id
-            snapshot = store.metadata.snapshot_by_id(made or 0)
-            if each.store == name and snapshot is not None:
-                known[snapshot.sequence_number or 0] = each
-        wanted = range(after + 1, up_to + 1)
-        missing = next((each for each in wanted if each not in known), None)
-        if missing is not None:
-            raise NotFoundError(
-                f"table {opened.table.name!r}: the version that commit {missing} of its "
-                f"{name} store made is not known any more, because older snapshots have expired; "
-                "begin later, or keep them longer with table property snapshot.keep.duration"
-            )
+        name = BASE if opened.change is None else CHANGE
+        versions, wanted = commit_versions(opened), range(after + 1, up_to + 1)
+        known = [version_of(opened, versions, name, each) for each in wanted]
         return cls(
             sequences=tuple(wanted),
-            versions=tuple(known[each].number for each in wanted),
-            times_ms=tuple(known[each].committed_ms for each in wanted),
+            versions=tuple(each.number for each in known),
+            times_ms=tuple(each.committed_ms for each in known),
         )

@@ -9,8 +9,11 @@ Rules:
     - Rows that came and went within one commit were never seen. Between the ends of a range the
       same holds for those that came and went within it.
     - Where rows of one key go and come in one commit, or in the range, that is an update.
+    - Of a range it is none where the row is the same as before.
 
-Memory: all events of a task, and the rows of before that they replaced.
+Memory: the events of a task, and the rows of before that they replaced; where its change files
+weigh more than ``HELD_BYTES``, those of one part of its keys at a time, which reads it again for
+each part.
 """
 
 from __future__ import annotations
@@ -26,7 +29,9 @@ from arctic.columns.field_ids import known_field_id
 from arctic.columns.integer_index import IntArray
 from arctic.columns.key_codes import KeyIndex
 from arctic.mor.changes.change_rows import read_changes
+from arctic.mor.changes.key_parts import KeyPart, key_parts
 from arctic.mor.changes.told_rows import DELETE, INSERT, RowChangeShape, places, tell
+from arctic.mor.changes.unchanged import unchanged_keys
 from arctic.mor.coalesce import at_least_one, coalesce
 from arctic.mor.read import read_group
 from arctic.mor.request import (
@@ -105,14 +110,20 @@ def _task_rows(
     if not task.units:
         yield from _appended(task, shape, request, open_file)
         return
-    events = _Events(task, request, open_file)
-    came, gone = events.came(), list(events.gone())
-    updates = _updated(came, gone, shape) if shape.tells_updates else None
-    for old in gone:
-        yield from tell(old.batch, old.keys, old.commits, DELETE, updates, shape)
-    for new in came:
-        yield from tell(new.batch, new.keys, new.commits, INSERT, updates, shape, new.seen(shape))
-        yield from tell(new.batch, new.keys, new.gone, DELETE, updates, shape, new.lost(shape))
+    for part in key_parts(file for unit in task.units for file in (*unit.deletes, *unit.inserts)):
+        events = _Events(task, request, open_file, part)
+        came, gone = events.came(), list(events.gone())
+        updates = _updated(came, gone, shape) if shape.tells_updates else None
+        same = _unchanged(came, gone, shape, request.schema.names) if shape.is_net else None
+        for old in gone:
+            kept = None if same is None else ~np.isin(old.keys, same)
+            yield from tell(old.batch, old.keys, old.commits, DELETE, updates, shape, kept)
+        for new in came:
+            kept = new.seen(shape)
+            if same is not None:
+                kept &= ~np.isin(new.keys, same)
+            yield from tell(new.batch, new.keys, new.commits, INSERT, updates, shape, kept)
+            yield from tell(new.batch, new.keys, new.gone, DELETE, updates, shape, new.lost(shape))
 
 
 def _appended(
@@ -130,7 +141,9 @@ def _appended(
 class _Events:
     """The events of a task's range, and what they did to rows."""
 
-    def __init__(self, task: ChangeTask, request: ReadRequest, open_file: OpenFile) -> None:
+    def __init__(
+        self, task: ChangeTask, request: ReadRequest, open_file: OpenFile, part: KeyPart
+    ) -> None:
         fields = {field.name: field for field in (*request.schema, *request.key)}
         self._request = replace(request, schema=pa.schema(list(fields.values())))
         self._task, self._open_file = task, open_file
@@ -142,11 +155,12 @@ class _Events:
         self._batches: list[pa.RecordBatch] = []
         scattered: list[IntArray] = []
         for place, partition in enumerate(self._partitions):
-            for batch in read_changes(
+            for read in read_changes(
                 ChangeGroup(tasks=(_within(task, partition),)),
                 replace(request, schema=told),
                 open_file,
             ):
+                batch = part.of(read, request)
                 if len(batch):
                     self._batches.append(batch)
                     scattered.append(np.full(len(batch), place, np.int64))
@@ -254,6 +268,21 @@ def _updated(came: Sequence[_Came], gone: Sequence[_Gone], shape: RowChangeShape
         went.append(places(new.keys[lost], new.gone[lost], shape))
     both: IntArray = np.intersect1d(np.concatenate(went), np.concatenate(came_in))
     return both
+
+
+def _unchanged(
+    came: Sequence[_Came], gone: Sequence[_Gone], shape: RowChangeShape, names: Sequence[str]
+) -> IntArray | None:
+    """Return the keys, ascending, whose row of before came back as it was; None: there are none."""
+    if not gone:
+        return None
+    chosen = [(each, each.seen(shape)) for each in came]
+    old = pa.Table.from_batches([each.batch.select(names) for each in gone])
+    new = pa.Table.from_batches(
+        [each.batch.select(names).filter(pa.array(seen)) for each, seen in chosen]
+    )
+    old_keys = np.concatenate([each.keys for each in gone])
+    return unchanged_keys(old, old_keys, new, np.concatenate([each.keys[s] for each, s in chosen]))
 
 
 def _of_keys(keys: pa.Table, request: ReadRequest) -> Predicate | None:

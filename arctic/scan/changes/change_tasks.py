@@ -17,6 +17,7 @@ import heapq
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from arctic.errors import InternalError
 from arctic.scan.assemble import assemble
@@ -82,8 +83,8 @@ def plan_changes(
         # Nothing follows these rows, so they need no neighbours.
         parts = split_tasks(nodes, options=options, ranges=ranges)
         alone = [_task((part,), (), cost_bytes) for part in parts]
-        return _packed(alone, options.max_groups)
-    kin = _Kin(
+        return _groups(alone, options)
+    kin = Kin(
         [*((task.partition, task.node) for task in nodes), *map(_place, change)],
         keys_move=keys_move,
     )
@@ -96,10 +97,10 @@ def plan_changes(
     tasks = [
         _task(first[place], then[place], cost_bytes) for place in dict.fromkeys((*first, *then))
     ]
-    return _packed(tasks, options.max_groups)
+    return _groups(tasks, options)
 
 
-class _Kin:
+class Kin:
     """What may hold the same keys: all below one topmost node."""
 
     def __init__(self, places: Iterable[tuple[Partition, TreeNode]], *, keys_move: bool) -> None:
@@ -147,13 +148,28 @@ def _unit(files: Sequence[TableFile]) -> ChangeUnit:
     )
 
 
-def _packed(tasks: Sequence[ChangeTask], max_groups: int) -> tuple[ChangeGroup, ...]:
+def _groups(tasks: Sequence[ChangeTask], options: ScanOptions) -> tuple[ChangeGroup, ...]:
+    return tuple(ChangeGroup(tasks=chosen) for chosen in packed(tasks, options.max_groups))
+
+
+class Weighed(Protocol):
+    """A task that knows what it costs."""
+
+    @property
+    def cost_bytes(self) -> int:
+        """What it costs."""
+
+
+T = TypeVar("T", bound=Weighed)
+
+
+def packed(tasks: Sequence[T], max_groups: int) -> list[tuple[T, ...]]:
     """Put each task, the heaviest first, to those that are lightest so far."""
     count = min(max_groups, len(tasks))
-    bins: list[list[ChangeTask]] = [[] for _ in range(count)]
+    bins: list[list[T]] = [[] for _ in range(count)]
     loads = [(0, number) for number in range(count)]
     for task in sorted(tasks, key=lambda task: -task.cost_bytes):
         load, number = heapq.heappop(loads)
         bins[number].append(task)
         heapq.heappush(loads, (load + task.cost_bytes, number))
-    return tuple(ChangeGroup(tasks=tuple(chosen)) for chosen in bins)
+    return [tuple(chosen) for chosen in bins]

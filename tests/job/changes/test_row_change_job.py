@@ -127,20 +127,76 @@ def test_a_stream_tells_each_commit_once(table: Table) -> None:
         unstarted.plan(unstarted.beginning(), last, columns=None)
 
 
-def test_replaced_rows_are_refused(table: Table) -> None:
-    """A range that begins after them is told from the rows that they left."""
-    table.put((7, "x"), mode="overwrite")
-    with pytest.raises(UnsupportedError, match=r"replaced or removed rows in the base store"):
-        table.rows(start_version="1")
-    assert table.rows(start_version="1", end_version="3") == UPDATE
-    replaced = str(table.table.versions()["version"].to_pylist()[-1])
-    table.put((7, "y"))
+def test_replaced_rows_are_told_as_their_difference(table: Table) -> None:
+    """Of the commit that replaced them, and of a range around it; what is equal is none."""
+    table.put((2, "c"), (7, "x"), mode="overwrite")
+    replaced = [(4, "delete", 1, "a"), (4, "insert", 7, "x")]
 
-    last = int(replaced) + 1
-    assert table.rows(start_version=replaced) == [
-        (last, "update_postimage", 7, "y"),
-        (last, "update_preimage", 7, "x"),
+    assert table.rows(start_version="1") == [*UPDATE, *replaced]
+    assert table.rows(start_version="3", change_rows="net") == replaced
+    assert table.rows(start_version="1", end_version="3") == UPDATE
+    table.put((7, "y"), (8, "z"))
+    updated = [
+        (5, "insert", 8, "z"),
+        (5, "update_postimage", 7, "y"),
+        (5, "update_preimage", 7, "x"),
     ]
+    assert table.rows(start_version="4") == updated
+    assert table.rows(start_version="1") == [*UPDATE, *replaced, *updated]
+    whole = table.rows(start_version="1", change_rows="net", change_updates="false")
+    assert [each[1:] for each in whole] == [
+        ("delete", 1, "a"),
+        ("delete", 2, "b"),
+        ("insert", 2, "c"),
+        ("insert", 7, "y"),
+        ("insert", 8, "z"),
+    ]
+    table.table.restore(version=1)
+    assert table.rows(start_version="1", change_rows="net") == []
+    with pytest.raises(UnsupportedError, match=r"replaced or removed rows in the base store"):
+        table.table.read_changes(options={"start-version": "1"})
+
+
+def test_a_range_tells_no_row_that_is_the_same(table: Table) -> None:
+    """By all its columns, also where one of them is wanted."""
+    table.put((1, "a"), (2, "d"))
+    assert table.rows(start_version="3", change_rows="net") == [
+        (4, "update_postimage", 2, "d"),
+        (4, "update_preimage", 2, "c"),
+    ]
+    asked = {"start-version": "3", "change-rows": "net"}
+    keys = table.table.read_changes(options=asked, columns=["id"]).read_all()
+    assert keys["id"].to_pylist() == [2, 2]
+
+
+def test_a_stream_goes_on_across_replaced_rows(table: Table) -> None:
+    """Restarted before each batch, a copy that takes its changes ends as the table is."""
+    copy: dict[int, str] = {}
+    position = table.stream(start_version="0").beginning()
+    for step in range(6):
+        if step in (1, 3):
+            table.put((2, "z"), (3 + step, "n"), mode="overwrite")
+        if step in (2, 3):
+            table.put((2, "o"), (4, f"p{step}"))
+        if step == 4:
+            table.put((6, "t"))
+            table.table.optimize(type="full")
+        if step == 5:
+            table.table.restore(version=2)
+        stream = table.stream(start_version="0", change_rows="net")
+        end = stream.advance(position, limit=ChangeLimit(max_files=1))
+        while end != position:
+            told = stream.plan(position, end, columns=None).table().to_pylist()
+            for row in told:
+                if row["_change_type"] in ("delete", "update_preimage"):
+                    assert copy.pop(row["id"]) == row["v"]
+            for row in told:
+                if row["_change_type"] in ("insert", "update_postimage"):
+                    assert row["id"] not in copy
+                    copy[row["id"]] = row["v"]
+            position, end = end, stream.advance(end, limit=ChangeLimit(max_files=1))
+        rows = table.table.read().read_all().to_pylist()
+        assert copy == {row["id"]: row["v"] for row in rows}
 
 
 def test_history_that_expired_is_refused(table: Table) -> None:
