@@ -11,12 +11,15 @@ import pytest
 
 import arctic
 from arctic.iceberg.tables.open_table import open_table
+from arctic.job.changes.asked_changes import AskedChanges
+from arctic.job.changes.change_job import Changes
 from arctic.job.read.asked_read import AskedRead, ReadSettings
 from arctic.job.read.plan_rows import merge_request
 from arctic.job.read.scan_job import scan_opened
 from arctic.job.reference import parse_reference
 from arctic.job.vectors.vector_work import VectorWork, look_up
 from arctic.mirror import apply_changes
+from arctic.scan.changes.change_limit import ChangeLimit
 from arctic.scan.scan_input import SetApart
 from arctic.table.files import FileKind
 
@@ -161,6 +164,42 @@ def test_a_delete_by_a_condition_carries_the_values_of_its_rows(
     assert notes(table) == {2: "new", 3: "new"}
 
 
+def test_a_stream_begins_with_the_rows_that_are_there_and_tells_events_as_they_came(
+    table: arctic.Table,
+) -> None:
+    """Who replays them by the ordering columns has the table."""
+    table.write(rows((1, 5, "new"), (2, 5, "new")))
+    table.optimize(type="minor")
+    table.write(rows((1, 4, "late"), (2, 6, "newer")))
+    changes = Changes(AskedChanges.of(table._options))
+    beginning = changes.beginning()
+    table.write(rows((1, 3, "later")))
+
+    end = changes.advance(beginning, limit=ChangeLimit())
+    told = changes.plan(beginning, end, columns=None).table()
+    found: dict[int, list[Any]] = {1: [], 2: []}
+    for row in told.to_pylist():
+        found[row["id"]].append((row["_change_action"], row["note"]))
+
+    assert found == {
+        1: [("+I", "new"), ("-D", None), ("+I", "later")],
+        2: [("+I", "newer")],
+    }
+    copy = arctic.create_table(
+        "db.copy",
+        SCHEMA,
+        primary_key="id",
+        ordering_columns="at",
+        warehouse=table._options["warehouse"],
+    )
+    copy.write(
+        told.drop_columns(["_transaction_id", "_file_offset"]),
+        mode="upsert",
+        options={"action-column": "_change_action"},
+    )
+    assert notes(copy) == notes(table) == {1: "new", 2: "newer"}
+
+
 def test_ordering_columns_follow_a_rename_and_keep_their_column(table: arctic.Table) -> None:
     """Old files are compared with new ones by field ids."""
     table.write(rows((1, 5, "a")))
@@ -260,7 +299,7 @@ REFUSED: dict[str, Callable[[arctic.Table], Any]] = {
     "update": lambda t: t.update("id = 1", set={"note": "b"}),
     "merge": lambda t: t.merge(rows((1, 5, "a")), on="id").when_matched_update_all().execute(),
     "restore": lambda t: t.restore(1),
-    "changes": lambda t: t.read_changes(),
+    "changes of rows": lambda t: t.read_changes(options={"change-rows": "net"}),
     "messages": _apply,
 }
 

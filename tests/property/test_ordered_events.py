@@ -12,6 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import arctic
+from arctic.job.changes.asked_changes import AskedChanges
+from arctic.job.changes.change_job import Changes
+from arctic.scan.changes.change_limit import ChangeLimit
+from arctic.table.streams.stream_position import StreamPosition
 from tests.iceberg.plain_readers import by_pyiceberg
 from tests.property.table_machine import SEGMENTS_ONLY
 
@@ -98,6 +102,23 @@ def rows_of(table: arctic.Table, **asked: Any) -> list[dict[str, Any]]:
     return sorted(table.read(**asked).read_all().to_pylist(), key=lambda row: int(row["id"]))
 
 
+def as_event(row: Mapping[str, Any], ordering: Sequence[str]) -> Event:
+    """Return the event that a row of a stream tells."""
+    place = int(row["step"]) if "step" in ordering else row["at"].microsecond // 1_000
+    if len(ordering) > 1:
+        place += 3 * (row["at"].microsecond // 1_000)
+    return row["id"], place, row["_change_action"] == "-D"
+
+
+def told_since(changes: Changes, at: StreamPosition, max_files: int | None) -> list[Any]:
+    """Return the rows of a stream from a position on, in micro-batches."""
+    told: list[Any] = []
+    while (end := changes.advance(at, limit=ChangeLimit(max_files=max_files))) != at:
+        told += changes.plan(at, end, columns=None).table().to_pylist()
+        at = end
+    return told
+
+
 @given(
     writes=writes,
     hows=st.lists(st.sampled_from(["actions", "modes"]), min_size=10, max_size=10),
@@ -107,6 +128,8 @@ def rows_of(table: arctic.Table, **asked: Any) -> list[dict[str, Any]]:
     partition_by=st.sampled_from([(), ("bucket(2, id)",)]),
     shown=st.lists(st.booleans(), min_size=20, max_size=20),
     output=st.sampled_from(["v2", "clean"]),
+    followed_from=st.integers(0, 4),
+    max_files=st.sampled_from([None, 1, 3]),
     random=st.randoms(use_true_random=False),
 )
 @settings(max_examples=15)
@@ -119,6 +142,8 @@ def test_events_make_the_same_table_in_any_order_and_any_number(
     partition_by: tuple[str, ...],
     shown: list[bool],
     output: str,
+    followed_from: int,
+    max_files: int | None,
     random: Any,
 ) -> None:
     """After each write and run of optimizing, published now and then; then all again, shuffled."""
@@ -145,9 +170,17 @@ def test_events_make_the_same_table_in_any_order_and_any_number(
                 assert sorted(found, key=lambda row: int(row["id"])) == wanted
 
         delivered: list[Event] = []
-        for batch, how, run in zip(batches, hows, runs, strict=False):
+        changes = Changes(AskedChanges.of({"path": "db.t", "warehouse": warehouse}))
+        beginning: StreamPosition | None = None
+        known: list[Event] = []
+        for number, (batch, how, run) in enumerate(zip(batches, hows, runs, strict=False)):
+            if number == followed_from:
+                beginning = changes.beginning()
+                there = expected(delivered, ordering)
+                known = [as_event({**row, "_change_action": "+I"}, ordering) for row in there]
             if not batch:
                 continue
+            known += batch
             deliver(table, batch, ordering, how)
             delivered += batch
             wanted = expected(delivered, ordering)
@@ -164,5 +197,9 @@ def test_events_make_the_same_table_in_any_order_and_any_number(
                 arctic.optimize("db.t", type=run[0], options=run[1], warehouse=warehouse)
                 assert rows_of(table) == wanted
                 publish(wanted)
+        if beginning is not None:
+            told = told_since(changes, beginning, max_files)
+            replayed = [as_event(row, ordering) for row in told]
+            assert expected(replayed, ordering) == expected(known, ordering)
     finally:
         shutil.rmtree(warehouse)

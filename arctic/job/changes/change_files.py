@@ -70,8 +70,9 @@ def merged_view(
 ) -> FilesToRead:
     """List the files of all rows of a state, in a lasting order; raises as ``pinned_state``."""
     state = pinned_state(opened, base_snapshot_id, change_snapshot_id)
-    key_ids = tuple(column.field_id for column in opened.table.key_columns)
-    listed = list_files(opened, state, field_ids=key_ids, row_filter=None)
+    table = opened.table
+    field_ids = [column.field_id for column in (*table.key_columns, *table.order_columns)]
+    listed = list_files(opened, state, field_ids=field_ids, row_filter=None)
     files, _ = plan_files(
         base=listed.base,
         position_deletes=listed.position_deletes,
@@ -79,6 +80,7 @@ def merged_view(
         snapshot=state,
         row_filter=None,
         key_filter=ANY_KEY,
+        is_ordered=bool(table.order_columns),
     )
     tasks = {task.file.path: task for task in files.data}
     ordered = in_file_order(task.file for task in tasks.values())

@@ -57,7 +57,8 @@ class Changes:
     def opened(self) -> OpenTable:
         """The table; its columns stay what they were when it was asked for first."""
         opened = self._asked.reference.open()
-        refuse_ordered(opened.table, "reading changes")
+        if self._asked.rows is not None:
+            refuse_ordered(opened.table, "reading what became of rows (change-rows)")
         return opened
 
     @property
@@ -159,6 +160,7 @@ class Changes:
                 between.beginning,
                 between.added,
                 key_ids=tuple(column.field_id for column in opened.table.key_columns),
+                ordering_ids=tuple(column.field_id for column in opened.table.order_columns),
                 keys_move=not opened.table.partition_follows_key,
                 options=settings.division,
             )

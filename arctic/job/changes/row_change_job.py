@@ -242,6 +242,7 @@ def _planned(
         between.beginning,
         between.added,
         key_ids=tuple(column.field_id for column in opened.table.key_columns),
+        ordering_ids=tuple(column.field_id for column in opened.table.order_columns),
         keys_move=not opened.table.partition_follows_key,
         options=settings.division,
     )

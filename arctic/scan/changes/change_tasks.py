@@ -61,6 +61,7 @@ def plan_changes(
     change: Sequence[TableFile],
     *,
     key_ids: tuple[int, ...],
+    ordering_ids: tuple[int, ...],
     keys_move: bool,
     options: ScanOptions,
 ) -> tuple[ChangeGroup, ...]:
@@ -70,13 +71,14 @@ def plan_changes(
         beginning: files of the merged view of the pinned state.
         change: inserts and change deletes of the commits.
         key_ids: field ids of the primary key; empty for an unkeyed table.
+        ordering_ids: field ids of the table's ordering columns; empty: it has none.
         keys_move: whether a key can change its partition.
         options: how the read is divided.
 
     Returns:
         Groups, the heaviest first; none without files.
     """
-    ranges = FileRanges(key_ids)
+    ranges = FileRanges(key_ids, ordering_ids)
     cost_bytes = options.open_file_cost_bytes
     nodes, _ = assemble(beginning, ranges=ranges, open_file_cost_bytes=cost_bytes)
     if not change:

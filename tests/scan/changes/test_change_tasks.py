@@ -55,6 +55,7 @@ def plan(
     return plan_changes(
         FilesToRead(data=first, change_deletes=()),
         files,
+        ordering_ids=(),
         key_ids=(KEY_ID,),
         keys_move=keys_move,
         options=OPTIONS,
