@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -164,6 +165,26 @@ def test_a_delete_by_a_condition_carries_the_values_of_its_rows(
     assert notes(table) == {2: "new", 3: "new"}
 
 
+@pytest.mark.parametrize("level", ["partition", "file"])
+def test_rows_expire_by_the_first_ordering_column(table: arctic.Table, level: str) -> None:
+    """What comes back is too old itself; what waits to be merged does not come back."""
+    now = time.time_ns() // 1_000_000
+    table.write(rows((1, 500, "old"), (2, now, "new")))
+    table.optimize(type="full", options={"self-optimizing.target-size": "1"})
+    table.write(rows((1, 400, "late")))
+    options = {
+        "data-expire.enabled": "true",
+        "data-expire.field": "at",
+        "data-expire.retention-time": "1d",
+        "data-expire.level": level,
+    }
+    table.expire(options=options)
+    assert notes(table) == {1: "old", 2: "new"}
+    table.optimize(type="minor")
+    table.expire(options=options)
+    assert notes(table) == ({2: "new"} if level == "file" else {1: "old", 2: "new"})
+
+
 def test_a_stream_begins_with_the_rows_that_are_there_and_tells_events_as_they_came(
     table: arctic.Table,
 ) -> None:
@@ -296,8 +317,19 @@ REFUSED: dict[str, Callable[[arctic.Table], Any]] = {
     ),
     "old row": _old_row,
     "overwrite": lambda t: t.write(rows((1, 5, "a")), mode="overwrite"),
-    "update": lambda t: t.update("id = 1", set={"note": "b"}),
-    "merge": lambda t: t.merge(rows((1, 5, "a")), on="id").when_matched_update_all().execute(),
+    "update to smaller": lambda t: t.update("id = 1", set={"at": '"at" - 1'}),
+    "update to null": lambda t: t.update("id = 1", set={"at": "NULL"}),
+    "update of the key": lambda t: t.update("id = 1", set={"id": "7"}),
+    "merge of the key": lambda t: (
+        t.merge(rows((1, 5, "a")), on="id").when_matched_update(set={"id": "7"}).execute()
+    ),
+    "expiry by another column": lambda t: t.expire(
+        options={
+            "data-expire.enabled": "true",
+            "data-expire.field": "day",
+            "data-expire.retention-time": "1d",
+        }
+    ),
     "restore": lambda t: t.restore(1),
     "changes of rows": lambda t: t.read_changes(options={"change-rows": "net"}),
     "messages": _apply,

@@ -203,3 +203,74 @@ def test_events_make_the_same_table_in_any_order_and_any_number(
             assert expected(replayed, ordering) == expected(known, ordering)
     finally:
         shutil.rmtree(warehouse)
+
+
+COMMANDS = st.lists(
+    st.one_of(
+        st.tuples(st.just("events"), st.lists(events, min_size=1, max_size=4)),
+        st.tuples(st.just("update"), st.integers(0, 5)),
+        st.tuples(st.just("raise"), st.integers(0, 5)),
+        st.tuples(st.just("delete"), st.integers(0, 5)),
+        st.tuples(
+            st.sampled_from(["merge", "merge notes", "merge away"]),
+            st.lists(events, min_size=1, max_size=4, unique_by=lambda event: event[0]),
+        ),
+        st.tuples(st.just("optimize"), st.sampled_from(["minor", "major", "full"])),
+    ),
+    min_size=3,
+    max_size=8,
+)
+
+
+def command(table: arctic.Table, step: str, argument: Any, note: str) -> list[Any]:
+    """Carry a command out; return what it is to do: key, place (None: as stored), note or None.
+
+    A command but a merge of whole rows, which is events, acts on stored rows alone.
+    """
+    if step == "events":
+        deliver(table, argument, ("step",), "actions")
+        return [(key, place, None if gone else f"{key}-{place}") for key, place, gone in argument]
+    if step == "update":
+        table.update(f"id = {argument}", set={"note": f"'{note}'"})
+        return [(argument, None, note)]
+    if step == "raise":
+        table.update(f"id = {argument}", set={"note": f"'{note}'", "step": "step + 1"})
+        return [(argument, 1, note)]
+    if step == "delete":
+        table.delete(f"id = {argument}")
+        return [(argument, None, None)]
+    rows = pa.Table.from_pylist([as_row(event, ("step",)) for event in argument], schema=SCHEMA)
+    merge = table.merge(rows, on="id")
+    if step == "merge away":
+        merge.when_matched_delete().execute()
+        return [(key, None, None) for key, *_ in argument]
+    if step == "merge notes":
+        merge.when_matched_update(set={"note": f"'{note}'"}).execute()
+        return [(key, None, note) for key, *_ in argument]
+    merge.when_matched_update_all().when_not_matched_insert_all().execute()
+    return [(key, place, f"{key}-{place}") for key, place, _ in argument]
+
+
+@given(commands=COMMANDS)
+@settings(max_examples=15)
+def test_commands_are_events_that_have_the_values_of_their_rows(
+    commands: list[tuple[str, Any]],
+) -> None:
+    """Between late events and runs of optimizing, they do what a dictionary does."""
+    best: dict[int, tuple[int, str | None]] = {}
+    with tempfile.TemporaryDirectory() as warehouse:
+        table = arctic.create_table(
+            "db.t", SCHEMA, primary_key="id", ordering_columns="step", warehouse=warehouse
+        )
+        for number, (step, argument) in enumerate(commands):
+            if step == "optimize":
+                table.optimize(type=argument)
+            else:
+                for key, given, note in command(table, step, argument, f"n{number}"):
+                    place, there = best.get(key, (-1, None))
+                    if step in ("events", "merge") and given >= place:
+                        best[key] = given, note
+                    elif step not in ("events", "merge") and there is not None:
+                        best[key] = (place + (given or 0), note)
+            found = {row["id"]: (row["step"], row["note"]) for row in rows_of(table)}
+            assert found == {key: each for key, each in best.items() if each[1] is not None}

@@ -29,7 +29,6 @@ from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.edit.edit_report import EditReport
 from arctic.job.edit.sql_rows import one_moment
 from arctic.job.nudge import nudge_service
-from arctic.job.ordered_table import refuse_ordered
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import ScanJob, scan_opened
 from arctic.job.reference import TableReference
@@ -84,7 +83,6 @@ def edited(
     attempt: Callable[[EditedTable], EditReport],
     *,
     commits: bool = True,
-    keeps_order: bool = False,
 ) -> EditReport:
     """Carry an edit out, again in the newest state where others were faster.
 
@@ -92,10 +90,8 @@ def edited(
         reference: the table.
         attempt: does it once, in one state; it leaves no files behind when it fails.
         commits: False where it only says what it would do, which needs no permission to write.
-        keeps_order: its events carry values of ordering columns, where the table has some.
 
     Raises:
-        UnsupportedError: a table with ordering columns, unless the edit keeps to them.
         ConflictError: others committed during every attempt; nothing was committed.
     """
     started = time.monotonic()
@@ -104,8 +100,6 @@ def edited(
         opened = reference.open(for_writing=commits)
         uuid = uuid or str(opened.base.metadata.table_uuid)
         check_same(opened, table_uuid=uuid)
-        if not keeps_order:
-            refuse_ordered(opened.table, "update, merge or expiry of rows")
         state = pin(opened, is_fresh=True)
         table = EditedTable(opened=opened, state=state, reference=reference, attempt=number)
         try:

@@ -58,11 +58,7 @@ def delete_where(reference: TableReference, where: Any) -> EditReport:
 
     Memory: as a read; the keys of a chunk of rows.
     """
-    return edited(
-        reference,
-        lambda table: _deleted(table, Where.of(table.opened, where)),
-        keeps_order=True,
-    )
+    return edited(reference, lambda table: _deleted(table, Where.of(table.opened, where)))
 
 
 def covers(reference: TableReference, where: Predicate) -> bool:

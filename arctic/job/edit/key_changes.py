@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
+from arctic.columns.event_order import compare, order_numbers
 from arctic.columns.key_codes import KeyIndex, factorise, first_repeated
-from arctic.errors import InvalidInputError
-from arctic.job.edit.commit_edit import EditedTable, events
+from arctic.errors import InvalidInputError, UnsupportedError
+from arctic.job.edit.commit_edit import EditedTable, event_schema, events
 from arctic.job.read.locate import locate_rows
 
 
@@ -32,6 +33,9 @@ class NewKeys:
 
         Returns:
             Old and new rows with the same key, then those with another.
+
+        Raises:
+            UnsupportedError: a key that changes, in a table with ordering columns.
         """
         both = {name: _joined(old.column(name), new.column(name)) for name in self._key}
         codes, _ = factorise(pa.table(both))
@@ -39,6 +43,13 @@ class NewKeys:
         if same.all():
             nothing = old.slice(0, 0)
             return (old, new), (nothing, nothing)
+        table = self._table.opened.table
+        if table.ordering_columns:
+            # What a deleted row of the new key had would be held against the row: it could vanish.
+            raise UnsupportedError(
+                f"table {table.name!r}: a key cannot change where a table has ordering columns "
+                f"({', '.join(table.ordering_columns)}); delete the row, and write it anew"
+            )
         stays, changes = pa.array(same), pa.array(~same)
         moved = old.filter(changes), new.filter(changes)
         self.forget(moved[0])
@@ -98,14 +109,45 @@ def refuse_twice(keys: pa.Table, *, why: str, name: str) -> None:
         raise InvalidInputError(f"table {name!r}: key {key}: {why}; nothing was changed")
 
 
-def update_events(old: pa.Table, new: pa.Table, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Yield both images of updated rows, in turn; columns that the old ones lack are null."""
-    count = old.num_rows
+def update_events(table: EditedTable, old: pa.Table, new: pa.Table) -> Iterator[pa.RecordBatch]:
+    """Yield both images of updated rows, in turn; columns that the old ones lack are null.
+
+    In a table with ordering columns an old row is no event, so there are new ones alone.
+    """
+    count, schema = old.num_rows, event_schema(table.opened)
     if not count:
+        return
+    if table.opened.table.ordering_columns:
+        yield from events(new, "U", schema).to_batches()
         return
     images = [events(old, "-U", schema), events(new, "+U", schema)]
     order = np.arange(2 * count).reshape(2, count).T.ravel()
     yield from pa.concat_tables(images).take(pa.array(order)).to_batches()
+
+
+def refuse_older(table: EditedTable, old: pa.Table, new: pa.Table) -> None:
+    """Refuse updates that would lose against the rows that they update.
+
+    Raises:
+        InvalidInputError: with the first of them.
+    """
+    described = table.opened.table
+    names = list(described.ordering_columns)
+    if not names or not old.num_rows:
+        return
+    before, after = (
+        [order_numbers(rows.column(name).combine_chunks()) for name in names] for rows in (old, new)
+    )
+    loses = np.flatnonzero(compare(before, after)[0])
+    if len(loses):
+        row = int(loses[0])
+        key = old.select(list(described.primary_key)).slice(row, 1).to_pylist()[0]
+        was, given = (rows.select(names).slice(row, 1).to_pylist()[0] for rows in (old, new))
+        raise InvalidInputError(
+            f"table {described.name!r}: update of the row with key {key} from {was} to {given}: "
+            "the greatest values of the ordering columns win, so the row would stay as it is; set "
+            "values that are not smaller; nothing was changed"
+        )
 
 
 def _joined(*columns: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:

@@ -5,6 +5,9 @@ Rules:
       change that lies on it, so that none brings a row back.
     - Beside that, files of base go where the level says so. Changes are left to be merged first.
     - A row without a time never goes.
+    - In a table with ordering columns the time is the first of them: what comes back because the
+      row that it lost against is gone is too old itself. Where a row waits to be merged, single
+      files of its partition stay: it would come back at once.
 
 Source: amoro MixedTableMaintainer, IcebergTableMaintainer @96a4d781a. Differs: one commit of base,
 which also hides the changes of a partition that goes; no change file is removed for it.
@@ -19,7 +22,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from arctic import options as opt
-from arctic.errors import InvalidInputError
+from arctic.errors import InvalidInputError, UnsupportedError
 from arctic.iceberg.commits.commit_removal import commit_removal
 from arctic.iceberg.metadata.history import DATA_EXPIRATION, PRODUCER, UPKEEP, producer_of
 from arctic.iceberg.snapshots.list_files import list_files
@@ -140,6 +143,7 @@ def expire_rows(
         dry_run: only say which files; who may only read the table may ask this.
 
     Raises:
+        UnsupportedError: a table with ordering columns, by another column than the first of them.
         ConflictError: others committed during every attempt; nothing was removed.
         CommitStateUnknownError: the rows may have been removed.
         StorageError: the catalog or a file cannot be reached; nothing was removed.
@@ -150,6 +154,7 @@ def expire_rows(
         nonlocal items
         items = ()
         name = table.opened.table.name
+        _check_order(table.opened.table, settings)
         last_ms = _last_commit_ms(table.opened) if settings.from_last_commit else now_ms
         if last_ms is None:
             return EditReport(table=name, snapshot_id=None)
@@ -197,12 +202,15 @@ def _plan(
         if all(file.path in timed for file in files)
         and (judge.covers_partition(partition) or all(judge.covers(file) for file in files))
     }
+    is_ordered = bool(table.opened.table.ordering_columns)
+    waiting = {file.partition for file in inserts} if is_ordered else set()
     going = [file for file in listed.base if file.partition in whole]
     going += [
         file
         for file in listed.base
         if settings.by_file
         and file.partition not in whole
+        and file.partition not in waiting
         and file.path in timed
         and judge.covers(file)
     ]
@@ -218,6 +226,16 @@ def _plan(
         summary={PRODUCER: DATA_EXPIRATION},
     )
     return plan, [*going, *(file for file in inserts if file.partition in whole)]
+
+
+def _check_order(table: TableDescription, settings: RetentionSettings) -> None:
+    names = table.ordering_columns
+    if names and names[0] != settings.column.name:
+        raise UnsupportedError(
+            f"table {table.name!r}: rows expire by {settings.column.name!r}, but are ordered by "
+            f"{names[0]!r}, so an older row could come back that has not expired; expected "
+            f"{opt.DATA_EXPIRE_FIELD.name} = {names[0]!r}"
+        )
 
 
 def _last_commit_ms(opened: OpenTable) -> int | None:

@@ -4,6 +4,8 @@ Rules:
     - A row whose key stays is an update with both images. One whose key changes is a delete and an
       insert; inserts come after all deletes, so that keys may change places.
     - Two rows never get one key: it is refused, whether the other is updated too or not.
+    - In a table with ordering columns a row keeps their values unless they are set, and of equal
+      ones the later commit wins; smaller ones are refused.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from arctic.job.edit.commit_edit import EditedTable, commit_events, edited, even
 from arctic.job.edit.commit_places import change_places, has_place_names
 from arctic.job.edit.delete_job import rewritten
 from arctic.job.edit.edit_report import EditReport
-from arctic.job.edit.key_changes import NewKeys, update_events
+from arctic.job.edit.key_changes import NewKeys, refuse_older, update_events
 from arctic.job.edit.sql_rows import fitted, literal, values
 from arctic.job.edit.where import Where
 from arctic.job.edit.whole_files import coverage
@@ -37,7 +39,8 @@ def update_where(reference: TableReference, set: Mapping[str, Any], where: Any) 
 
     Raises:
         InvalidInputError: a condition or expression that cannot be understood, a value that does
-            not fit, or two rows that would have one key.
+            not fit, two rows that would have one key, or smaller values in ordering columns.
+        UnsupportedError: a key that changes, in a table with ordering columns.
         ConflictError: others committed during every attempt; nothing was updated.
         CommitStateUnknownError: the catalog did not answer; look before updating again.
 
@@ -109,7 +112,8 @@ def _by_key(table: EditedTable, assignments: Mapping[str, str], where: Where) ->
                 continue
             count += rows.num_rows
             stays, changes = moved.split(rows, _new_rows(rows, assignments))
-            yield from update_events(*stays, schema)
+            refuse_older(table, *stays)
+            yield from update_events(table, *stays)
             yield from events(changes[0], "D", schema).to_batches()
         yield from events(moved.checked(), "I", schema).to_batches()
 

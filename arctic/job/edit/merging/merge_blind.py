@@ -45,8 +45,8 @@ def blind_events(table: EditedTable, source: pa.Table, plan: MergePlan) -> pa.Ta
     if not described.partition_follows_key:
         return None  # where the stored row lies must be looked up
     needed = {field.name for field in schema if not field.nullable} - set(key)
-    if plan.deletes and needed:
-        return None
+    if plan.deletes and (needed or described.ordering_columns):
+        return None  # a delete has values of the stored row
     matched, other = plan.of(When.MATCHED), plan.of(When.NOT_MATCHED)
     found = query(
         f"SELECT {clause_case([each.condition for each in matched])} AS {_M}, "

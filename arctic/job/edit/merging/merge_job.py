@@ -9,6 +9,7 @@ are stored.
 Rules:
     - A stored row on which several rows of the source would act is refused, unless all of them
       delete it; so is a key that two rows would get.
+    - In a table with ordering columns a row of the source is an event: one that is late loses.
     - What was read must be there still when it is committed, else all of it is done again.
 
 Memory: the source; the rows that it matches where they are looked up, or a part of the table.
