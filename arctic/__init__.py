@@ -15,10 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from arctic.api import (
+        Consumer,
         Table,
         WriteReport,
         adopt,
+        consumer,
+        consumers,
         create_table,
+        drop_consumer,
         drop_table,
         evolve_schema,
         expire,
@@ -78,6 +82,7 @@ __all__ = [
     "ArcticError",
     "CommitStateUnknownError",
     "ConflictError",
+    "Consumer",
     "Decoding",
     "Encoding",
     "ExpireReport",
@@ -96,7 +101,10 @@ __all__ = [
     "WriteReport",
     "adopt",
     "apply_changes",
+    "consumer",
+    "consumers",
     "create_table",
+    "drop_consumer",
     "drop_table",
     "evolve_schema",
     "expire",

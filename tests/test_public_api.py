@@ -18,10 +18,13 @@ VERBS = {
         "messages, *, envelope, tables, quarantine, writer, batch_id, keys, drops_columns, "
         "decodings, write, warehouse, catalog"
     ),
+    "consumer": "identifier, name, *, start, options, warehouse, catalog",
+    "consumers": "identifier, *, warehouse, catalog",
     "create_table": (
         "identifier, schema, *, primary_key, partition_by, ordering_columns, properties, exist_ok, "
         "warehouse, catalog"
     ),
+    "drop_consumer": "identifier, name, *, warehouse, catalog",
     "drop_table": "identifier, *, purge, warehouse, catalog",
     "evolve_schema": "identifier, *, add, rename, widen, drop, warehouse, catalog",
     "expire": "identifier, *, dry_run, options, warehouse, catalog",
@@ -74,6 +77,7 @@ ERRORS = {
 }
 CLASSES = {
     "ApplyReport",
+    "Consumer",
     "Decoding",
     "Encoding",
     "ExpireReport",
@@ -86,6 +90,8 @@ CLASSES = {
     "WriteReport",
 }
 TABLE_MEMBERS = {
+    "consumer",
+    "consumers",
     "count",
     "delete",
     "drop_tag",

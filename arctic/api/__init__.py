@@ -5,6 +5,7 @@ the name of a PyIceberg catalog or a mapping of its properties.
 """
 
 from arctic.api.adopting import adopt, release, repair
+from arctic.api.consuming import Consumer, consumer, consumers, drop_consumer
 from arctic.api.maintenance import expire, optimize, retire_writer, status, watermarks
 from arctic.api.publishing import publish, unpublish
 from arctic.api.rows import explain, read, read_changes, write
@@ -22,10 +23,14 @@ from arctic.api.tables import (
 from arctic.api.write_data import WriteReport
 
 __all__ = [
+    "Consumer",
     "Table",
     "WriteReport",
     "adopt",
+    "consumer",
+    "consumers",
     "create_table",
+    "drop_consumer",
     "drop_table",
     "evolve_schema",
     "expire",

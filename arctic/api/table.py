@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from arctic.api import calls
 from arctic.api.calls import Version
+from arctic.api.consuming import Consumer, begin_consumer
 from arctic.api.html import description
 from arctic.api.merge import Merge
 from arctic.api.write_data import WriteReport, batches_of, write_data
@@ -21,6 +22,7 @@ from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.tables.rename_table import rename_table
 from arctic.iceberg.tables.set_properties import PropertyChange, set_properties
 from arctic.job.changes.asked_changes import Moment
+from arctic.job.changes.consumer_job import list_consumers
 from arctic.job.edit.delete_job import delete_where
 from arctic.job.edit.edit_report import EditReport
 from arctic.job.edit.update_job import update_where
@@ -113,6 +115,14 @@ class Table:
     def read_changes(self, **arguments: Any) -> pa.RecordBatchReader:
         """Read what changed; takes the arguments of ``arctic.read_changes``."""
         return calls.changes(self._options, **arguments)
+
+    def consumer(self, name: str, **arguments: Any) -> Consumer:
+        """Return a consumer of the changes; takes the arguments of ``arctic.consumer``."""
+        return begin_consumer(self._options, name, **arguments)
+
+    def consumers(self) -> pa.Table:
+        """Return the consumers of the changes, with how far they are behind."""
+        return list_consumers(table_reference(self._options))
 
     def write(
         self, data: Any, *, mode: str | None = None, options: Mapping[str, str] | None = None

@@ -16,6 +16,7 @@ from arctic.options.catalog_options import (
 from arctic.options.change_options import (
     CHANGE_ROWS,
     CHANGE_UPDATES,
+    CONSUMER_ID,
     END_SNAPSHOT_ID,
     END_TIMESTAMP,
     END_VERSION,
@@ -33,6 +34,7 @@ from arctic.options.change_options import (
 from arctic.options.expire_options import (
     CHANGE_TTL_MINUTES,
     CLEAN_ORPHANS,
+    CONSUMER_EXPIRATION_MS,
     DATA_EXPIRE_ENABLED,
     DATA_EXPIRE_FIELD,
     DATA_EXPIRE_LEVEL,
@@ -147,6 +149,8 @@ __all__ = [
     "COLUMNS",
     "COMPRESSION",
     "COMPRESSION_LEVEL",
+    "CONSUMER_EXPIRATION_MS",
+    "CONSUMER_ID",
     "CROSS_PARTITION",
     "DATA_EXPIRE_ENABLED",
     "DATA_EXPIRE_FIELD",

@@ -125,6 +125,14 @@ MAX_ROWS = Option(
     aliases=("maxRowsPerTrigger",),
     doc="The most rows of a micro-batch, unless a single commit has more.",
 )
+CONSUMER_ID = Option(
+    name="consumer-id",
+    parse=optional(str),
+    default=None,
+    scopes=_STREAM,
+    doc="A new stream begins where the consumer of this name stands, and moves it with each batch; "
+    "see arctic.consumer.",
+)
 STREAMING = Option(
     name="_arctic_stream",
     parse=truth,

@@ -36,6 +36,13 @@ SNAPSHOT_KEEP_COUNT = Option(
     scopes=_EXPIRE_TABLE,
     doc="Newest snapshots of each store that stay whatever their age.",
 )
+CONSUMER_EXPIRATION_MS = Option(
+    name="consumer.expiration-time",
+    parse=duration_ms,
+    default=30 * 24 * 3_600_000,
+    scopes=_EXPIRE_TABLE,
+    doc="How long a consumer of changes that does not move keeps snapshots from being removed.",
+)
 CLEAN_ORPHANS = Option(
     name="clean-orphan-file.enabled",
     parse=truth,

@@ -83,6 +83,8 @@ RESTORED_OVER = "arctic.restored-over"
 it was restored from."""
 TAG_PREFIX = "arctic.tag."
 """On a base store, followed by the name of a tag: the ids of its base and its change snapshot."""
+CONSUMER_PREFIX = "arctic.consumer."
+"""On a base store, followed by the name of a consumer: how far it has come, as JSON."""
 OPTIMIZE_TYPE = "arctic.optimize-type"
 """In the summary of a run of optimizing: the types that it was of."""
 STREAM_QUERY = "arctic.stream-query-id"
@@ -97,8 +99,8 @@ CHOSEN_IO = "arctic.py-io-impl"
 """Never stored: in the properties of a FileIO, the one that the user has chosen."""
 
 OPTION_PREFIXES = (
-    *("base.", "change.", "clean-orphan-file.", "data-expire.", "merge.", "read.deletion-vector."),
-    *("self-optimizing.", "snapshot.keep.", "table.", "write.upsert."),
+    *("base.", "change.", "clean-orphan-file.", "consumer.", "data-expire.", "merge."),
+    *("read.deletion-vector.", "self-optimizing.", "snapshot.keep.", "table.", "write.upsert."),
 )
 """How options begin that a table keeps as properties; what is unknown behind one of them is an
 option mistyped."""

@@ -369,6 +369,22 @@ def test_writers_and_their_watermarks(run: Command, warehouse: str) -> None:
     assert none.out == "shop.users: no writer with a name\n"
 
 
+def test_consumers_are_listed_and_dropped(run: Command, warehouse: str) -> None:
+    """With what is ahead of them."""
+    place = ("--warehouse", warehouse)
+    arctic.consumer("shop.users", "copy", options={"start-version": "1"}, warehouse=warehouse)
+
+    (row,) = run("consumers", "shop.users", "--output", "json", *place).document
+    assert (row["consumer"], row["commits_behind"], row["rows_behind"]) == ("copy", 1, 4)
+    assert row["behind"] >= 0
+    assert "copy" in run("consumers", "shop.users", *place).out
+    dropped = run("drop-consumer", "shop.users", "copy", *place)
+    assert dropped.out == "shop.users: dropped consumer copy\n"
+    assert run("consumers", "shop.users", "--output", "json", *place).document == []
+    again = run("drop-consumer", "shop.users", "copy", "--output", "json", *place)
+    assert (again.code, "has no consumer 'copy'" in again.err) == (1, True)
+
+
 def test_states_are_listed_tagged_and_restored(run: Command, warehouse: str) -> None:
     """Versions, tags and a restore, as text and as JSON."""
     place = ("--warehouse", warehouse)

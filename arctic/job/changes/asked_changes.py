@@ -19,6 +19,7 @@ from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.read.asked_read import ReadSettings
 from arctic.job.reference import TableReference, table_reference
 from arctic.options import Option, Scope
+from arctic.scan.changes.change_limit import ChangeLimit
 
 Moment = int | datetime | str
 """A snapshot id, or a time with a zone, in ISO 8601 if it is a text."""
@@ -89,6 +90,10 @@ class AskedChanges:
     end_snapshot_id: int | None
     end_ms: int | None
     """Inclusive."""
+    limit: ChangeLimit
+    """Of what a stream takes at once."""
+    consumer: str | None
+    """The name of the place where a new stream begins, and that it moves."""
     given: Mapping[str, str] = field(repr=False)
     """All that the call gave, for what a property of the table may say as well."""
 
@@ -124,6 +129,12 @@ class AskedChanges:
             end_version=opt.END_VERSION.value(options),
             end_snapshot_id=opt.END_SNAPSHOT_ID.value(options),
             end_ms=opt.END_TIMESTAMP.value(options),
+            limit=ChangeLimit(
+                max_files=opt.MAX_FILES.value(options),
+                max_bytes=opt.MAX_BYTES.value(options),
+                max_rows=opt.MAX_ROWS.value(options),
+            ),
+            consumer=opt.CONSUMER_ID.value(options),
             given=dict(options),
         )
 

@@ -67,6 +67,8 @@ class ExpireSettings:
     orphan_age_ms: int
     deletes_outside: bool
     """Files beyond the folders of the table go too."""
+    consumer_age_ms: int
+    """How long a consumer that does not move holds snapshots back."""
     retention: RetentionSettings | None
     """How long rows stay; None: for ever."""
 
@@ -103,5 +105,6 @@ class AskedExpire:
             cleans_orphans=opt.CLEAN_ORPHANS.value(options, properties),
             orphan_age_ms=opt.ORPHAN_AGE_MINUTES.value(options, properties) * _MINUTE_MS,
             deletes_outside=opt.DELETE_OUTSIDE_FILES.value(options),
+            consumer_age_ms=opt.CONSUMER_EXPIRATION_MS.value(options, properties),
             retention=RetentionSettings.of(options, opened.table),
         )

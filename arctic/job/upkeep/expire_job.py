@@ -28,6 +28,7 @@ from arctic.iceberg.cleaning.expire_snapshots import (
 from arctic.iceberg.cleaning.orphans import find_orphans
 from arctic.iceberg.cleaning.spare_others import spare_others
 from arctic.iceberg.ownership.reachable import normalised, referenced_paths
+from arctic.iceberg.snapshots.consumers import consumers_of, held_snapshots
 from arctic.iceberg.snapshots.pin import changes_under
 from arctic.iceberg.snapshots.tags import tags_of
 from arctic.iceberg.tables.open_table import OpenTable
@@ -35,7 +36,7 @@ from arctic.job.edit.retention import expire_rows
 from arctic.job.reference import TableReference
 from arctic.job.upkeep.asked_upkeep import AskedExpire, ExpireSettings
 from arctic.table.expire_report import ExpiredItem, ExpiredKind, ExpireReport
-from arctic.table.expiry import duration_text
+from arctic.table.expiry import duration_text, is_old
 
 
 def expire_table(asked: AskedExpire, *, dry_run: bool, now_ms: int | None = None) -> ExpireReport:
@@ -178,7 +179,7 @@ class _Run:
         removed = expire_snapshots(
             self._opened.base,
             rules,
-            needed=frozenset,
+            needed=lambda: self._held_for_consumers(is_base=True),
             dry_run=self._dry_run,
             commits_next=commits_next,
         )
@@ -211,7 +212,17 @@ class _Run:
         return changes_under(
             self._opened,
             base_snapshots_to_read(base, keep_ms=self._settings.keep_ms, now_ms=self._now_ms),
-        ).union(tagged)
+        ).union(tagged, self._held_for_consumers(is_base=False))
+
+    def _held_for_consumers(self, *, is_base: bool) -> frozenset[int]:
+        base, age_ms = refresh(self._opened.base), self._settings.consumer_age_ms
+        held = [
+            each
+            for each in consumers_of(base.properties).values()
+            if not is_old(each.moved_ms, duration_ms=age_ms, now_ms=self._now_ms)
+        ]
+        store = base if is_base else self._opened.change
+        return held_snapshots(store, held, is_base=is_base)
 
     def _delete_files(
         self, removed: Mapping[str, RemovedSnapshots], dropped: frozenset[str]

@@ -16,18 +16,19 @@ Must not know: how files are merged.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType
 
-from arctic import options as opt
-from arctic.errors import InvalidInputError
+from arctic.errors import ConflictError, InvalidInputError
 from arctic.job.changes.asked_changes import AskedChanges
 from arctic.job.changes.change_job import Changes
 from arctic.job.changes.change_scan import begin_changes
+from arctic.job.changes.consumer_job import ConsumerJob
 from arctic.job.read.read_columns import check_types
 from arctic.mor.request import CHANGE_ACTION_FIELD
 from arctic.options import Scope
@@ -51,11 +52,8 @@ class ArcticStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, options: Mapping[str, str], requested: StructType) -> None:
         self._asked = AskedChanges.of(options, Scope.STREAM)
         self._requested = requested
-        self._limit = ChangeLimit(
-            max_files=opt.MAX_FILES.value(options),
-            max_bytes=opt.MAX_BYTES.value(options),
-            max_rows=opt.MAX_ROWS.value(options),
-        )
+        self._limit, name = self._asked.limit, self._asked.consumer
+        self._consumer = None if name is None else ConsumerJob(self._asked, name)
         self._initial: Offset | None = None
         self._seen: Offset | None = None
         """The last offset that was given out or taken in."""
@@ -85,8 +83,21 @@ class ArcticStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def initialOffset(self) -> Offset:
         """Return where a new query begins."""
         if self._initial is None:
-            self._initial = {**self._changes.beginning().to_json(), _IS_INITIAL: True}
+            begun = self._changes.beginning if self._consumer is None else self._consumed
+            self._initial = {**begun().to_json(), _IS_INITIAL: True}
         return self._initial
+
+    def _consumed(self) -> StreamPosition:
+        """Return where the consumer stands that the options name; a new one is begun."""
+        consumer = cast(ConsumerJob, self._consumer)
+        return consumer.begin().position
+
+    @message_first
+    def commit(self, end: Offset) -> None:
+        """Move the consumer behind what a batch has done."""
+        if self._consumer is not None:
+            with suppress(ConflictError):  # the next batch moves it as far
+                self._consumer.follow(_position(end))
 
     @message_first
     def latestOffset(self, start: Offset | None = None, limit: Any = None) -> Offset:

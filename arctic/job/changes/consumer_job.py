@@ -1,0 +1,241 @@
+"""Consumers of the changes of a table: begun, read from, moved, listed with what is ahead, dropped.
+
+Rules:
+    - A consumer moves only from where its reader saw it: of two readers under one name the slower
+      one is refused, and nothing is passed over. Where a catalog cannot compare properties, as over
+      REST, that holds for moves that do not happen in one moment.
+    - It is read like a stream: from its place on, as far as limits allow, whole commits.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from arctic import options as opt
+from arctic.errors import ConflictError, NotFoundError
+from arctic.iceberg.catalogs.catalog import open_catalog
+from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.metadata.history import UPKEEP, lineage, producer_of
+from arctic.iceberg.snapshots.change_log import head_sequence, stream_store
+from arctic.iceberg.snapshots.consumers import (
+    ConsumerState,
+    check_consumer_name,
+    consumer_at,
+    consumers_of,
+)
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.iceberg.tables.set_properties import commit_properties
+from arctic.job.changes.asked_changes import AskedChanges
+from arctic.job.changes.change_job import Changes
+from arctic.job.read.scan_job import ScanJob
+from arctic.job.reference import TableReference
+from arctic.table.expiry import duration_text, is_old
+from arctic.table.property_names import CONSUMER_PREFIX
+from arctic.table.streams.stream_position import StreamPosition
+
+CONSUMERS_SCHEMA = pa.schema(
+    [
+        ("consumer", pa.string()),
+        ("moved_at", pa.timestamp("us", tz="UTC")),
+        ("commits_behind", pa.int64()),
+        ("rows_behind", pa.int64()),
+        ("behind", pa.duration("ms")),
+        ("holds", pa.bool_()),
+        ("base_snapshot_id", pa.int64()),
+        ("change_snapshot_id", pa.int64()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextChanges:
+    """What a consumer reads next."""
+
+    job: ScanJob | None
+    """None: there is nothing new."""
+    begun: ConsumerState
+    end: StreamPosition
+    """Where it stands once that is done."""
+
+
+class ConsumerJob:
+    """One consumer of one table."""
+
+    def __init__(self, asked: AskedChanges, name: str) -> None:
+        self.name = check_consumer_name(name)
+        self._asked = asked
+        self._reference = asked.reference
+
+    def state(self) -> ConsumerState | None:
+        """Return where the consumer stands; None: there is none of this name.
+
+        Raises:
+            FormatError: its place cannot be read.
+            NotFoundError: no such table.
+        """
+        return consumers_of(self._reference.open().base.properties).get(self.name)
+
+    def begin(self) -> ConsumerState:
+        """Return where the consumer stands; a new one is put where the options say.
+
+        Raises:
+            NotFoundError: a start whose history has expired.
+            ConflictError: others changed the table all the time.
+        """
+        found = self.state()
+        if found is not None:
+            return found
+        changes = Changes(self._asked)
+        state = self._state_at(changes.opened, changes.beginning())
+        try:
+            self._put(None, state)
+        except ConflictError:
+            other = self.state()  # somebody began it just now
+            if other is None:
+                raise
+            return other
+        return state
+
+    def next(self, columns: Sequence[str] | None) -> NextChanges:
+        """Plan what comes after the consumer's place.
+
+        Raises:
+            NotFoundError: no such consumer, or what it has not read has expired.
+            UnsupportedError: content that would be read wrongly.
+        """
+        begun = self._known()
+        changes = Changes(self._asked)
+        try:
+            end = changes.advance(begun.position, limit=self._asked.limit)
+            job = None
+            if end != begun.position:
+                job = changes.plan(begun.position, end, columns=columns or self._asked.columns)
+        except NotFoundError as error:
+            raise self._expired(changes.opened, begun, error) from error
+        return NextChanges(job=job, begun=begun, end=end)
+
+    def move(self, begun: ConsumerState, end: StreamPosition) -> ConsumerState:
+        """Put the consumer behind what was read.
+
+        Args:
+            begun: where it stood then.
+            end: where it stands now.
+
+        Raises:
+            ConflictError: others moved it meanwhile.
+            NotFoundError: others dropped it, or the state there has expired.
+        """
+        state = self._state_at(self._reference.open(), end)
+        if self._known().position != begun.position:
+            raise ConflictError(
+                f"consumer {self.name!r} of table {self._reference.identifier!r} was moved by "
+                "others since it was read; read again"
+            )
+        self._put(begun, state)
+        return state
+
+    def follow(self, end: StreamPosition) -> None:
+        """Put the consumer where a stream is, unless it is further: a batch may come twice."""
+        known = self._known()
+        if _order(end) > _order(known.position):
+            self._put(known, self._state_at(self._reference.open(), end))
+
+    def drop(self) -> None:
+        """Forget the consumer, so that expiry may take what only it held back.
+
+        Raises:
+            NotFoundError: there is none of this name.
+        """
+        self._put(self._known(), None)
+
+    def _known(self) -> ConsumerState:
+        opened = self._reference.open()
+        consumers = consumers_of(opened.base.properties)
+        if self.name not in consumers:
+            raise NotFoundError(
+                f"table {opened.table.name!r} has no consumer {self.name!r}; there are "
+                f"{', '.join(map(repr, consumers)) or 'none'}"
+            )
+        return consumers[self.name]
+
+    def _put(self, begun: ConsumerState | None, state: ConsumerState | None) -> None:
+        opened = self._reference.open()
+        name = f"{CONSUMER_PREFIX}{self.name}"
+        commit_properties(
+            open_catalog(self._reference.config),
+            opened.base,
+            {} if state is None else {name: state.text},
+            (name,) if state is None else (),
+            expected={name: None if begun is None else begun.text},
+            subject=f"consumer {self.name!r} of table {opened.table.name!r}",
+        )
+
+    def _state_at(self, opened: OpenTable, position: StreamPosition) -> ConsumerState:
+        for store in (opened.change, opened.base):
+            if store is not None:
+                refresh(store)
+        return consumer_at(opened, position, now_ms=time.time_ns() // 1_000_000)
+
+    def _expired(
+        self, opened: OpenTable, state: ConsumerState, error: NotFoundError
+    ) -> NotFoundError:
+        limit = opt.CONSUMER_EXPIRATION_MS.value({}, opened.table.properties)
+        return NotFoundError(
+            f"consumer {self.name!r} of table {opened.table.name!r}: what it has not read is gone; "
+            f"it was moved last at {state.moved_ms} ms, and holds history back for "
+            f"{duration_text(limit)} (table property {opt.CONSUMER_EXPIRATION_MS.name}); drop it, "
+            f"and begin it anew ({error.message})"
+        )
+
+
+def list_consumers(reference: TableReference) -> pa.Table:
+    """Return the consumers of a table by name, with how far they are behind.
+
+    Args:
+        reference: the table.
+
+    Raises:
+        FormatError: the place of one cannot be read.
+        NotFoundError: no such table.
+    """
+    opened = reference.open()
+    limit_ms = opt.CONSUMER_EXPIRATION_MS.value({}, opened.table.properties)
+    now_ms = time.time_ns() // 1_000_000
+    store = stream_store(opened)
+    commits = lineage(store.metadata, store.current_snapshot())
+    rows = []
+    for name, state in consumers_of(opened.base.properties).items():
+        done = state.position.sequence_number
+        known = [each for each in commits if (each.sequence_number or 0) > done]
+        ahead = [each for each in known if producer_of(each) not in UPKEEP]
+        # Those that nobody knows any more were of a writer, as far as one can tell.
+        unknown = max(head_sequence(store) - done - len(known), 0)
+        rows.append(
+            {
+                "consumer": name,
+                "moved_at": state.moved_ms * 1000,
+                "commits_behind": len(ahead) + unknown,
+                "rows_behind": sum(
+                    int(each.summary["added-records"] or 0) for each in ahead if each.summary
+                ),
+                "behind": now_ms - ahead[-1].timestamp_ms if ahead else 0,
+                "holds": not is_old(state.moved_ms, duration_ms=limit_ms, now_ms=now_ms),
+                "base_snapshot_id": state.base_snapshot_id,
+                "change_snapshot_id": state.change_snapshot_id,
+            }
+        )
+    return pa.Table.from_pylist(rows, schema=CONSUMERS_SCHEMA)
+
+
+def _order(position: StreamPosition) -> tuple[int, int, int, int]:
+    done = 0 if position.pin is None else position.pin.files_done
+    return (
+        position.sequence_number,
+        int(position.pin is None),
+        done,
+        position.base_sequence_number,
+    )
