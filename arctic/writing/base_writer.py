@@ -159,6 +159,7 @@ class BaseWriter:
         self._files.add_made(
             [self._destination(group) for group in groups],
             [partial(take_rows, payload, group.rows) for group in groups],
+            rows=rows.num_rows,
         )
         self._inserts += rows.num_rows
 

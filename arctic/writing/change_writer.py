@@ -272,6 +272,7 @@ class ChangeWriter:
         self._files.add_made(
             [_destination(group, FileKind.CHANGE_DELETE) for group in groups],
             [partial(make, group.rows) for group in groups],
+            rows=len(deletes.offsets),
         )
         self._deletes += len(deletes.offsets)
 
@@ -290,6 +291,7 @@ class ChangeWriter:
                 partial(_insert_table, payload, numbers[group.rows], offsets[group.rows])
                 for group in groups
             ],
+            rows=len(numbers),
         )
         self._inserts += len(numbers)
 

@@ -102,7 +102,8 @@ def _data_file(
     file: WrittenFile, properties: tuple[tuple[str, str], ...], full_ids: frozenset[int]
 ) -> DataFile:
     footer = pq.read_metadata(pa.BufferReader(file.footer))
-    schema = footer.schema.to_arrow_schema().serialize().to_pybytes()
+    # Without the file's own texts, or no two files would have the same plan.
+    schema = footer.schema.to_arrow_schema().remove_metadata().serialize().to_pybytes()
     plan, ids_by_path, times = _metrics_plan(schema, properties, full_ids)
     metrics: dict[str, Any] = data_file_statistics_from_parquet_metadata(
         footer, plan, ids_by_path

@@ -43,6 +43,10 @@ _WHOLE_AT_ONCE = 8
 threads live on; the same for every number of threads, because names are counted."""
 
 
+_FEW_BYTES, _FEW_ROWS = 1 << 16, 1_000
+"""Below these, a row group is written sooner than a thread for it wakes up."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Destination:
     """Where rows are written to together."""
@@ -110,20 +114,25 @@ class NodeFiles:
             self._flush(max(self._waiting, key=lambda place: self._waiting[place].held_bytes))
 
     def add_made(
-        self, destinations: Sequence[Destination], makers: Sequence[Callable[[], pa.Table]]
+        self,
+        destinations: Sequence[Destination],
+        makers: Sequence[Callable[[], pa.Table]],
+        *,
+        rows: int,
     ) -> None:
         """Take rows of several destinations that are yet to be made, as ``add`` does.
 
         Args:
             destinations: where they belong.
             makers: return the rows of each; called in any thread.
+            rows: of all of them.
         """
+        is_small = rows <= _FEW_ROWS
         for start in range(0, len(makers), _WHOLE_AT_ONCE):
             some = slice(start, start + _WHOLE_AT_ONCE)
-            for place, rows in zip(
-                destinations[some], self._work.results(makers[some]), strict=True
-            ):
-                self.add(place, rows)
+            made = self._work.results(makers[some], is_small=is_small)
+            for place, part in zip(destinations[some], made, strict=True):
+                self.add(place, part)
 
     def add_whole(self, parts: Sequence[tuple[Destination, Picked]]) -> None:
         """Take all rows that some destinations will ever have; they are written at once.
@@ -197,7 +206,9 @@ class NodeFiles:
         self._open[destination] = opened  # at the end: the first has waited longest
         opened.most_bytes += rows.nbytes
         output = opened.output
-        self._work.submit(opened.lane, lambda: output.write(rows.table()))
+        self._work.submit(
+            opened.lane, lambda: output.write(rows.table()), is_small=rows.nbytes < _FEW_BYTES
+        )
 
     def _is_full(self, opened: _OpenFile) -> bool:
         target_bytes = self._target.options.target_file_bytes
@@ -229,7 +240,8 @@ class NodeFiles:
 
     def _complete(self, opened: _OpenFile) -> None:
         self._finished.append(opened)
-        self._work.submit(opened.lane, opened.output.finish)
+        is_small = opened.most_bytes < _FEW_BYTES
+        self._work.submit(opened.lane, opened.output.finish, is_small=is_small)
 
 
 def _written(file: _OpenFile) -> WrittenFile:

@@ -6,6 +6,7 @@ so no lane keeps the others waiting.
 
 Rules:
     - With one thread everything runs at once, in the thread that asks for it.
+    - So does what is small, where nothing of its lane waits: to wake a thread would take longer.
     - After a failure nothing more begins; whoever asks next gets the first failure.
 
 Memory: at most ``2 * threads`` pieces of work wait or run.
@@ -45,13 +46,19 @@ class OrderedWork:
         self._pending = 0
         self._failure: BaseException | None = None
 
-    def submit(self, lane: Lane, work: Work) -> None:
+    def submit(self, lane: Lane, work: Work, *, is_small: bool = False) -> None:
         """Take a piece of work for a lane; waits while too much is pending.
 
         Raises:
             BaseException: what an earlier piece of any lane raised.
         """
         if self._threads == 1:
+            work()
+            return
+        with self._changed:
+            self._raise_failure()
+            runs_here = is_small and not lane.is_active
+        if runs_here:
             work()
             return
         with self._changed:
@@ -74,13 +81,13 @@ class OrderedWork:
             self._changed.wait_for(lambda: self._failure is not None or not lane.is_active)
             self._raise_failure()
 
-    def results(self, makers: Sequence[Callable[[], R]]) -> list[R]:
+    def results(self, makers: Sequence[Callable[[], R]], *, is_small: bool = False) -> list[R]:
         """Do work that needs no lane, and return what it returns, in order.
 
         Raises:
             BaseException: what the first of them that failed raised.
         """
-        if self._threads == 1 or len(makers) < 2:
+        if self._threads == 1 or is_small or len(makers) < 2:
             return [make() for make in makers]
         return list(self._started().map(lambda make: make(), makers))
 

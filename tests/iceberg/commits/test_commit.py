@@ -27,6 +27,7 @@ from arctic.errors import (
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits.commit import CommitResult, commit_append, commit_overwrite
 from arctic.iceberg.commits.commit_loop import commit_policy
+from arctic.iceberg.metadata.data_files import _metrics_plan
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.open_table import OpenTable, open_table
@@ -698,6 +699,16 @@ def test_metadata_that_landed_outlives_an_answer_that_it_did_not(
     assert change is not None
     assert len(change.snapshots()) == 1
     assert len(files_of(opened).change) == 1
+
+
+def test_files_of_one_schema_share_the_plan_of_their_metrics(tmp_path: Path) -> None:
+    """To make one takes longer than to take the metrics; each file's footer says its own name."""
+    opened = make(tmp_path)
+    append(opened, [row(1)])
+    before = _metrics_plan.cache_info()
+    append(opened, [row(2)])
+    after = _metrics_plan.cache_info()
+    assert (after.misses, after.hits) == (before.misses, before.hits + 1)
 
 
 def test_pyiceberg_still_has_what_the_producer_is_built_on() -> None:

@@ -294,6 +294,7 @@ def test_texts_with_wide_offsets_are_written_as_plain_ones(tmp_path: Path) -> No
     row_group_bytes=st.sampled_from([500, 3_000, 2**20]),
     max_open=st.sampled_from([1, 3, 256]),
     whole=st.booleans(),
+    few=st.sampled_from([0, 60, 1 << 16]),
 )
 def test_threads_write_the_same_files(
     pieces: list[tuple[int, int]],
@@ -301,12 +302,15 @@ def test_threads_write_the_same_files(
     row_group_bytes: int,
     max_open: int,
     whole: bool,
+    few: int,
 ) -> None:
     """In the same order, with the same names and bytes, however they are cut and closed."""
     found = []
     for threads in (1, 2, 5):
         with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
             patch.setattr(files, "_MAX_OPEN_FILES", max_open)
+            patch.setattr(files, "_FEW_ROWS", few)
+            patch.setattr(files, "_FEW_BYTES", 20 * few)
             target = make_target(
                 Path(folder),
                 target_file_bytes=target_file_bytes,
@@ -333,6 +337,7 @@ def test_threads_write_the_same_files(
                         partial(random_rows, count, number)
                         for number, (_, count) in enumerate(parts)
                     ],
+                    rows=sum(count for _, count in parts),
                 )
             found.append(
                 [
