@@ -111,7 +111,7 @@ def _compress(folder: Path, name: str) -> None:
 def _write_no_checksums() -> None:
     """Have this process write as other engines do."""
 
-    def plain(_: str, content: bytes) -> bytes:
+    def plain(_: str, content: Any) -> Any:
         return content
 
     setattr(checked_io, "sealed", plain)  # noqa: B010 - not exported there

@@ -116,7 +116,9 @@ def test_metadata_that_came_damaged_is_asked_for_again(io: TableIO, name: str) -
     """Damage on the way is not kept: what a process has read once it would see for ever."""
     location = f"{io.location}/{name.format(UUID(int=7))}"
     header = b"Obj\x01\x02\x14avro.codec\x08null\x00" + bytes(16)
-    whole = sealed(location, header if name.endswith("avro") else b'{"format-version":2}')
+    whole = b"".join(
+        sealed(location, [header if name.endswith("avro") else b'{"format-version":2}'])
+    )
     access = CheckedFileIO(dict(io.properties))
 
     def answered(content: bytes) -> bytes:

@@ -42,6 +42,7 @@ from arctic.iceberg.catalogs.sqlite import (
 )
 from arctic.iceberg.catalogs.staged_metadata import keep_order, share_metadata
 from arctic.iceberg.storage.checked_io import check_metadata_of
+from arctic.iceberg.storage.growing.many_snapshots import look_up_by_index
 from arctic.iceberg.storage.signed_names import sign_metadata
 from arctic.iceberg.translate import catalog_errors
 from arctic.options import CATALOG, CATALOG_PREFIX, SEALED_PREFIX, WAREHOUSE
@@ -119,6 +120,7 @@ def open_catalog(config: CatalogConfig, *, create: bool = False) -> Catalog:
         StorageError: the catalog cannot be reached.
     """
     accept_any_blob_type()
+    look_up_by_index()
     if config.name is not None:
         named = (config.name, config.warehouse, config.properties)
         settings = settings_of_server(*named)

@@ -30,6 +30,7 @@ from pyiceberg.table.metadata import TableMetadata
 from sqlalchemy.exc import DBAPIError
 
 from arctic.iceberg.storage.checked_io import keep_written
+from arctic.iceberg.storage.growing.many_snapshots import write_metadata
 from arctic.iceberg.translate import was_rolled_back
 
 
@@ -51,7 +52,7 @@ def _commit(
 
     def write(metadata: TableMetadata, io: FileIO, metadata_path: str) -> None:
         written.append((io, metadata_path))
-        catalog._write_metadata(metadata, io, metadata_path)
+        write_metadata(metadata, io, metadata_path)
 
     def load(identifier: Any) -> Table:
         nonlocal before

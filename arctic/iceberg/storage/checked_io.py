@@ -16,7 +16,7 @@ Memory: one metadata file, and what ``kept_metadata`` and ``kept_files`` hold.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -136,39 +136,43 @@ class _SealedOutput(_Wrapped, OutputFile):
     def create(self, overwrite: bool = False) -> OutputStream:
         return _SealedStream(self.location, self._plain.create(overwrite), self._written)
 
-    def _written(self, content: bytes) -> None:
-        self._length = len(content)
-        KEPT_FILES.put(self.location, self._properties, content)
+    def _written(self, parts: Sequence[bytes]) -> None:
+        self._length = sum(map(len, parts))
+        if is_kept(self.location):
+            KEPT_FILES.put(self.location, self._properties, b"".join(parts))
 
 
 class _SealedStream:
     """Keeps what is written, because a checksum stands before what it covers."""
 
     def __init__(
-        self, location: str, plain: OutputStream, written: Callable[[bytes], None]
+        self, location: str, plain: OutputStream, written: Callable[[Sequence[bytes]], None]
     ) -> None:
         self._location = location
         self._plain = plain
         self._written = written
-        self._content = bytearray()
+        self._parts: list[bytes] = []
+        self._length = 0
         self._is_open = True
 
     def write(self, b: bytes) -> int:
-        self._content += b
+        self._parts.append(bytes(b))
+        self._length += len(b)
         return len(b)
 
     def tell(self) -> int:
-        return len(self._content)
+        return self._length
 
     def close(self) -> None:
         if self._is_open:
             self._is_open = False
-            content = sealed(self._location, bytes(self._content))
+            parts = sealed(self._location, self._parts)
             try:
-                self._plain.write(content)
+                for part in parts:
+                    self._plain.write(part)
             finally:
                 self._plain.close()
-            self._written(content)
+            self._written(parts)
 
     def __enter__(self) -> _SealedStream:
         return self

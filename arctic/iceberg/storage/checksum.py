@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 
 from arctic.errors import FormatError
 
@@ -32,19 +33,27 @@ _AVRO_COUNTS = {bytes([2 * count]) for count in range(1, 63)}
 """Numbers of entries, as Avro writes them, to which one more can be added in the same byte."""
 
 
-def sealed(path: str, content: bytes) -> bytes:
+def sealed(path: str, parts: Sequence[bytes]) -> Sequence[bytes]:
     """Return a file with its checksum in it; as it is, where there is no room for one.
 
     Args:
         path: where it is going to be.
-        content: the whole file.
+        parts: the whole file, one after the other. Table metadata can have many megabytes: no part
+            but its first is copied.
     """
-    roomy = _with_room(content)
-    found = _found(roomy)
+    if not parts or not parts[0].startswith(b'{"'):
+        parts = (_with_room(b"".join(parts)),)
+        found = _found(parts[0])
+    else:
+        found = _JSON.match(parts[0])
+        if found is None:
+            parts = (f'{{"{CHECKSUM}":"{UNKNOWN}",'.encode() + parts[0][1:], *parts[1:])
+            found = _JSON.match(parts[0])
     if found is None:
-        return content
+        return parts
     start, end = found.span(1)
-    return b"".join((roomy[:start], _digest(path, roomy, start, end), roomy[end:]))
+    before, after = parts[0][:start], (parts[0][end:], *parts[1:])
+    return before, _digest(path, before, *after), *after
 
 
 def check(path: str, content: bytes) -> bool:
@@ -57,7 +66,8 @@ def check(path: str, content: bytes) -> bool:
     if found is None:
         return False
     start, end = found.span(1)
-    if found.group(1) != _digest(path, content, start, end):
+    view = memoryview(content)
+    if found.group(1) != _digest(path, view[:start], view[end:]):
         raise FormatError(
             f"file {path!r}: its checksum does not match: it was damaged, or it is another file "
             "under this name; restore it from a copy"
@@ -66,9 +76,7 @@ def check(path: str, content: bytes) -> bool:
 
 
 def _with_room(content: bytes) -> bytes:
-    """Return a file with a place for its checksum."""
-    if content.startswith(b'{"') and not _JSON.match(content):
-        return f'{{"{CHECKSUM}":"{UNKNOWN}",'.encode() + content[1:]
+    """Return a file of Avro with a place for its checksum."""
     if content.startswith(_AVRO_MAGIC) and not _AVRO.match(content):
         start = len(_AVRO_MAGIC)
         count = content[start : start + 1]
@@ -83,10 +91,10 @@ def _found(content: bytes) -> re.Match[bytes] | None:
     return _JSON.match(content) or _AVRO.match(content)
 
 
-def _digest(path: str, content: bytes, start: int, end: int) -> bytes:
-    view = memoryview(content)
+def _digest(path: str, before: bytes | memoryview, *after: bytes | memoryview) -> bytes:
     state = hashlib.blake2b(path.rpartition("/")[2].encode(), digest_size=16)
-    state.update(view[:start])
+    state.update(before)
     state.update(UNKNOWN.encode())
-    state.update(view[end:])
+    for part in after:
+        state.update(part)
     return state.hexdigest().encode()
