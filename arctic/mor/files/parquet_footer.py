@@ -17,7 +17,8 @@ from arctic.table.files import TableFile, WrittenFile
 _MAGIC = b"PAR1"
 _END_BYTES = 8
 """The length of the footer and the magic."""
-_GUESS_BYTES = 64 * 2**10
+GUESS_BYTES = 64 * 2**10
+"""Read from the end of a file, where its footer is expected."""
 
 
 class Size(NamedTuple):
@@ -63,7 +64,7 @@ def read_footer(path: str, source: Any, expected: Size | None) -> Any:
 
 def _footer(source: Any, size: int) -> bytes:
     """Return the end of a file, from its footer on."""
-    tail = bytes(source.read_at(min(size, _GUESS_BYTES), max(0, size - _GUESS_BYTES)))
+    tail = bytes(source.read_at(min(size, GUESS_BYTES), max(0, size - GUESS_BYTES)))
     if len(tail) < len(_MAGIC) + _END_BYTES or not tail.endswith(_MAGIC):
         raise pa.ArrowInvalid("it does not end as a Parquet file")
     length = int.from_bytes(tail[-_END_BYTES : -len(_MAGIC)], "little") + _END_BYTES

@@ -1,7 +1,9 @@
 """One opened Parquet file: its fields, its row groups, its batches with their row numbers.
 
 Strategy: neighbouring row groups are read together as a *run*, up to ``RUN_BYTES``: many small
-row groups cost no more requests than a large one, and memory stays at one run.
+row groups cost no more requests than a large one, and memory stays at one run. A file no longer
+than what is read for the footer is read once, and decoded in this thread: to wake another one for
+some rows takes longer than to read them.
 
 Rules:
     - What carries a checksum is compared with it: the footer at once, pages as they are read, the
@@ -23,7 +25,7 @@ import pyarrow.parquet as pq
 
 from arctic.columns.field_ids import child_fields
 from arctic.errors import ArcticError, FormatError, StorageError
-from arctic.mor.files.parquet_footer import Size, as_native, read_footer
+from arctic.mor.files.parquet_footer import GUESS_BYTES, Size, as_native, read_footer
 from arctic.mor.request import OpenFile
 
 RUN_BYTES = 64 * 2**20
@@ -59,6 +61,12 @@ class ParquetInput:
             self._source = open_file(path)
             try:
                 source = as_native(self._source)
+                length = source.size()
+                self._is_small = length <= GUESS_BYTES
+                if self._is_small:
+                    source = pa.BufferReader(source.read_at(length, 0))
+                    self._source.close()
+                    self._source = source
                 self.metadata: Any = read_footer(path, source, expected)
                 self._file = self._opened(source)
                 self.schema: pa.Schema = self._file.schema_arrow
@@ -149,9 +157,7 @@ class ParquetInput:
             row = run.first_row
             end = row + sum(self.metadata.row_group(each).num_rows for each in run.row_groups)
             with self._errors():
-                batches = self._file.iter_batches(
-                    batch_rows, row_groups=list(run.row_groups), columns=list(names)
-                )
+                batches = self._batches(list(run.row_groups), list(names), batch_rows)
             while True:
                 with self._errors():
                     batch = next(batches, None)
@@ -166,10 +172,18 @@ class ParquetInput:
                     f"{end}, as the footer says"
                 )
 
+    def _batches(
+        self, row_groups: list[int], names: list[str], batch_rows: int
+    ) -> Iterator[pa.RecordBatch]:
+        if not self._is_small:
+            return iter(self._file.iter_batches(batch_rows, row_groups=row_groups, columns=names))
+        rows = self._file.read_row_groups(row_groups, columns=names, use_threads=False)
+        return iter(rows.to_batches(max_chunksize=batch_rows))
+
     def _opened(self, source: Any, **more: Any) -> Any:
         return pq.ParquetFile(
             source,
-            pre_buffer=True,
+            pre_buffer=not self._is_small,
             metadata=self.metadata,
             page_checksum_verification=self._verifies_pages,
             **more,

@@ -31,13 +31,24 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
     names=st.sampled_from([[], ["id"], ["text", "id"]]),
     batch_rows=st.integers(1, 30),
     run_bytes=st.sampled_from([1, 300, 2**20]),
+    whole=st.booleans(),
 )
 def test_every_batch_knows_its_first_row(
-    path: str, wanted: set[int], names: list[str], batch_rows: int, run_bytes: int
+    path: str, wanted: set[int], names: list[str], batch_rows: int, run_bytes: int, whole: bool
 ) -> None:
-    """Whichever row groups are left out, and however many are read together."""
-    with pytest.MonkeyPatch.context() as patch, ParquetInput(path, pa.OSFile) as parquet:
+    """Whichever row groups are left out, however many are read together, in one piece or not."""
+    opened: list[pa.NativeFile] = []
+
+    def open_file(name: str) -> pa.NativeFile:
+        opened.append(pa.OSFile(name))
+        return opened[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "RUN_BYTES", run_bytes)
+        if not whole:
+            patch.setattr(module, "GUESS_BYTES", 0)
+        parquet = ParquetInput(path, open_file)
+        assert opened[-1].closed == whole
         found: list[int] = []
         for first_row, batch in parquet.batches(names, sorted(wanted), batch_rows):
             assert 1 <= batch.num_rows <= batch_rows
@@ -45,6 +56,7 @@ def test_every_batch_knows_its_first_row(
             found.extend(numbers)
             if "id" in names:
                 assert batch.column("id").to_pylist() == list(numbers)
+        parquet.close()
     assert found == [at for at in range(ROWS) if at // GROUP_ROWS in wanted]
 
 
