@@ -24,6 +24,7 @@ VERBS = {
         "identifier, schema, *, primary_key, partition_by, ordering_columns, properties, exist_ok, "
         "warehouse, catalog"
     ),
+    "dataset": "identifier, *, as_of, version, options, warehouse, catalog",
     "drop_consumer": "identifier, name, *, warehouse, catalog",
     "drop_table": "identifier, *, purge, warehouse, catalog",
     "evolve_schema": "identifier, *, add, rename, widen, drop, warehouse, catalog",
@@ -93,6 +94,7 @@ TABLE_MEMBERS = {
     "consumer",
     "consumers",
     "count",
+    "dataset",
     "delete",
     "drop_tag",
     "evolve_schema",

@@ -10,6 +10,7 @@ from arctic.api.maintenance import expire, optimize, retire_writer, status, wate
 from arctic.api.publishing import publish, unpublish
 from arctic.api.rows import explain, read, read_changes, write
 from arctic.api.table import Table
+from arctic.api.table_dataset import dataset
 from arctic.api.tables import (
     create_table,
     drop_table,
@@ -30,6 +31,7 @@ __all__ = [
     "consumer",
     "consumers",
     "create_table",
+    "dataset",
     "drop_consumer",
     "drop_table",
     "evolve_schema",

@@ -13,6 +13,7 @@ from arctic.api.calls import Version
 from arctic.api.consuming import Consumer, begin_consumer
 from arctic.api.html import description
 from arctic.api.merge import Merge
+from arctic.api.table_dataset import TableDataset, open_dataset
 from arctic.api.write_data import WriteReport, batches_of, write_data
 from arctic.errors import NotFoundError, UnsupportedError
 from arctic.iceberg.commits.commit_notes import watermark_properties
@@ -92,12 +93,12 @@ class Table:
         """Read rows; takes the arguments of ``arctic.read``."""
         return calls.read(self._options, **arguments)
 
-    def to_pandas(self, **arguments: Any) -> Any:
-        """Return rows as a pandas DataFrame; takes the arguments of ``arctic.read``.
+    def dataset(self, **arguments: Any) -> TableDataset:
+        """Pin a state for engines that scan; takes the arguments of ``arctic.dataset``."""
+        return open_dataset(self._options, **arguments)
 
-        Raises:
-            UnsupportedError: pandas is not installed.
-        """
+    def to_pandas(self, **arguments: Any) -> Any:
+        """Return rows as a DataFrame of pandas, if it is there; takes those of ``arctic.read``."""
         rows = self.read(**arguments).read_all()
         try:
             return rows.to_pandas()

@@ -14,7 +14,7 @@ Source: Arrow's ``compute::Serialize``, which writes the list.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -57,13 +57,9 @@ def parse_expression(expression: pc.Expression, tests: ColumnTests) -> Filter:
         InvalidInputError: an unknown column, or a literal that its type cannot hold exactly.
         UnsupportedError: a call that has no form here.
     """
-    try:
-        _, (data,) = expression.__reduce__()
-    except pa.ArrowNotImplementedError as error:
-        raise UnsupportedError(f"filter: {error}; expected columns by their names") from error
-    row = pa.ipc.open_file(data).get_batch(0)
+    row, listed = words_of(expression)
     levels: list[tuple[str, list[_Operand]]] = [("", [])]
-    words = _words(row.schema)
+    words = iter(listed)
     for kind, text in words:
         operands = levels[-1][1]
         if kind == "field_ref":
@@ -84,8 +80,22 @@ def parse_expression(expression: pc.Expression, tests: ColumnTests) -> Filter:
     return _condition(levels[0][1][0], tests)
 
 
-def _words(schema: pa.Schema) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of a schema's metadata: as a dict it keeps only the last of each key."""
+def words_of(expression: pc.Expression) -> tuple[pa.RecordBatch, list[tuple[str, str]]]:
+    """Return the row of an expression's literals, and the list of what it consists of.
+
+    Raises:
+        UnsupportedError: columns that are not named.
+    """
+    try:
+        _, (data,) = expression.__reduce__()
+    except pa.ArrowNotImplementedError as error:
+        raise UnsupportedError(f"filter: {error}; expected columns by their names") from error
+    row = pa.ipc.open_file(data).get_batch(0)
+    return row, _pairs(row.schema)
+
+
+def _pairs(schema: pa.Schema) -> list[tuple[str, str]]:
+    """Return the pairs of a schema's metadata: as a dict it keeps only the last of each key."""
     structure = (ctypes.c_byte * 72)()
     address = ctypes.addressof(structure)
     schema._export_to_c(address)
@@ -102,7 +112,7 @@ def _words(schema: pa.Schema) -> Iterator[tuple[str, str]]:
             pairs.append((texts[0], texts[1]))
     finally:
         pa.Schema._import_from_c(address)
-    yield from pairs
+    return pairs
 
 
 def _numbers(place: int) -> tuple[int]:

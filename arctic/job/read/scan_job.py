@@ -77,7 +77,7 @@ def table_schema(asked: AskedRead) -> pa.Schema:
         InvalidInputError: an unknown column.
         NotFoundError: an unknown table.
     """
-    return _schema(asked.reference.open(), asked, asked.columns)
+    return read_schema(asked.reference.open(), asked, asked.columns)
 
 
 def begin_scan(
@@ -126,7 +126,7 @@ def scan_opened(
         set_apart: which files the caller reads by itself. They may be in the plan's
             ``clean_groups`` and ``dirty_groups``, and the job does not read them.
     """
-    schema = _schema(opened, asked, columns if columns is not None else asked.columns)
+    schema = read_schema(opened, asked, columns if columns is not None else asked.columns)
 
     def planned(is_fresh: bool) -> ScanJob:
         state = snapshot or asked.state.pinned(opened, is_fresh=is_fresh)
@@ -177,7 +177,10 @@ def _nothing_to_say(error: StorageError) -> None:
     """Stand for what is read without files."""
 
 
-def _schema(opened: OpenTable, asked: AskedRead, columns: Sequence[str] | None) -> pa.Schema:
+def read_schema(
+    opened: OpenTable, asked: AskedRead, columns: Sequence[str] | None = None
+) -> pa.Schema:
+    """Return the schema of what a read of an open table yields; raises as ``table_schema``."""
     full = _full_schema(asked.reference.metadata_table, opened, asked.store)
     if columns is not None and _has_places(opened, asked):
         named = [field for field in PLACE_FIELDS if field.name in columns]
