@@ -98,11 +98,22 @@ def catalog_errors(action: str, secrets: Secrets = NOTHING_KNOWN) -> Iterator[No
     except (OSError, SQLAlchemyError, requests.RequestException, RESTError) as error:
         raise _storage_error(action, error, secrets) from secrets.cause(error)
     except _optional_errors() as error:
+        if _is_unknown_method(error):
+            raise UnsupportedError(
+                f"{action}: {secrets.hide(_first_line(error))}: Hive 4.0.1 and newer do not have "
+                "what PyIceberg 0.12 calls; expected a metastore of an older Hive"
+            ) from secrets.cause(error)
         raise _storage_error(action, error, secrets) from secrets.cause(error)
 
 
 def _storage_error(action: str, error: BaseException, secrets: Secrets) -> StorageError:
     return StorageError(f"{action}: {type(error).__name__}: {secrets.hide(_first_line(error))}")
+
+
+def _is_unknown_method(error: Exception) -> bool:
+    thrift = sys.modules.get("thrift.Thrift")
+    kind = None if thrift is None else thrift.TApplicationException
+    return kind is not None and isinstance(error, kind) and error.type == kind.UNKNOWN_METHOD
 
 
 def _first_line(error: BaseException) -> str:

@@ -106,10 +106,14 @@ class ObjectStore:
 
 
 @contextmanager
-def object_store() -> Iterator[ObjectStore]:
-    """Start a server for the length of a block."""
+def object_store(program: str = "benchmarks.requests.server") -> Iterator[ObjectStore]:
+    """Start a server for the length of a block.
+
+    Args:
+        program: the module that serves; another one may serve more than S3.
+    """
     server = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.requests.server"],
+        [sys.executable, "-m", program],
         cwd=Path(__file__).parent.parent.parent,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
