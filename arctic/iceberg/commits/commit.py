@@ -24,7 +24,7 @@ from pyiceberg.table import Table
 from arctic.errors import ConflictError, InvalidInputError
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits.changed_meanwhile import check_same_rows, check_unchanged
-from arctic.iceberg.commits.commit_loop import CommitResult, commit_checked, commit_snapshot
+from arctic.iceberg.commits.commit_loop import CommitResult, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
 from arctic.iceberg.commits.snapshot_producer import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.staging import live_files, operation, staged_on, staged_with_state
@@ -107,7 +107,7 @@ def commit_append(
 
     if check is None:
         return commit_snapshot(store, stage, is_fresh=is_fresh)
-    return commit_checked(store, stage, lambda head: check(_as_it_is(opened, head)))
+    return commit_snapshot(store, stage, check=lambda head: check(_as_it_is(opened, head)))
 
 
 def commit_overwrite(

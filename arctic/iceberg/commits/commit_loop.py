@@ -7,6 +7,8 @@ Rules:
       table is searched for it: an answer that was lost is not a commit that was lost.
     - The files of an attempt are deleted only after the catalog said that it lost the race and
       its snapshot was not found. After any other failure they stay.
+    - A check of what others did takes time in which they do more. So a head is looked for again
+      until none came during a check: a race is then about what comes while an attempt is built.
     - A connection pool is emptied before looking: a connection that failed at COMMIT may still
       show its own process a snapshot that was never committed.
 """
@@ -14,7 +16,8 @@ Rules:
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
 
@@ -41,14 +44,17 @@ from arctic.retry import RetryPolicy
 Stage = Callable[[Table, int], StagedSnapshot | None]
 """Builds one attempt on a fresh head with this snapshot id; None: there is nothing to commit."""
 
+HeadCheck = Callable[[Table], None]
+"""Refuses a head by raising ``ConflictError``; what it has seen once costs it next to nothing."""
+
 _MAX_UNKNOWN = 5
 """Attempts with an unknown outcome after which the catalog is taken to be broken."""
 
 _MAX_RACES = 5
-"""Races for a snapshot, each of as many tries as the table allows, for files that took long."""
+"""Races for a snapshot, each of as many tries as the table allows, for rows that took long."""
 
-_LOOKS_AHEAD = 2
-"""Checks before a race: the second is about what came during the first."""
+_MOST_LOOKS = 10
+"""Heads that are checked for one attempt, if others commit faster than it can be looked at."""
 
 _MAX_OUTRUN = 5
 """Attempts with a file that is gone after which the table is taken to be damaged."""
@@ -83,68 +89,35 @@ def commit_policy(properties: Mapping[str, str]) -> RetryPolicy:
     )
 
 
-def commit_snapshot(table: Table, stage: Stage, *, is_fresh: bool = False) -> CommitResult | None:
+def commit_snapshot(
+    table: Table, stage: Stage, *, is_fresh: bool = False, check: HeadCheck | None = None
+) -> CommitResult | None:
     """Commit one snapshot to a store, over lost races.
 
     Args:
         table: names the store; it is not changed.
         stage: builds an attempt. It may refuse by raising; nothing of it is left then.
         is_fresh: the store was loaded just now, and the first attempt takes it as it is.
+        check: is asked about every head that an attempt is built on.
 
     Returns:
         The snapshot, or None when ``stage`` found nothing to commit.
 
     Raises:
-        ConflictError: other writers won every retry; the commit did not land.
+        ConflictError: other writers won every retry, or a head was refused; the commit did not
+            land.
         CommitStateUnknownError: the commit may have landed.
         StorageError: the catalog or a file cannot be reached; the commit did not land.
     """
     check_writable(table.catalog)
-    return _Commit(table, stage).run(is_fresh=is_fresh)
-
-
-def commit_checked(
-    table: Table, stage: Stage, check: Callable[[Table], None]
-) -> CommitResult | None:
-    """Commit one snapshot to a store, on heads alone that a check has nothing against.
-
-    A check takes time in which others commit. So all that has come is checked before the race for
-    a snapshot begins, which is then about what little came since. Who loses every try of a race
-    has his files still, and begins another one.
-
-    Args:
-        table: names the store; it is not changed.
-        stage: builds an attempt.
-        check: refuses a head by raising ``ConflictError``; what it has seen once costs it nothing.
-
-    Raises:
-        ConflictError: a head was refused, or other writers won every try of all races.
-        CommitStateUnknownError: as ``commit_snapshot``; and so on.
-    """
-    refused = False
-
-    def staged(head: Table, snapshot_id: int) -> StagedSnapshot | None:
-        nonlocal refused
-        refused = True
-        check(head)
-        refused = False
-        return stage(head, snapshot_id)
-
-    for races in range(_MAX_RACES, 0, -1):
-        for _ in range(_LOOKS_AHEAD):
-            check(refresh(copy(table)))
-        try:
-            return commit_snapshot(table, staged)
-        except ConflictError:
-            if refused or races == 1:
-                raise
-    return None
+    return _Commit(table, stage, check).run(is_fresh=is_fresh)
 
 
 class _Commit:
-    def __init__(self, table: Table, stage: Stage) -> None:
+    def __init__(self, table: Table, stage: Stage, check: HeadCheck | None) -> None:
         self._head = copy(table)
         self._stage = stage
+        self._check = check
         self._name = ".".join(table.name())
         self._snapshot_id = table.metadata.new_snapshot_id()
         self._lost: StagedSnapshot | None = None
@@ -156,6 +129,7 @@ class _Commit:
     def run(self, *, is_fresh: bool) -> CommitResult | None:
         started = time.monotonic()
         policy = commit_policy(self._head.properties)
+        most_tries = policy.most_tries * (1 if self._check is None else _MAX_RACES)
         attempt = 0
         looks = not is_fresh
         while True:
@@ -164,9 +138,12 @@ class _Commit:
                 return landed
             elapsed_ms = (time.monotonic() - started) * 1000
             is_over = policy.total_ms is not None and elapsed_ms > policy.total_ms
-            if attempt > policy.retries or (attempt > 0 and is_over):
+            if attempt >= most_tries or (attempt > 0 and is_over):
                 raise self._given_up(attempt)
             try:
+                landed = self._check_head()
+                if landed is not None:
+                    return landed
                 staged = self._staged()
             except StorageError as error:
                 self._check_outrun(error)
@@ -182,8 +159,8 @@ class _Commit:
                 continue
             looks = True
             if self._unknown_count >= _MAX_UNKNOWN:
-                attempt = policy.retries
-            time.sleep(policy.wait_seconds(attempt))
+                attempt = most_tries - 1
+            time.sleep(policy.wait_seconds(attempt % policy.most_tries))
             attempt += 1
 
     def _look(self) -> CommitResult | None:
@@ -210,9 +187,30 @@ class _Commit:
             self._lost = None
         return None
 
+    def _check_head(self) -> CommitResult | None:
+        """Check the head, and the one that came meanwhile, until none did; a look may find ours."""
+        if self._check is None:
+            return None
+        for _ in range(_MOST_LOOKS):
+            checked = self._head.metadata_location
+            with self._unless_unknown():
+                self._check(self._head)
+            landed = self._look()
+            if landed is not None or self._head.metadata_location == checked:
+                return landed
+        with self._unless_unknown():
+            self._check(self._head)
+        return None
+
     def _staged(self) -> StagedSnapshot | None:
-        try:
+        with self._unless_unknown():
             return self._stage(self._head, self._snapshot_id)
+
+    @contextmanager
+    def _unless_unknown(self) -> Iterator[None]:
+        """Have a refusal say that an attempt may have landed, if that is not known."""
+        try:
+            yield
         except ArcticError as error:
             if self._unknown is None:
                 raise

@@ -20,7 +20,7 @@ from pyiceberg.table import Table
 from arctic.errors import ConflictError
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits.commit import Check
-from arctic.iceberg.commits.commit_loop import CommitResult, commit_checked, commit_snapshot
+from arctic.iceberg.commits.commit_loop import CommitResult, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
 from arctic.iceberg.commits.snapshot_producer import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.staging import live_files, operation, staged_on, staged_with_state
@@ -65,7 +65,7 @@ def commit_removal(
     )
     if check is None:
         return commit_snapshot(opened.base, removal.stage)
-    return commit_checked(opened.base, removal.stage, lambda head: check(_on(opened, head)))
+    return commit_snapshot(opened.base, removal.stage, check=lambda head: check(_on(opened, head)))
 
 
 def _on(opened: OpenTable, head: Table) -> OpenTable:

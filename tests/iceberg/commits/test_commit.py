@@ -25,6 +25,7 @@ from arctic.errors import (
     StorageError,
 )
 from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.commits import commit_loop
 from arctic.iceberg.commits.commit import CommitResult, commit_append, commit_overwrite
 from arctic.iceberg.commits.commit_loop import commit_policy
 from arctic.iceberg.metadata.data_files import _metrics_plan
@@ -314,6 +315,47 @@ class TestRaces:
         assert result is not None
         assert change is not None
         assert result.sequence_number == 2
+        assert metadata_files(change, ".avro") == referenced(change)
+
+    def test_what_comes_during_a_check_is_checked_before_the_race(self, tmp_path: Path) -> None:
+        """A check may take longer than a commit of others, and no attempt is lost by that."""
+        opened = make(tmp_path, **{"commit__retry__num-retries": "0"})
+        other, seen = reopened(opened), list[int]()
+        plan = AppendFiles(files=written(opened, [row(1)], FileKind.INSERT))
+
+        def check(head: OpenTable) -> None:
+            assert head.change is not None
+            seen.append(len(head.change.snapshots()))
+            if len(seen) <= 3:
+                append(other, [row(9)])
+
+        result = commit_append(opened, plan, check=check)
+
+        assert result is not None
+        assert result.sequence_number == 4
+        assert seen == [0, 1, 2, 3]
+
+    def test_a_check_that_never_keeps_up_ends_in_a_conflict(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """After as many races as there are for rows that took long; nothing of them is left."""
+        opened = make(tmp_path, **{"commit__retry__num-retries": "0"})
+        other, count = reopened(opened), 0
+        plan = AppendFiles(files=written(opened, [row(1)], FileKind.INSERT))
+        monkeypatch.setattr(commit_loop, "_MOST_LOOKS", 2)
+
+        def check(_: OpenTable) -> None:
+            nonlocal count
+            count += 1
+            append(other, [row(9)])
+
+        break_commits(monkeypatch, [])
+        with pytest.raises(ConflictError, match="other commits won 5 attempts"):
+            commit_append(opened, plan, check=check)
+
+        change = reopened(opened).change
+        assert change is not None
+        assert count == len(change.snapshots()) == 5 * 3
         assert metadata_files(change, ".avro") == referenced(change)
 
     def test_a_store_that_is_dropped_meanwhile_keeps_no_manifest(
