@@ -37,6 +37,16 @@ _UNPUSHED = "SET disabled_optimizers = 'filter_pushdown,join_filter_pushdown'"
 """Arrow would evaluate what is pushed into its scan, and there NaN equals nothing."""
 _NO_INFINITY = "SET ieee_floating_point_ops = false"
 """A division by zero is null, as in Spark: a condition on it is not true."""
+_LIKES = [
+    f"CREATE TEMP MACRO {quoted(plain)}(a, b) AS {escaped}(a, b, '\\')"
+    for plain, escaped in (
+        ("~~", "like_escape"),
+        ("!~~", "not_like_escape"),
+        ("~~*", "ilike_escape"),
+        ("!~~*", "not_ilike_escape"),
+    )
+]
+"""A backslash in the pattern of a ``like``, which DuckDB calls so, is as in filters of reads."""
 _EVERY_COLUMN = re.compile(r"\*|\bcolumns\b", re.IGNORECASE)
 
 
@@ -187,8 +197,8 @@ def query(statement: str, tables: Mapping[str, pa.Table], *, subject: str) -> pa
     with engine() as connection, expression_errors(subject):
         connection.execute(_UNPUSHED)
         connection.execute(_NO_INFINITY)
-        for clock in _clocks():
-            connection.execute(clock)
+        for each in (*_clocks(), *_LIKES):
+            connection.execute(each)
         for name, table in tables.items():
             connection.register(name, table)
         found = connection.execute(statement).arrow()

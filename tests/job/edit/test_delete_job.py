@@ -40,6 +40,23 @@ def test_exactly_the_rows_go_that_match(tmp_path: Path, layout: str) -> None:
         assert table.delete("id = 99").snapshot_id is None
 
 
+def test_a_backslash_in_a_pattern_is_the_same_whoever_evaluates_it(tmp_path: Path) -> None:
+    """Of one condition a filter of reads can say all, of the other DuckDB is asked."""
+    texts = ["a_c", "abc", "A_c", "a%c", "a\\c"]
+    table = arctic.create_table(
+        "m.t", pa.schema([("v", pa.string())]), warehouse=str(tmp_path), primary_key="v"
+    )
+    for pattern, gone in {r"a\_%": {"a_c"}, r"_\%c": {"a%c"}, r"a\\_": {"a\\c"}}.items():
+        for condition in ("v like '{}'", "v like '{}' and length(v) > 0"):
+            table.write(pa.table({"v": texts}), mode="upsert")
+            table.delete(condition.format(pattern))
+            left = set(table.read().read_all()["v"].to_pylist())
+            assert set(texts) - left == gone, condition.format(pattern)
+    table.write(pa.table({"v": texts}), mode="upsert")
+    table.delete(r"v not ilike 'a\_%' or length(v) = 0")
+    assert set(table.read().read_all()["v"].to_pylist()) == {"a_c", "A_c"}
+
+
 def test_whole_partitions_go_by_metadata(tmp_path: Path) -> None:
     """With the changes that lie on them, and nothing comes back by optimizing or a later write."""
     for layout in ("moving", "no key, partitions"):
