@@ -23,8 +23,8 @@ def test_partitions_are_listed_by_their_fields(sql: Sql) -> None:
     assert sorted(shown) == [
         ("city=New York/day_month=2024-02",),
         ("city=New York/day_month=2024-03",),
-        ("city=a%2Fb/day_month=null",),
-        ("city=null/day_month=2024-02",),
+        ("city=__HIVE_DEFAULT_PARTITION__/day_month=2024-02",),
+        ("city=a%2Fb/day_month=__HIVE_DEFAULT_PARTITION__",),
     ]
     only = sql("SHOW PARTITIONS arctic.shop.t PARTITION (CITY = 'New York')")
     assert sorted(only) == sorted(shown)[:2]
@@ -32,7 +32,9 @@ def test_partitions_are_listed_by_their_fields(sql: Sql) -> None:
     sql("INSERT INTO arctic.shop.t VALUES (5, 'null', null)")
     assert len(sql("SHOW PARTITIONS arctic.shop.t")) == 5
     only = sql("SHOW PARTITIONS arctic.shop.t PARTITION (city = 'null')")
-    assert only == [("city=null/day_month=null",)]
+    assert only == [("city=null/day_month=__HIVE_DEFAULT_PARTITION__",)]
+    only = sql("SHOW PARTITIONS arctic.shop.t PARTITION (city = null)")
+    assert only == [("city=__HIVE_DEFAULT_PARTITION__/day_month=2024-02",)]
     sql("DELETE FROM arctic.shop.t WHERE id = 5")
     sql("DELETE FROM arctic.shop.t WHERE city = 'New York' AND day < DATE'2024-03-01'")
     arctic.optimize("shop.t", type="full")

@@ -5,10 +5,15 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.types.UTF8String;
 
 /** The partitions of a table at one moment, as texts: a value of each of the fields they have. */
 final class ShownPartitions {
+  /** What Hive calls a null: Spark would show it as the text of that name. */
+  private static final UTF8String NULL = UTF8String.fromString("__HIVE_DEFAULT_PARTITION__");
+
   private final ToldRows told;
 
   /** Takes what says which table it is. */
@@ -30,16 +35,26 @@ final class ShownPartitions {
     for (int i = 0; i < all.length; i++) {
       boolean matches = true;
       for (int j = 0; j < names.length; j++) {
-        Object value = all[i].isNullAt(names().fieldIndex(names[j])) ? null
-            : all[i].getUTF8String(names().fieldIndex(names[j]));
-        Object wanted = values.isNullAt(j) ? null : values.getUTF8String(j);
-        matches = matches && (value == null ? wanted == null : value.equals(wanted));
+        Object wanted = values.isNullAt(j) ? NULL : values.getUTF8String(j);
+        matches = matches && value(all[i], names().fieldIndex(names[j])).equals(wanted);
       }
       if (matches) {
-        found.add(all[i]);
+        found.add(shown(all[i]));
       }
     }
     return (InternalRow[]) found.toArray(new InternalRow[0]);
+  }
+
+  private InternalRow shown(InternalRow row) {
+    Object[] values = new Object[names().length()];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = value(row, i);
+    }
+    return new GenericInternalRow(values);
+  }
+
+  private static UTF8String value(InternalRow row, int field) {
+    return row.isNullAt(field) ? NULL : row.getUTF8String(field);
   }
 
   /** Says what to write instead of what Spark asks of tables whose partitions are folders. */
