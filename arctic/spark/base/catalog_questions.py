@@ -211,8 +211,8 @@ class RowLevelQuestion:
     is_blind: bool
     """Whether the rows were made without a look at the table."""
     reads: str | None
-    """Of the table: rows that fulfil ``where``, or only those whose keys are ``written``; None:
-    perhaps any."""
+    """Of the table: rows that fulfil ``where``, whatever is stored or not under ``keys`` that do,
+    or only those whose keys are ``written``; None: perhaps any."""
     where: Sequence[Any]
     """Conditions, each as ``Hints.java`` writes it."""
     pins: Sequence[str]

@@ -107,4 +107,5 @@ def _read(asked: RowLevelQuestion, job: WriteJob) -> ReadRows | None:
     if asked.reads is None:
         return None
     predicate = hinted_filter(asked.where, job.target.table)
-    return Where(schema=job.target.schema, predicate=predicate, sql=None).read
+    read = Where(schema=job.target.schema, predicate=predicate, sql=None).read
+    return replace(read, of_keys=asked.reads == "keys")

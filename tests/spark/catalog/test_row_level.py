@@ -238,6 +238,11 @@ def upsert(number: int) -> None:
     arctic.write("shop.t", pa.table(rows, schema=schema), mode="upsert")
 
 
+def remove(number: int) -> None:
+    """Take a row away beside a statement, told as a negative key."""
+    arctic.open_table("shop.t").delete(f"id = {-number}")
+
+
 def test_a_command_is_done_again_if_others_commit_before_it(
     shop: Shop,
     meanwhile: Callable[[Callable[[], Any], int], None],
@@ -286,22 +291,26 @@ def test_a_command_is_done_again_if_others_commit_before_it(
     assert shop.rows[0] == (1, "x", 1)
 
 
-def test_who_writes_other_rows_is_in_nobodys_way(
-    shop: Shop, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A command lands at once beside upserts that never end, unless they change what it reads."""
-    shop.begin(KEYED, "(1, 'a', 1), (2, 'b', 2)")
-    coming: list[int] = []
+@pytest.fixture
+def coming(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Keys that others write, one right before each commit of a statement; negative: they go."""
+    waiting: list[int] = []
 
     def late(job: Any, results: Any) -> Any:
-        for number in coming[:1]:
-            thread = threading.Thread(target=upsert, args=(number,))
+        for number in waiting[:1]:
+            thread = threading.Thread(target=upsert if number > 0 else remove, args=(number,))
             thread.start()
             thread.join()
-        del coming[:1]
+        del waiting[:1]
         return commit_write(job, results)
 
     monkeypatch.setattr("arctic.spark.write.write_frame.commit_write", late)
+    return waiting
+
+
+def test_who_writes_other_rows_is_in_nobodys_way(shop: Shop, coming: list[int]) -> None:
+    """A command lands at once beside upserts that never end, unless they change what it reads."""
+    shop.begin(KEYED, "(1, 'a', 1), (2, 'b', 2)")
     coming.extend([10, 11, 12])
     shop("UPDATE {t} SET n = n + 1 WHERE n < 5 AND id + 0 > 0")
     shop("DELETE FROM {t} WHERE v = 'b' AND n + 0 = 3")
@@ -326,10 +335,64 @@ def test_who_writes_other_rows_is_in_nobodys_way(
     other_key = insert.replace("VALUES (s.id,", "VALUES (s.id + 100,")
     shop(merge.replace("(1, 2)", "(30, 31)") + "THEN UPDATE SET n = s.n" + other_key)
     assert ((30, "beside", 5) in shop.rows, coming) == (True, [])
-    # Whether a row of the source that does nothing has met a stored one is not known afterwards.
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "SELECT id, 5 n FROM range(1, 3)",
+        "SELECT k + 0L id, n FROM VALUES (1L, 5), (2L, 5), (NULL, 5) v(k, n)",
+    ],
+    ids=["range", "values"],
+)
+def test_a_merge_of_constants_is_asked_by_its_keys(
+    shop: Shop, coming: list[int], source: str
+) -> None:
+    """Whatever its clauses leave out, and whatever else its condition asks for."""
+    shop.begin(KEYED, "(1, 'a', 10), (2, 'b', 20), (3, 'c', 30)")
+    merge = "MERGE INTO {t} t USING (" + source + ") s ON t.id = s.id "
+    new = " WHEN NOT MATCHED AND s.id = 1 THEN INSERT (id, n) VALUES (s.id, s.n)"
+    for number, more in ((11, ""), (-3, ""), (12, "AND t.v = 'b' ")):
+        coming[:] = [number, 13]
+        shop(merge + more + "WHEN MATCHED AND t.n > 15 THEN UPDATE SET n = t.n + 1")
+        assert coming == [13], "done again"
+    assert [row for row in shop.rows if row[0] < 10] == [(1, "a", 10), (2, "b", 23)]
+    # One that it leaves as it is comes to a clause, another goes so that its key is new.
+    coming[:] = [1]
+    shop(merge + "WHEN MATCHED AND t.n IN (1, 23) THEN UPDATE SET n = t.n + 100" + new)
+    assert [row for row in shop.rows if row[0] < 10] == [(1, "beside", 101), (2, "b", 123)]
+    coming[:] = [-1]
+    shop(merge + "WHEN MATCHED AND t.n = 123 THEN UPDATE SET n = 124" + new)
+    assert [row for row in shop.rows if row[0] < 10] == [(1, None, 5), (2, "b", 124)]
+
+
+def test_a_merge_of_one_constant_row_is_asked_by_its_key(shop: Shop, coming: list[int]) -> None:
+    """Spark makes a filter of the table of it."""
+    shop.begin(KEYED, "(1, 'a', 10), (2, 'b', 20)")
+    merge = (
+        "MERGE INTO {t} t USING (SELECT 1L id, 5 n) s ON t.id = s.id WHEN MATCHED AND t.n < 5 "
+        "THEN DELETE WHEN MATCHED AND t.n < 50 THEN UPDATE SET n = t.n + s.n"
+    )
+    coming[:] = [2, 13]
+    shop(merge)
+    assert (shop.rows, coming) == ([(1, "a", 15), (2, "beside", 2)], [13])
+    coming[:] = [1]
+    shop(merge)
+    assert shop.rows == [(2, "beside", 2)]
+
+
+def test_a_merge_of_a_source_that_is_read_gives_way_where_it_leaves_rows_out(
+    shop: Shop, coming: list[int]
+) -> None:
+    """Whether a row of it that does nothing has met a stored one is not known afterwards."""
+    shop.begin(KEYED, "(1, 'a', 10)")
+    shop.spark.createDataFrame([(1, 5), (2, 5)], "id long, n int").createOrReplaceTempView("read")
     coming.extend([16, 17, 18, 19, 20])
     with pytest.raises(PySparkException, match=r"snapshot [0-9]+ \(append\)"):
-        shop(merge.replace("(1, 2)", "(1, 3)") + "AND t.n > 99 THEN UPDATE SET n = 0" + insert)
+        shop(
+            "MERGE INTO {t} t USING read s ON t.id = s.id WHEN MATCHED AND t.n > 99 THEN "
+            "UPDATE SET n = 0 WHEN NOT MATCHED THEN INSERT (id, n) VALUES (s.id, s.n)"
+        )
 
 
 def test_sources_may_be_anything_that_spark_reads(shop: Shop) -> None:

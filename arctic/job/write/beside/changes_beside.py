@@ -134,7 +134,7 @@ class ChangesBeside:
             raise self._conflict(commit, "it has rows that this command looks at")
 
     def _may_see(self, file: TableFile) -> bool:
-        if file.kind is not FileKind.INSERT or self._read.sees is None:
+        if self._read.sees is None or not (file.kind is FileKind.INSERT or self._read.of_keys):
             return False
         return may_match(self._read.predicate, file.bounds, file.record_count)
 

@@ -26,6 +26,8 @@ class ReadRows:
     """What ``sees`` needs of a row."""
     predicate: Predicate | None = None
     """A filter that every row matches which it looks at; None: there is none."""
+    of_keys: bool = False
+    """Whether ``sees`` and the filter ask for the key alone, and so of a key that goes too."""
     keys: Callable[[], pa.Table] | None = None
     """Returns the keys whose stored rows it has looked at, written or not; None: it writes all of
     them, or would have seen what takes their place."""

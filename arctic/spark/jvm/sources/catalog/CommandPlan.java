@@ -62,6 +62,13 @@ final class CommandPlan {
     return this;
   }
 
+  /** Says that of the table it looks at rows alone whose keys fulfil these; null: at any. */
+  CommandPlan readsKeys(List conditions) {
+    reads = conditions == null ? null : "keys";
+    where = conditions;
+    return this;
+  }
+
   Map told() {
     Map words = new LinkedHashMap();
     words.put("rows", kind);

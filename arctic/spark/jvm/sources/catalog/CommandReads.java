@@ -47,7 +47,7 @@ final class CommandReads {
   }
 
   /** Returns how many relations a plan is made of; -1: perhaps of more, in a subquery. */
-  private static int leaves(LogicalPlan plan) {
+  static int leaves(LogicalPlan plan) {
     scala.collection.immutable.Seq expressions = plan.expressions();
     for (int i = 0; i < expressions.length(); i++) {
       if (SubqueryExpression.hasSubquery((Expression) expressions.apply(i))) {
@@ -63,6 +63,13 @@ final class CommandReads {
       count += below;
     }
     return count;
+  }
+
+  /** Returns a condition as nested lists, or what of its parts can be said so; null: nothing. */
+  static List hints(Expression condition) {
+    List found = new ArrayList();
+    take(condition, found);
+    return found.isEmpty() ? null : found;
   }
 
   private static void take(Expression condition, List found) {

@@ -21,7 +21,8 @@ final class MergePlan {
       return blind;
     }
     CommandPlan plan = read(merge, join, rows, row, table);
-    return CommandReads.isWritten(merge, join, row, table) ? plan.readsWritten() : plan;
+    return CommandReads.isWritten(merge, join, row, table) ? plan.readsWritten()
+        : plan.readsKeys(ConstantKeys.where(merge, table));
   }
 
   private static CommandPlan read(MergeRows merge, KeyJoin join, CommandRows rows,
