@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from functools import partial
 from typing import TYPE_CHECKING
 
 from arctic.errors import InvalidInputError, UnsupportedError
 from arctic.job.reference import Catalog
 from arctic.job.tasks.run_tasks import TaskRunner
 from arctic.service.asked_service import AskedService
+from arctic.service.catalogs.asked_catalogs import asked_of_catalogs
+from arctic.service.catalogs.serve_catalogs import serve_catalogs
 from arctic.service.event_counts import EventCounts
 from arctic.service.event_log import Say, said_to, say_to_log
 from arctic.service.outlets.command import command
 from arctic.service.outlets.outlet import Outlet
 from arctic.service.outlets.webhook import webhook as posted_to
-from arctic.service.serve import serve_tables
+from arctic.service.serve import Beside, serve_tables
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from arctic.http.catalogs_app import CatalogsApp
     from arctic.http.http_face import HttpFace
 
 
@@ -43,6 +47,7 @@ def serve(
     say: Say = say_to_log,
     warehouse: str | None = None,
     catalog: Catalog | None = None,
+    catalogs: Mapping[str, Catalog] | None = None,
 ) -> None:
     """Look after every table of a catalog: optimize what is due, clean what nobody needs.
 
@@ -69,6 +74,8 @@ def serve(
         say: is called with each event and its facts; else the logger ``arctic.service`` is.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
+        catalogs: several instead, by a name for each. A group or an executor of one alone is named
+            ``catalog/group``; a history is kept beside the file, in one for each.
 
     Memory: that of the tasks that run at a time, as ``optimize`` says, and 2 KB for each partition.
 
@@ -79,9 +86,12 @@ def serve(
         StorageError: the catalog cannot be reached at the beginning.
         UnsupportedError: ``http`` without the extra ``serve``.
     """
+    is_one = not catalogs
+    if catalogs and (warehouse is not None or catalog is not None):
+        raise InvalidInputError("catalogs beside catalog or warehouse; expected one of them")
     asked = AskedService(
-        groups=groups or {},
-        executors=executors or {},
+        groups=groups or {} if is_one else {},
+        executors=executors or {} if is_one else {},
         scheduler=scheduler,
         interval_seconds=interval_seconds,
         clean_every_seconds=clean_every_seconds,
@@ -101,6 +111,17 @@ def serve(
         if http is not None:
             face = _face(http, http_token_file, counts, interval_seconds, log)
             beside.callback(face.close)
+        if catalogs:
+            _serve_several(
+                asked_of_catalogs(catalogs, asked, groups=groups or {}, executors=executors or {}),
+                catalogs,
+                once=once,
+                stop=stop,
+                say=told,
+                spark=spark,
+                face=face,
+            )
+            return
         serve_tables(
             asked,
             once=once,
@@ -111,6 +132,45 @@ def serve(
             warehouse=warehouse,
             catalog=catalog,
         )
+
+
+def _serve_several(
+    asked: Mapping[str, AskedService],
+    catalogs: Mapping[str, Catalog],
+    *,
+    once: bool,
+    stop: threading.Event | None,
+    say: Say,
+    spark: SparkSession | None,
+    face: HttpFace | None,
+) -> None:
+    counts = {name: EventCounts() for name in catalogs}
+
+    def say_of(name: str) -> Say:
+        def say_it(event: str, **facts: object) -> None:
+            say(event, catalog=name, **facts)
+
+        return said_to(counts[name].say, say_it)
+
+    with ExitStack() as beside:
+        joined: Callable[[str], Beside] | None = None
+        if face is not None:
+            app = beside.enter_context(face.serving_catalogs(list(catalogs)))
+
+            joined = partial(_joining, app, counts)
+        serve_catalogs(
+            asked,
+            catalogs,
+            once=once,
+            stop=stop,
+            say=say_of,
+            spark_runner=_spark_runner(spark),
+            beside=joined,
+        )
+
+
+def _joining(app: CatalogsApp, counts: Mapping[str, EventCounts], name: str) -> Beside:
+    return lambda control: app.joined(name, control, counts[name])
 
 
 def _outlets(webhook: str | None, event_command: str | None, log: Say) -> list[Outlet]:

@@ -53,7 +53,7 @@ VERBS = {
     "serve": (
         "*, once, stop, groups, executors, scheduler, interval_seconds, clean_every_seconds, "
         "threads, http, http_token_file, history, webhook, event_command, spark, say, warehouse, "
-        "catalog"
+        "catalog, catalogs"
     ),
     "set_properties": "identifier, properties, *, warehouse, catalog",
     "spark_conf": "name, *, warehouse, catalog",

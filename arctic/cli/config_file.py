@@ -40,14 +40,14 @@ def read_config(context: click.Context, _parameter: click.Parameter, path: str |
         if key not in options:
             hint = nearest(key, {each: each for each in options}) or f"known: {', '.join(options)}"
             raise InvalidInputError(f"configuration {path!r}: unknown option {name!r}; {hint}")
-        given[options[key]] = _texts(value)
+        given[str(options[key].name)] = _texts(value, is_list=options[key].multiple)
     context.default_map = {**given, **(context.default_map or {})}
 
 
-def _options(command: click.Command) -> dict[str, str]:
-    """Return the options of a command by their long names -> the names of their parameters."""
+def _options(command: click.Command) -> dict[str, click.Option]:
+    """Return the options of a command by their long names."""
     return {
-        text.removeprefix("--"): option.name
+        text.removeprefix("--"): option
         for option in command.params
         if isinstance(option, click.Option) and option.expose_value and option.name is not None
         for text in option.opts
@@ -55,8 +55,10 @@ def _options(command: click.Command) -> dict[str, str]:
     }
 
 
-def _texts(value: object) -> object:
+def _texts(value: object, *, is_list: bool) -> object:
     """Return a value as a command line would give it; a table is a list of ``name=value``."""
+    if is_list and isinstance(value, str):
+        return [value]
     if isinstance(value, Mapping):
         return [f"{name}={text}" for name, text in value.items()]
     return value

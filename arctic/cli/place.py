@@ -32,6 +32,18 @@ looking_threads = click.option(
 
 def catalog_options(command: F) -> F:
     """Add the options that every command takes: where the tables are, and how to print."""
+    help_text = "A catalog configured for PyIceberg."
+    return _where(command, click.option("--catalog", metavar="NAME", help=help_text))
+
+
+def catalogs_options(command: F) -> F:
+    """Add the same, for one catalog or several."""
+    help_text = "A catalog configured for PyIceberg; may be repeated."
+    several = click.option("--catalog", metavar="NAME", multiple=True, help=help_text)
+    return _where(command, several)
+
+
+def _where(command: F, catalog: Callable[[F], F]) -> F:
     for option in (
         click.option(
             "--output",
@@ -48,7 +60,7 @@ def catalog_options(command: F) -> F:
             callback=name_value_pairs,
             help="A PyIceberg catalog property, such as uri=...; may be repeated.",
         ),
-        click.option("--catalog", metavar="NAME", help="A catalog configured for PyIceberg."),
+        catalog,
         click.option(
             "--warehouse",
             metavar="FOLDER",
@@ -66,3 +78,16 @@ def place_of(
     if catalog is not None and properties:
         raise click.UsageError("--catalog names a configured catalog; leave out --property.")
     return {"warehouse": warehouse, "catalog": catalog or properties or None}
+
+
+def places_of(
+    warehouse: str | None, catalog: tuple[str, ...], properties: dict[str, str]
+) -> dict[str, Any]:
+    """Return the keyword arguments with which a verb finds the tables of a catalog, or of many."""
+    if len(catalog) < 2:
+        return place_of(warehouse, next(iter(catalog), None), properties)
+    if warehouse is not None or properties:
+        raise click.UsageError(
+            "several --catalog name configured catalogs; leave out --warehouse and --property."
+        )
+    return {"catalogs": {name: name for name in catalog}}

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from arctic.cli.config_file import read_config
-from arctic.cli.place import catalog_options, looking_threads, place_of
+from arctic.cli.place import catalogs_options, looking_threads, places_of
 from arctic.service.asked_service import PROCESS, SPARK, THREAD
 from arctic.service.event_log import json_line, text_line
 from arctic.service.scheduling.ranks import SCHEDULERS
@@ -104,7 +104,7 @@ def _executors(
 @click.option("--history", metavar="FILE", help="A small SQLite file of what was done.")
 @click.option("--webhook", metavar="URL", help="Where events are posted to.")
 @click.option("--event-command", metavar="COMMAND", help="A program that is run for an event.")
-@catalog_options
+@catalogs_options
 def serve(
     once: bool,
     group: dict[str, int],
@@ -123,6 +123,7 @@ def serve(
 ) -> None:
     """Look after every table: optimize what is due, clean what nobody needs.
 
+    With several catalogs a group or executor of one alone is named CATALOG/GROUP.
     Each event is a line of standard output. An interrupt or a SIGTERM ends it within 15 seconds.
     """
     line = json_line if output == "json" else text_line
@@ -149,7 +150,7 @@ def serve(
             event_command=event_command,
             spark=_session(executor),
             say=say,
-            **place_of(**place),
+            **places_of(**place),
         )
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -46,6 +47,7 @@ _POLICY = (
 )
 _DOCS_POLICY = f"{_POLICY}; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'"
 """The page of the API begins itself by a script of its own text."""
+_DOCS = re.compile(r"(/catalogs/[\w.-]+)?/docs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +171,7 @@ def _shown_token(authorization: str) -> str:
 
 
 def _with_policy(path: str, headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    policy = _DOCS_POLICY if path == "/docs" else _POLICY
+    policy = _DOCS_POLICY if _DOCS.fullmatch(path) else _POLICY
     said = {**_EVERYWHERE, "content-security-policy": policy}
     return [*headers, *((name.encode(), text.encode()) for name, text in said.items())]
 

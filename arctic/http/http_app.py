@@ -17,6 +17,7 @@ from arctic.http.read_calls import read_calls
 from arctic.http.refusals import Shown, answers
 from arctic.http.service_calls import life_calls, service_calls
 from arctic.http.table_calls import table_calls
+from arctic.page.rendered import Frame
 from arctic.service.control import ServiceControl
 from arctic.service.event_counts import EventCounts
 
@@ -41,6 +42,21 @@ def http_app(
         ready_ms: how old the last look at the catalog may be.
         failed: is told of what was not expected.
     """
+    frame = Frame(home="/", is_served=True)
+    return Gate(service_app(control, counts=counts, ready_ms=ready_ms, frame=frame), token, failed)
+
+
+def service_app(
+    control: ServiceControl, *, counts: EventCounts, ready_ms: int, frame: Frame
+) -> ASGIApp:
+    """Return the calls and pages of a service, to stand behind the gate.
+
+    Args:
+        control: of the service.
+        counts: of what it said.
+        ready_ms: how old the last look at the catalog may be.
+        frame: what is around its pages.
+    """
     shown = Shown.of(control.place)
     # Nothing of its page is loaded from elsewhere: the package brings the scripts.
     app = FastAPIOffline(
@@ -60,5 +76,5 @@ def http_app(
     app.include_router(read_calls(control, shown), dependencies=asks)
     app.include_router(service_calls(control, shown), dependencies=asks)
     app.include_router(life_calls(control, registry_of(control, counts), ready_ms))
-    app.include_router(page_calls(control, shown))
-    return Gate(app, token, failed)
+    app.include_router(page_calls(control, shown, frame))
+    return app

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from arctic.errors import InvalidInputError
+from arctic.http.catalogs_app import CatalogsApp
+from arctic.http.gate import Gate
 from arctic.http.http_app import http_app
 from arctic.http.http_settings import HttpSettings
 from arctic.http.patience import PatientProtocol
@@ -66,6 +69,18 @@ class HttpFace:
             ready_ms=self._ready_ms,
             failed=self._failed,
         )
+        with self._listening(app):
+            yield
+
+    @contextmanager
+    def serving_catalogs(self, names: Sequence[str]) -> Iterator[CatalogsApp]:
+        """Answer calls until the block is left, about those catalogs that have joined."""
+        app = CatalogsApp(names, self._ready_ms)
+        with self._listening(Gate(app, self._settings.token, self._failed)):
+            yield app
+
+    @contextmanager
+    def _listening(self, app: ASGIApp) -> Iterator[None]:
         server = uvicorn.Server(
             uvicorn.Config(
                 app,

@@ -33,11 +33,10 @@ from arctic.service.scheduling.outlook import NOTHING_DUE
 from arctic.service.watching.watch import Watched
 from arctic.table.expire_report import ExpireReport
 
-_FRAME = Frame(home="/", is_served=True)
 _SHOWN_PROCESSES = 20
 
 
-def page_calls(control: ServiceControl, shown: Shown) -> APIRouter:
+def page_calls(control: ServiceControl, shown: Shown, frame: Frame) -> APIRouter:
     """Return the pages."""
     calls = APIRouter(include_in_schema=False)
 
@@ -47,10 +46,11 @@ def page_calls(control: ServiceControl, shown: Shown) -> APIRouter:
 
         def drawn() -> str:
             lake = _lake(control, shown)
-            links = {row.name: f"/tables/{quote(row.name, safe='')}" for row in lake.tables}
-            return overview_page(lake, _FRAME, links=links)
+            at = f"{frame.home}tables/"
+            links = {row.name: f"{at}{quote(row.name, safe='')}" for row in lake.tables}
+            return overview_page(lake, frame, links=links)
 
-        return _page("The tables", drawn, shown)
+        return _page("The tables", drawn, shown, frame)
 
     @calls.get("/tables/{name}")
     def table(
@@ -73,9 +73,9 @@ def page_calls(control: ServiceControl, shown: Shown) -> APIRouter:
             told = control.last_read(name)
             last = None if told is None else LastRead(at_ms=told.at_ms, summary=told.summary)
             facts = replace(facts, processes=processes, cleaning=report, last_read=last)
-            return table_page(facts, _FRAME, given_filter=filter)
+            return table_page(facts, frame, given_filter=filter)
 
-        return _page(name, drawn, shown)
+        return _page(name, drawn, shown, frame)
 
     @calls.get("/page.css")
     def style() -> Response:
@@ -90,12 +90,12 @@ def page_calls(control: ServiceControl, shown: Shown) -> APIRouter:
     return calls
 
 
-def _page(title: str, drawn: Callable[[], str], shown: Shown) -> HTMLResponse:
+def _page(title: str, drawn: Callable[[], str], shown: Shown, frame: Frame) -> HTMLResponse:
     try:
         return HTMLResponse(drawn())
     except ArcticError as error:
         told = as_told(error)
-        text = failure_page(title, shown.text(told.message), _FRAME)
+        text = failure_page(title, shown.text(told.message), frame)
         return HTMLResponse(text, status_code=status_of(told))
 
 

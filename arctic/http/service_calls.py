@@ -128,15 +128,12 @@ def life_calls(control: ServiceControl, registry: CollectorRegistry, ready_ms: i
     @calls.get("/health")
     async def health() -> JSONResponse:
         """Say whether the service is at work, and no look at the catalog is stuck."""
-        return _life(_not_at_work(control))
+        return _life(bad_life(control, None))
 
     @calls.get("/ready")
     async def ready() -> JSONResponse:
         """Say whether it has seen the catalog, and lately."""
-        looked_ms = control.looked_ms
-        is_fresh = looked_ms is not None and control.now_ms() - looked_ms <= ready_ms
-        late = None if is_fresh else "it has not seen the catalog lately"
-        return _life(_not_at_work(control) or late)
+        return _life(bad_life(control, ready_ms))
 
     @calls.get("/metrics")
     async def metrics() -> Response:
@@ -146,8 +143,19 @@ def life_calls(control: ServiceControl, registry: CollectorRegistry, ready_ms: i
     return calls
 
 
-def _not_at_work(control: ServiceControl) -> str | None:
-    return control.stuck if control.goes_on else "it stops"
+def bad_life(control: ServiceControl, ready_ms: int | None) -> str | None:
+    """Say why a service is not at work, or not ready; None: it is.
+
+    Args:
+        control: of the service.
+        ready_ms: how old the last look at the catalog may be; None: as old as it is.
+    """
+    if not control.goes_on:
+        return "it stops"
+    looked_ms = control.looked_ms
+    is_fresh = looked_ms is not None and control.now_ms() - looked_ms <= (ready_ms or 0)
+    late = None if ready_ms is None or is_fresh else "it has not seen the catalog lately"
+    return control.stuck or late
 
 
 def _life(bad: str | None) -> JSONResponse:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-from arctic.page.facts.lake_facts import LakeFacts
+from arctic.page.facts.lake_facts import CatalogRow, LakeFacts
 from arctic.page.facts.table_facts import TableFacts
 from arctic.page.rendered import Frame, render
 from arctic.page.views.overview import draw_overview
 from arctic.page.views.table_page import draw_table
+
+
+def catalogs_page(rows: Sequence[CatalogRow], frame: Frame) -> str:
+    """Return the overview of several catalogs as HTML."""
+    return render("catalogs.html", frame, rows=rows)
 
 
 def overview_page(lake: LakeFacts, frame: Frame, *, links: Mapping[str, str]) -> str:

@@ -55,6 +55,22 @@ class GroupSlots:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogRow:
+    """One of several catalogs."""
+
+    name: str
+    bad: str | None
+    """What is wrong with it; None: nothing."""
+    tables: int
+    due: int
+    """Tables where something is."""
+    failing: int
+    """Tables that cannot be looked at, or whose last run failed."""
+    looked_ms: int | None
+    """When it was last looked at; None: not yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LakeFacts:
     """All tables of a catalog."""
 

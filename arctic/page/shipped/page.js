@@ -89,6 +89,7 @@ const LOOK_AGAIN_MS = 2000;
 class RunForm {
   constructor(form) {
     this.calls = form.dataset.calls;
+    this.processes = form.dataset.processes;
     this.type = form.querySelector("select");
     this.status = form.querySelector("[role=status]");
     for (const button of form.querySelectorAll("[data-call]")) {
@@ -130,7 +131,7 @@ class RunForm {
 
   async follow(id) {
     for (;;) {
-      const said = await this.answer(`/api/v1/processes/${id}`, {});
+      const said = await this.answer(`${this.processes}/${id}`, {});
       if (said === null) return;
       const { status, failure } = said.process;
       this.status.textContent = `run ${id}: ${status}${failure ? `, ${failure}` : ""}`;

@@ -1,0 +1,1 @@
+"""Several catalogs in one process: each is a service of its own, beside the others."""
