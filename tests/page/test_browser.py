@@ -9,7 +9,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from arctic.page.pages import failure_page, overview_page, table_page
+from arctic.page.facts.lake_facts import CatalogRow
+from arctic.page.pages import catalogs_page, failure_page, overview_page, table_page
 from arctic.page.rendered import Frame
 from tests.page.browser import chromium, opened_browser, opened_page
 from tests.page.made_facts import hostile, lake, row
@@ -46,13 +47,20 @@ def views(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "table": table_page(hostile("shop.users"), FRAME),
         "hostile": table_page(hostile(MARKUP), FRAME),
         "failure": failure_page(MARKUP, MARKUP, FRAME),
+        "catalogs": catalogs_page(
+            [
+                CatalogRow(name="prod", bad=None, tables=9, due=1, failing=0, looked_ms=1),
+                CatalogRow(name=MARKUP, bad=MARKUP, tables=0, due=0, failing=0, looked_ms=None),
+            ],
+            Frame(home="", is_served=False, above="/"),
+        ),
     }
     for name, text in pages.items():
         (folder / f"{name}.html").write_text(text, encoding="utf-8")
     return {name: (folder / f"{name}.html").as_uri() for name in pages}
 
 
-VIEWS = ("few", "nothing", "table", "hostile", "failure")
+VIEWS = ("few", "nothing", "table", "hostile", "failure", "catalogs")
 
 
 def _shows_all(page: Page) -> None:
