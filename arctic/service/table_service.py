@@ -232,7 +232,11 @@ class TableService:
         if table.look is not None:
             normal = table.look.outlook(now_ms, with_full=True)
             in_peak = table.look.outlook(now_ms, with_full=False)
-        terms = replace(table.wishes.terms, reads_per_hour=self.reads.per_hour(name, now_ms))
+        terms = replace(
+            table.wishes.terms,
+            reads_per_hour=self.reads.per_hour(name, now_ms),
+            optimized_ms=None if table.look is None else table.look.optimized_ms,
+        )
         group.looked(name, terms, normal, in_peak, now_ms)
         if name not in self.busy:
             lease = table.lease

@@ -364,6 +364,23 @@ def test_a_look_tells_the_scheduler_how_often_a_table_is_read(lake: Lake) -> Non
     assert state.terms.reads_per_hour == 4
 
 
+def test_a_service_that_begins_knows_when_others_optimized_a_table(lake: Lake) -> None:
+    """Its schedulers begin where those of the service before it were."""
+    lake.make("db.never")
+    lake.make("db.since")
+    arctic.optimize("db.since", warehouse=lake.warehouse)
+    service = lake.service()
+
+    service.look()
+    service.stop()
+
+    states = {name: service.groups["default"].state(name) for name in ("db.never", "db.since")}
+    told = {name: state.terms.optimized_ms for name, state in states.items() if state is not None}
+    assert told["db.never"] is not None
+    assert told["db.since"] is not None
+    assert told["db.never"] < told["db.since"]
+
+
 def test_a_service_that_runs_looks_works_and_stops_when_it_is_told(lake: Lake) -> None:
     """It waits for an event each time, and for no time."""
     lake.make("db.t")

@@ -32,7 +32,7 @@ class Candidate:
     """Its share of the slots beside those of other tables; above 0."""
     reads_per_hour: float
     served_ms: int
-    """When its last run ended, or when it was met."""
+    """When it was last optimized, by whomever, or when it was met."""
     waits_since_ms: int
     used_ms: int
     """Slot time that it was given in the sliding window."""

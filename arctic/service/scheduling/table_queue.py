@@ -130,7 +130,7 @@ class TableQueue:
             outlook=state.peak_outlook if is_peak else state.outlook,
             quota=state.terms.quota,
             reads_per_hour=state.terms.reads_per_hour,
-            served_ms=state.met_ms if state.ended_ms is None else state.ended_ms,
+            served_ms=state.served_ms(now_ms),
             waits_since_ms=state.waits_since_ms,
             used_ms=self._usage.used_ms(state.name, now_ms),
         )

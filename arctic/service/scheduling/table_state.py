@@ -35,13 +35,15 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableTerms:
-    """What a table asks for."""
+    """What a table asks for, and what is known of it beside its files."""
 
     quota: float
     min_interval_ms: int
     """Between the ends of a run and the begin of the next."""
     reads_per_hour: float = 1.0
     """Of the whole table; where nobody counts, all tables are alike."""
+    optimized_ms: int | None = None
+    """When it was last optimized by whomever, or began; None: nobody looked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +111,15 @@ class TableState:
     def postponed(self, until_ms: int) -> TableState:
         """Take note that a run was cancelled, which is no failure of the table."""
         return replace(self, is_running=False, retry_at_ms=until_ms)
+
+    def served_ms(self, now_ms: int) -> int:
+        """Return when it was last optimized, here or by another, or else was met.
+
+        A time beyond now is that of another clock, and counts as if it lay as far in the past.
+        """
+        told_ms = self.terms.optimized_ms
+        known = [each for each in (self.ended_ms, told_ms) if each is not None]
+        return now_ms - min((abs(now_ms - each) for each in known), default=now_ms - self.met_ms)
 
     def rests_until_ms(self, stretched: float) -> int:
         """Return when the interval between two runs is over."""

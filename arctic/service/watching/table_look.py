@@ -46,6 +46,12 @@ class TableLook:
         """Return the score of the table, 0 to 100."""
         return health_score(health for health, _ in self.partitions)
 
+    @property
+    def optimized_ms(self) -> int | None:
+        """Return when a run last ended in any partition, or else the table began; None: empty."""
+        ran = [times.any_ms for _, times in self.partitions if times.any_ms is not None]
+        return max(ran or [times.first_ms for _, times in self.partitions], default=None)
+
     def outlook(self, now_ms: int, *, with_full: bool) -> Outlook:
         """Say what is due at a time, and what doing it is worth.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from arctic.optimizing.settings import OptimizeType
 from arctic.service.scheduling.outlook import NOTHING_DUE, Outlook
 from arctic.service.scheduling.table_state import Phase, TableState, TableTerms
@@ -68,3 +70,19 @@ def test_in_a_peak_a_full_is_put_off_and_a_minor_is_not() -> None:
     assert met.looked(TERMS, FULL, NOTHING_DUE, 0).phase(0, stretched=2) is Phase.IDLE
     assert met.looked(TERMS, FULL, NOTHING_DUE, 0).phase(0, stretched=1) is Phase.PENDING
     assert met.looked(TERMS, FULL, MINOR, 0).phase(0, stretched=2) is Phase.PENDING
+
+
+def test_a_table_was_served_when_anybody_last_optimized_it() -> None:
+    """Also before this service began; and a clock that was wrong puts no table last for ever."""
+    met = TableState(name="t", terms=TERMS, met_ms=100 * MINUTE)
+    now = 110 * MINUTE
+
+    def told(optimized_ms: int) -> TableState:
+        terms = replace(TERMS, optimized_ms=optimized_ms)
+        return met.looked(terms, MINOR, MINOR, now)
+
+    assert met.served_ms(now) == 100 * MINUTE
+    assert told(7).served_ms(now) == 7
+    assert told(7).started().failed(now - 3).served_ms(now) == now - 3
+    assert told(now - 1).started().failed(now - 3).served_ms(now) == now - 1
+    assert told(now + MINUTE).served_ms(now) == now - MINUTE
