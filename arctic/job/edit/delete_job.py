@@ -62,7 +62,10 @@ def delete_where(reference: TableReference, where: Any) -> EditReport:
 
 
 def covers(reference: TableReference, where: Predicate) -> bool:
-    """Say whether a delete by a filter is metadata only, as the table is now.
+    """Say whether no engine need find the rows of a delete by a filter, as the table is now.
+
+    So it is where metadata is enough, and in a table with ordering columns: what finds a row by its
+    key alone does not know the values that its delete must have.
 
     Args:
         reference: the table.
@@ -70,7 +73,7 @@ def covers(reference: TableReference, where: Predicate) -> bool:
     """
     opened = reference.open()
     if opened.table.ordering_columns:
-        return False
+        return True
     return coverage(opened, pin(opened, is_fresh=True), where).is_whole
 
 

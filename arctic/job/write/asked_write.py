@@ -44,8 +44,6 @@ class AskedWrite:
     """The table is optimized once the write is committed."""
     optimize_every: int
     """Batches of a stream from one such run to the next."""
-    command: str | None = None
-    """The command that made the rows of stored ones; None: a write of rows."""
     where: Predicate | None = None
     """An overwrite replaces every partition for which it holds, and no other."""
     given: Mapping[str, str] = field(repr=False)

@@ -76,10 +76,10 @@ def begin_command(
     has_actions = command.rows == ACTIONS
     asked = replace(
         asked,
-        command=command.name,
         mode=_MODES.get(command.rows, WriteMode.UPSERT),
         action_column=ACTION if has_actions else None,
-        ordering_column=ORDER if has_actions else None,
+        # The rows of a table with ordering columns have it not: each key comes once.
+        ordering_column=ORDER if has_actions and ORDER in incoming.names else None,
     )
     if command.rows == "places":
         job = _knowing_places(asked, incoming)

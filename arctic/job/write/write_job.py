@@ -121,8 +121,6 @@ def begin_write(asked: AskedWrite, incoming: pa.Schema) -> WriteJob:
     _refuse_private(asked, incoming)
     writer = asked.writer
     opened = open_or_create(asked, incoming)
-    if asked.command is not None:
-        refuse_ordered(opened.table, asked.command)
     target = write_target(opened, asked.settings(opened.table))
     request = asked.request_for(opened.table)
     is_stable = asked.assumes_stable(opened.table)

@@ -35,6 +35,8 @@ class TableAnswer:
     properties: Mapping[str, str]
     key: Sequence[str]
     """The columns of the key, in key order."""
+    ordering: Sequence[str]
+    """Columns of which the greatest values of a key win; none: the later commit does."""
     is_writable: bool
     refused_options: Sequence[str]
     """Names in lower case of what would make another table of it."""

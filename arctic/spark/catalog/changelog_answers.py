@@ -54,6 +54,7 @@ def changelog(asked: ChangelogQuestion) -> TableAnswer:
         partitions=(),
         properties={},
         key=(),
+        ordering=(),
         is_writable=False,
         refused_options=REFUSED_OPTIONS,
         staged=None,

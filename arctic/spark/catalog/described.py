@@ -106,6 +106,7 @@ def described(
         else [],
         properties=shown_properties(opened) if is_whole else {PROVIDER: FORMAT},
         key=opened.table.primary_key if is_whole else (),
+        ordering=opened.table.ordering_columns if is_whole else (),
         is_writable=is_whole and not state,
         refused_options=REFUSED_OPTIONS,
         staged=staged,

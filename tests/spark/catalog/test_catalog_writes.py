@@ -46,14 +46,34 @@ def test_the_greatest_row_stays_where_a_table_has_ordering_columns(sql: Sql) -> 
     assert sql(f"SELECT count(*), max(at) FROM {T} WHERE note = 'late'") == [(0, None)]
     commits = sql.commits("shop.t")
     for command in (
-        f"DELETE FROM {T} WHERE id = 1",
-        f"DELETE FROM {T} WHERE note = 'first'",
-        f"UPDATE {T} SET note = 'x' WHERE id = 1",
+        f"DELETE FROM {T} WHERE id IN (SELECT max(id) FROM {T})",
+        f"UPDATE {T} SET at = timestamp_ntz'2026-01-01' WHERE id = 1",
+        f"UPDATE {T} SET id = 7777 WHERE id = 1",
         f"MERGE INTO {T} t USING (SELECT 1L AS id) s ON t.id = s.id WHEN MATCHED THEN DELETE",
+        f"MERGE INTO {T} t USING (SELECT 1L AS id) s ON t.id = s.id WHEN MATCHED AND "
+        "t.note = 'first' THEN DELETE",
+        f"MERGE INTO {T} t USING (SELECT 1L AS id) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET "
+        "id = 7777",
         f"INSERT OVERWRITE {T} SELECT * FROM {T}",
     ):
         assert "ordering columns" in sql.refused(command)
     assert sql.commits("shop.t") == commits
+    events = (
+        "(SELECT id, timestamp_ntz'2026-01-05' - make_interval(0, 0, 0, id % 2) AS at, 'merged' AS "
+        "note FROM range(100, 110) UNION ALL SELECT 3000, timestamp_ntz'2026-01-01', 'merged')"
+    )
+    sql(
+        f"DELETE FROM {T} WHERE id < 3",
+        f"INSERT INTO {T} SELECT id, timestamp_ntz'2026-01-04', 'late' FROM range(10)",
+        f"UPDATE {T} SET note = upper(note) WHERE id BETWEEN 3 AND 4",
+        f"MERGE INTO {T} t USING {events} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET * "
+        "WHEN NOT MATCHED THEN INSERT *",
+        f"MERGE INTO {T} t USING {events} s ON t.id = s.id WHEN MATCHED AND t.note = 'merged' THEN "
+        "UPDATE SET note = concat(t.note, s.note) WHEN NOT MATCHED THEN INSERT *",
+    )
+    arctic.optimize("shop.t", type="minor")
+    wanted = [("FIRST", 2), ("first", 965), ("mergedmerged", 6), ("new", 15), ("tie", 10)]
+    assert sql(f"SELECT note, count(*) FROM {T} GROUP BY note ORDER BY note") == wanted
     sql(
         f"TRUNCATE TABLE {T}",
         f"INSERT INTO {T} SELECT id, timestamp_ntz'2026-01-04', 'late' FROM range(10)",

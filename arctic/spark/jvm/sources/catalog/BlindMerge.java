@@ -95,7 +95,8 @@ final class BlindMerge {
       values.add(new If(delete.condition(), CommandRows.text("D"), CommandRows.text("U")));
       LogicalPlan rows =
           new Filter(new Or(new Not(delete.condition()), hasKey(join, table)), join.source);
-      return new CommandPlan(CommandRows.ordered(names, values, rows), CommandPlan.ACTIONS)
+      return new CommandPlan(CommandRows.ordered(names, values, rows, table),
+          CommandPlan.ACTIONS)
           .once("source");
     }
     List list = new ArrayList();

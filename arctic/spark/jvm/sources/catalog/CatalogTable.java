@@ -87,6 +87,11 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
     return (String[]) ((List) told.get("key")).toArray(new String[0]);
   }
 
+  /** Columns of which the greatest values of a key win; empty where the later commit does. */
+  public final String[] ordering() {
+    return (String[]) ((List) told.get("ordering")).toArray(new String[0]);
+  }
+
   /** What says to Python which table this is, joined with the options of a read or a write. */
   public final CaseInsensitiveStringMap with(CaseInsensitiveStringMap given) {
     Map joined = new HashMap(given.asCaseSensitiveMap());

@@ -39,10 +39,13 @@ final class CommandRows {
   private final ProjectingInternalRow row;
   private final ProjectingInternalRow key;
   private final LogicalPlan query;
+  private final CatalogTable table;
 
   /** Takes what a delta is made of: its first column says what is done with a row. */
-  CommandRows(LogicalPlan query, ProjectingInternalRow row, ProjectingInternalRow key) {
+  CommandRows(LogicalPlan query, ProjectingInternalRow row, ProjectingInternalRow key,
+      CatalogTable table) {
     this.query = query;
+    this.table = table;
     this.output = query.output();
     this.row = row;
     this.key = key;
@@ -102,7 +105,7 @@ final class CommandRows {
     after.add(new If(is(DELETE), text("D"), new If(is(UPDATE), updated, text("I"))));
     List names = names(row);
     if (!moves) {
-      return ordered(names, after, query);
+      return ordered(names, after, query, table);
     }
     before.add(new If(new And(is(UPDATE), moved), text("D"),
         Literal.create(null, DataTypes.StringType)));
@@ -117,18 +120,20 @@ final class CommandRows {
     both.add(Trees.seq(after));
     Attribute action = (Attribute) made.get(made.size() - 1);
     return ordered(names, made, new Filter(new IsNotNull(action),
-        new Expand(Trees.seq(both), Trees.seq(made), query)));
+        new Expand(Trees.seq(both), Trees.seq(made), query)), table);
   }
 
-  /** Returns rows of these values, the last of which says what they do. */
-  static LogicalPlan ordered(List names, List values, LogicalPlan from) {
+  /** Returns rows of these values, the last of which says what they do, and in order. */
+  static LogicalPlan ordered(List names, List values, LogicalPlan from, CatalogTable table) {
     List list = new ArrayList();
     for (int i = 0; i < names.size(); i++) {
       list.add(named((Expression) values.get(i), (String) names.get(i)));
     }
     Expression action = (Expression) values.get(names.size());
     list.add(named(action, ACTION));
-    list.add(named(new If(new EqualTo(action, text("D")), number(0), number(1)), ORDER));
+    if (table.ordering().length == 0) {
+      list.add(named(new If(new EqualTo(action, text("D")), number(0), number(1)), ORDER));
+    }
     return new Project(Trees.seq(list), from);
   }
 

@@ -37,7 +37,7 @@ final class InsertsOfMerge {
       values.add(query.output().apply(i));
     }
     values.add(CommandRows.text("I"));
-    CommandPlan plan = new CommandPlan(CommandRows.ordered(names, values, query),
+    CommandPlan plan = new CommandPlan(CommandRows.ordered(names, values, query, table),
         CommandPlan.ACTIONS).once("target");
     return isKeyOfSource(query, exact ? KeyJoin.of(below, table) : null, names, table)
         ? plan : plan.checked();

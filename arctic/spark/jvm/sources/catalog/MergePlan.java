@@ -27,12 +27,9 @@ final class MergePlan {
 
   private static CommandPlan read(MergeRows merge, KeyJoin join, CommandRows rows,
       ProjectingInternalRow row, CatalogTable table) {
-    boolean moves = rows.mayMove() && (join == null
-        || !keeps(merge.matchedInstructions(), UPDATE, true, join, row, table)
-        || !keeps(merge.notMatchedBySourceInstructions(), UPDATE, false, join, row, table));
+    boolean moves = moves(merge, join, rows, row, table);
     boolean inserts = !merge.notMatchedInstructions().isEmpty();
-    if (!moves && !inserts && !any(merge.matchedInstructions(), DELETE)
-        && !any(merge.notMatchedBySourceInstructions(), DELETE)) {
+    if (!moves && !inserts && !deletes(merge)) {
       // An append may have stored a key twice.
       return new CommandPlan(rows.rows(), CommandPlan.UPSERT).once("target");
     }
@@ -40,6 +37,19 @@ final class MergePlan {
     boolean known = !moves && (!inserts || (join != null
         && keeps(merge.notMatchedInstructions(), INSERT, true, join, row, table)));
     return known ? plan : plan.checked();
+  }
+
+  /** Returns whether an update may give a row another key. */
+  static boolean moves(MergeRows merge, KeyJoin join, CommandRows rows, ProjectingInternalRow row,
+      CatalogTable table) {
+    return rows.mayMove() && (join == null
+        || !keeps(merge.matchedInstructions(), UPDATE, true, join, row, table)
+        || !keeps(merge.notMatchedBySourceInstructions(), UPDATE, false, join, row, table));
+  }
+
+  static boolean deletes(MergeRows merge) {
+    return any(merge.matchedInstructions(), DELETE)
+        || any(merge.notMatchedBySourceInstructions(), DELETE);
   }
 
   /** Returns whether all rows of this kind have the key that the source was joined by. */

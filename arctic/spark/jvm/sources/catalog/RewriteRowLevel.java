@@ -85,7 +85,10 @@ public final class RewriteRowLevel extends Rule {
     }
     ProjectingInternalRow row =
         whole ? (ProjectingInternalRow) projections.rowProjection().get() : key;
-    CommandRows rows = new CommandRows(query, row, key);
+    CommandRows rows = new CommandRows(query, row, key, table);
+    if (table.ordering().length > 0) {
+      OrderedRows.check(command(write), query, rows, row, table);
+    }
     CommandPlan plan;
     if (!whole) {
       plan = new CommandPlan(rows.keys(), CommandPlan.DELETE).readsWhere(where);
