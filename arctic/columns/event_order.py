@@ -6,8 +6,8 @@ Rules:
     - Events that compare equal stay in the order they came.
     - A null has no place among the events.
 
-Where rows of many files are compared with one another, whole numbers stand for the values; only
-types whose values are whole numbers can be that.
+Where rows of many files are compared with one another, whole numbers stand for the values, two for
+a decimal; only types of which each value has a place among so many can be that.
 
 Must not know: keys, actions.
 """
@@ -28,6 +28,7 @@ from arctic.errors import InvalidInputError
 
 LEAST_NUMBER = -(2**63)
 """What ``order_numbers`` makes of a null."""
+_LOW_BITS = np.int64(2**63 - 1)
 
 
 def check_order(
@@ -123,16 +124,45 @@ def _is_less(left: pa.Array, right: pa.Array) -> np.ndarray:
     return np.asarray(pc.less(left, right).to_numpy(zero_copy_only=False))
 
 
-def order_numbers(column: pa.Array) -> IntArray:
-    """Return the values of a column as numbers in their order; a null is the least of all.
+def order_numbers(columns: Sequence[pa.Array]) -> tuple[IntArray, ...]:
+    """Return columns as columns of numbers in the order of their values; a null is the least.
+
+    NaN is greater than every number, and -0.0 equals 0.0, as in ``event_order``.
 
     Args:
-        column: whole numbers, dates, times or timestamps.
+        columns: whole numbers, dates, times, timestamps, floats or decimals, of one length.
     """
+    return tuple(numbers for column in columns for numbers in _numbers(column))
+
+
+def _numbers(column: pa.Array) -> tuple[IntArray, ...]:
+    if pt.is_decimal(column.type):
+        return _of_decimals(column.cast(pa.decimal128(38, column.type.scale)))
+    if pt.is_floating(column.type):
+        return (_of_floats(column.cast(pa.float64())),)
     if pt.is_temporal(column.type):
         column = column.view(pa.int32() if column.type.bit_width == 32 else pa.int64())
     numbers: IntArray = column.cast(pa.int64()).fill_null(LEAST_NUMBER).to_numpy()
+    return (numbers,)
+
+
+def _of_floats(column: pa.Array) -> IntArray:
+    values = column.fill_null(0.0).to_numpy() + 0.0  # of two zeros one
+    bits = np.where(np.isnan(values), np.float64("nan"), values).view(np.int64)
+    numbers: IntArray = np.where(bits < 0, bits ^ _LOW_BITS, bits)
+    numbers[column.is_null().to_numpy(zero_copy_only=False)] = LEAST_NUMBER
     return numbers
+
+
+def _of_decimals(column: pa.Array) -> tuple[IntArray, IntArray]:
+    if not len(column):
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    halves = np.frombuffer(column.buffers()[1], np.int64)[2 * column.offset :]
+    nulls = column.is_null().to_numpy(zero_copy_only=False)
+    # Of the lower half the first bit is no sign.
+    low = np.where(nulls, LEAST_NUMBER, halves[: 2 * len(column) : 2] ^ np.int64(LEAST_NUMBER))
+    high = np.where(nulls, LEAST_NUMBER, halves[1 : 2 * len(column) : 2])
+    return high, low
 
 
 def compare(

@@ -105,7 +105,7 @@ class DataFileReader:
         for first_row, batch in self._batches(groups, wanted.names):
             arrays = wanted.arrays(batch)
             keys, ordering = arrays[: len(self._request.key)], arrays[len(self._request.key) :]
-            yield first_row, keys, tuple(order_numbers(column) for column in ordering)
+            yield first_row, keys, order_numbers(ordering)
 
     def every_row(
         self, fields: Sequence[pa.Field], row_groups: Collection[int]
@@ -265,7 +265,7 @@ class DataFileReader:
         if self._file.kind is FileKind.INSERT:
             offsets = known_offsets(arrays.pop(), self._file.path)
         keys, ordering = arrays[: len(self._request.key)], arrays[len(self._request.key) :]
-        order = [order_numbers(column) for column in ordering]
+        order = order_numbers(ordering)
         return index.dead_rows(keys, self._file.transaction_id, offsets, order)
 
 

@@ -134,4 +134,50 @@ def test_values_become_numbers_in_their_order(kind: pa.DataType) -> None:
     """A null is below all of them."""
     column = pa.array([3, None, 0, 1], pa.int32() if kind.bit_width == 32 else pa.int64())
 
-    assert order_numbers(column.cast(kind)).tolist() == [3, -(2**63), 0, 1]
+    (numbers,) = order_numbers([column.cast(kind)])
+    assert numbers.tolist() == [3, -(2**63), 0, 1]
+
+
+NUMBERS = st.one_of(
+    st.tuples(st.just(pa.float64()), st.lists(st.none() | st.floats(), max_size=8)),
+    st.tuples(st.just(pa.float32()), st.lists(st.none() | st.floats(width=32), max_size=8)),
+    st.tuples(
+        st.just(pa.decimal128(38, 3)),
+        st.lists(
+            st.none()
+            | st.decimals(allow_nan=False, allow_infinity=False, places=3).filter(
+                lambda value: abs(value) < 10**35
+            ),
+            max_size=8,
+        ),
+    ),
+)
+
+
+@given(NUMBERS, st.integers(0, 2))
+def test_numbers_of_floats_and_decimals_are_in_the_order_of_their_values(
+    drawn: tuple[pa.DataType, list[Any]], skipped: int
+) -> None:
+    """As Arrow compares them, NaN above all and null below; of a slice too."""
+    column = pa.array(drawn[1], drawn[0]).slice(skipped)
+    numbers = order_numbers([column])
+    first = column.is_null().to_numpy(zero_copy_only=False)
+    for i, one in enumerate(column):
+        for j, other in enumerate(column):
+            greater, equal = (each[0] for each in _compared(numbers, i, j))
+            if first[i] or first[j]:
+                assert (greater, equal) == (first[j] and not first[i], first[i] and first[j])
+                continue
+            left, right = one.as_py(), other.as_py()
+            ranks = (
+                (left != left, 0 if left != left else left),
+                (
+                    right != right,
+                    0 if right != right else right,
+                ),
+            )
+            assert (greater, equal) == (ranks[0] > ranks[1], ranks[0] == ranks[1])
+
+
+def _compared(numbers: Any, i: int, j: int) -> Any:
+    return compare([each[i : i + 1] for each in numbers], [each[j : j + 1] for each in numbers])

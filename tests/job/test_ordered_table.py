@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -67,6 +68,48 @@ def test_the_later_of_equal_values_wins(table: arctic.Table) -> None:
     assert notes(table) == {1: "d"}
     table.write(rows((1, 5, "e")))
     assert notes(table) == {1: "e"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "rising"),
+    [
+        (pa.float64(), [-math.inf, -2.5, 0.0, 1e-300, 3.5, math.inf, math.nan]),
+        (pa.float32(), [-1.5, -0.0, 0.5, math.nan]),
+        (pa.decimal128(30, 2), ["-123456789012345678901.25", "-0.01", "0.01", "98765432109876.50"]),
+    ],
+    ids=str,
+)
+def test_numbers_of_every_type_are_compared(
+    tmp_path: Path, kind: pa.DataType, rising: list[Any]
+) -> None:
+    """In one write, against rows that wait and against merged ones; NaN is the greatest."""
+    schema = SCHEMA.set(1, pa.field("at", kind))
+    table = arctic.create_table(
+        NAME, schema, primary_key="id", ordering_columns="at", warehouse=str(tmp_path)
+    )
+    places = range(len(rising))
+
+    def write(pairs: list[tuple[int, int]]) -> None:
+        given = pa.table(
+            {
+                "id": [key for key, _ in pairs],
+                "at": pa.array([rising[place] for _, place in pairs]).cast(kind),
+                "day": pa.nulls(len(pairs), pa.date32()),
+                "note": [str(place) for _, place in pairs],
+            },
+            schema=schema,
+        )
+        table.write(given)
+
+    write([(key, max(key - shift, 0)) for key in places for shift in (1, 0, 2)])
+    assert notes(table) == {key: str(key) for key in places}
+    table.optimize(type="minor")
+    write([(key, place) for key, place in zip(places, reversed(places), strict=True)])
+    wanted = {key: str(max(key, len(rising) - 1 - key)) for key in places}
+    assert notes(table) == wanted
+    write([(key, 0) for key in places])
+    table.optimize(type="full")
+    assert notes(table) == wanted
 
 
 def test_a_late_row_loses_against_one_that_a_filter_drops(table: arctic.Table) -> None:

@@ -3,7 +3,7 @@
 Rules:
     - They are given when the table is created, and stay: the rows of files that were written
       without them have been decided otherwise.
-    - The values of their types are whole numbers, so bounds and rows compare exactly everywhere.
+    - The values of their types have places among whole numbers, so rows compare exactly everywhere.
     - The key decides the partition: a late row could not be held against one in another.
 """
 
@@ -17,7 +17,7 @@ from pyiceberg.schema import Schema
 from arctic.errors import InvalidInputError, UnsupportedError
 from arctic.options import ORDERING_COLUMNS
 
-_TYPES = ("int", "long", "date", "time", "timestamp", "timestamptz")
+_TYPES = ("int", "long", "float", "double", "decimal", "date", "time", "timestamp", "timestamptz")
 
 
 def ordering_columns(properties: Mapping[str, str]) -> tuple[str, ...]:
@@ -77,7 +77,7 @@ def check_ordering(
         )
     for name in names:
         kind = str(schema.find_field(name).field_type)
-        if kind not in _TYPES:
+        if kind.partition("(")[0] not in _TYPES:
             raise InvalidInputError(
                 f"{subject}: column {name!r} is {kind}; expected one of {', '.join(_TYPES)}"
             )

@@ -136,7 +136,7 @@ def refuse_older(table: EditedTable, old: pa.Table, new: pa.Table) -> None:
     if not names or not old.num_rows:
         return
     before, after = (
-        [order_numbers(rows.column(name).combine_chunks()) for name in names] for rows in (old, new)
+        order_numbers([rows.column(name).combine_chunks() for name in names]) for rows in (old, new)
     )
     loses = np.flatnonzero(compare(before, after)[0])
     if len(loses):

@@ -279,7 +279,7 @@ def known_order(columns: Sequence[pa.Array], fields: pa.Schema, path: str) -> tu
                 "expected a value in every one, because by this column the table decides which "
                 "rows it removes"
             )
-    return tuple(order_numbers(column) for column in columns)
+    return order_numbers(columns)
 
 
 def _joined(buffer: Sequence[DeleteRows]) -> DeleteRows:
