@@ -34,6 +34,7 @@ from arctic.writing.route import (
     Group,
     Places,
     change_places,
+    few_joined,
     find_partitions,
     group_rows,
     hash_keys,
@@ -159,6 +160,8 @@ class ChangeWriter:
         if self._counted is not None:
             self._counted.check()
         if self._buffer.row_count:
+            if self._next_offset == first_offset(self._task):
+                self._target = few_joined(self._target, self._buffer.row_count)
             self._write_chunk(self._buffer.drain())
         return TaskResult(
             task=self._task,

@@ -97,6 +97,8 @@ class WriteOptions:
     upsert_inserts: bool
     deep_masks: Mapping[str, int] = field(default_factory=dict)
     """By partition path, where change files go to more nodes than ``change_mask`` says."""
+    joins_few: bool = False
+    """Whether few changes go to fewer nodes than ``change_mask`` says: ``route.few_joined``."""
     chunk_rows: int = CHUNK_ROWS
     threads: int = 1
     """Threads that encode files beside one another."""

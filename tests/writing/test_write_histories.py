@@ -192,6 +192,7 @@ def as_set(rows: Sequence[Row]) -> list[str]:
     upsert_inserts=st.booleans(),
     mask=st.sampled_from([0, 1, 7]),
     chunk_rows=st.integers(1, 5),
+    joins_few=st.booleans(),
     random=st.randoms(use_true_random=False),
 )
 def test_the_merged_files_are_what_a_dict_would_hold(
@@ -200,6 +201,7 @@ def test_the_merged_files_are_what_a_dict_would_hold(
     upsert_inserts: bool,
     mask: int,
     chunk_rows: int,
+    joins_few: bool,
     random: Random,
 ) -> None:
     """Any history, chunk size, batch size, node depth and order of arrival gives the dict."""
@@ -211,6 +213,7 @@ def test_the_merged_files_are_what_a_dict_would_hold(
             upsert_inserts=upsert_inserts,
             change_mask=mask,
             chunk_rows=chunk_rows,
+            joins_few=joins_few,
         )
         store = Store(target)
         history = History(layout.key, upsert_inserts=upsert_inserts, random=random)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 
@@ -20,6 +21,9 @@ from arctic.writing.conform.event_time import EventTime
 from arctic.writing.conform.merged_columns import merged_columns
 from arctic.writing.target import WriteMode, WriteOptions, WriteRequest, WriteTarget
 from arctic.writing.writer import plan_write
+
+_MANY_FILES = 64
+"""Change files from which on their number is what a read costs, and not the nodes they are in."""
 
 
 def open_or_create(asked: AskedWrite, incoming: pa.Schema, *, exist_ok: bool = True) -> OpenTable:
@@ -97,6 +101,28 @@ def write_target(opened: OpenTable, options: WriteOptions) -> WriteTarget:
         delete_files=opened.io.delete_quietly,
         options=options,
     )
+
+
+def is_crumbled(opened: OpenTable, most_bytes: int) -> bool:
+    """Say whether a table is known to be small, and its change store to be of many files.
+
+    Args:
+        opened: the table.
+        most_bytes: of all files of both stores together, where the table is small.
+    """
+    if opened.change is None or (_told(opened.change, "total-data-files") or 0) < _MANY_FILES:
+        return False
+    sizes = [_told(store, "total-files-size") for store in (opened.base, opened.change)]
+    return None not in sizes and sum(size or 0 for size in sizes) <= most_bytes
+
+
+def _told(store: Any, what: str) -> int | None:
+    """Return a number in the summary of a store's snapshot; other engines may not say it."""
+    snapshot = store.metadata.current_snapshot()
+    if snapshot is None:
+        return 0
+    told = None if snapshot.summary is None else snapshot.summary[what]
+    return int(told) if told is not None and told.isdecimal() else None
 
 
 def planned_rows(

@@ -32,6 +32,7 @@ from arctic.job.write.beside.read_rows import ReadRows
 from arctic.job.write.landed_batches import has_landed
 from arctic.job.write.shuffle import HELPER_COLUMNS
 from arctic.job.write.target_table import (
+    is_crumbled,
     may_move,
     open_or_create,
     planned_rows,
@@ -157,10 +158,14 @@ def begin_write(asked: AskedWrite, incoming: pa.Schema) -> WriteJob:
 
 
 def work_here(job: WriteJob) -> WriteWork:
-    """Return what a task does that runs where the catalog can be asked."""
-    if job.locator is None or job.work.is_done:
-        return job.work
-    return replace(job.work, locate=LastingLocator(opened=job.found(), first=job.locator))
+    """Return what the only task does, which runs where the catalog can be asked."""
+    work, opened = job.work, job.found()
+    if not work.is_done and is_crumbled(opened, work.target.options.target_file_bytes):
+        options = replace(work.target.options, joins_few=True)
+        work = replace(work, target=replace(work.target, options=options))
+    if job.locator is None or work.is_done:
+        return work
+    return replace(work, locate=LastingLocator(opened=opened, first=job.locator))
 
 
 def _arrived(state: dict[str, Any]) -> WriteJob:

@@ -14,6 +14,7 @@ from arctic.iceberg.tables.create_table import create_table
 from arctic.job.write import target_table
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.write_job import begin_write
+from arctic.table.files import FileKind
 from arctic.table.filters.predicate import ColumnTest, Op
 
 MERGE = {"mergeSchema": "true"}
@@ -159,3 +160,47 @@ def test_first_writes_at_a_time_make_one_table_of_all_their_columns(
     table = arctic.open_table("shop.t", warehouse=str(tmp_path))
     assert table.schema.names == ["id", "a", "b"]
     assert rows(table) == [(1, "x", None), (2, None, 2.0)]
+
+
+@pytest.mark.parametrize(
+    ("target_bytes", "many", "nodes"),
+    [
+        ("134217728", 64, {4, 5, 6, 7}),
+        ("134217728", 16, {1, 4, 5, 6, 7}),
+        ("20000", 16, {4, 5, 6, 7}),
+    ],
+)
+def test_few_changes_go_to_one_node_of_a_small_table_of_many_files(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    target_bytes: str,
+    many: int,
+    nodes: set[int],
+) -> None:
+    """Rows are those of the last write of each key, and so they are once base has them."""
+    monkeypatch.setattr(target_table, "_MANY_FILES", many)
+    properties = {"write.target-file-size-bytes": target_bytes}
+    made = arctic.create_table(
+        "shop.t", SCHEMA, primary_key="id", warehouse=str(tmp_path), properties=properties
+    )
+    made.write(pa.table({"id": range(900), "n": range(900), "city": ["x"] * 900}), mode="overwrite")
+    for number in range(6):
+        ids = range(10 * number, 10 * number + 15)
+        made.write(pa.table({"id": ids, "n": [number] * 15, "city": ["y"] * 15}), mode="upsert")
+    expected = {number: (number, "x") for number in range(900)}
+    for number in range(6):
+        expected.update(dict.fromkeys(range(10 * number, 10 * number + 15), (number, "y")))
+    merged = [(key, *expected[key]) for key in sorted(expected)]
+
+    files = made.refresh().inspect("files").to_pylist()
+    assert {file["node_id"] for file in files if file["store"] == "change"} == nodes
+    assert sorted(rows(made)) == merged
+    made.optimize(type="minor")
+    files = made.refresh().inspect("files").to_pylist()
+    assert {file["node_id"] for file in files if file["kind"] == FileKind.BASE.value} == {
+        4,
+        5,
+        6,
+        7,
+    }
+    assert sorted(rows(made)) == merged
