@@ -18,6 +18,7 @@ import boto3
 BUCKET = "lake"
 REGION = "us-east-1"
 ACCESS_KEY, SECRET_KEY = "AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"
+_ANYTHING = {"Effect": "Allow", "Action": "s3:*", "Resource": "*"}
 
 
 class Asked(NamedTuple):
@@ -67,17 +68,37 @@ class ObjectStore:
         self.asked()
         return found
 
-    def demand_signatures(self) -> tuple[str, str]:
-        """Refuse from now on who does not sign with the two keys that are returned."""
-        client = self._client("iam")
-        client.create_user(UserName="writer")
-        allowed = {"Effect": "Allow", "Action": "s3:*", "Resource": "*"}
+    def temporary_keys(self) -> dict[str, str]:
+        """Return the keys of a role, with a token, as long as nobody must sign."""
+        iam, may = self._client("iam"), {"Version": "2012-10-17", "Statement": [_ANYTHING]}
+        role = iam.create_role(RoleName="reader", AssumeRolePolicyDocument=json.dumps(may))
+        iam.put_role_policy(RoleName="reader", PolicyName="all", PolicyDocument=json.dumps(may))
+        answer = self._client("sts").assume_role(
+            RoleArn=role["Role"]["Arn"], RoleSessionName="session"
+        )
+        keys = answer["Credentials"]
+        return {
+            "s3.access-key-id": keys["AccessKeyId"],
+            "s3.secret-access-key": keys["SecretAccessKey"],
+            "s3.session-token": keys["SessionToken"],
+        }
+
+    def user(self, name: str, *may: str) -> tuple[str, str]:
+        """Make somebody who may do some of what S3 does, and return the two keys."""
+        allowed = {"Effect": "Allow", "Action": [f"s3:{each}" for each in may], "Resource": "*"}
         policy = json.dumps({"Version": "2012-10-17", "Statement": [allowed]})
-        client.put_user_policy(UserName="writer", PolicyName="all", PolicyDocument=policy)
-        key = client.create_access_key(UserName="writer")["AccessKey"]
+        client = self._client("iam")
+        client.create_user(UserName=name)
+        client.put_user_policy(UserName=name, PolicyName="some", PolicyDocument=policy)
+        key = client.create_access_key(UserName=name)["AccessKey"]
+        return key["AccessKeyId"], key["SecretAccessKey"]
+
+    def demand_signatures(self) -> tuple[str, str]:
+        """Refuse from now on who does not sign; return the keys of somebody who may do anything."""
+        keys = self.user("anybody", "*")
         plain = {"Content-Type": "text/plain"}  # a form would be taken apart
         urlopen(Request(f"{self.endpoint}/moto-api/reset-auth", b"0", plain)).close()
-        return key["AccessKeyId"], key["SecretAccessKey"]
+        return keys
 
     def _client(self, service: str) -> Any:
         return boto3.client(

@@ -78,18 +78,24 @@ def main() -> None:
     """Read clean and dirty files, through one bucket by Spark and through another one not."""
     folder = Path(sys.argv[1])
     with object_store() as store:
-        store.make_bucket("others")
+        for name in ("others", "vended"):
+            store.make_bucket(name)
+        passing = store.temporary_keys()
         key, secret = store.demand_signatures()
         keys = {"s3.access-key-id": key, "s3.secret-access-key": secret}
         lake = store.catalog(folder / "catalog.db", **keys)
         others = {**store.catalog(folder / "others.db", **keys), "warehouse": "s3://others/w"}
+        vended = {**store.catalog(folder / "vended.db", **passing), "warehouse": "s3://vended/w"}
         spark = session(folder)
         printed = []
-        for catalog, by_spark in ((lake, True), (others, False)):
+        for catalog, by_spark in ((lake, True), (vended, True), (others, False)):
             made(catalog)
             printed.append(check(spark, catalog, by_spark=by_spark))
             arctic.write(NAME, rows(40, 60, "Oslo"), mode="upsert", catalog=catalog)
             printed.append(check(spark, catalog, by_spark=by_spark))
+        renewed = {**vended, **keys}
+        del renewed["s3.session-token"]
+        assert "of another catalog" in check(spark, renewed, by_spark=False)
         again = {**lake, "s3.region": "eu-central-1"}
         assert "of another catalog" in check(spark, again, by_spark=False)
         print(*printed, sep="\n")

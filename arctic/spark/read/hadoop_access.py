@@ -7,7 +7,8 @@ whether a file is reached so.
 Rules:
     - A property that Hadoop has no word for, and that has a say in what is reached, keeps Spark
       away from the files; workers of Python read them.
-    - Keys that end soon do too: Hadoop keeps a client for as long as the process lives.
+    - Of keys that end, those of S3 alone are handed on. Hadoop keeps a client for as long as the
+      process lives, so newer ones are other settings of the bucket, with which Python reads.
 
 Must not know: sessions, tables.
 """
@@ -93,7 +94,8 @@ def _s3(bucket: str, properties: Mapping[str, str]) -> Settings:
         told["path.style.access"] = _truth(not _is_true(given("force-virtual-addressing")))
     if given("access-key-id") is not None:
         told["access.key"], told["secret.key"] = given("access-key-id"), given("secret-access-key")
-        told["aws.credentials.provider"] = _S3_PROVIDER.format("Simple")
+        token = told["session.token"] = given("session-token")
+        told["aws.credentials.provider"] = _S3_PROVIDER.format("Temporary" if token else "Simple")
     elif _is_true(given("anonymous")):
         told["aws.credentials.provider"] = _S3_PROVIDER.format("Anonymous")
     return {
@@ -146,7 +148,7 @@ _S3: _Known = (
         for prefix in ("s3", "client")
         for name in (
             *("access-key-id", "anonymous", "endpoint", "force-virtual-addressing", "region"),
-            "secret-access-key",
+            *("secret-access-key", "session-token"),
         )
     ),
     _s3,

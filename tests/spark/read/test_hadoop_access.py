@@ -33,6 +33,16 @@ AZURE = "abfss://lake@acme.dfs.core.windows.net/t"
         ),
         (
             "s3://b/t",
+            {**KEYS, "s3.session-token": "T", "s3.session-token-expires-at-ms": "9"},
+            {
+                "fs.s3a.bucket.b.access.key": "A",
+                "fs.s3a.bucket.b.secret.key": "S",
+                "fs.s3a.bucket.b.session.token": "T",
+                "fs.s3a.bucket.b.aws.credentials.provider": SIMPLE.replace("Simple", "Temporary"),
+            },
+        ),
+        (
+            "s3://b/t",
             {"client.region": "here", "s3.anonymous": "true"},
             {
                 "fs.s3a.bucket.b.endpoint.region": "here",
@@ -91,7 +101,6 @@ def test_a_client_of_azure_is_one_of_its_account() -> None:
     [
         ("oss://b/t", {}, "oss://"),
         ("s3://b/t", {"py-io-impl": "their.IO"}, "py-io-impl"),
-        ("s3://b/t", {**KEYS, "s3.session-token": "x"}, "s3.session-token"),
         ("s3://b/t", {"client.role-arn": "x"}, "client.role-arn"),
         ("s3://b/t", {"s3.profile-name": "x"}, "s3.profile-name"),
         ("s3://b/t", {"s3.of-tomorrow": "x"}, "s3.of-tomorrow"),
