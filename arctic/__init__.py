@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         publish,
         read,
         read_changes,
+        ready,
         release,
         rename,
         repair,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         unpublish,
         unset_properties,
         watermarks,
+        windows,
         write,
     )
     from arctic.cdc.decode import Decoding, Encoding
@@ -58,6 +60,8 @@ if TYPE_CHECKING:
         UnsupportedError,
     )
     from arctic.job.adopt.repair_job import RepairReport
+    from arctic.job.complete.readiness import Readiness
+    from arctic.job.complete.window_job import Window
     from arctic.job.mirror.apply_messages import ApplyReport
     from arctic.job.mirror.run_mirror import MirrorReport
     from arctic.job.publish.publish_report import PublishReport
@@ -94,11 +98,13 @@ __all__ = [
     "NotFoundError",
     "OptimizeReport",
     "PublishReport",
+    "Readiness",
     "RepairReport",
     "StorageError",
     "Table",
     "TableStatus",
     "UnsupportedError",
+    "Window",
     "WriteReport",
     "adopt",
     "apply_changes",
@@ -120,6 +126,7 @@ __all__ = [
     "publish",
     "read",
     "read_changes",
+    "ready",
     "register",
     "release",
     "rename",
@@ -133,6 +140,7 @@ __all__ = [
     "unpublish",
     "unset_properties",
     "watermarks",
+    "windows",
     "write",
 ]
 
@@ -144,8 +152,10 @@ _HOMES = {
     "MirrorReport": "arctic.job.mirror.run_mirror",
     "OptimizeReport": "arctic.optimizing.report",
     "PublishReport": "arctic.job.publish.publish_report",
+    "Readiness": "arctic.job.complete.readiness",
     "RepairReport": "arctic.job.adopt.repair_job",
     "TableStatus": "arctic.optimizing.report",
+    "Window": "arctic.job.complete.window_job",
     "apply_changes": "arctic.mirror",
     "local_session": "arctic.with_spark",
     "mirror_postgres": "arctic.with_spark",

@@ -30,6 +30,15 @@ def test_the_change_stream_equals_a_dictionary() -> None:
     assert "equal to the dictionary: True" in outcome.stdout
 
 
+def test_three_layers_follow_each_other_window_by_window() -> None:
+    """Late rows and a writer that lags: no window twice, none too early."""
+    outcome = _run("-m", "examples.windows")
+
+    assert outcome.returncode == 0, outcome.stderr + outcome.stdout
+    assert "windows that were worked on: 10 of them twice: 0" in outcome.stdout
+    assert "equal to the counts over all clicks at once: True" in outcome.stdout
+
+
 @pytest.mark.spark
 @pytest.mark.slow
 def test_the_demo_proves_itself_on_few_weeks() -> None:

@@ -45,6 +45,7 @@ VERBS = {
     "publish": "identifier, *, into, output, warehouse, catalog",
     "read": "identifier, *, columns, filter, as_of, version, limit, options, warehouse, catalog",
     "read_changes": "identifier, *, start, end, columns, options, warehouse, catalog",
+    "ready": "identifier, until, *, wait, writers, poll, warehouse, catalog",
     "register": "spark",
     "release": "identifier, *, discard_changes, warehouse, catalog",
     "rename": "identifier, new_identifier, *, warehouse, catalog",
@@ -62,6 +63,7 @@ VERBS = {
     "unpublish": "identifier, into, *, warehouse, catalog",
     "unset_properties": "identifier, names, *, warehouse, catalog",
     "watermarks": "identifier, *, warehouse, catalog",
+    "windows": "identifier, every, *, consumer, start, wait, writers, poll, warehouse, catalog",
     "write": "identifier, data, *, mode, options, warehouse, catalog",
 }
 ERRORS = {
@@ -85,9 +87,11 @@ CLASSES = {
     "MirrorReport",
     "OptimizeReport",
     "PublishReport",
+    "Readiness",
     "RepairReport",
     "Table",
     "TableStatus",
+    "Window",
     "WriteReport",
 }
 TABLE_MEMBERS = {

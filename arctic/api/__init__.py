@@ -5,6 +5,7 @@ the name of a PyIceberg catalog or a mapping of its properties.
 """
 
 from arctic.api.adopting import adopt, release, repair
+from arctic.api.completing import ready, windows
 from arctic.api.consuming import Consumer, consumer, consumers, drop_consumer
 from arctic.api.maintenance import expire, optimize, retire_writer, status, watermarks
 from arctic.api.publishing import publish, unpublish
@@ -43,6 +44,7 @@ __all__ = [
     "publish",
     "read",
     "read_changes",
+    "ready",
     "release",
     "rename",
     "repair",
@@ -52,5 +54,6 @@ __all__ = [
     "unpublish",
     "unset_properties",
     "watermarks",
+    "windows",
     "write",
 ]

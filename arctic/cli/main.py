@@ -29,6 +29,7 @@ from arctic.cli.upkeep import (
     watermarks,
 )
 from arctic.cli.verbs.adopt import adopt, release, repair
+from arctic.cli.verbs.complete import ready, windows
 from arctic.cli.verbs.consumer_commands import consumers, drop_consumer
 from arctic.cli.verbs.edit import delete, update
 from arctic.cli.verbs.past import (
@@ -96,7 +97,7 @@ for _command in (
     *(set_properties, unset_properties, rename),
     *(status, optimize, expire, clean_orphans, serve),
     ui,
-    *(watermarks, retire_writer),
+    *(watermarks, retire_writer, ready, windows),
     *(consumers, drop_consumer),
     *(publish, unpublish, adopt, release, repair),
     *(cdc, package, spark_conf),

@@ -67,6 +67,9 @@ PUBLISHED_OUTPUT = "arctic.published-output"
 """On such a table: how it leaves dead rows out."""
 WRITER_PREFIX = "arctic.watermark."
 """Followed by the name of a writer; the value is its own watermark."""
+WINDOW_PREFIX = "arctic.windows."
+"""On a base store, followed by the name of whoever is given its windows: how long they are, and
+where the next one begins, in milliseconds."""
 
 PUBLISHED_BASE = "arctic.published-base-snapshot"
 """In the summary of a snapshot that shows a merged view: the base snapshot of that view, or

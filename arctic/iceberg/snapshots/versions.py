@@ -22,6 +22,7 @@ from arctic.iceberg.metadata.sequence_file import read_state, tells_merged
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.values.partition_key import partition_keys
 from arctic.table.property_names import MERGED_UP_TO
+from arctic.table.snapshot import TableSnapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +67,18 @@ def table_versions(opened: OpenTable) -> tuple[TableVersion, ...]:
             )
         )
     return tuple(found)
+
+
+def version_number(opened: OpenTable, state: TableSnapshot) -> int:
+    """Return the number of the version that a state of the table is."""
+    return sum(
+        _sequence(store.metadata.snapshot_by_id(snapshot_id))
+        for store, snapshot_id in (
+            (opened.base, state.base_snapshot_id),
+            (opened.change, state.change_snapshot_id),
+        )
+        if store is not None and snapshot_id is not None
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,8 +13,12 @@ from arctic.service.outlets.outlet import NotToldError
 _SECONDS = 30
 
 
-def command(line: str) -> Callable[[str], None]:
+def command(line: str, *, seconds: float | None = _SECONDS) -> Callable[[str], None]:
     """Return what runs a command for a document; no shell reads the line.
+
+    Args:
+        line: the command and its arguments.
+        seconds: that it may take; None: as long as it likes.
 
     Raises:
         InvalidInputError: there is no such command.
@@ -33,7 +37,7 @@ def command(line: str) -> Callable[[str], None]:
                 input=document.encode(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                timeout=_SECONDS,
+                timeout=seconds,
                 check=False,
             )
         except (OSError, subprocess.TimeoutExpired) as error:

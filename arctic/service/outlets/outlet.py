@@ -25,7 +25,7 @@ _RETRY = RetryPolicy(retries=3, min_wait_ms=500, max_wait_ms=4_000)
 
 
 class NotToldError(Exception):
-    """An event that did not arrive; its text holds no secret. Never leaves this folder."""
+    """An event that did not arrive; its text holds no secret. Whoever tells catches it."""
 
 
 class Outlet:

@@ -19,7 +19,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pyarrow as pa
@@ -109,6 +109,33 @@ def watermark_of(table: TableDescription, files: Iterable[WrittenFile]) -> int |
     """Return the watermark that a commit of these files brings; None: none."""
     event_time = EventTime.of(table)
     return None if event_time is None else event_time.watermark_ms(files)
+
+
+def rows_between(table: TableDescription, begin_ms: int, end_ms: int) -> str | None:
+    """Return a filter of the rows whose event time is from ``begin_ms`` on and before ``end_ms``.
+
+    None where no column tells it: the event time is that of the commit, or there is none.
+    """
+    column = opt.EVENT_TIME_FIELD.value({}, table.properties)
+    if column is None or column == opt.INGEST_TIME:
+        return None
+    kind = {each.name: each.type for each in table.columns}[column]
+    in_seconds = opt.EVENT_TIME_NUMBERS.value({}, table.properties) == "timestamp_s"
+    begin, end = (_literal(ms, kind, in_seconds=in_seconds) for ms in (begin_ms, end_ms))
+    name = "`{}`".format(column.replace("`", "``"))
+    return f"{name} >= {begin} AND {name} < {end}"
+
+
+def _literal(ms: int, kind: str, *, in_seconds: bool) -> str:
+    if kind in ("int", "long"):
+        # The first whole second from then on.
+        return str(-(-ms // 1000) if in_seconds else ms)
+    moment = datetime.fromtimestamp(0, timezone.utc) + timedelta(milliseconds=ms)
+    if kind == "string":
+        # Texts of whole seconds order as their times do.
+        return f"'{moment + timedelta(microseconds=999_999):{_TEXT_FORMAT}}'"
+    zone = "+00:00" if kind == "timestamptz" else ""
+    return f"'{moment:%Y-%m-%dT%H:%M:%S.%f}{zone}'"
 
 
 def _beyond(seconds: pa.Array) -> pa.Array:
