@@ -1,1 +1,1 @@
-"""Commands that change what rows a table holds: by conditions, and back to earlier states."""
+"""Commands that change rows or states of a table, share it with other engines, or follow it."""
