@@ -6,11 +6,14 @@ import gc
 import os
 import re
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Barrier
 
 import psycopg
 import pytest
+from sqlalchemy import Pool, event
 
 import arctic
 from tests.catalogs.refused_lock import check_refused_lock
@@ -25,6 +28,7 @@ from tests.catalogs.verbs import (
 from tests.catalogs.writers import check_writers
 
 Catalog = dict[str, str]
+KEY = {"primaryKey": "id"}
 
 
 @pytest.fixture
@@ -149,3 +153,34 @@ def test_a_child_leaves_the_connections_of_its_parent(
 
     assert arctic.read("shop.t", catalog=catalog).read_all().num_rows == 3
     assert connection.execute(sessions).fetchone() == (2,)
+
+
+def test_threads_keep_their_sessions(catalog: Catalog) -> None:
+    """To begin one costs more than to ask; more threads than sessions wait for each other."""
+    arctic.create_table("shop.t", SCHEMA, primary_key=["id"], catalog=catalog)
+    begun: list[object] = []
+    event.listen(Pool, "connect", lambda connection, _: begun.append(connection))
+    at_once = Barrier(12)
+
+    def ask(_: int) -> int:
+        at_once.wait()
+        return sum(len(arctic.list_tables(catalog=catalog)) for _ in range(10))
+
+    with ThreadPoolExecutor(12) as threads:
+        assert list(threads.map(ask, range(12))) == [10] * 12
+        assert list(threads.map(ask, range(12))) == [10] * 12
+
+    assert len(begun) <= 12
+
+
+def test_a_folder_without_a_root_is_that_of_the_moment(
+    catalog: Catalog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process may change its working directory, as with the embedded catalog."""
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        here = {**catalog, "warehouse": "lake"}
+        arctic.write(f"shop.{name}", rows_of(range(3), "Rome"), options=KEY, catalog=here)
+        assert list((tmp_path / name / "lake").rglob("*.parquet"))
+    assert arctic.read("shop.one", catalog=here).read_all().num_rows == 3

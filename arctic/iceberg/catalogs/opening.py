@@ -33,6 +33,9 @@ from arctic.redact import Secrets, without_secrets
 CATALOG_NAME = "arctic"
 """The catalog's name inside SQL catalogs, where the options give none."""
 
+_MOST_SESSIONS = 15
+"""Of one process with one database; more threads wait for each other."""
+
 
 class MissingCatalogError(NotFoundError):
     """The file of a catalog is not there: to those who had it open, it is away for a while."""
@@ -77,7 +80,11 @@ def settings_of_server(
     is_sql = known.get("type", "").lower() == "sql" or uri.startswith("postgresql")
     if not is_sql or uri.startswith("sqlite"):
         return None
-    return (("", name), ("warehouse", warehouse or ""), *sorted(known.items()))
+    given = ("warehouse", warehouse or "")
+    if re.match(r"[A-Za-z][\w+.-]*:|/|\Z", known.get("warehouse") or warehouse or ""):
+        return (("", name), given, *sorted(known.items()))
+    # A folder without a root is another one after the working directory has changed.
+    return (("", name), ("", os.getcwd()), given, *sorted(known.items()))
 
 
 def _known(name: str, properties: Mapping[str, str]) -> dict[str, object]:
@@ -195,9 +202,14 @@ def _check_file(database: Path, subject: str, *, create: bool) -> None:
 
 
 def _use_patient_pool(catalog: SqlCatalog) -> None:
-    """Let a pool look whether the server has ended a session before it is asked the next thing."""
+    """Let a pool look whether the server has ended a session before it is asked the next thing.
+
+    It keeps what it has begun: to begin a session takes longer than to ask it.
+    """
     catalog.engine.dispose()
-    catalog.engine = create_engine(catalog.engine.url, pool_pre_ping=True)
+    catalog.engine = create_engine(
+        catalog.engine.url, pool_pre_ping=True, pool_size=_MOST_SESSIONS, max_overflow=0
+    )
 
 
 def _use_file_uri(catalog: SqlCatalog) -> None:
