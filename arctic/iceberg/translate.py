@@ -111,8 +111,7 @@ def _storage_error(action: str, error: BaseException, secrets: Secrets) -> Stora
 
 
 def _is_unknown_method(error: Exception) -> bool:
-    thrift = sys.modules.get("thrift.Thrift")
-    kind = None if thrift is None else thrift.TApplicationException
+    kind = getattr(sys.modules.get("thrift.Thrift"), "TApplicationException", None)
     return kind is not None and isinstance(error, kind) and error.type == kind.UNKNOWN_METHOD
 
 
