@@ -10,7 +10,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 import arctic
+from arctic.iceberg.catalogs.sqlite import sqlite_uri
 from arctic.service import background_look, heartbeat, table_service
+from arctic.service.catalogs import serve_catalogs
 from arctic.service.watching import look_clock
 from tests.http.caller import PATIENCE_SECONDS, Answer, Caller, served
 from tests.iceberg.catalogs.over_http.rest_server import rest_server
@@ -77,6 +79,31 @@ def test_a_service_ends_when_it_is_told_to_whatever_its_catalog_does(
                 time.sleep(0.01)
             began = time.monotonic()
         assert time.monotonic() - began < _SOON_SECONDS
+
+
+def test_a_catalog_that_hangs_keeps_no_other_of_its_service_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the beginning, and in the middle of a look; nor does it keep the service from ending."""
+    monkeypatch.setattr(table_service, "_STOP_SECONDS", 0.2)
+    monkeypatch.setattr(heartbeat, "_END_SECONDS", 0.2)
+    monkeypatch.setattr(serve_catalogs, "_STOP_SECONDS", 0.5)
+    lake = Lake(tmp_path / "told")
+    lake.make("db.t", **QUIET)
+    near = {"uri": sqlite_uri(lake.folder / "catalog.db"), "warehouse": lake.warehouse}
+    with rest_server(tmp_path) as server:
+        server.is_stuck = lambda _method, path: path.endswith("/config")
+        catalogs = {"near": near, "far": server.properties}
+        with served(lake, warehouse=None, catalogs=catalogs) as caller:
+            _wait_for(caller, "/catalogs/near/ready", 200)
+            asked = caller.post("/catalogs/near/api/v1/tables/db.t/optimize", {"type": "full"})
+            assert asked.status == 202
+            lake.wait_for("optimized")
+            assert caller.get("/catalogs/far/ready").status == 503
+            assert caller.get("/ready").status == 200
+            began = time.monotonic()
+    assert time.monotonic() - began < _SOON_SECONDS
+    assert lake.rows("db.t") == [{"id": 1, "name": "new"}, {"id": 2, "name": "new"}]
 
 
 def test_a_catalog_whose_file_is_gone_is_away_until_it_is_back(tmp_path: Path) -> None:
