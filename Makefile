@@ -39,7 +39,7 @@ WORKERS ?= 3
 # A file of tests stays in one process, and files begin in the order that conftest.py gives them.
 SPREAD := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-optimize bench-write bench-commits bench-streaming bench-publish bench-requests bench-serve bench-peers engines fuzz soak sim ci clean
+.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-optimize bench-write bench-commits bench-streaming bench-publish bench-requests bench-serve bench-peers engines matrix fuzz soak sim ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -174,6 +174,9 @@ $(ENGINES)/.installed: pyproject.toml
 	@$(ENGINES)/bin/python -m pip install --quiet --no-input --disable-pip-version-check \
 		--group engines 2> $(ENGINES).log || { tail -n 20 $(ENGINES).log >&2; exit 1; }
 	@touch $@
+
+matrix: $(READY) ## Try versions of Python, PySpark, pyarrow and pandas together; ARGS=--write-docs writes the page
+	@$(PYTHON) -m benchmarks.matrix $(ARGS)
 
 bench-peers: $(READY) ## Measure Arctic beside Iceberg, Delta and Paimon; --write-docs writes the page
 	@$(PYTHON) -m benchmarks.peers $(ARGS)

@@ -1,0 +1,1 @@
+"""Try which versions of what Arctic stands on work together: ``make matrix``."""
