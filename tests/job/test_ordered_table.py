@@ -374,7 +374,6 @@ REFUSED: dict[str, Callable[[arctic.Table], Any]] = {
         }
     ),
     "restore": lambda t: t.restore(1),
-    "changes of rows": lambda t: t.read_changes(options={"change-rows": "net"}),
     "messages": _apply,
 }
 

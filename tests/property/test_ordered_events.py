@@ -256,7 +256,11 @@ def command(table: arctic.Table, step: str, argument: Any, note: str) -> list[An
 def test_commands_are_events_that_have_the_values_of_their_rows(
     commands: list[tuple[str, Any]],
 ) -> None:
-    """Between late events and runs of optimizing, they do what a dictionary does."""
+    """Between late events and runs of optimizing, they do what a dictionary does.
+
+    What is told to have become of rows leads from the state of each version to that of the next.
+    """
+    states: list[dict[int, Any]] = [{}]
     best: dict[int, tuple[int, str | None]] = {}
     with tempfile.TemporaryDirectory() as warehouse:
         table = arctic.create_table(
@@ -274,3 +278,29 @@ def test_commands_are_events_that_have_the_values_of_their_rows(
                         best[key] = (place + (given or 0), note)
             found = {row["id"]: (row["step"], row["note"]) for row in rows_of(table)}
             assert found == {key: each for key, each in best.items() if each[1] is not None}
+            made = table.refresh().versions().num_rows + 1 - len(states)
+            states += [found] * made
+        last = len(states) - 1
+        for start, kind in ((0, "commits"), (last // 2, "commits"), (0, "net"), (last // 2, "net")):
+            if start < last:
+                check_told(table, states, start, kind)
+
+
+def check_told(table: arctic.Table, states: list[dict[int, Any]], start: int, kind: str) -> None:
+    """Carry out what is told from a version on, and compare with the states of versions."""
+    asked = {"start-version": str(start), "end-version": str(len(states) - 1), "change-rows": kind}
+    names = ["id", "step", "note", "_change_type", "_commit_version"]
+    told = table.read_changes(columns=names, options=asked).read_all().to_pylist()
+    rows = dict(states[start])
+    versions = range(start + 1, len(states)) if kind == "commits" else [len(states) - 1]
+    for version in versions:
+        own = [row for row in told if kind == "net" or row["_commit_version"] == version]
+        for goes in (True, False):
+            for row in own:
+                there = row["step"], row["note"]
+                if goes and row["_change_type"] in ("delete", "update_preimage"):
+                    assert rows.pop(row["id"]) == there
+                elif not goes and row["_change_type"] in ("insert", "update_postimage"):
+                    assert row["id"] not in rows
+                    rows[row["id"]] = there
+        assert rows == states[version]

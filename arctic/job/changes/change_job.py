@@ -35,7 +35,6 @@ from arctic.job.changes.change_range import settled_heads, start_position
 from arctic.job.changes.change_reader import ChangeReader
 from arctic.job.changes.row_change_job import plan_row_changes
 from arctic.job.newest_state import expired_under, on_newest_state
-from arctic.job.ordered_table import refuse_ordered
 from arctic.job.read.plan_rows import merge_request
 from arctic.job.read.read_columns import change_columns, project
 from arctic.job.read.scan_job import ScanJob
@@ -56,10 +55,7 @@ class Changes:
     @cached_property
     def opened(self) -> OpenTable:
         """The table; its columns stay what they were when it was asked for first."""
-        opened = self._asked.reference.open()
-        if self._asked.rows is not None:
-            refuse_ordered(opened.table, "reading what became of rows (change-rows)")
-        return opened
+        return self._asked.reference.open()
 
     @property
     def head(self) -> int:

@@ -30,6 +30,7 @@ from arctic.job.changes.row_stretches import (
     BASE,
     CHANGE,
     Stretch,
+    as_differences,
     commit_versions,
     difference_groups,
     files_at,
@@ -155,13 +156,20 @@ def plan_row_changes(
         ends = start.base_sequence_number, end.base_sequence_number
         if opened.table.is_keyed and is_replaced(*ends):
             parts = stretches(opened, parts[0].start, parts[0].end, is_net=asked.is_net)
+        if opened.table.ordering_columns:
+            parts = as_differences(opened, parts, is_net=asked.is_net)
         return _groups(opened, settings, start, parts)
 
     groups = on_newest_state(opened, planned) if start != end else ()
     commits = _Commits.between(opened, start.sequence_number, end.sequence_number)
     told = {field.name for field in COMMIT_FIELDS}
-    compares = any(map(_has_rows_of_before, groups))
-    wanted = row_change_schema(opened, None) if compares and asked.is_net else schema
+    # Rows of two states are compared as a whole, by their keys.
+    compares = any(
+        isinstance(group, DifferenceGroup)
+        or (asked.is_net and any(task.beginning for task in group.tasks))
+        for group in groups
+    )
+    wanted = row_change_schema(opened, None) if compares else schema
     rows = pa.schema([nullable_throughout(field) for field in wanted if field.name not in told])
     now = with_types_of_now(rows)
     request = merge_request(opened, settings, schema=now, row_filter=None)
@@ -186,10 +194,6 @@ def plan_row_changes(
         settings=settings,
         why_gone=partial(expired_under, opened, None),
     )
-
-
-def _has_rows_of_before(group: ChangeGroup | DifferenceGroup) -> bool:
-    return isinstance(group, DifferenceGroup) or any(task.beginning for task in group.tasks)
 
 
 def _groups(

@@ -5,6 +5,8 @@ difference of the states right before and right after it. The commits between tw
 by their changes. A range that is told as one change is the difference of its ends, as soon as rows
 were replaced in it.
 
+In a table with ordering columns a change may lose, so what any commit did is a difference too.
+
 Rules:
     - Base commits are placed between changes as the versions of the table are numbered.
     - Two ranges that touch have one and the same state between them, so their differences add up.
@@ -12,8 +14,8 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from arctic.errors import NotFoundError
 from arctic.iceberg.snapshots.change_log import replacing_commits
@@ -107,6 +109,33 @@ def stretches(
     return [*found, Stretch(start=at, end=end, difference=None)]
 
 
+def as_differences(opened: OpenTable, parts: Sequence[Stretch], *, is_net: bool) -> list[Stretch]:
+    """Return stretches in which no change tells what it did: each commit is the difference it made.
+
+    Args:
+        opened: a keyed table, its stores refreshed.
+        parts: stretches of a range.
+        is_net: each of them is told as one change.
+
+    Raises:
+        NotFoundError: the version that a commit made is not known any more.
+    """
+    versions, found = commit_versions(opened), []
+    for part in parts:
+        first, last = part.start.sequence_number, part.end.sequence_number
+        at = part.start
+        for number in () if part.difference is not None else range(first + 1, last + 1):
+            version = version_of(opened, versions, CHANGE, number)
+            if is_net and number < last:
+                continue
+            end = replace(part.end, sequence_number=number)
+            found.append(Stretch(start=at, end=end, difference=version))
+            at = end
+        if part.difference is not None:
+            found.append(part)
+    return found
+
+
 def difference_groups(
     opened: OpenTable, settings: ReadSettings, stretch: Stretch, told: TableVersion
 ) -> tuple[DifferenceGroup, ...]:
@@ -120,6 +149,7 @@ def difference_groups(
         files_at(opened, stretch.start),
         files_at(opened, stretch.end),
         key_ids=tuple(column.field_id for column in opened.table.key_columns),
+        ordering_ids=tuple(column.field_id for column in opened.table.order_columns),
         keys_move=not opened.table.partition_follows_key,
         options=settings.division,
     )

@@ -2,7 +2,8 @@
 
 Rules:
     - Files whose nodes overlap go to one task, as for ranges of commits.
-    - A file that is in both states with the same deletes has the same rows in both: it is left out.
+    - A file that is in both states with the same deletes and rivals has the same rows in both: it
+      is left out.
     - The same files make the same tasks, in whatever order they arrive.
 """
 
@@ -49,6 +50,7 @@ def plan_difference(
     after: FilesToRead,
     *,
     key_ids: tuple[int, ...],
+    ordering_ids: tuple[int, ...],
     keys_move: bool,
     options: ScanOptions,
 ) -> list[tuple[DifferenceTask, ...]]:
@@ -58,13 +60,14 @@ def plan_difference(
         before: files of the merged view of the first.
         after: of the second.
         key_ids: field ids of the primary key.
+        ordering_ids: field ids of the table's ordering columns; empty: it has none.
         keys_move: whether a key can change its partition.
         options: how the read is divided.
 
     Returns:
         Tasks of each group, the heaviest first; none where the states have the same files.
     """
-    ranges, cost_bytes = FileRanges(key_ids), options.open_file_cost_bytes
+    ranges, cost_bytes = FileRanges(key_ids, ordering_ids), options.open_file_cost_bytes
     old, new = (
         {
             (task.partition, task.node): task
@@ -97,12 +100,16 @@ def _without_common(
     for place, task in side.items():
         there = other.get(place)
         data = task.data
-        if there is not None and _paths(there.change_deletes) == _paths(task.change_deletes):
+        if there is not None and _looked_up(there) == _looked_up(task):
             same = {_said(each) for each in there.data}
             data = tuple(each for each in data if _said(each) not in same)
         if data:
             left[place] = replace(task, data=data)
     return left
+
+
+def _looked_up(task: NodeTask) -> tuple[frozenset[str], frozenset[tuple[str, frozenset[str]]]]:
+    return _paths(task.change_deletes), frozenset(_said(rival) for rival in task.rivals)
 
 
 def _said(task: FileTask) -> tuple[str, frozenset[str]]:

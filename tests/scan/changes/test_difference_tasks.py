@@ -17,7 +17,14 @@ def state(*data: FileTask, deletes: tuple[TableFile, ...] = ()) -> FilesToRead:
 
 def plan(before: FilesToRead, after: FilesToRead, *, keys_move: bool = False) -> list[set[str]]:
     """Return the names of the files of each task."""
-    groups = plan_difference(before, after, key_ids=(KEY_ID,), keys_move=keys_move, options=OPTIONS)
+    groups = plan_difference(
+        before,
+        after,
+        key_ids=(KEY_ID,),
+        ordering_ids=(),
+        keys_move=keys_move,
+        options=OPTIONS,
+    )
     return [names(task) for group in groups for task in group]
 
 
