@@ -6,6 +6,8 @@ Rules:
     - A row whose values cannot be read exactly is broken, with its update as a whole; what it
       would have replaced stays as it was.
     - Of a row before only the key must be readable; what else of it is not becomes null.
+    - In a table with ordering columns a row before is no event, but where its key goes it is a
+      delete. That and every row after have a value in these columns, or are broken.
 
 Must not know: envelopes, catalogs.
 """
@@ -56,18 +58,24 @@ class TypedRows:
     """Columns that are null in some row after."""
 
 
-def typed_rows(events: pa.Table, columns: Sequence[ReadColumn], key: Sequence[str]) -> TypedRows:
+def typed_rows(
+    events: pa.Table,
+    columns: Sequence[ReadColumn],
+    key: Sequence[str],
+    ordering: Sequence[str] = (),
+) -> TypedRows:
     """Read the values of events that all have the columns under the same names.
 
     Args:
         events: ``EVENTS`` of one table, without truncates.
         columns: all columns of the table, in its order.
         key: its key columns.
+        ordering: its ordering columns.
 
     Memory: a few times the events.
     """
     try:
-        selection = _Selection.of(columns, key)
+        selection = _Selection.of(columns, key, ordering)
     except InvalidInputError as error:
         return TypedRows(rows=_empty(columns), broken=refused(events, error.message).cast(BROKEN))
     with engine() as connection:
@@ -102,8 +110,13 @@ class _Selection:
     flags: str
 
     @classmethod
-    def of(cls, columns: Sequence[ReadColumn], key: Sequence[str]) -> _Selection:
+    def of(
+        cls, columns: Sequence[ReadColumn], key: Sequence[str], ordering: Sequence[str]
+    ) -> _Selection:
         parts, reasons, flags = [], [], []
+        numbers = {column.field.name: n for n, column in enumerate(columns)}
+        changed = " OR ".join(f"o{numbers[k]} IS DISTINCT FROM n{numbers[k]}" for k in key)
+        deletes = f"(kind = 'D' OR (kind = 'U' AND old_names IS NOT NULL AND ({changed})))"
         for number, column in enumerate(columns):
             new, old, is_new, is_old = _texts(column)
             value = f"CASE WHEN {is_new} THEN {new} ELSE {old} END"
@@ -115,25 +128,28 @@ class _Selection:
                 f"{old} AS u{number}",
             ]
             reasons.append(_reason(column, number, is_key=column.field.name in key))
+            if column.field.name in ordering:
+                reasons.append(_order_reason(column, number, deletes))
             lacks = "false" if column.absent_is_null else f"NOT h{number}"
             flags += [
                 f"bool_or({lacks}) AS {name(f'lacks {column.field.name}')}",
                 f"bool_or(t{number} IS NULL) AS {name(f'null {column.field.name}')}",
             ]
-        numbers = {column.field.name: n for n, column in enumerate(columns)}
-        changed = " OR ".join(f"o{numbers[k]} IS DISTINCT FROM n{numbers[k]}" for k in key)
         full = " AND ".join(
             f"list_contains(old_names, {text(c.source)})" for c in columns if c.source is not None
         )
+        shows_old = deletes
+        if not ordering:
+            shows_old = f"""kind = 'D' OR (old_names IS NOT NULL AND kind = 'U'
+                                      AND ({changed} OR ({full or "false"})))"""
         return cls(
             decoded=f"""
                 CREATE TEMP TABLE decoded AS
                 SELECT *, CASE {" ".join(reasons)} END AS reason,
-                       kind = 'D' OR (old_names IS NOT NULL AND kind = 'U'
-                                      AND ({changed} OR ({full or "false"}))) AS shows_old
+                       {shows_old} AS shows_old
                 FROM (SELECT *, {", ".join(parts)} FROM events)
             """,
-            rows=_rows_query(columns),
+            rows=_rows_query(columns, before="D" if ordering else "-U"),
             flags=f"SELECT {', '.join(flags)} FROM decoded WHERE kind <> 'D' AND reason IS NULL",
         )
 
@@ -189,11 +205,21 @@ def _reason(column: ReadColumn, number: int, *, is_key: bool) -> str:
     return " ".join(cases)
 
 
-def _rows_query(columns: Sequence[ReadColumn]) -> str:
+def _order_reason(column: ReadColumn, number: int, deletes: str) -> str:
+    label = f"ordering column {column.field.name}"
+    return (
+        f"WHEN kind <> 'D' AND t{number} IS NULL THEN {text(label + ' has no value')} "
+        f"WHEN {deletes} AND o{number} IS NULL THEN {text(label + ' of the row before: ')} "
+        f"|| coalesce(left(u{number}, 100), 'no value')"
+    )
+
+
+def _rows_query(columns: Sequence[ReadColumn], *, before: str) -> str:
+    action = text(before)
     after = ", ".join(f"n{n} AS {name(c.field.name)}" for n, c in enumerate(columns))
-    before = ", ".join(f"o{n} AS {name(c.field.name)}" for n, c in enumerate(columns))
+    old = ", ".join(f"o{n} AS {name(c.field.name)}" for n, c in enumerate(columns))
     return f"""
-        SELECT {before}, CASE kind WHEN 'D' THEN 'D' ELSE '-U' END AS {name(ACTION)},
+        SELECT {old}, CASE kind WHEN 'D' THEN 'D' ELSE {action} END AS {name(ACTION)},
                2 * seq AS {name(ORDER)}
         FROM decoded WHERE reason IS NULL AND shows_old
         UNION ALL

@@ -29,6 +29,8 @@ class Share:
 
     reference: TableReference
     key: tuple[str, ...]
+    is_ordered: bool
+    """Whether the table has ordering columns."""
     batch: StreamBatch
     truncated: bool
     """The table is emptied before the rows."""
@@ -43,6 +45,7 @@ class Share:
             self.reference,
             self.rows,
             key=self.key,
+            is_ordered=self.is_ordered,
             batch=self.batch,
             truncated=self.truncated,
             write=write,

@@ -25,7 +25,6 @@ from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.mirror.apply_events import Share, apply_events
 from arctic.job.mirror.write_changes import WriteRows, write_quarantine
-from arctic.job.ordered_table import refuse_ordered
 from arctic.job.reference import TableReference, table_reference
 from arctic.table.streams.stream_batch import StreamBatch
 
@@ -125,6 +124,7 @@ def _share(settings: ApplySettings, source: str, events: pa.Table) -> Share:
     return Share(
         reference=settings.reference(opened.table.name),
         key=opened.table.primary_key,
+        is_ordered=bool(opened.table.ordering_columns),
         batch=settings.batch,
         truncated=truncated,
         rows=typed.rows,
@@ -136,7 +136,6 @@ def _followed(settings: ApplySettings, source: str, events: pa.Table) -> OpenTab
     """Open the table of a source, with the columns that its events describe."""
     reference = settings.reference(settings.tables[source])
     opened = reference.open(for_writing=True)
-    refuse_ordered(opened.table, "applying messages to rows")
     shapes = events["shape"].drop_null()
     if not opened.table.is_keyed:
         raise InvalidInputError(f"table {opened.table.name!r} has no primary key: changes need one")
@@ -169,7 +168,8 @@ def _typed(settings: ApplySettings, source: str, opened: OpenTable, events: pa.T
             )
             for each in opened.arrow_schema
         ]
-        typed.append(typed_rows(part, columns, opened.table.primary_key))
+        table = opened.table
+        typed.append(typed_rows(part, columns, table.primary_key, table.ordering_columns))
     return TypedRows(
         rows=pa.concat_tables([each.rows for each in typed]),
         broken=pa.concat_tables([each.broken for each in typed]),

@@ -50,6 +50,7 @@ def write_changes(
     rows: pa.Table,
     *,
     key: Sequence[str],
+    is_ordered: bool,
     batch: StreamBatch,
     truncated: bool,
     write: WriteRows,
@@ -60,6 +61,7 @@ def write_changes(
         reference: the table.
         rows: the table's columns, ``ACTION`` and ``ORDER``.
         key: the table's key columns.
+        is_ordered: whether the table has ordering columns, by which the rows are ordered then.
         batch: which one it is.
         truncated: the table was emptied before these rows.
         write: carries it out.
@@ -72,12 +74,16 @@ def write_changes(
         how = {
             opt.WRITE_MODE.name: "upsert",
             opt.ACTION_COLUMN.name: ACTION,
-            opt.ORDERING_COLUMN.name: ORDER,
             # Sources deliver again, under another batch too, whatever the table is set to.
             opt.UPSERT_INSERTS.name: "true",
-            # Columns that were added since the rows were made.
-            opt.MISSING_COLUMNS.name: "keep",
         }
+        if is_ordered:
+            # Of equal values the later row wins.
+            rows = rows.sort_by(ORDER).drop_columns([ORDER])
+        else:
+            how[opt.ORDERING_COLUMN.name] = ORDER
+            # Columns that were added since the rows were made.
+            how[opt.MISSING_COLUMNS.name] = "keep"
         write(rows.to_reader(), {**given, **how})
 
 
