@@ -67,17 +67,21 @@ def _task_rows(
     old = _rows(task.before, part, request, open_file)
     new = _rows(task.after, part, request, open_file)
     keys = [rows.select(request.key.names) for rows in (old, new)]
-    codes, _ = factorise(pa.concat_tables(keys))
+    codes, count = factorise(pa.concat_tables(keys))
     old_keys, new_keys = codes[: len(old)], codes[len(old) :]
-    same = unchanged_keys(old, old_keys, new, new_keys)
-    updates = np.intersect1d(old_keys, new_keys) if shape.tells_updates else None
+    changed = np.ones(count, dtype=bool)
+    changed[unchanged_keys(old, old_keys, new, new_keys)] = False
+    updates = None
+    if shape.tells_updates:
+        in_old, in_new = (np.bincount(each, minlength=count) > 0 for each in (old_keys, new_keys))
+        updates = np.flatnonzero(in_old & in_new & changed)
     for rows, numbers, kind in ((old, old_keys, DELETE), (new, new_keys, INSERT)):
         begun = 0
         for batch in rows.to_batches(max_chunksize=request.batch_rows):
             own = numbers[begun : begun + len(batch)]
             begun += len(batch)
             commits = np.zeros(len(batch), np.int64)
-            yield from tell(batch, own, commits, kind, updates, shape, ~np.isin(own, same))
+            yield from tell(batch, own, commits, kind, updates, shape, changed[own])
 
 
 def _rows(

@@ -28,15 +28,14 @@ def unchanged_keys(
 
     Args:
         old: rows of before.
-        old_keys: a number for each row's key.
+        old_keys: a number for each row's key, dense from 0.
         new: rows of after, with the same columns.
         new_keys: the numbers of theirs.
     """
-    here, there = _once(old_keys), _once(new_keys)
-    keys, old_at, new_at = np.intersect1d(
-        old_keys[here], new_keys[there], assume_unique=True, return_indices=True
-    )
-    rows = np.column_stack([here[old_at], there[new_at]])
+    count = 1 + max(old_keys.max(initial=-1), new_keys.max(initial=-1))
+    sides = [_only_rows(each, count) for each in (old_keys, new_keys)]
+    keys = np.flatnonzero((sides[0] >= 0) & (sides[1] >= 0))
+    rows = np.column_stack([side[keys] for side in sides])
     for name in old.schema.names:
         if not len(keys):
             break
@@ -85,10 +84,12 @@ def _values(lists: pa.Array) -> list[pa.Array]:
     return [part.slice(first, last - first) for part in parts]
 
 
-def _once(keys: IntArray) -> IntArray:
-    _, first, counts = np.unique(keys, return_index=True, return_counts=True)
-    found: IntArray = first[counts == 1]
-    return found
+def _only_rows(keys: IntArray, count: int) -> IntArray:
+    """Return the row of each key, -1 where it has none or several."""
+    rows = np.full(count, -1, np.int64)
+    rows[keys] = np.arange(len(keys))
+    rows[np.bincount(keys, minlength=count) > 1] = -1
+    return rows
 
 
 def _taken(rows: pa.Table, name: str, at: IntArray) -> pa.Array:
