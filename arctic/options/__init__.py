@@ -118,6 +118,7 @@ from arctic.options.table_options import (
 from arctic.options.write_options import (
     ACTION_COLUMN,
     CROSS_PARTITION,
+    KEEP_ALL_CHANGES,
     MAX_TASKS,
     MERGE_SCHEMA,
     MISSING_COLUMNS,
@@ -174,6 +175,7 @@ __all__ = [
     "FULL_REWRITE_ALL",
     "INGEST_TIME",
     "INSERT_MODE",
+    "KEEP_ALL_CHANGES",
     "MAX_BYTES",
     "MAX_DELETE_BYTES",
     "MAX_FILES",

@@ -138,6 +138,14 @@ CROSS_PARTITION = Option(
     doc="Where the key does not decide the partition: look the stored row's partition up, or trust "
     "that it never changes.",
 )
+KEEP_ALL_CHANGES = Option(
+    name="write.changes.keep-all",
+    parse=truth,
+    default=False,
+    scopes=_WRITE_TABLE,
+    doc="Whether a write keeps every event of a key in the change store; else one write keeps what "
+    "they come to.",
+)
 UPSERT_INSERTS = Option(
     name="write.upsert.enabled",
     parse=truth,

@@ -56,6 +56,7 @@ from arctic.writing.rows.delete_rows import (
     insert_schema,
 )
 from arctic.writing.rows.gather import Gathered, RowBuffer, take_rows
+from arctic.writing.rows.keep_events import keep_events
 from arctic.writing.rows.kept_columns import KeptColumns
 from arctic.writing.rows.key_count import KeyCount
 from arctic.writing.rows.moving_keys import deletes_across_partitions, old_rows
@@ -229,15 +230,22 @@ class ChangeWriter:
     def _survivors(self, chunk: Gathered, hashes: np.ndarray) -> Survivors:
         codes, key_count = factorise(chunk.rows.select(list(self._target.key)))
         upsert_inserts = self._target.options.upsert_inserts
-        survivors = collapse(
-            codes,
-            key_count,
-            chunk.actions,
-            order=self._order.of(chunk.rows),
-            mode=self._request.mode,
-            upsert_inserts=upsert_inserts,
-            finds_renewed=self._kept is not None,
-        )
+        order = self._order.of(chunk.rows)
+        only_deletes = chunk.actions is None and self._request.mode is WriteMode.DELETE
+        if self._target.options.keeps_all and not only_deletes:
+            survivors = keep_events(
+                codes, chunk.actions, order=order, upsert_inserts=upsert_inserts
+            )
+        else:
+            survivors = collapse(
+                codes,
+                key_count,
+                chunk.actions,
+                order=order,
+                mode=self._request.mode,
+                upsert_inserts=upsert_inserts,
+                finds_renewed=self._kept is not None,
+            )
         if upsert_inserts:
             return survivors
         # An insert needs no delete, unless an earlier chunk of this very write inserted the key.

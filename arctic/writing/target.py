@@ -95,6 +95,8 @@ class WriteOptions:
     delta_encoding: bool
     """Whether integers that do not repeat are written as differences."""
     upsert_inserts: bool
+    keeps_all: bool
+    """Whether every event of a key stays in the change store."""
     deep_masks: Mapping[str, int] = field(default_factory=dict)
     """By partition path, where change files go to more nodes than ``change_mask`` says."""
     joins_few: bool = False
@@ -137,6 +139,7 @@ class WriteOptions:
             dictionary_bytes=opt.DICTIONARY_BYTES.value(options, properties),
             delta_encoding=opt.DELTA_ENCODING.value(options, properties),
             upsert_inserts=upsert_inserts,
+            keeps_all=opt.KEEP_ALL_CHANGES.value(options, properties),
         )
 
 

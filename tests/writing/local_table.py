@@ -100,6 +100,7 @@ OPTIONS = WriteOptions(
     dictionary_bytes=2**20,
     delta_encoding=False,
     upsert_inserts=True,
+    keeps_all=False,
     chunk_rows=1000,
 )
 

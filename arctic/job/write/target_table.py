@@ -154,6 +154,8 @@ def planned_rows(
             "option missing-columns = 'keep' with write.upsert.enabled=false: an insert would not "
             "look for the row whose values it keeps; set option write.upsert.enabled=true"
         )
+    if target.options.keeps_all and request.mode is not WriteMode.OVERWRITE:
+        _check_keeps_all(target, kept)
     if asked.where is not None:
         check_whole_partitions(opened.base, asked.where, table_name=table.name)
     replaces_some = asked.is_dynamic or asked.where is not None
@@ -164,6 +166,23 @@ def planned_rows(
             "replaced; overwrite the whole table, or set write.upsert.cross-partition=assume-stable"
         )
     return replace(conform, event_time=EventTime.of(table))
+
+
+def _check_keeps_all(target: WriteTarget, kept: Sequence[str]) -> None:
+    """Refuse to keep every event where one cannot tell by itself what it replaces."""
+    table, why = target.table, None
+    if table.is_keyed and target.keys_move:
+        why = "its key does not decide the partition"
+    elif table.ordering_columns:
+        why = "it has ordering columns"
+    elif kept:
+        why = "the rows lack columns whose stored values are kept"
+    if why is not None:
+        raise InvalidInputError(
+            f"{opt.KEEP_ALL_CHANGES.name} = 'true' for table {table.name!r}: {why}; expected a "
+            "partition that follows from the key, whole rows and no ordering columns, or leave "
+            "the property out"
+        )
 
 
 def may_move(target: WriteTarget, request: WriteRequest) -> bool:
