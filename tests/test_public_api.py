@@ -97,6 +97,7 @@ CLASSES = {
 TABLE_MEMBERS = {
     "consumer",
     "consumers",
+    "drop_consumer",
     "count",
     "dataset",
     "delete",

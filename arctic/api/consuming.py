@@ -151,5 +151,9 @@ def drop_consumer(
     Raises:
         NotFoundError: no such table or consumer.
     """
-    asked = AskedChanges.of(call_options(identifier, warehouse, catalog), Scope.STREAM)
-    ConsumerJob(asked, name).drop()
+    forget_consumer(call_options(identifier, warehouse, catalog), name)
+
+
+def forget_consumer(base: Mapping[str, str], name: str) -> None:
+    """Forget a consumer of the table that options name."""
+    ConsumerJob(AskedChanges.of(base, Scope.STREAM), name).drop()

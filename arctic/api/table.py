@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from arctic.api import calls
 from arctic.api.calls import Version
-from arctic.api.consuming import Consumer, begin_consumer
+from arctic.api.consuming import Consumer, begin_consumer, forget_consumer
 from arctic.api.html import description
 from arctic.api.merge import Merge
 from arctic.api.table_dataset import TableDataset, open_dataset
@@ -124,6 +124,10 @@ class Table:
     def consumers(self) -> pa.Table:
         """Return the consumers of the changes, with how far they are behind."""
         return list_consumers(table_reference(self._options))
+
+    def drop_consumer(self, name: str) -> None:
+        """Forget a consumer, so that expiry may take what only it held back."""
+        forget_consumer(self._options, name)
 
     def write(
         self, data: Any, *, mode: str | None = None, options: Mapping[str, str] | None = None

@@ -52,6 +52,11 @@ def test_a_table_is_optimized_cleaned_and_looked_at(orders: Sql) -> None:
     assert {row[0]: row[1] for row in gone}["change file"] > 0
     assert len(orders("CALL arctic.system.versions('shop.orders')")) < states
     assert orders(f"CALL arctic.system.clean_orphans('shop.orders', false, {AT_ONCE})") == []
+    arctic.consumer("shop.orders", "copy", options={"stream-from": "latest"})
+    (listed,) = orders("CALL arctic.system.consumers('shop.orders')")
+    assert (listed[0], *listed[2:]) == ("copy", 0, 0, 0.0, True)
+    assert orders("CALL arctic.system.drop_consumer('shop.orders', 'copy')") == [("copy",)]
+    assert orders("CALL arctic.system.consumers('shop.orders')") == []
     plan = orders(
         "CALL arctic.system.explain('shop.orders', filter => 'id = 2', columns => array('city'))"
     )
@@ -118,7 +123,7 @@ def test_procedures_are_listed_and_described(sql: Sql) -> None:
 
 
 REFUSED = [
-    ("system.optimise('shop.orders')", "there are system.clean_orphans, system.create_tag"),
+    ("system.optimise('shop.orders')", "there are system.clean_orphans, system.consumers"),
     ("shop.optimize('shop.orders')", "there are system.clean_orphans"),
     ("system.optimize('shop.order')", "did you mean shop.orders"),
     ("system.optimize('orders')", "expected 'namespace.table'"),

@@ -21,6 +21,7 @@ from arctic.options import Scope, check_known
 from arctic.spark.base.catalog_protocol import NamesAnswer, ProcedureAnswer, RowsAnswer
 from arctic.spark.base.catalog_questions import CallQuestion, ProcedureQuestion, ProceduresQuestion
 from arctic.spark.base.spark_types import spark_schema
+from arctic.spark.catalog.procedures.consumer_procedures import CONSUMER_PROCEDURES
 from arctic.spark.catalog.procedures.past_procedures import PAST_PROCEDURES
 from arctic.spark.catalog.procedures.procedure import (
     NULL,
@@ -32,7 +33,11 @@ from arctic.spark.catalog.procedures.procedure import (
 from arctic.spark.catalog.procedures.upkeep_procedures import UPKEEP_PROCEDURES
 
 NAMESPACE = "system"
-_PROCEDURES: Mapping[str, Procedure] = {**UPKEEP_PROCEDURES, **PAST_PROCEDURES}
+_PROCEDURES: Mapping[str, Procedure] = {
+    **UPKEEP_PROCEDURES,
+    **PAST_PROCEDURES,
+    **CONSUMER_PROCEDURES,
+}
 
 
 def procedures(asked: ProceduresQuestion) -> NamesAnswer:
