@@ -15,7 +15,13 @@ from dataclasses import dataclass
 
 from pyiceberg.table import Table
 
-from arctic.errors import ArcticError, FormatError, InvalidInputError, NotFoundError
+from arctic.errors import (
+    ArcticError,
+    FormatError,
+    InvalidInputError,
+    NotFoundError,
+    UnsupportedError,
+)
 from arctic.iceberg.metadata.history import lineage
 from arctic.iceberg.snapshots.change_log import stream_store
 from arctic.iceberg.snapshots.state_between import state_between
@@ -77,12 +83,16 @@ def consumers_of(properties: Mapping[str, str]) -> dict[str, ConsumerState]:
     Raises:
         FormatError: one says no place.
     """
-    found = {
-        name.removeprefix(CONSUMER_PREFIX): text
-        for name, text in properties.items()
-        if name.startswith(CONSUMER_PREFIX)
+    return {
+        name: ConsumerState.parsed(name, properties[f"{CONSUMER_PREFIX}{name}"])
+        for name in consumer_names(properties)
     }
-    return {name: ConsumerState.parsed(name, text) for name, text in sorted(found.items())}
+
+
+def consumer_names(properties: Mapping[str, str]) -> list[str]:
+    """Return the names of the consumers of a table, sorted."""
+    names = (name for name in properties if name.startswith(CONSUMER_PREFIX))
+    return sorted(name.removeprefix(CONSUMER_PREFIX) for name in names)
 
 
 def consumer_at(opened: OpenTable, position: StreamPosition, *, now_ms: int) -> ConsumerState:
@@ -90,14 +100,18 @@ def consumer_at(opened: OpenTable, position: StreamPosition, *, now_ms: int) -> 
 
     Raises:
         NotFoundError: the state there has expired.
-        UnsupportedError: no snapshots of the stores are that state.
     """
     if position.pin is not None:
         ids = position.pin.base_snapshot_id, position.pin.change_snapshot_id
     elif opened.table.is_keyed:
-        ids = state_between(opened, position.sequence_number, position.base_sequence_number)
+        changes, bases = position.sequence_number, position.base_sequence_number
+        try:
+            ids = state_between(opened, changes, bases)
+        except UnsupportedError:
+            # Who passes over replaced rows may stand between two states, and needs none of them.
+            ids = _snapshot_at(opened.base, bases), _snapshot_at(stream_store(opened), changes)
     else:
-        ids = _snapshot_at(opened, position.sequence_number), None
+        ids = _snapshot_at(opened.base, position.sequence_number), None
     return ConsumerState(
         position=position, moved_ms=now_ms, base_snapshot_id=ids[0], change_snapshot_id=ids[1]
     )
@@ -133,14 +147,13 @@ def check_consumer_name(name: str) -> str:
     return name
 
 
-def _snapshot_at(opened: OpenTable, sequence_number: int) -> int | None:
-    store = stream_store(opened)
+def _snapshot_at(store: Table, sequence_number: int) -> int | None:
     for snapshot in lineage(store.metadata, store.current_snapshot()):
         if (snapshot.sequence_number or 0) == sequence_number:
             return snapshot.snapshot_id
     if not sequence_number:
         return None
     raise NotFoundError(
-        f"table {opened.table.name!r}: commit {sequence_number} of its base store has expired, so "
-        "no consumer can stand there"
+        f"commit {sequence_number} of store {'.'.join(store.name())!r} has expired, so no consumer "
+        "can stand there"
     )

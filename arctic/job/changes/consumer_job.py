@@ -25,6 +25,7 @@ from arctic.iceberg.snapshots.consumers import (
     ConsumerState,
     check_consumer_name,
     consumer_at,
+    consumer_names,
     consumers_of,
 )
 from arctic.iceberg.tables.open_table import OpenTable
@@ -77,7 +78,7 @@ class ConsumerJob:
             FormatError: its place cannot be read.
             NotFoundError: no such table.
         """
-        return consumers_of(self._reference.open().base.properties).get(self.name)
+        return self._state_in(self._reference.open())
 
     def begin(self) -> ConsumerState:
         """Return where the consumer stands; a new one is put where the options say.
@@ -150,27 +151,41 @@ class ConsumerJob:
         Raises:
             NotFoundError: there is none of this name.
         """
-        self._put(self._known(), None)
+        opened = self._reference.open()
+        name = f"{CONSUMER_PREFIX}{self.name}"
+        if name not in opened.base.properties:
+            raise self._missing(opened)
+        self._set(opened, opened.base.properties[name], None)  # also one that cannot be read
 
     def _known(self) -> ConsumerState:
         opened = self._reference.open()
-        consumers = consumers_of(opened.base.properties)
-        if self.name not in consumers:
-            raise NotFoundError(
-                f"table {opened.table.name!r} has no consumer {self.name!r}; there are "
-                f"{', '.join(map(repr, consumers)) or 'none'}"
-            )
-        return consumers[self.name]
+        found = self._state_in(opened)
+        if found is None:
+            raise self._missing(opened)
+        return found
 
-    def _put(self, begun: ConsumerState | None, state: ConsumerState | None) -> None:
-        opened = self._reference.open()
+    def _state_in(self, opened: OpenTable) -> ConsumerState | None:
+        text = opened.base.properties.get(f"{CONSUMER_PREFIX}{self.name}")
+        return None if text is None else ConsumerState.parsed(self.name, text)
+
+    def _missing(self, opened: OpenTable) -> NotFoundError:
+        known = consumer_names(opened.base.properties)
+        return NotFoundError(
+            f"table {opened.table.name!r} has no consumer {self.name!r}; there are "
+            f"{', '.join(map(repr, known)) or 'none'}"
+        )
+
+    def _put(self, begun: ConsumerState | None, state: ConsumerState) -> None:
+        self._set(self._reference.open(), None if begun is None else begun.text, state.text)
+
+    def _set(self, opened: OpenTable, begun: str | None, text: str | None) -> None:
         name = f"{CONSUMER_PREFIX}{self.name}"
         commit_properties(
             open_catalog(self._reference.config),
             opened.base,
-            {} if state is None else {name: state.text},
-            (name,) if state is None else (),
-            expected={name: None if begun is None else begun.text},
+            {} if text is None else {name: text},
+            (name,) if text is None else (),
+            expected={name: begun},
             subject=f"consumer {self.name!r} of table {opened.table.name!r}",
         )
 

@@ -12,6 +12,8 @@ import pytest
 import arctic
 from arctic.errors import ConflictError, FormatError, InvalidInputError, NotFoundError
 from arctic.iceberg.snapshots.consumers import consumers_of
+from arctic.iceberg.tables.set_properties import commit_properties
+from arctic.job.reference import table_reference
 
 SCHEMA = pa.schema([("id", pa.int64()), ("v", pa.string())])
 AT_ONCE = {"change.data.ttl.minutes": "0", "snapshot.keep.duration": "0"}
@@ -136,7 +138,15 @@ def test_a_limit_of_streams_is_one_of_a_read(table: arctic.Table) -> None:
 
 
 def test_names_and_places_that_cannot_be_are_refused(table: arctic.Table) -> None:
-    """A damaged place is never taken for a new consumer."""
+    """A damaged place is never taken for a new consumer; it can be dropped."""
+    base = table_reference({"path": "db.t", "warehouse": warehouse(table)}).open().base
+    damaged = {"arctic.consumer.copy": "{}"}
+    commit_properties(base.catalog, base, damaged, (), expected={}, subject="the table")
+    for call in (lambda: table.consumer("copy"), table.consumers, table.expire):
+        with pytest.raises(FormatError, match=r"expected the place of a consumer; drop it"):
+            call()
+    table.drop_consumer("copy")
+    assert table.consumers().num_rows == 0
     with pytest.raises(InvalidInputError, match=r"consumer ' ': expected a text"):
         table.consumer(" ")
     with pytest.raises(FormatError, match=re.escape("arctic.consumer.x = '{}': expected the")):
