@@ -70,8 +70,18 @@ def test_what_cannot_be_told_is_refused_with_its_name(users: Sql) -> None:
     assert "option change-rows" in users.refused(
         f"{TOLD} FROM VERSION 1 WITH ('change-rows' = 'events')"
     )
-    users(f"INSERT OVERWRITE {USERS} VALUES (5, 'Baku')")
-    assert "replaced or removed rows" in users.refused(f"{TOLD} FROM VERSION 4")
+
+
+def test_rows_that_are_replaced_are_told_as_their_difference(users: Sql) -> None:
+    """What stays as it is, is none."""
+    users(f"INSERT OVERWRITE {USERS} VALUES (3, 'Lima'), (5, 'Baku')")
+    replaced: Rows = [(2, "Kyiv", "delete", 5), (5, "Baku", "insert", 5)]
+    assert sorted(users(f"{TOLD} FROM VERSION 5")) == replaced
+    net = "WITH ('deduplicationMode' = 'netChanges')"
+    assert sorted(users(f"{TOLD} FROM VERSION 4 {net}")) == [
+        (2, "Bern", "delete", 5),
+        (5, "Baku", "insert", 5),
+    ]
 
 
 def test_readers_tell_batches_and_streams(users: Sql, tmp_path: Path) -> None:
