@@ -6,6 +6,7 @@ from arctic.options.option import Option, Scope
 from arctic.options.option_values import (
     batch_number,
     key_names,
+    moment_ms,
     one_of,
     optional,
     partition_fields,
@@ -122,6 +123,14 @@ WRITER_ID = Option(
     default=None,
     scopes=_WRITE,
     doc="Name of the writer in the watermark of the table; a stream without one goes by its id.",
+)
+TOLD_WATERMARK = Option(
+    name="watermark",
+    parse=optional(moment_ms),
+    default=None,
+    scopes=_WRITE,
+    doc="A moment before which the writer brings no row any more, in place of what the rows tell; "
+    "a save without rows tells it too.",
 )
 SPREAD = Option(
     name="_arctic_spread",

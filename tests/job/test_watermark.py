@@ -377,3 +377,55 @@ def test_more_writers_than_can_be_remembered_are_refused(
     feed(warehouse, "b", 12)
 
     assert own(warehouse) == {"a": 10, "b": 12}
+
+
+def say(warehouse: str, hours: float, *rows: tuple[int, str], writer: str | None = None) -> None:
+    """Write rows, if any, and say how far event time has come."""
+    columns = [[id for id, _ in rows], [region for _, region in rows], [None] * len(rows)]
+    options = {"watermark": str(int(hours * HOUR_MS))}
+    if writer is not None:
+        options["writer-id"] = writer
+    table = pa.table(columns, schema=SCHEMA)
+    arctic.write("w.t", table, mode="append", options=options, warehouse=warehouse)
+
+
+@pytest.mark.parametrize("keyed", [True, False], ids=["keyed", "without a key"])
+def test_a_writer_says_how_far_it_is(warehouse: str, *, keyed: bool) -> None:
+    """In place of what its rows tell; and in a table whose rows tell nothing."""
+    key = ["id"] if keyed else []
+    arctic.create_table("w.t", SCHEMA, primary_key=key, warehouse=warehouse)
+    say(warehouse, 5, (1, "eu"), writer="a")
+    put(warehouse, (2, "eu", 90))
+    assert shown(warehouse)["table"] == 5
+
+    say(warehouse, 7, writer="b")
+    assert shown(warehouse)["table"] == 5
+    say(warehouse, 6, writer="a")
+    assert shown(warehouse)["table"] == 6
+    say(warehouse, 4, (3, "eu"), writer="a")
+    assert shown(warehouse)["table"] == 6
+    assert arctic.watermarks("w.t", warehouse=warehouse) == {"a": 6 * HOUR_MS, "b": 7 * HOUR_MS}
+
+
+def test_a_save_without_rows_moves_the_watermark_alone(warehouse: str) -> None:
+    """No snapshot comes of it; the next merge carries it to base."""
+    create(warehouse)
+    put(warehouse, (1, "eu", 1))
+    say(warehouse, 3)
+    assert len(told(warehouse)) == 1
+    assert shown(warehouse)["table"] == 3
+    arctic.optimize("w.t", type="full", warehouse=warehouse)
+    assert shown(warehouse) == {"table": 3, "base": 3}
+
+
+def test_a_moment_that_is_none_is_refused(warehouse: str) -> None:
+    """Before a row is written."""
+    create(warehouse)
+    with pytest.raises(arctic.InvalidInputError, match=r"option watermark = 'noon': expected"):
+        arctic.write(
+            "w.t",
+            SCHEMA.empty_table(),
+            mode="append",
+            options={"watermark": "noon"},
+            warehouse=warehouse,
+        )

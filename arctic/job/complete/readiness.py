@@ -65,20 +65,22 @@ def wait_until_ready(
     check_wait(wait_seconds, poll_seconds)
     give_up = time.monotonic() + wait_seconds
     while True:
-        found = readiness(opened_with_times(reference), until_ms, writers)
+        found = readiness(opened_with_times(reference, writers), until_ms, writers)
         left = give_up - time.monotonic()
         if found or left <= 0:
             return found
         time.sleep(min(poll_seconds, left))
 
 
-def opened_with_times(reference: TableReference) -> OpenTable:
-    """Open a table, and refuse one whose rows have no event time: it would never be complete."""
+def opened_with_times(reference: TableReference, writers: Sequence[str]) -> OpenTable:
+    """Open a table, and refuse one of which nobody says how far event time has come."""
     opened = reference.open()
-    if opt.EVENT_TIME_FIELD.value({}, opened.table.properties) is None:
+    has_column = opt.EVENT_TIME_FIELD.value({}, opened.table.properties) is not None
+    if not has_column and not writers and watermarks(opened).table_ms is None:
         raise InvalidInputError(
             f"table {opened.table.name!r} has no event time, so nothing says how far it has come; "
-            f"name the column in its property {opt.EVENT_TIME_FIELD.name}"
+            f"name the column in its property {opt.EVENT_TIME_FIELD.name}, or let its writers say "
+            f"it by their option {opt.TOLD_WATERMARK.name}"
         )
     return opened
 

@@ -85,7 +85,7 @@ def windows(reference: TableReference, wanted: WindowsWanted) -> Iterator[Window
     """
     give_up = time.monotonic() + wanted.wait_seconds
     while True:
-        opened = opened_with_times(reference)
+        opened = opened_with_times(reference, wanted.writers)
         place = _place(opened, wanted)
         for begin_ms in () if place is None else _complete(opened, place, wanted):
             yield _window(opened, begin_ms, wanted.length_ms)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arctic.iceberg.commits.commit_notes import watermarks
-from arctic.iceberg.commits.retire_writer import retire_writer as retire
+from arctic.iceberg.commits.move_watermark import retire_writer as retire
 from arctic.job.reference import TableReference
 
 

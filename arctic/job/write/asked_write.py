@@ -37,6 +37,8 @@ class AskedWrite:
     """Which batch of which stream it is; None: a write of its own."""
     writer_id: str | None
     """Who feeds the table, where that is said."""
+    told_ms: int | None
+    """How far event time has come, where the writer says so; None: its rows tell."""
     max_tasks: int | None
     spread: str | None
     """What a process tells that has spread the rows; None: nobody has."""
@@ -75,6 +77,7 @@ class AskedWrite:
             is_dynamic=opt.PARTITION_OVERWRITE_MODE.value(options) == "dynamic",
             batch=_batch(options),
             writer_id=opt.WRITER_ID.value(options),
+            told_ms=opt.TOLD_WATERMARK.value(options),
             max_tasks=opt.MAX_TASKS.value(options),
             spread=opt.SPREAD.value(options),
             optimizes=opt.OPTIMIZE.value(options) == "auto",

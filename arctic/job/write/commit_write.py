@@ -24,6 +24,7 @@ from arctic.iceberg.commits.commit import (
     commit_overwrite,
 )
 from arctic.iceberg.commits.commit_notes import BatchLandedError
+from arctic.iceberg.commits.move_watermark import advance_watermark
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.job.nudge import nudge_service
 from arctic.job.write.beside.changes_beside import ChangesBeside
@@ -153,6 +154,8 @@ def _commit(
             watermark=plan.watermark,
         )
     if not plan.files:
+        if plan.watermark is not None and job.told_ms is not None:
+            advance_watermark(opened, plan.watermark)
         return None
     if job.locator is not None and job.on_top_of is None:
         return commit_looked_up(
@@ -187,7 +190,9 @@ def _check(
 
 
 def _watermark(job: WriteJob, results: Sequence[TaskResult]) -> Watermark | None:
-    ms = watermark_of(job.target.table, _files(results))
+    ms = job.told_ms
+    if ms is None:
+        ms = watermark_of(job.target.table, _files(results))
     return None if ms is None else Watermark(ms=ms, writer=job.writer)
 
 

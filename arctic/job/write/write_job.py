@@ -78,6 +78,8 @@ class WriteJob:
     """Which batch of which stream this is; None: a write of its own."""
     writer: str | None
     """Who feeds the table with it; None: a save without a name."""
+    told_ms: int | None
+    """How far event time has come, where the writer says so; None: its rows tell."""
     max_tasks: int | None
     """Tasks that write at most; None: any number."""
     on_top_of: TableSnapshot | None = None
@@ -153,6 +155,7 @@ def begin_write(asked: AskedWrite, incoming: pa.Schema) -> WriteJob:
         change_partitions=began.change_partitions,
         batch=asked.batch,
         writer=writer,
+        told_ms=asked.told_ms,
         max_tasks=asked.max_tasks,
     )
 

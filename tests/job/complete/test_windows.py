@@ -231,3 +231,17 @@ class TestReady:
             given(warehouse)
         with pytest.raises(arctic.InvalidInputError, match="0 or more"):
             arctic.ready("w.t", NOON, wait=-1, warehouse=warehouse)
+
+
+def test_writers_say_how_far_a_table_without_an_event_time_is(warehouse: str) -> None:
+    """Until one has, only who names a writer may wait for it."""
+    arctic.create_table("w.t", SCHEMA, primary_key="id", warehouse=warehouse)
+    with pytest.raises(arctic.InvalidInputError, match="option watermark"):
+        arctic.ready("w.t", NOON, warehouse=warehouse)
+    assert not arctic.ready("w.t", NOON, writers="feed", warehouse=warehouse)
+    rows = pa.table({"id": [1], "at": [NOON]}, schema=SCHEMA)
+    options = {"writer-id": "feed", "watermark": NOON.isoformat()}
+    arctic.write("w.t", rows, options=options, warehouse=warehouse)
+    assert arctic.ready("w.t", NOON, warehouse=warehouse)
+    (window,) = given(warehouse)
+    assert (window.end, window.row_filter) == (NOON, None)

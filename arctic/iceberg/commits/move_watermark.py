@@ -1,15 +1,17 @@
-"""Forgetting how far a writer had come, in both stores of a table.
+"""Watermarks that move without rows: of a writer that had none to write, or that is retired.
 
 Rules:
-    - Each store is one metadata commit, planned anew on every attempt; retiring again is harmless.
+    - Each store is one metadata commit, planned anew on every attempt; the same again is harmless.
+    - A writer without rows moves the store that its rows would go to.
     - What base holds is no more complete for it, so with a change store its watermark stays until
       the next run of optimizing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from copy import copy
+from functools import partial
 from typing import Any
 
 from pyiceberg.exceptions import CommitFailedException
@@ -31,7 +33,27 @@ from arctic.iceberg.commits.snapshot_producer import commit_metadata
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.translate import catalog_errors
 from arctic.table.property_names import WATERMARK, WRITER_PREFIX
-from arctic.table.streams.watermark import Watermarks
+from arctic.table.streams.watermark import Watermark, Watermarks
+
+_Updates = Callable[[Mapping[str, str]], Iterable[TableUpdate]]
+"""What the properties of a store become."""
+
+
+def advance_watermark(opened: OpenTable, watermark: Watermark) -> None:
+    """Say how far event time has come without a row.
+
+    Raises:
+        InvalidInputError: too many writers have a watermark.
+        ConflictError: other commits won every retry; save again.
+        StorageError: the catalog cannot be reached.
+    """
+    store, other = opened.base, opened.change
+    if opened.change is not None:
+        store, other = opened.change, opened.base
+    others = {} if other is None else Watermarks.of(other.properties).writers
+    _settle(
+        store, partial(_advanced, watermark=watermark, other=others), "say how far its writer is"
+    )
 
 
 def retire_writer(opened: OpenTable, writer: str) -> None:
@@ -48,30 +70,43 @@ def retire_writer(opened: OpenTable, writer: str) -> None:
             f"writer {writer!r} of table {opened.table.name!r}: no watermark of it is known; there "
             f"are those of {', '.join(sorted(known)) or 'no writers'}"
         )
+    subject = f"retire writer {writer!r}"
     base, change = opened.base, opened.change
     if change is None:
-        _retire(base, writer, other={}, moves=True)
+        _settle(base, partial(_retired, writer=writer, other={}, moves=True), subject)
         return
-    _retire(change, writer, other=Watermarks.of(base.properties).writers, moves=True)
-    _retire(base, writer, other={}, moves=False)
+    others = Watermarks.of(base.properties).writers
+    _settle(change, partial(_retired, writer=writer, other=others, moves=True), subject)
+    _settle(base, partial(_retired, writer=writer, other={}, moves=False), subject)
 
 
-def _retire(store: Table, writer: str, *, other: Mapping[str, int], moves: bool) -> None:
+def _settle(store: Table, updates_of: _Updates, subject: str) -> None:
     head = copy(store)
     policy = commit_policy(head.properties)
     for _ in policy.tries():
         refresh(head)
-        updates = tuple(_updates(head.properties, writer, other=other, moves=moves))
-        if not updates or _committed(head, updates):
+        updates = tuple(updates_of(head.properties))
+        if not updates or _committed(head, updates, subject):
             return
     raise ConflictError(
-        f"table {'.'.join(store.name())!r}: other commits won every attempt to retire writer "
-        f"{writer!r}; retire it again"
+        f"table {'.'.join(store.name())!r}: other commits won every attempt to {subject}; try again"
     )
 
 
-def _updates(
-    properties: Mapping[str, str], writer: str, *, other: Mapping[str, int], moves: bool
+def _advanced(
+    properties: Mapping[str, str], *, watermark: Watermark, other: Mapping[str, int]
+) -> Iterable[TableUpdate]:
+    known = Watermarks.of(properties).after(watermark, other=other)
+    told = {f"{WRITER_PREFIX}{name}": str(ms) for name, ms in known.writers.items()}
+    if known.table_ms is not None:
+        told[WATERMARK] = str(known.table_ms)
+    new = {name: text for name, text in told.items() if properties.get(name) != text}
+    if new:
+        yield SetPropertiesUpdate(updates=new)
+
+
+def _retired(
+    properties: Mapping[str, str], *, writer: str, other: Mapping[str, int], moves: bool
 ) -> Iterable[TableUpdate]:
     left = Watermarks.of(properties).without(writer, other=other)
     name = f"{WRITER_PREFIX}{writer}"
@@ -81,7 +116,7 @@ def _updates(
         yield SetPropertiesUpdate(updates={WATERMARK: str(left.table_ms)})
 
 
-def _committed(head: Table, updates: tuple[TableUpdate, ...]) -> bool:
+def _committed(head: Table, updates: tuple[TableUpdate, ...], subject: str) -> bool:
     """Commit once, unless somebody has written since: then the watermarks are others."""
     requirements: tuple[Any, ...] = (
         AssertTableUUID(uuid=head.metadata.table_uuid),
@@ -89,7 +124,7 @@ def _committed(head: Table, updates: tuple[TableUpdate, ...]) -> bool:
             {"ref": MAIN_BRANCH, "snapshot-id": head.metadata.current_snapshot_id}
         ),
     )
-    with catalog_errors(f"retire a writer of {'.'.join(head.name())!r}"):
+    with catalog_errors(f"{subject} in {'.'.join(head.name())!r}"):
         try:
             commit_metadata(head, updates=updates, requirements=requirements)
         except CommitFailedException:
