@@ -18,17 +18,17 @@ def publish(
     """Show the newest rows of a table as one plain Iceberg table, which any engine reads.
 
     No data file is rewritten: that table takes over the files of the pair by reference, and names
-    the rows of them that are dead in position deletes (format version 2). The first call makes it;
-    every call after that looks up only what changed since the last one, and is one commit, or none
-    where nothing did. ``docs/engines.md`` says which engines read it.
+    the rows of them that are dead in position deletes, or in deletion vectors. The first call makes
+    it; every call after that looks up only what changed since the last one, and is one commit, or
+    none where nothing did. ``docs/engines.md`` says which engines read it.
 
     Args:
         identifier: ``namespace.table``, with a primary key.
         into: the name of the published table; as it was published before, or with ``_fresh`` at its
             end, if left out.
-        output: ``v2`` names dead rows in position deletes; ``clean`` copies the files that have
-            dead rows, without these, for engines that apply no deletes. As the published table was
-            made, or ``v2``, if left out.
+        output: ``v2`` names dead rows in position deletes; ``v3`` in deletion vectors, in a table
+            of format version 3; ``clean`` copies the files that have dead rows, without these, for
+            engines that apply no deletes. As the published table was made, or ``v2``, if left out.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
 

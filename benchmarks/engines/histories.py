@@ -15,7 +15,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 import arctic
 
 KEYS = 3_000
-OUTPUTS = ("v2", "clean")
+OUTPUTS = ("v2", "v3", "clean")
 SCHEMA = pa.schema(
     [
         pa.field("id", pa.int64()),

@@ -97,6 +97,12 @@ def publish_and_rename(shop: Shop) -> None:
         seen = plain.load_table("shop.fresh").scan().to_arrow()
         assert pairs(seen) == sorted(shop.rows.items())
         shop.upsert(range(15, 25), "Cork")
+    arctic.publish(shop.name, into="shop.vectors", output="v3", catalog=shop.catalog)
+    shop.upsert(range(17, 19), "Faro")
+    arctic.publish(shop.name, into="shop.vectors", catalog=shop.catalog)
+    seen = plain.load_table("shop.vectors").scan().to_arrow()
+    assert pairs(seen) == sorted(shop.rows.items())
+    arctic.unpublish(shop.name, "shop.vectors", catalog=shop.catalog)
     arctic.rename(shop.name, "sales.orders", catalog=shop.catalog)
     shop.name = "sales.orders"
     assert arctic.list_tables(catalog=shop.catalog) == [shop.name]

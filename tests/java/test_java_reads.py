@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import arctic
@@ -12,7 +15,7 @@ from tests.java.canonical import lines
 from tests.java.cases import CASES, Case, make
 from tests.java.plain_java import PlainIceberg
 
-OUTPUTS = ("v2", "clean")
+OUTPUTS = ("v2", "v3", "clean")
 
 
 @pytest.fixture(scope="module")
@@ -51,3 +54,34 @@ def test_java_reads_the_same_rows(
             java.rows.write(table, str(tmp_path / each))
             assert rows.num_rows
             assert (tmp_path / each).read_text().split("\n")[:-1] == lines(rows), each
+
+
+@pytest.mark.slow
+def test_java_finds_an_id_for_every_row_of_version_3(java: PlainIceberg, tmp_path: Path) -> None:
+    """Over many publishes, between which it commits to the table itself."""
+    schema = pa.schema([("id", pa.int64()), ("n", pa.int64())])
+    place = str(tmp_path)
+    table = arctic.create_table("db.t", schema, primary_key=["id"], warehouse=place)
+    for number in range(6):
+        ids = range(number * 7, number * 7 + 40)
+        table.write(pa.table({"id": ids, "n": [number] * 40}, schema=schema), mode="upsert")
+        if number == 3:
+            table.optimize(type="full")
+        arctic.publish("db.t", output="v3", warehouse=place)
+        with java.opened(tmp_path) as plain:
+            shown = plain.loadTable(java.identifier("db.t_fresh"))
+            spans = sorted(_spans(shown.newScan().planFiles().iterator()))
+            assert all(end <= begin for (_, end), (begin, _) in pairwise(spans))
+            assert spans[-1][1] <= shown.operations().current().nextRowId()
+            java.rows.write(shown, str(tmp_path / "rows"))
+            shown.updateProperties().set("seen", str(number)).commit()
+            shown.rewriteManifests().clusterBy(java.itself()).commit()
+        expected = arctic.read("db.t", warehouse=place).read_all()
+        assert (tmp_path / "rows").read_text().split("\n")[:-1] == lines(expected)
+
+
+def _spans(tasks: Any) -> Iterator[tuple[int, int]]:
+    """Yield the ids of the rows of each file: the first, and the one after the last."""
+    while tasks.hasNext():
+        file = tasks.next().file()
+        yield file.firstRowId(), file.firstRowId() + file.recordCount()

@@ -22,7 +22,7 @@ class PublishedMachine(TableMachine):
     @precondition(lambda self: self.commits > 0)
     @rule(
         engine=st.sampled_from([by_pyiceberg, by_pyiceberg, by_duckdb]),
-        output=st.sampled_from(["v2", "clean"]),
+        output=st.sampled_from(["v2", "v3", "clean"]),
     )
     def publish(self, engine: Any, output: str) -> None:
         """Other engines read the rows of now; publishing them again changes nothing."""

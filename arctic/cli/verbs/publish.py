@@ -14,8 +14,8 @@ from arctic.cli.printed.render import print_json
 _into = click.option("--into", metavar="NAME", help="The published table; else TABLE_fresh.")
 _form = click.option(
     "--form",
-    type=click.Choice(["v2", "clean"]),
-    help="Position deletes, or copies without dead rows; else as it was published before.",
+    type=click.Choice(["v2", "v3", "clean"]),
+    help="Position deletes, vectors, or copies without dead rows; else as it was published before.",
 )
 
 

@@ -1,16 +1,14 @@
-"""Manifests whose Avro blocks hold many entries, for data files and for delete files."""
+"""Manifests of many entries in a block, for data and delete files, of format versions 2 and 3."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from pyiceberg.avro.file import AvroOutputFile
-from pyiceberg.manifest import (
-    DEFAULT_READ_VERSION,
-    ManifestContent,
-    ManifestEntry,
-    ManifestWriterV2,
-)
+from pyiceberg.manifest import ManifestContent, ManifestEntry, ManifestWriterV2
+from pyiceberg.typedef import TableVersion
+
+from arctic.iceberg.metadata.version_three import with_fields
 
 _ENTRIES_IN_A_BLOCK = 500
 """Avro blocks are compressed each for itself: one entry in each makes manifests 8 times larger."""
@@ -19,13 +17,26 @@ _ENTRIES_IN_A_BLOCK = 500
 class DenseManifestWriter(ManifestWriterV2):
     """Writes data and delete manifests, many entries in a block."""
 
-    def __init__(self, *arguments: Any, content: ManifestContent) -> None:
+    def __init__(self, *arguments: Any, content: ManifestContent, version: TableVersion) -> None:
         super().__init__(*arguments)
         self._content = content
+        self._version = version
 
     def content(self) -> ManifestContent:
         """Return what PyIceberg asks for."""
         return self._content
+
+    @property
+    def version(self) -> TableVersion:
+        """Return what PyIceberg asks for."""
+        return self._version
+
+    def prepare_entry(self, entry: ManifestEntry) -> ManifestEntry:
+        """Return an entry as it is written; files of a pair have the fields of version 2."""
+        entry = super().prepare_entry(entry)
+        if self._version == 3:
+            entry.data_file = with_fields(entry.data_file)
+        return entry
 
     @property
     def _meta(self) -> dict[str, str]:
@@ -37,7 +48,7 @@ class DenseManifestWriter(ManifestWriterV2):
         return _BlockWriter(
             output_file=self._output_file,
             file_schema=self._with_partition(self.version),
-            record_schema=self._with_partition(DEFAULT_READ_VERSION),
+            record_schema=self._with_partition(self.version),
             schema_name="manifest_entry",
             metadata=self._meta,
         )

@@ -25,7 +25,7 @@ from pyiceberg.manifest import (
     ManifestWriter,
 )
 from pyiceberg.table import Table, Transaction
-from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.metadata import TableMetadata, TableMetadataV3
 from pyiceberg.table.snapshots import Operation, Summary
 from pyiceberg.table.statistics import StatisticsFile
 from pyiceberg.table.update import (
@@ -35,12 +35,14 @@ from pyiceberg.table.update import (
     SetStatisticsUpdate,
     TableRequirement,
     TableUpdate,
+    UpdatesAndRequirements,
 )
 from pyiceberg.table.update.snapshot import _SnapshotProducer
 from pyiceberg.typedef import EMPTY_DICT
 
 from arctic.errors import ConflictError
 from arctic.iceberg.catalogs.staged_metadata import not_before
+from arctic.iceberg.commits.lineage.row_ids import snapshot_with_row_ids
 from arctic.iceberg.commits.manifest_writer import DenseManifestWriter
 from arctic.iceberg.metadata.entries import entries_of, live_manifests
 from arctic.iceberg.metadata.manifest_merge import FILES_IN_A_MANIFEST, group_for_merge
@@ -262,6 +264,27 @@ class _Producer(_SnapshotProducer["_Producer"]):
             self._snapshot_id,
             self._compression,
             content=content,
+            version=self._head.metadata.format_version,
+        )
+
+    def _commit(self) -> UpdatesAndRequirements:
+        """Write the manifests and their list, of format version 3 if the head is."""
+        metadata = self._head.metadata
+        if not isinstance(metadata, TableMetadataV3):
+            return super()._commit()
+        manifests = self._manifests()
+        path = self._head.location_provider().new_metadata_location(
+            f"snap-{self._snapshot_id}-0-{self.commit_uuid}.avro"
+        )
+        self._written_manifest_lists.append(path)
+        return snapshot_with_row_ids(
+            metadata,
+            manifests,
+            self._io.new_output(path),
+            snapshot_id=self._snapshot_id,
+            parent_id=self._parent_snapshot_id,
+            summary=self._summary(self.snapshot_properties),
+            compression=self._compression,
         )
 
     def _deleted_entries(self) -> list[ManifestEntry]:

@@ -10,7 +10,7 @@ Rules:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pyiceberg.avro.resolver import resolve_reader
@@ -33,8 +33,11 @@ from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.utils.schema_conversion import AvroSchemaConversion
 
 from arctic.errors import FormatError
+from arctic.iceberg.metadata.version_three import inherit_row_ids
 from arctic.iceberg.storage.avro_blocks import AvroContent, decoding
 
+_FIRST_ROW_ID = {"list": 520, "entry": 142}
+"""Fields of manifest lists and of entries that only format version 3 has."""
 _SNAPSHOT_ID = "snapshot-id"
 """What a manifest list's header calls its snapshot; not every engine writes it."""
 
@@ -57,7 +60,8 @@ def manifests_of(io: FileIO, snapshot: Snapshot) -> tuple[ManifestFile, ...]:
         return tuple(
             _records(
                 avro,
-                MANIFEST_LIST_FILE_SCHEMAS[DEFAULT_READ_VERSION],
+                MANIFEST_LIST_FILE_SCHEMAS,
+                _FIRST_ROW_ID["list"],
                 {-1: ManifestFile, 508: PartitionFieldSummary},
                 {517: ManifestContent},
             )
@@ -94,12 +98,14 @@ def manifest_entries(io: FileIO, manifest: ManifestFile) -> tuple[ManifestEntry,
             _inherited(entry, manifest)
             for entry in _records(
                 AvroContent(manifest.manifest_path, content),
-                MANIFEST_ENTRY_SCHEMAS[DEFAULT_READ_VERSION],
+                MANIFEST_ENTRY_SCHEMAS,
+                _FIRST_ROW_ID["entry"],
                 {-1: ManifestEntry, 2: DataFile},
                 {0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent},
             )
             if entry.status != ManifestEntryStatus.DELETED
         )
+        inherit_row_ids(manifest, [entry.data_file for entry in entries])
     check_counts(manifest, [entry.data_file.record_count for entry in entries])
     return entries
 
@@ -125,9 +131,13 @@ def check_counts(manifest: ManifestFile, record_counts: Sequence[int]) -> None:
             )
 
 
-def _records(avro: AvroContent, expected: Schema, types: Any, enums: Any) -> Iterator[Any]:
+def _records(
+    avro: AvroContent, schemas: Mapping[int, Schema], newest_id: int, types: Any, enums: Any
+) -> Iterator[Any]:
+    """Yield the records of a file, with the fields of version 3 if it has them."""
     schema = AvroSchemaConversion().avro_to_iceberg(json.loads(avro.meta["avro.schema"]))
-    reader = resolve_reader(schema, expected, types, enums)
+    version = 3 if newest_id in schema.field_ids else DEFAULT_READ_VERSION
+    reader = resolve_reader(schema, schemas[version], types, enums)
     for block in avro.blocks():
         for _ in range(block.entries):
             yield reader.read(block.decoder)

@@ -15,14 +15,14 @@ from collections.abc import Mapping, Sequence
 from uuid import uuid4
 
 from pyiceberg.exceptions import TableAlreadyExistsError
-from pyiceberg.serializers import ToOutputFile
 from pyiceberg.table import Table
-from pyiceberg.table.metadata import TableMetadataV2
+from pyiceberg.table.metadata import TableMetadata, TableMetadataUtil
 from pyiceberg.table.update import TableUpdate, update_table_metadata
 
 from arctic.errors import ArcticError, CommitStateUnknownError, UnsupportedError
 from arctic.iceberg.catalogs.catalog import load_table
 from arctic.iceberg.ownership.new_location import new_location
+from arctic.iceberg.storage.growing.many_snapshots import write_metadata
 from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.translate import catalog_errors
 
@@ -33,6 +33,7 @@ def table_like(
     properties: Mapping[str, str],
     *,
     last_sequence_number: int = 0,
+    version: int = 2,
 ) -> Table:
     """Return a table without snapshots that no catalog knows yet.
 
@@ -41,6 +42,7 @@ def table_like(
         parts: the name, in a namespace that is there.
         properties: all that it is to have.
         last_sequence_number: its first snapshot gets the next one.
+        version: of the format; the columns of version 2 are columns of version 3.
 
     Raises:
         StorageError: the place for its files cannot be listed.
@@ -50,7 +52,7 @@ def table_like(
         location = new_location(catalog, parts) or _beside(model, parts[-1])
     return Table(
         identifier=parts,
-        metadata=_metadata(model, location, properties, last_sequence_number),
+        metadata=_metadata(model, location, properties, last_sequence_number, version),
         metadata_location=f"{location}/metadata/00000-{uuid4()}.metadata.json",
         io=model.io,
         catalog=catalog,
@@ -73,7 +75,7 @@ def register_table(new: Table, updates: Sequence[TableUpdate] = ()) -> Table | N
     name, io = ".".join(parts), TableIO.of(new)
     with catalog_errors(f"create table {name!r}"):
         metadata = update_table_metadata(new.metadata, tuple(updates)) if updates else new.metadata
-        ToOutputFile.table_metadata(metadata, new.io.new_output(path))
+        write_metadata(metadata, new.io, path)
     try:
         return catalog.register_table(parts, path)
     except TableAlreadyExistsError:
@@ -106,11 +108,17 @@ def _found(new: Table) -> Table | None:
 
 
 def _metadata(
-    model: Table, location: str, properties: Mapping[str, str], last_sequence_number: int
-) -> TableMetadataV2:
+    model: Table,
+    location: str,
+    properties: Mapping[str, str],
+    last_sequence_number: int,
+    version: int,
+) -> TableMetadata:
     known = model.metadata
-    return TableMetadataV2.model_validate(
+    return TableMetadataUtil.parse_obj(
         {
+            "format-version": version,
+            **({"next-row-id": 0} if version == 3 else {}),
             "location": location,
             "table-uuid": uuid4(),
             "last-updated-ms": time.time_ns() // 1_000_000,

@@ -47,8 +47,18 @@ class PublishedChange:
     """Data files of the pair."""
     written: tuple[WrittenFile, ...]
     """New delete files, or copies of data files."""
+    vectors: tuple[DataFile, ...]
+    """New deletion vectors."""
     removed_paths: frozenset[str]
     """Data and delete files."""
+
+    @property
+    def new_paths(self) -> tuple[str, ...]:
+        """Files that nobody else refers to."""
+        return (
+            *(file.path for file in self.written),
+            *(file.file_path for file in self.vectors),
+        )
 
 
 def commit_published(
@@ -73,12 +83,12 @@ def commit_published(
         spec_id=published.spec().spec_id,
         kinds=(FileKind.POS_DELETE, FileKind.BASE),
     )
-    deletes = any(file.kind is FileKind.POS_DELETE for file in change.written)
+    deletes = change.vectors or any(file.kind is FileKind.POS_DELETE for file in change.written)
     only_adds = bool(change.added or written) and not deletes and not change.removed_paths
     state = change.state
     what = SnapshotPlan(
         operation=Operation.APPEND if only_adds else Operation.OVERWRITE,
-        added=(*change.added, *written),
+        added=(*change.added, *written, *change.vectors),
         removed_paths=change.removed_paths,
         summary={
             PUBLISHED_BASE: _text(state.base_snapshot_id),

@@ -40,9 +40,10 @@ from arctic.table.property_names import (
 )
 
 PublishedTable = Table
-V2, CLEAN = "v2", "clean"
-OUTPUTS = (V2, CLEAN)
-"""Position deletes of Iceberg's format version 2, or copies of files without their dead rows."""
+V2, V3, CLEAN = "v2", "v3", "clean"
+OUTPUTS = (V2, V3, CLEAN)
+"""Position deletes of Iceberg's format version 2, deletion vectors of version 3, or copies of files
+without their dead rows."""
 _NAME_MAPPING = TableProperties.DEFAULT_NAME_MAPPING
 
 
@@ -72,7 +73,7 @@ def check_shows(published: Table, opened: OpenTable) -> None:
             "another name"
         )
     version = published.metadata.format_version
-    is_as_made = version == base.metadata.format_version and len(published.specs()) == 1
+    is_as_made = version == _version(output_of(published)) and len(published.specs()) == 1
     if not is_as_made or not base.spec().compatible_with(published.spec()):
         raise UnsupportedError(
             f"table {name!r} was changed by others since it was published: it has format version "
@@ -118,7 +119,7 @@ def new_published(opened: OpenTable, name: str, output: str) -> Table:
     """
     base, parts = opened.base, parse_identifier(name)
     create_namespace(base.catalog, parts[:-1])
-    return table_like(base, parts, _properties(base, output))
+    return table_like(base, parts, _properties(base, output), version=_version(output))
 
 
 def register_published(new: Table, updates: Sequence[TableUpdate] = ()) -> Table:
@@ -157,6 +158,10 @@ def follow_columns(published: Table, base: Table) -> None:
                 f"table {name!r}: others published to it meanwhile; publish again"
             ) from error
     refresh(published)
+
+
+def _version(output: str) -> int:
+    return 3 if output == V3 else 2
 
 
 def _updates(published: Table, base: Table) -> list[TableUpdate]:

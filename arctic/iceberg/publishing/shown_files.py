@@ -16,6 +16,7 @@ from pyiceberg.table import Table
 
 from arctic.errors import InternalError
 from arctic.iceberg.metadata.entries import entries_of, live_manifests, snapshot_of
+from arctic.iceberg.metadata.version_three import BlobPlace, vector_place
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.table.position_delete import DELETED_PATH_ID
 from arctic.table.property_names import PUBLISHED_BASE, PUBLISHED_CHANGE
@@ -32,6 +33,8 @@ class Mask:
     path: str
     size_bytes: int
     record_count: int
+    vector: BlobPlace | None = None
+    """Where in it a deletion vector lies; None: it is a file of positions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +109,7 @@ def shown_files(published: Table) -> Shown:
                 path=file.file_path,
                 size_bytes=file.file_size_in_bytes,
                 record_count=file.record_count,
+                vector=vector_place(file),
             )
     if not masks.keys() <= rows.keys():
         state = None

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from arctic.iceberg.publishing.shown_files import Mask, Shown, ShownFile
+from arctic.iceberg.publishing.vector_files import vector_rows
 from arctic.job.publish.merged_view import View, ViewedFile
 from arctic.job.tasks.run_tasks import TaskRunner
 from arctic.job.vectors.deletion_vectors import DeletionVectors
@@ -81,6 +82,8 @@ def changes(
     found = DeletionVectors().dead_rows(replace(work, tasks=tuple(wanted)), runner)
     for (viewed, present, knows), dead in zip(asked, found, strict=True):
         rows = np.flatnonzero(dead.slice(0, viewed.file.record_count))
+        if knows and present is not None and (vector := _vector_rows(present, work)) is not None:
+            rows = np.union1d(rows, vector)
         alive = viewed.file.record_count - len(rows)
         is_same = (
             present is not None
@@ -109,7 +112,9 @@ def _task(viewed: ViewedFile, then: ViewedFile | None, present: ShownFile | None
     masked: tuple[TableFile, ...] = ()
     if then is not None and present is not None:
         if present.mask is not None:
-            done, masked = then.deletes, (_as_delete(viewed, present.mask),)
+            done = then.deletes
+            if present.mask.vector is None:  # the rows of a vector are added afterwards
+                masked = (_as_delete(viewed, present.mask),)
         elif present.rows == viewed.file.record_count:
             done = then.deletes
     positions = [each for each in viewed.part.position_deletes if each.path not in done]
@@ -122,11 +127,21 @@ def _are_masked(rows: Rows, viewed: ViewedFile, present: ShownFile, work: Vector
     """Say whether exactly these rows are in the mask of a file."""
     if present.mask is None:
         return not len(rows)
+    if (vector := _vector_rows(present, work)) is not None:
+        return np.array_equal(rows, vector)
     delete = _as_delete(viewed, present.mask)
     part = FileTask(file=viewed.file, position_deletes=(delete,))
     task = replace(viewed.task, data=(part,), change_deletes=())
     deletes = PositionDeletes([task], work.request, work.io.open_input)
     return np.array_equal(rows, deletes.rows(viewed.file.path, [delete]))
+
+
+def _vector_rows(present: ShownFile, work: VectorWork) -> Rows | None:
+    """Return the rows of a file's deletion vector; None: it has none."""
+    mask = present.mask
+    if mask is None or mask.vector is None:
+        return None
+    return vector_rows(work.io, mask.path, mask.vector)
 
 
 def _as_delete(viewed: ViewedFile, mask: Mask) -> TableFile:

@@ -142,7 +142,7 @@ def _publish(
         except CommitStateUnknownError:
             raise
         except ArcticError:
-            opened.io.delete_quietly([file.path for file in change.written])
+            opened.io.delete_quietly(change.new_paths)
             raise
         check_still_there(opened, name, made, state)
         report = replace(report, snapshot_id=snapshot_id)

@@ -21,7 +21,7 @@ class PublishReport:
     """Taken over by reference; with output ``clean``, also copies."""
     data_files_removed: int = 0
     delete_files_added: int = 0
-    """One for each data file whose dead rows changed; none with output ``clean``."""
+    """Or vectors: one for each data file whose dead rows changed; none with output ``clean``."""
     delete_files_removed: int = 0
     seconds: float = 0.0
 

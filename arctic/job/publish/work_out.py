@@ -14,8 +14,9 @@ import pyarrow as pa
 from arctic import options as opt
 from arctic.errors import NotFoundError, StorageError, UnsupportedError
 from arctic.iceberg.publishing.commit_published import PublishedChange
-from arctic.iceberg.publishing.published_table import V2, PublishedTable, output_of
+from arctic.iceberg.publishing.published_table import CLEAN, V2, PublishedTable, output_of
 from arctic.iceberg.publishing.shown_files import Shown, stored_files
+from arctic.iceberg.publishing.vector_files import VectorFile, write_vectors
 from arctic.iceberg.snapshots.pinned_state import pinned_state
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.publish.copied_files import write_copies
@@ -27,6 +28,7 @@ from arctic.job.read.plan_rows import merge_request
 from arctic.job.tasks.run_tasks import LocalRunner
 from arctic.job.upkeep.mask_files import Dead, write_masks
 from arctic.job.vectors.vector_work import VectorWork
+from arctic.table.files import WrittenFile
 from arctic.table.snapshot import TableSnapshot
 
 
@@ -62,28 +64,37 @@ def work_out(
         ),
         LocalRunner(opt.default_parallelism()),
     )
-    plan = _Plan(shown, masks=output_of(published) == V2)
-    write = write_masks if plan.masks else write_copies
-    written = write(opened, published.location(), plan.dead_rows(found))
-    try:
-        removed = shown.paths - plan.kept
-        added = stored_files(opened, state, plan.added, spec_id=published.spec().spec_id)
-    except BaseException:
-        opened.io.delete_quietly([file.path for file in written])
-        raise
-    gone = len(removed & shown.data)
-    return PublishedChange(
+    output = output_of(published)
+    plan = _Plan(shown, masks=output != CLEAN)
+    dead, location = plan.dead_rows(found), published.location()
+    written: tuple[WrittenFile, ...] = ()
+    vectors: tuple[VectorFile, ...] = ()
+    if output == CLEAN:
+        written = write_copies(opened, location, dead)
+    elif output == V2:
+        written = write_masks(opened, location, dead)
+    else:
+        vectors = write_vectors(published, dead)
+    change = PublishedChange(
         planned_at=shown.snapshot_id,
         state=state,
-        added=added,
+        added=(),
         written=written,
-        removed_paths=removed,
-    ), replace(
+        vectors=vectors,
+        removed_paths=shown.paths - plan.kept,
+    )
+    try:
+        added = stored_files(opened, state, plan.added, spec_id=published.spec().spec_id)
+    except BaseException:
+        opened.io.delete_quietly(change.new_paths)
+        raise
+    gone, new = len(change.removed_paths & shown.data), len(change.new_paths)
+    return replace(change, added=added), replace(
         report,
-        data_files_added=len(added) + (0 if plan.masks else len(written)),
+        data_files_added=len(added) + (0 if plan.masks else new),
         data_files_removed=gone,
-        delete_files_added=len(written) if plan.masks else 0,
-        delete_files_removed=len(removed) - gone,
+        delete_files_added=new if plan.masks else 0,
+        delete_files_removed=len(change.removed_paths) - gone,
     )
 
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
 import pyarrow as pa
 import pytest
+from pyiceberg.manifest import DATA_FILE_TYPE, DataFile, DataFileContent, FileFormat
 
 import arctic
 from arctic.iceberg.adoption.part_pair import part_pair
+from arctic.iceberg.metadata import manifest_merge
+from arctic.iceberg.metadata.entries import entries_of, live_manifests
 from arctic.iceberg.ownership.folders import delete_own_files
 from arctic.iceberg.publishing import drop_published
 from arctic.iceberg.publishing.commit_published import commit_published
@@ -26,6 +30,8 @@ SCHEMA = pa.schema(
     [pa.field("id", pa.int64()), pa.field("region", pa.string()), pa.field("n", pa.int32())]
 )
 NAME = "db.t_fresh"
+FIELDS = [field.name for field in DATA_FILE_TYPE[3].fields]
+FIRST_ROW_ID, TARGET = FIELDS.index("first_row_id"), FIELDS.index("referenced_data_file")
 Readers = (by_pyiceberg, by_duckdb)
 AT_ONCE = {
     "change.data.ttl.minutes": "0",
@@ -99,13 +105,13 @@ def pair(tmp_path: Path) -> Pair:
     return begun(tmp_path)
 
 
-@pytest.fixture(params=["v2", "clean"])
+@pytest.fixture(params=["v2", "v3", "clean"])
 def each_pair(request: pytest.FixtureRequest, tmp_path: Path) -> Pair:
     """A table for each way to leave dead rows out."""
     return begun(tmp_path, request.param)
 
 
-@pytest.mark.parametrize("output", ["v2", "clean"])
+@pytest.mark.parametrize("output", ["v2", "v3", "clean"])
 @pytest.mark.parametrize(
     "partition_by", [[], ["region"], ["bucket(2, region)"], ["truncate(1, region)"]]
 )
@@ -425,9 +431,10 @@ def test_a_rename_is_followed(pair: Pair) -> None:
     assert rows_of(by_duckdb(pair.folder, NAME)) == expected
 
 
-def test_what_others_did_to_a_published_table_is_undone(each_pair: Pair) -> None:
+@pytest.mark.parametrize("output", ["v2", "clean"])  # PyIceberg writes no version 3
+def test_what_others_did_to_a_published_table_is_undone(tmp_path: Path, output: str) -> None:
     """Nothing is built upon what was not published."""
-    pair = each_pair
+    pair = begun(tmp_path, output)
     pair.publish()
     with plain_catalog(pair.folder) as catalog:
         catalog.load_table(NAME).delete("id < 10")
@@ -546,3 +553,58 @@ def test_what_cannot_be_published_is_refused(pair: Pair) -> None:
     arctic.unpublish("db.t", warehouse=folder)
     with pytest.raises(arctic.NotFoundError, match="is published as nothing"):
         arctic.unpublish("db.t", "db.nothing", warehouse=folder)
+
+
+def entries(folder: str) -> tuple[Any, list[DataFile]]:
+    """Return the published table, and what its newest snapshot lists."""
+    with plain_catalog(folder) as catalog:
+        published = catalog.load_table(NAME)
+    manifests = live_manifests(published, published.current_snapshot())
+    listed = entries_of(published.io, manifests)
+    return published, [entry.data_file for _, found in listed for entry in found]
+
+
+def row_ids(folder: str) -> dict[str, int]:
+    """Return the first row id of each data file that is shown; no two rows have the same."""
+    published, files = entries(folder)
+    data = [file for file in files if file.content == DataFileContent.DATA]
+    spans = sorted((file[FIRST_ROW_ID], file[FIRST_ROW_ID] + file.record_count) for file in data)
+    assert all(end <= begin for (_, end), (begin, _) in pairwise(spans))
+    assert spans[-1][1] <= published.metadata.next_row_id
+    return {file.file_path: file[FIRST_ROW_ID] for file in data}
+
+
+def test_rows_of_version_3_have_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No two the same, and those of a file stay while its manifest is written anew, and merged."""
+    monkeypatch.setattr(manifest_merge, "_least_count", lambda _: 3)
+    pair = Pair(tmp_path, output="v3")
+    pair.upsert(range(40), 1)
+    pair.table.optimize(type="full")
+    pair.upsert(range(5), 2)
+    pair.publish()
+    seen: dict[str, int] = {}
+    for number in range(6):
+        pair.upsert(range(number, number + 3), number + 3)
+        pair.publish()
+        now = row_ids(pair.folder)
+        assert {path: now[path] for path in now.keys() & seen.keys()} == {
+            path: seen[path] for path in now.keys() & seen.keys()
+        }
+        seen |= now
+    pair.table.optimize(type="minor")
+    pair.publish()
+    assert row_ids(pair.folder).keys() - seen.keys()
+
+
+def test_one_vector_replaces_another(tmp_path: Path) -> None:
+    """A data file has one at most, each in a file of its own."""
+    pair = begun(tmp_path, "v3")
+    pair.table.optimize(type="full")
+    for key in range(4):
+        pair.upsert(range(key, key + 1), 3 + key)
+        pair.publish()
+        vectors = [file for file in entries(pair.folder)[1] if file.content != DataFileContent.DATA]
+        assert vectors
+        assert {file.file_format for file in vectors} == {FileFormat.PUFFIN}
+        for of_each in ([file.file_path for file in vectors], [file[TARGET] for file in vectors]):
+            assert len(set(of_each)) == len(vectors)

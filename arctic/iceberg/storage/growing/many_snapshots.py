@@ -22,8 +22,14 @@ from typing import Any, Generic, TypeVar
 
 from pyiceberg.io import FileIO
 from pyiceberg.serializers import NOOP_COMPRESSOR, Compressor, ToOutputFile
-from pyiceberg.table.metadata import TableMetadata, TableMetadataCommonFields, TableMetadataV2
+from pyiceberg.table.metadata import (
+    TableMetadata,
+    TableMetadataCommonFields,
+    TableMetadataV2,
+    TableMetadataV3,
+)
 from pyiceberg.table.snapshots import Snapshot
+from pyiceberg.typedef import IcebergBaseModel
 from pyiceberg.utils.config import Config
 
 T = TypeVar("T")
@@ -71,11 +77,13 @@ class GrowingLists(Generic[T]):
 def write_metadata(metadata: TableMetadata, io: FileIO, path: str) -> None:
     """Write a metadata file, as the method of that name of PyIceberg's catalogs does."""
     output = io.new_output(path)
-    writes_nulls = bool(Config().get_bool("legacy-current-snapshot-id"))
-    if type(metadata) is not TableMetadataV2 or writes_nulls:
+    is_new = type(metadata) is TableMetadataV3
+    writes_nulls = not is_new and bool(Config().get_bool("legacy-current-snapshot-id"))
+    if not (is_new or type(metadata) is TableMetadataV2) or writes_nulls:
         ToOutputFile.table_metadata(metadata, output)
         return
-    parts = [metadata.model_dump_json(exclude=set(_LISTS)).encode()[:-1]]
+    # PyIceberg refuses to write version 3, whose fields it has.
+    parts = [IcebergBaseModel.model_dump_json(metadata, exclude=set(_LISTS)).encode()[:-1]]
     for name, called in _LISTS.items():
         blocks = _WRITTEN.of((metadata.table_uuid, name), getattr(metadata, name))
         parts += [f',"{called}":['.encode(), *blocks, b"]"]

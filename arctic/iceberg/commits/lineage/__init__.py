@@ -1,0 +1,1 @@
+"""Rows that have ids, as format version 3 counts them."""
