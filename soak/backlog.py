@@ -17,6 +17,8 @@ _LEAST = 5
 """Measurements in a quarter."""
 _FEW_FILES = 6.0
 """So few more in every table are no growth: a dozen wait before a run is due."""
+_MOST_SHARE = 0.1
+"""A dozen commits are a thirtieth of what a table has from its beginning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,3 +89,19 @@ def growth(files: Sequence[float]) -> str | None:
     if late <= early * _GROWTH + _FEW_FILES:
         return None
     return f"{late:.1f} unmerged files a table in the last quarter, {early:.1f} in the second"
+
+
+def excess(shares: Sequence[float]) -> str | None:
+    """Say that too much was not merged for most of the time; None: it was. As ``growth``.
+
+    >>> excess([0.02, 0.05, 0.3, 0.02] * 5) is None
+    True
+    >>> excess([0.1, 0.2, 0.4, 0.5] * 5)
+    '20.0% of all bytes unmerged in the median; expected under 10%'
+    """
+    if len(shares) < 4 * _LEAST:
+        return None
+    median = statistics.median_low(shares)
+    if median < _MOST_SHARE:
+        return None
+    return f"{median:.1%} of all bytes unmerged in the median; expected under {_MOST_SHARE:.0%}"

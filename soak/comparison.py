@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import arctic
 from arctic.table.expire_report import ExpiredKind, ExpireReport
 from soak.crew import Crew
-from soak.model import WRITERS, Replay, Row, rows_of
+from soak.model import WRITERS, Replay, Row, divided, kept_rows, rows_of
 
 _CLEAN = {
     "change.data.ttl.minutes": "0",
@@ -39,6 +39,8 @@ class Comparison:
     warehouse: str
     seed: int
     crew: Crew
+    kept: int = 0
+    """Rows that each table has from its beginning, and that nobody changed."""
     outcome: Outcome = field(default_factory=Outcome)
 
     def sum_up(self) -> None:
@@ -65,10 +67,15 @@ class Comparison:
         self._check_orphans(table)
         arctic.optimize(table, type="full", warehouse=self.warehouse)
         self._check_rows(table, want)
-        self.outcome.rows += len(want)
+        self.outcome.rows += len(want) + self.kept
 
     def _check_rows(self, table: str, want: dict[int, Row]) -> None:
-        found = rows_of(arctic.read(table, warehouse=self.warehouse).read_all())
+        changed, unchanged = divided(arctic.read(table, warehouse=self.warehouse).read_all())
+        if not unchanged.equals(kept_rows(self.seed, self.kept)):
+            self.outcome.failures.append(
+                f"{table}: {len(unchanged)} rows that nobody changes, where {self.kept} were"
+            )
+        found = rows_of(changed)
         if sorted(found) != sorted(want.values()):
             lost = sorted(set(want.values()) - set(found))
             wrong = sorted(set(found) - set(want.values()))

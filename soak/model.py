@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 TABLES: Mapping[str, tuple[str, ...]] = {"soak.moving": ("region",), "soak.plain": ()}
 """Partition fields of each table: in the first one keys move between partitions."""
@@ -28,6 +29,7 @@ _KEYS = 60
 _REGIONS = ("eu", "us", "asia")
 _MOST_ROWS = 15
 _DELETES = 0.25
+_FIRST_KEPT = 1_000_000
 
 Row = tuple[int, str, int, str]
 
@@ -108,6 +110,23 @@ def by_writer(rows: Iterable[Row]) -> dict[str, dict[int, Row]]:
         assert row[0] not in mine, f"key {row[0]} is there twice: {mine[row[0]]} and {row}"
         mine[row[0]] = row
     return found
+
+
+def kept_rows(seed: int, count: int) -> pa.Table:
+    """Return rows that a table has from its beginning, and that no writer changes."""
+    draw = random.Random(seed)
+    keys = range(_FIRST_KEPT, _FIRST_KEPT + count)
+    regions = [_REGIONS[key % len(_REGIONS)] for key in keys]
+    # Notes that no codec makes small: what is merged weighs something beside what is not.
+    notes = [draw.randbytes(20).hex() for _ in keys]
+    return pa.table([list(keys), regions, [0] * count, notes], schema=SCHEMA)
+
+
+def divided(table: pa.Table) -> tuple[pa.Table, pa.Table]:
+    """Divide what was read into rows of writers, and those that were kept, by key."""
+    is_kept = pc.greater_equal(table["id"], _FIRST_KEPT)
+    kept = table.filter(is_kept).select(SCHEMA.names).cast(SCHEMA).combine_chunks()
+    return table.filter(pc.invert(is_kept)), kept.sort_by("id")
 
 
 def rows_of(table: pa.Table) -> list[Row]:

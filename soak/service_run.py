@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 
 import arctic
-from soak.backlog import FILES, SHARE, backlog_of, growth, watch_backlog
+from soak.backlog import FILES, SHARE, backlog_of, excess, growth, watch_backlog
 from soak.comparison import Comparison, Outcome
 from soak.crew import Crew
-from soak.model import SCHEMA
+from soak.model import SCHEMA, kept_rows
 from soak.run import by_spark
 from soak.services import Havoc, ServiceProcess, serving
 from soak.workers import Place, Work, among, follow, read, stream, write
@@ -36,6 +36,8 @@ _SERVE = (
 _STRIKE_SECONDS = 20.0
 _DRAIN_SECONDS = 180.0
 _FOLLOWED = 4
+_KEPT_ROWS = 20_000
+"""So that a share of all bytes says something: beside them what a dozen commits leave is little."""
 
 
 class ServiceSoak:
@@ -61,7 +63,11 @@ class ServiceSoak:
         """
         names = tuple(f"soak.t{number:02}" for number in range(tables))
         self._place = Place(
-            warehouse=str(folder / "warehouse"), seed=seed, spark=streams > 0, tables=names
+            warehouse=str(folder / "warehouse"),
+            seed=seed,
+            spark=streams > 0,
+            tables=names,
+            kept=_KEPT_ROWS,
         )
         self._say = say
         self._crew = Crew(say)
@@ -84,8 +90,9 @@ class ServiceSoak:
     def run(self, seconds: float) -> Outcome:
         """Let everybody work for so long, and compare what is left."""
         place, crew = self._place, self._crew
+        kept = kept_rows(place.seed, place.kept)
         for number, table in enumerate(place.tables):
-            arctic.create_table(
+            made = arctic.create_table(
                 table,
                 SCHEMA,
                 primary_key=["id"],
@@ -93,6 +100,7 @@ class ServiceSoak:
                 properties=_PROPERTIES,
                 warehouse=place.warehouse,
             )
+            made.write(kept, mode="overwrite")
         command = serving(place.warehouse, *_SERVE)
         services = [ServiceProcess(f"service-{number}", command) for number in (1, 2)]
         havoc = Havoc(services, seed=place.seed, every_seconds=_STRIKE_SECONDS)
@@ -132,7 +140,10 @@ class ServiceSoak:
     def _compared(
         self, services: list[ServiceProcess], havoc: Havoc, ends: list[str | None]
     ) -> Outcome:
-        found = Comparison(warehouse=self._place.warehouse, seed=self._place.seed, crew=self._crew)
+        place = self._place
+        found = Comparison(
+            warehouse=place.warehouse, seed=place.seed, crew=self._crew, kept=place.kept
+        )
         found.sum_up()
         failures = found.outcome.failures
         failures += havoc.failures
@@ -144,15 +155,19 @@ class ServiceSoak:
                 self._say(
                     f"{what}: median {values[len(values) // 2]:,.2f}, at most {values[-1]:,.2f}"
                 )
-        grown = growth([each[FILES] for each in measured])
-        failures += [] if grown is None else [grown]
+        for wrong in (
+            growth([each[FILES] for each in measured]),
+            excess([each[SHARE] for each in measured]),
+        ):
+            failures += [] if wrong is None else [wrong]
         self._say(f"killed: {dict(havoc.killed)}")
         for service in services:
             self._say(f"{service.name}: {dict(service.events)}")
+            self._say(f"{service.name}: {service.beginnings()}")
             failures += [
                 f"{service.name}, {count} times: {what}" for what, count in service.failures.items()
             ]
             failures += [f"{service.name} printed: {line}" for line in service.noise[:10]]
-        for table in self._place.tables:
+        for table in place.tables:
             found.compare(table, cleans=True)
         return found.outcome

@@ -46,6 +46,9 @@ class ServiceProcess:
         """Lines that are no events."""
         self.serves = threading.Event()
         """Set while it is at work, and no longer only begun."""
+        self._first: list[dict[str, float]] = []
+        """Of each of its lives, after how many seconds it said an event for the first time."""
+        self._began = 0.0
         self._process: subprocess.Popen[str] | None = None
         self._reader: threading.Thread | None = None
         self.begin()
@@ -58,6 +61,8 @@ class ServiceProcess:
     def begin(self) -> None:
         """Begin it."""
         self.serves.clear()
+        self._first.append({})
+        self._began = time.monotonic()
         process = subprocess.Popen(
             self._command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
@@ -100,6 +105,15 @@ class ServiceProcess:
         took = time.monotonic() - began
         return f"{self.name} ended with exit code {code} after {took:.0f} s" if code else None
 
+    def beginnings(self) -> str:
+        """Say how long it took until it was at work, and until its first run had ended."""
+        told = [f"begun {len(self._first)} times"]
+        for event, what in (("serving", "at work"), ("optimized", "first run ended")):
+            after = sorted(each[event] for each in self._first if event in each)
+            if after:
+                told.append(f"{what} after {after[0]:.0f} to {after[-1]:.0f} s")
+        return ", ".join(told)
+
     def _listen(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
         with process.stdout as lines:
@@ -113,6 +127,7 @@ class ServiceProcess:
             self.noise.append(line.rstrip())
             return
         self.events[said["event"]] += 1
+        self._first[-1].setdefault(said["event"], time.monotonic() - self._began)
         if said["event"] == "serving":
             self.serves.set()
         if said["event"] == "failed":
@@ -152,9 +167,10 @@ class Havoc:
         if now >= self._next:
             self._next = now + self._every * self._draw.uniform(0.5, 1.5)
             service = self._draw.choice(self._services)
-            executors = service.executors()
-            is_spared = executors and self._draw.random() < _EXECUTORS
-            self.strike(service, executor=self._draw.choice(executors) if is_spared else None)
+            if self._draw.random() >= _EXECUTORS:
+                self.strike(service, executor=None)
+            elif executors := service.executors():
+                self.strike(service, executor=self._draw.choice(executors))
         self._bury(now)
 
     def end(self) -> None:

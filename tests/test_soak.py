@@ -9,12 +9,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import arctic
 from soak import service_run, services
-from soak.backlog import backlog_of, growth
-from soak.model import SCHEMA, Replay, by_writer, operation
+from soak.backlog import backlog_of, excess, growth
+from soak.model import SCHEMA, Replay, by_writer, divided, kept_rows, operation
 from soak.run import Soak
 from soak.service_run import ServiceSoak
 from soak.services import Havoc, ServiceProcess
@@ -58,6 +59,7 @@ def test_services_that_are_killed_lose_nothing_and_leave_nothing(
     assert outcome.rows > 0
     assert any(line.startswith("killed: {'services': ") for line in said)
     assert any("optimized" in line for line in said if line.startswith("service-"))
+    assert any("times, at work after" in line for line in said)
 
 
 def test_what_an_operation_leaves_is_accepted_and_nothing_else() -> None:
@@ -73,6 +75,18 @@ def test_what_an_operation_leaves_is_accepted_and_nothing_else() -> None:
     half = dict(list(newest.items())[1:])
     assert not Replay(seed=SEED, table=TABLE, writer=WRITER).accepts(half)
     assert not replay.accepts(states[3])
+
+
+def test_rows_that_nobody_changes_are_told_from_those_of_writers() -> None:
+    """Whatever order they are read in; one that is lost or changed is seen."""
+    kept, written = kept_rows(SEED, 5), operation(SEED, TABLE, WRITER, 0).data()
+
+    changed, unchanged = divided(pa.concat_tables([kept[3:], written, kept[:3]]))
+
+    assert changed.equals(written)
+    assert unchanged.equals(kept)
+    assert not divided(kept[1:])[1].equals(kept)
+    assert not kept_rows(SEED + 1, 5).equals(kept)
 
 
 def test_a_key_that_is_there_twice_is_seen() -> None:
@@ -134,6 +148,8 @@ def test_a_backlog_that_grows_is_seen() -> None:
     """Not one that goes up and down."""
     assert growth([float(number) for number in range(80)]) is not None
     assert growth([0.0, 4.0, 9.0, 12.0, 10.0, 14.0, 11.0, 12.0]) is None
+    assert excess([0.02] * 11 + [0.9] * 9) is None
+    assert excess([0.02] * 9 + [0.2] * 11) is not None
 
 
 def test_a_backlog_counts_what_no_run_has_merged(tmp_path: Path) -> None:
