@@ -139,6 +139,13 @@ SPREAD = Option(
     scopes=_WRITE,
     doc="Set by save() alone, for a write that another process begins: how its rows were spread.",
 )
+SAVE_MODE = Option(
+    name="_arctic_save_mode",
+    parse=optional(str),
+    default=None,
+    scopes=_WRITE,
+    doc="Set by save() alone, for a write that the server of Spark Connect carries out: its mode.",
+)
 CROSS_PARTITION = Option(
     name="write.upsert.cross-partition",
     parse=one_of("lookup", "assume-stable"),

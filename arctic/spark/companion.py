@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from arctic.errors import UnsupportedError
 from arctic.spark.base.private_names import context_of_jvm
+from arctic.spark.jvm.extension import has_extension
 from arctic.spark.session import register
 from arctic.spark.source import ArcticDataSource
 from arctic.spark.tasks.workers import use_this_python
@@ -29,9 +30,10 @@ def main() -> None:
     asked = gateway.jvm.arctic.spark.Companion.session
     session = SparkSession(context_of_jvm(gateway, asked), asked)
     check_release(pyspark.__version__, session.version)
-    # Tasks of a format send counts to the process that registered it, which may have died since.
     use_this_python(session)
-    session.dataSource.register(ArcticDataSource)
+    if not has_extension(session):
+        # Tasks of a format send counts to the process that registered it, which may have died.
+        session.dataSource.register(ArcticDataSource)
     register(session)
     print(READY, flush=True)
     sys.stdin.read()

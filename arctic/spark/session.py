@@ -17,6 +17,7 @@ from arctic.spark.edge.reader_options import install_reader_options
 from arctic.spark.edge.save_modes import install_save_modes
 from arctic.spark.edge.stream_modes import install_stream_modes
 from arctic.spark.edge.table_writes import install_table_writes
+from arctic.spark.jvm.extension import has_extension
 from arctic.spark.jvm.java import ensure_java
 from arctic.spark.jvm.table_v2 import install_own_scans
 from arctic.spark.source import FORMAT, ArcticDataSource
@@ -41,15 +42,19 @@ def register(session: SparkSession) -> None:
 
 
 def _is_found(session: SparkSession) -> bool:
-    """Say whether Spark found the format by itself, through the module ``pyspark_arctic``.
+    """Say whether Spark found the format by itself: by its settings, or ``pyspark_arctic``.
 
     Registered again it would be the same, and Spark would warn of a data source that is replaced.
     """
+    if has_extension(session):
+        return True
     if not is_classic(session):
         try:
             session.read.format(FORMAT).load("arctic.is_found").schema  # noqa: B018
         except PySparkException as error:
-            return error.getCondition() != "DATA_SOURCE_NOT_FOUND"
+            # It may be there, and its package not yet where workers are: a client is to send it.
+            lacks = "ModuleNotFoundError: No module named 'arctic'" in str(error)
+            return error.getCondition() != "DATA_SOURCE_NOT_FOUND" and not lacks
         return True
     manager: Any = jvm_session(session).sessionState().dataSourceManager()
     if not manager.dataSourceExists(FORMAT):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from typing import Any
 
 import pyarrow as pa
@@ -86,3 +88,11 @@ class Lake:
         given = {"path": NAME, "warehouse": self.warehouse, **options}
         texts = ", ".join(f"`{key}` '{value}'" for key, value in given.items())
         self.spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW {name} USING arctic OPTIONS ({texts})")
+
+
+def shown_plan(frame: DataFrame) -> str:
+    """Return what ``explain`` shows, of a session with its JVM beside it or one of Connect."""
+    shown = StringIO()
+    with redirect_stdout(shown):
+        frame.explain()
+    return shown.getvalue()

@@ -17,7 +17,7 @@ from pyspark.sql import functions as f
 
 import arctic
 from arctic.spark.jvm.table_v2 import SPARK_READS_CONF
-from tests.spark.lake import NAME, Lake
+from tests.spark.lake import NAME, Lake, shown_plan
 
 pytestmark = pytest.mark.spark
 
@@ -86,11 +86,6 @@ def reading_clean_files(lake: Lake, wanted: bool) -> Iterator[None]:
         lake.spark.conf.set(SPARK_READS_CONF, before)
 
 
-def plan_of(frame: DataFrame) -> str:
-    """Return the physical plan as text."""
-    return str(frame._jdf.queryExecution().executedPlan().toString())
-
-
 def result(frame: DataFrame) -> list[str]:
     """Return rows in a form that compares NaN too."""
     return sorted(str(row) for row in frame.collect())
@@ -118,15 +113,15 @@ def test_rows_are_the_same_whoever_reads_the_files(lake: Lake) -> None:
     stable = {"write.upsert.cross-partition": "assume-stable"}
     lake.create(schema=SCHEMA, partition_by=("region",), properties=stable)
     put(lake, rows(0, 80), "overwrite")
-    assert "FileScan parquet" in plan_of(lake.load().select("id"))
-    assert "BatchScan" not in plan_of(lake.load().select("id"))
+    assert "FileScan parquet" in shown_plan(lake.load().select("id"))
+    assert "BatchScan" not in shown_plan(lake.load().select("id"))
     assert_alike(lake)
 
     put(lake, rows(60, 100, factor=2), "upsert")
     assert_alike(lake)
 
     arctic.optimize(NAME, type="full", warehouse=lake.warehouse)
-    assert "BatchScan" not in plan_of(lake.load().select("id"))
+    assert "BatchScan" not in shown_plan(lake.load().select("id"))
     assert_alike(lake)
 
 
@@ -139,7 +134,7 @@ def test_files_are_read_by_both_where_some_are_clean(lake: Lake) -> None:
 
     frame = lake.load().select("id").where("id < 50")
 
-    plan = plan_of(frame)
+    plan = shown_plan(frame)
     assert "FileScan parquet" in plan
     assert "BatchScan" in plan
     assert sorted(row.id for row in frame.collect()) == [n for n in range(50) if n % 3 != 2]
@@ -160,9 +155,9 @@ def test_columns_whose_name_changed_are_arctic_s_own(lake: Lake) -> None:
     renamed = lake.load().select("cost")
     reused = lake.load().select("price")
 
-    assert "FileScan parquet" not in plan_of(renamed)
+    assert "FileScan parquet" not in shown_plan(renamed)
     assert len([row for row in renamed.collect() if row.cost is not None]) == 9
-    assert "FileScan parquet" not in plan_of(reused)
+    assert "FileScan parquet" not in shown_plan(reused)
     assert [row.price for row in reused.collect()] == [None] * 10
 
 
@@ -173,7 +168,7 @@ def test_looks_at_one_store_are_arctic_s_own(lake: Lake) -> None:
 
     frame = lake.load(store="base").select("id", "_transaction_id")
 
-    assert "FileScan parquet" not in plan_of(frame)
+    assert "FileScan parquet" not in shown_plan(frame)
     assert len(frame.collect()) == 10
 
 
@@ -187,7 +182,7 @@ def test_a_new_session_has_both_rules_and_settings_of_its_own(lake: Lake) -> Non
         other.conf.set(SPARK_READS_CONF, reads)
         reader = other.read.format("arctic").option("warehouse", lake.warehouse)
         frame = reader.load(NAME).select("id")
-        assert ("FileScan parquet" in plan_of(frame)) is scan
+        assert ("FileScan parquet" in shown_plan(frame)) is scan
         assert sorted(row.id for row in frame.collect()) == list(range(10))
 
 
@@ -198,7 +193,7 @@ def test_small_tables_are_broadcast(lake: Lake) -> None:
     put(lake, rows(5, 15), "upsert")
     large = lake.spark.range(1_000_000)
 
-    plan = plan_of(large.join(lake.load().select("id"), "id"))
+    plan = shown_plan(large.join(lake.load().select("id"), "id"))
 
     assert "BroadcastHashJoin" in plan
 
@@ -209,7 +204,7 @@ def test_spark_s_own_scan_compares_pages_with_their_checksums_if_told(lake: Lake
     lake.create(schema=SCHEMA, partition_by=(), properties=plain)
     put(lake, rows(0, 2_000), "overwrite")
     frame = lake.load().select("id", "amount")
-    assert "FileScan parquet" in plan_of(frame)
+    assert "FileScan parquet" in shown_plan(frame)
     before = sorted(map(tuple, frame.collect()))
     path = lake.table().inspect("files").column("path")[0].as_py()
     file = Path(urlparse(path).path)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
-import socket
 import subprocess
 import sys
 import time
@@ -13,17 +11,22 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyspark
 import pytest
 
 import arctic
 from arctic.spark.companion import check_release
+from tests.spark.servers import (
+    BIN,
+    PATIENCE_SECONDS,
+    QUIET,
+    flags,
+    free_port,
+    spark_server,
+    without_python,
+)
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-BIN = Path(pyspark.__file__).parent / "bin"
-PATIENCE_SECONDS = 240
-QUIET = {"spark.master": "local[2]", "spark.ui.enabled": "false", "spark.log.level": "ERROR"}
 PLAIN = {"spark.arctic.ownScans": "false"}
 CLIENT = """
 import sys
@@ -31,6 +34,10 @@ from pyspark.sql import SparkSession
 
 spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
 more = spark.createDataFrame([(2, "Bern"), (4, "Kyiv")], "id long, city string")
+here = {"warehouse": sys.argv[2], "write-mode": "upsert"}
+more.write.format("arctic").options(**here).mode("append").save("shop.users")
+read = spark.read.format("arctic").option("warehouse", sys.argv[2]).load("shop.users")
+read.where("id > 1").select("city").explain()
 more.writeTo("arctic.shop.users").append()
 names = spark.range(3).selectExpr("id", "cast(id AS string) AS name")
 names.writeTo("lake.shop.names").tableProperty("primaryKey", "id").create()
@@ -81,18 +88,6 @@ class Server:
     settings: Mapping[str, str]
 
 
-def free_port() -> int:
-    """Return a port that nobody listens at."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
-
-
-def without_python() -> dict[str, str]:
-    """Return the variables of a shell in which nothing says which Python there is."""
-    return {name: text for name, text in os.environ.items() if not name.startswith("PYSPARK_")}
-
-
 def run(folder: Path, *command: str) -> str:
     """Return what a program prints.
 
@@ -112,11 +107,6 @@ def run(folder: Path, *command: str) -> str:
     return done.stdout
 
 
-def flags(settings: Mapping[str, str]) -> list[str]:
-    """Return settings as arguments."""
-    return [part for name, text in settings.items() for part in ("--conf", f"{name}={text}")]
-
-
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A server that knows the catalog by its settings alone, twice, by two names."""
@@ -131,47 +121,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.connect.grpc.binding.port": str(connect),
     }
-    main = ["--class", "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2", "spark-internal"]
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(
-            [str(BIN / "spark-submit"), *flags({**QUIET, **settings, **ports}), *main],
-            cwd=folder,
-            env=without_python(),
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-    try:
-        for port in (jdbc, connect):
-            wait_for(port, process, folder / "log")
+    main = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
+    given = {**QUIET, **settings, **ports}
+    with spark_server(folder, main, given, [jdbc, connect]) as process:
         yield Server(
             process=process,
             jdbc=f"jdbc:hive2://localhost:{jdbc}",
             remote=f"sc://localhost:{connect}",
             settings=settings,
         )
-    finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
-
-def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Return once somebody listens at a port."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not listens(port):
-        assert process.poll() is None, log.read_text()[-4_000:]
-        assert time.monotonic() < deadline, log.read_text()[-4_000:]
-        time.sleep(0.2)
-
-
-def listens(port: int) -> bool:
-    """Say whether somebody answers at a port."""
-    try:
-        socket.create_connection(("localhost", port)).close()
-    except OSError:
-        return False
-    return True
 
 
 def test_jdbc_connect_and_a_shell_see_the_same_tables(server: Server, tmp_path: Path) -> None:
@@ -186,8 +144,11 @@ def test_jdbc_connect_and_a_shell_see_the_same_tables(server: Server, tmp_path: 
     )
     assert beeline.split()[-3:] == ["city,id", "Rome,1", "Oslo,2"]
 
-    client = run(tmp_path, sys.executable, "-c", CLIENT, server.remote)
-    assert client.splitlines() == ["[(1, 'Rome'), (2, 'Bern'), (4, 'Kyiv')]", "3 False"]
+    warehouse = server.settings["spark.sql.catalog.lake.warehouse"]
+    client = run(tmp_path, sys.executable, "-c", CLIENT, server.remote, warehouse)
+    plan, rows = client.split("\n\n\n")
+    assert rows.split("\n")[:2] == ["[(1, 'Rome'), (2, 'Bern'), (4, 'Kyiv')]", "3 False"]
+    assert "(Arctic) hints: " in plan
 
     shell = run(
         tmp_path,
@@ -224,7 +185,8 @@ def test_a_python_without_the_package_is_named(tmp_path: Path) -> None:
     """With what to set; and one that has another package is ended."""
     strange = tmp_path / "strange"
     strange.write_text(
-        f'#!/bin/sh\nif [ ! -e pid ]; then echo $$ > pid; exec "{sys.executable}" -I -S "$@"; fi\n'
+        f'#!/bin/sh\nif [ "$1" = -c ]; then exec "{sys.executable}" "$@"; fi\n'
+        f'if [ ! -e pid ]; then echo $$ > pid; exec "{sys.executable}" -I -S "$@"; fi\n'
         'echo $$ > pid; echo "arctic: ready"; exec sleep 600\n'
     )
     strange.chmod(0o755)

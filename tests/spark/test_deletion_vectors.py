@@ -17,8 +17,8 @@ from pyspark.sql import DataFrame
 import arctic
 from arctic.job.vectors import deletion_vectors
 from arctic.job.vectors.vector_work import VectorWork, look_up
-from tests.spark.lake import NAME, Lake
-from tests.spark.test_clean_files import PLAIN, SCHEMA, SHAPES, plan_of, put, result, rows
+from tests.spark.lake import NAME, Lake, shown_plan
+from tests.spark.test_clean_files import PLAIN, SCHEMA, SHAPES, put, result, rows
 
 pytestmark = pytest.mark.spark
 
@@ -39,7 +39,7 @@ def assert_alike(lake: Lake, *names: str) -> None:
 
 def reads_by_vectors(frame: DataFrame) -> bool:
     """Say whether rows are left out of Parquet files by their number."""
-    return "_arctic_first_row" in plan_of(frame)
+    return "_arctic_first_row" in shown_plan(frame)
 
 
 @contextmanager
@@ -70,7 +70,7 @@ def test_rows_are_those_of_a_merge(lake: Lake) -> None:
     frame = lake.load(**VECTORS).select(*PLAIN)
 
     assert reads_by_vectors(frame)
-    assert "BatchScan" not in plan_of(frame)
+    assert "BatchScan" not in shown_plan(frame)
     assert sorted(row.id for row in frame.collect()) == [
         *range(15),
         *range(30, 40),

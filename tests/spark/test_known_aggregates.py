@@ -8,7 +8,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 
 from arctic.spark.base.spark_types import arrow_schema
-from tests.spark.lake import NAME, Lake
+from tests.spark.lake import NAME, Lake, shown_plan
 
 pytestmark = pytest.mark.spark
 
@@ -67,9 +67,9 @@ def test_what_metadata_says_is_not_read(
     lake: Lake, typed: DataFrame, asked: str, known: bool
 ) -> None:
     """The plan of such a query holds its one row."""
-    plan = lake.spark.sql(f"SELECT {asked} FROM typed")._jdf.queryExecution().executedPlan()
+    plan = shown_plan(lake.spark.sql(f"SELECT {asked} FROM typed"))
 
-    assert ("LocalTableScan" in plan.toString()) == known
+    assert ("LocalTableScan" in plan) == known
 
 
 @pytest.mark.parametrize(

@@ -171,6 +171,8 @@ class SaveQuestion:
     """Hints, as a scan has them, that must all hold for the partitions that are replaced."""
     pins: Sequence[str]
     """States in which the query has read the table already; or another one of the same path."""
+    is_statement: bool
+    """Whether it names the tables that it reads, as SQL does; else it is a ``save()`` by format."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -76,6 +76,16 @@ def named_error(text: str) -> ArcticError | None:
     return kind(match.group(2))
 
 
+def worker_text(error: ArcticError) -> str:
+    """Return what a worker's text would say of an error, for ``named_error``.
+
+    >>> worker_text(NotFoundError("table 'a.b'"))
+    "arctic.errors.NotFoundError: table 'a.b'"
+    """
+    public = next(kind for kind in type(error).__mro__ if kind.__module__ == errors.__name__)
+    return f"{errors.__name__}.{public.__name__}: {error.message}"
+
+
 @contextmanager
 def named_errors() -> Iterator[None]:
     """Let a named error of a worker leave this block as itself, not as one of Spark's."""

@@ -101,6 +101,9 @@ def frame_of(writer: Any) -> DataFrame:
 
 
 def session_of(builder: Any) -> SparkSession:
-    """Return the session of a reader, or of a ``DataStreamWriter``."""
-    session: SparkSession = builder._spark
+    """Return the session of a reader, or of a ``DataStreamWriter``.
+
+    A reader of Connect calls its session a client.
+    """
+    session: SparkSession = getattr(builder, "_spark", None) or builder._client
     return session

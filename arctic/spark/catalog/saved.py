@@ -7,28 +7,51 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyspark.sql import DataFrame
+
 from arctic import options as opt
+from arctic.errors import ArcticError
 from arctic.job.write.asked_write import AskedWrite
+from arctic.job.write.first_write import taken_back_on_failure
 from arctic.options import Scope
 from arctic.spark.base.catalog_protocol import DoneAnswer
 from arctic.spark.base.catalog_questions import SaveQuestion
+from arctic.spark.base.error_surface import worker_text
 from arctic.spark.base.handed_on import pinned_snapshots
 from arctic.spark.base.private_names import frame_of_jvm
+from arctic.spark.catalog.failures import CatalogFailureError
 from arctic.spark.read.hints import exact_filter
 from arctic.spark.source import relevant_options
 from arctic.spark.tasks.workers import check_workers
-from arctic.spark.write.save_rows import save_rows
+from arctic.spark.write.save_rows import save_rows, settled_new
 
 
 def saved(asked: SaveQuestion, java_frame: Any) -> DoneAnswer:
     """Save the rows of a frame that is in the JVM.
 
     Raises:
-        ArcticError: as ``save_rows``.
+        ArcticError: as ``save_rows``; where a client may want to raise it again, in words that say
+            its name too.
     """
-    frame = frame_of_jvm(java_frame)
+    try:
+        with taken_back_on_failure():
+            _save(asked, frame_of_jvm(java_frame))
+    except ArcticError as error:
+        if asked.is_statement:
+            raise
+        raise CatalogFailureError(worker_text(error)) from error
+    return DoneAnswer(found=True)
+
+
+def _save(asked: SaveQuestion, frame: DataFrame) -> None:
     check_workers(frame.sparkSession)
     options = relevant_options(asked.options, Scope.WRITE)
+    mode = options.pop(opt.SAVE_MODE.name, None)
+    if mode is not None:
+        settled = settled_new(frame, options, mode=mode)
+        if settled is None:
+            return
+        options = settled
     if asked.replaces == "partitions":
         options[opt.PARTITION_OVERWRITE_MODE.name.lower()] = "dynamic"
     where = None
@@ -42,6 +65,5 @@ def saved(asked: SaveQuestion, java_frame: Any) -> DoneAnswer:
         overwrite=asked.replaces is not None,
         where=where,
         seen=seen,
-        is_statement=True,
+        is_statement=asked.is_statement,
     )
-    return DoneAnswer(found=True)

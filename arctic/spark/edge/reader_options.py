@@ -2,7 +2,8 @@
 
 Rules:
     - The warehouse is written out: workers of Spark have the variables and the working directory of
-      the moment at which the session began.
+      the moment at which the session began. Not where a server of Spark Connect looks after our
+      tables: they are where it sees them, not its client.
     - Catalog properties that may hold a secret go to Spark under names that it does not print.
     - ``readStream`` asks for the columns that tell what each row does: Spark asks a source for its
       columns without saying whether a stream or a batch is meant, and a stream of rows that does
@@ -23,6 +24,7 @@ from arctic.spark.base.private_names import session_of
 from arctic.spark.base.recorded_calls import Asked, Call, record_calls
 from arctic.spark.base.sealed import sealed_name, sealed_names
 from arctic.spark.edge.catalog_names import options_of_name
+from arctic.spark.jvm.extension import saves_on_server
 from arctic.spark.source import FORMAT
 from arctic.spark.tasks.workers import check_cluster
 
@@ -59,9 +61,10 @@ def _load(
     reader.options(**options)
     if path is None and not asked.options.get("path"):
         raise InvalidInputError("no table named; expected load('namespace.table')")
-    warehouse = placed(asked.options).get(WAREHOUSE.name)
-    if warehouse is not None:
-        reader.option(WAREHOUSE.name, warehouse)
+    if not saves_on_server(session_of(reader)):  # whose folders and variables count there
+        warehouse = placed(asked.options).get(WAREHOUSE.name)
+        if warehouse is not None:
+            reader.option(WAREHOUSE.name, warehouse)
     for name in sealed_names(asked.options):
         if value := asked.options[name]:
             # What was said to Spark's builder cannot be taken back, but said again.

@@ -28,9 +28,9 @@ from arctic.job.reference import placed
 from arctic.job.upkeep.auto_optimize import optimize_after_write
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.first_write import taken_back_on_failure
-from arctic.job.write.new_only import NEW_ONLY_MODES, create_for_write
+from arctic.job.write.new_only import NEW_ONLY_MODES
 from arctic.job.write.write_job import begin_write
-from arctic.options import MERGE_SCHEMA, OPTIMIZE, PRIMARY_KEY, WRITE_MODE, Scope, check_known
+from arctic.options import MERGE_SCHEMA, OPTIMIZE, PRIMARY_KEY, SAVE_MODE, Scope, check_known
 from arctic.spark.base.error_surface import named_errors
 from arctic.spark.base.private_names import frame_of, is_classic
 from arctic.spark.base.recorded_calls import (
@@ -45,10 +45,11 @@ from arctic.spark.base.recorded_calls import (
 from arctic.spark.base.sealed import sealed
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.edge.catalog_names import options_of_name
+from arctic.spark.jvm.extension import saves_on_server
 from arctic.spark.source import FORMAT, NO_ENTRIES
 from arctic.spark.tasks.spark_tasks import SparkRunner
 from arctic.spark.tasks.workers import check_workers
-from arctic.spark.write.save_rows import save_rows
+from arctic.spark.write.save_rows import save_rows, settled_new
 from arctic.spark.write.spread import spread_rows
 
 OWN_MODES = frozenset({"upsert", "delete"})
@@ -163,18 +164,32 @@ def _save(
     given = _with_partitions({**asked.options, **texts_of(options)}, columns)
     if path is not None:
         given["path"] = str(path)
-    given = placed(given)
     chosen = _chosen_mode(call, mode or asked.own_mode or asked.mode)
     frame = frame_of(call.builder)
+    if saves_on_server(frame.sparkSession):
+        _save_on_server(frame, given, chosen)
+        return
+    given = placed(given)
     check_workers(frame.sparkSession)
     if chosen not in NEW_ONLY_MODES:
         _write(frame, given, chosen)
         return
-    write = AskedWrite.of(given)
     with taken_back_on_failure():
-        settled = create_for_write(write, arrow_schema(frame.schema), mode=chosen)
+        settled = settled_new(frame, given, mode=chosen)
         if settled is not None:
-            _write(frame, {**given, WRITE_MODE.name: settled.value}, "append")
+            _write(frame, settled, "append")
+
+
+def _save_on_server(frame: DataFrame, options: dict[str, str], mode: str) -> None:
+    """Have the server do all that is done here for a session with a JVM beside it."""
+    given, chosen = dict(options), "overwrite" if mode == "overwrite" else "append"
+    if mode in OWN_MODES:
+        given = _with_mode(given, mode)
+    elif mode == "append":
+        given.setdefault("write-mode", "append")
+    elif mode in NEW_ONLY_MODES:
+        given[SAVE_MODE.name] = mode
+    _save_natively(frame, given, chosen)
 
 
 def _write(frame: DataFrame, options: dict[str, str], mode: str) -> None:

@@ -30,15 +30,20 @@ def install_catalog(session: SparkSession) -> bool:
     Returns:
         Whether it can have one.
     """
-    setting = f"spark.sql.catalog.{CATALOG_NAME}"
     if not takes_names(jvm(session)):
         _log.warning("no catalog %r: the class loader of this Spark takes no jar", CATALOG_NAME)
         return False
-    if session.conf.get(setting, None) is None:
-        session.conf.set(setting, CATALOG_CLASS)
-        jvm_context(session.sparkContext).conf().set(setting, CATALOG_CLASS)
+    name_catalog(session)
     for rule in _RULES:
         found = compiled(jvm(session)).loadClass(f"{rule}$Install").getConstructors()[0]
         made = found.newInstance(gateway(session).new_array(jvm(session).java.lang.Object, 0))
         jvm_session(session).extensions().injectOptimizerRule(made)
     return True
+
+
+def name_catalog(session: SparkSession) -> None:
+    """Name the catalog in the settings of a classic session, unless they do already."""
+    setting = f"spark.sql.catalog.{CATALOG_NAME}"
+    if session.conf.get(setting, None) is None:
+        session.conf.set(setting, CATALOG_CLASS)
+        jvm_context(session.sparkContext).conf().set(setting, CATALOG_CLASS)

@@ -43,10 +43,11 @@ _ATTEMPTS: tuple[frozenset[str], ...] = (
     frozenset({"changes"}),
     frozenset({"NamedSink", "no_changes"}),
     frozenset({"NamedSink", "changes"}),
-    frozenset({"NamedSink", "catalog", "changes", "no_changes"}),
+    frozenset({"Extensions", "KnownFormat", "NamedSink", "catalog", "changes", "no_changes"}),
 )
 """What is left out, one after the other, where a Spark has other names: the changes of a catalog's
-tables, which Spark 4.1 does not ask for, the name of a stream's sink, then the catalog."""
+tables, which Spark 4.1 does not ask for, the name of a stream's sink, then the catalog, with what a
+configuration installs."""
 
 _CATALOG = "arctic/spark/catalog/ArcticCatalog.class"
 _ANY_JAR = "*arctic-spark-*.jar*"

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from arctic.errors import InvalidInputError
 from arctic.job.reference import placed
 from arctic.spark.base.sealed import sealed
+from arctic.spark.jvm.extension import EXTENSION_CLASS, EXTENSIONS
 from arctic.spark.jvm.install_catalog import CATALOG_CLASS
 from arctic.spark.jvm.jar import make_jar
 
@@ -42,6 +43,7 @@ def settings_of(name: str, options: Mapping[str, str]) -> dict[str, str]:
     return {
         "spark.driver.extraClassPath": str(make_jar()),
         "spark.pyspark.python": sys.executable,
+        EXTENSIONS: EXTENSION_CLASS,
         catalog: CATALOG_CLASS,
         **{f"{catalog}.{option}": text for option, text in sealed(placed(options)).items()},
     }

@@ -9,8 +9,12 @@ puts it into queries, also of each ``newSession()``. A second rule, ``ReadWithSp
 the first installs, has Spark's own Parquet scan read the data files (see ``ParquetFiles.java``); a
 scan that this rule does not come by reads them itself. The catalog ``arctic`` comes with them.
 
-Where that cannot be had (Spark Connect, a Spark whose classes moved) every query reads all columns
-of all files, rightly but slowly; ``.schema(...)`` and option ``columns`` still narrow it.
+A driver that is configured with ``arctic.spark.Extensions`` has the rules before any Python asks,
+and so have the sessions of a Spark Connect server; here its questions are only answered.
+
+Where that cannot be had (a Connect server without that setting, a Spark whose classes moved) every
+query reads all columns of all files, rightly but slowly; ``.schema(...)`` and option ``columns``
+still narrow it.
 """
 
 from __future__ import annotations
@@ -24,11 +28,9 @@ from pyspark.sql import SparkSession
 from arctic.spark.base.private_names import is_classic, jvm, jvm_session
 from arctic.spark.jvm.compiled import compiled, named_classes
 from arctic.spark.jvm.driver_planner import driver_planner
-from arctic.spark.jvm.install_catalog import install_catalog
+from arctic.spark.jvm.extension import CONF, has_extension
+from arctic.spark.jvm.install_catalog import install_catalog, name_catalog
 from arctic.spark.source import FORMAT, NO_ENTRIES
-
-CONF = "spark.arctic.ownScans"
-"""Set to true once a session has them; a user who sets it to false before is left alone."""
 
 SPARK_READS_CONF = "spark.arctic.readWithSpark"
 """Whether Spark's own Parquet scan reads data files; true unless a user sets false."""
@@ -51,8 +53,18 @@ def install_own_scans(session: SparkSession) -> bool:
             _answer_catalogs(session)
         return known == "true"
     if not is_classic(session):
-        _log.info("Spark Connect: queries read all columns of all files; name them in .schema(...)")
+        if has_extension(session):
+            return True
+        _log.info(
+            "this server of Spark Connect reads all columns of all files for each query: begin it "
+            "with the settings that `arctic spark-conf` prints, or name columns in .schema(...)"
+        )
         return False
+    if has_extension(session):
+        _answer(session, compiled(jvm(session)))
+        session.conf.set(CONF, "true")
+        name_catalog(session)
+        return True
     try:
         jvm_session(session).extensions().injectOptimizerRule(_rule(session))
     except Py4JError as error:

@@ -138,9 +138,13 @@ def _remedy(session: SparkSession) -> str:
     if is_classic(session) and is_local(session):
         use = f"set it to {sys.executable!r} before the session starts"
         return f"leave {WORKER_VARIABLE} out, or {use}"
+    package = "arctic.package_zip('arctic.zip')"
+    if is_classic(session):
+        begins, sends = "session", f"sparkContext.addPyFile({package})"
+    else:
+        begins, sends = "server", f"addArtifacts({package}, pyfile=True)"
     return (
         "install arctic-lakehouse there, in the version of this process, or name a Python that has "
-        f"it: set {WORKER_VARIABLE} before the session starts; to workers that have all but Arctic "
-        "sparkContext.addPyFile(arctic.package_zip('arctic.zip')) sends it, with a "
-        "arctic.register(spark) after it"
+        f"it: set {WORKER_VARIABLE} before the {begins} starts; to workers that have all but "
+        f"Arctic {sends} sends it, with a arctic.register(spark) after it"
     )

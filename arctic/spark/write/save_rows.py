@@ -13,7 +13,9 @@ from arctic.job.upkeep.auto_optimize import optimize_after_write
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.command_write import check_seen
 from arctic.job.write.first_write import taken_back_on_failure
+from arctic.job.write.new_only import create_for_write
 from arctic.job.write.write_job import begin_write
+from arctic.options import WRITE_MODE
 from arctic.retry import WHERE_OUTRUN
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.tasks.spark_tasks import SparkRunner
@@ -23,6 +25,21 @@ from arctic.spark.write.write_frame import write_frame
 from arctic.table.filters.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
 from arctic.writing.target import WriteMode
+
+
+def settled_new(
+    frame: DataFrame, options: Mapping[str, str], *, mode: str
+) -> dict[str, str] | None:
+    """Make the table of a write that is only meant for a new one.
+
+    Returns:
+        The options to write the rows with; None: the table is there, and stays as it is.
+
+    Raises:
+        ArcticError: as ``create_for_write``.
+    """
+    settled = create_for_write(AskedWrite.of(options), arrow_schema(frame.schema), mode=mode)
+    return None if settled is None else {**options, WRITE_MODE.name: settled.value}
 
 
 def save_rows(

@@ -41,7 +41,13 @@ ASKED: dict[str, dict[str, object]] = {
     "create_namespace": {**ABOUT, "properties": {}},
     "alter_namespace": {**ABOUT, "changes": CHANGES},
     "drop_namespace": {**ABOUT, "cascade": False},
-    "save": {"options": {"path": "shop.orders"}, "replaces": None, "where": None, "pins": []},
+    "save": {
+        "options": {"path": "shop.orders"},
+        "replaces": None,
+        "where": None,
+        "pins": [],
+        "is_statement": True,
+    },
     "partitions": {"options": {"path": "shop.orders"}},
     "delete": {"options": {"path": "shop.orders"}, "where": [], "only_asks": True},
     "row_level": {

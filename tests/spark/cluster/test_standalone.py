@@ -7,8 +7,14 @@ import site
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+import arctic
+from arctic.errors import StorageError
+from tests.spark.cluster.driver import SETTINGS
+from tests.spark.servers import connect_server
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -45,14 +51,50 @@ def test_an_executor_that_dies_costs_no_row(master: str, tmp_path: Path) -> None
     assert run("kills", master, tmp_path) == ["save", "look-up", "optimize", "stream"]
 
 
-def test_workers_that_lack_the_package_get_it_as_a_file(master: str, tmp_path: Path) -> None:
-    """Before that each write and read is one error, which says how."""
-    python = tmp_path / "python3"
+def bare(folder: Path) -> str:
+    """Make a Python that lacks the package alone."""
+    python = folder / "python3"
     python.write_text(BARE.format(packages=site.getsitepackages()[0], python=sys.executable))
     python.chmod(0o755)
-    *errors, last = run("bare", master, tmp_path, python=str(python))
+    return str(python)
+
+
+def test_workers_that_lack_the_package_get_it_as_a_file(master: str, tmp_path: Path) -> None:
+    """Before that each write and read is one error, which says how."""
+    *errors, last = run("bare", master, tmp_path, python=bare(tmp_path))
 
     assert len(errors) == 2
     assert all("has no package arctic; " in error for error in errors)
     assert all("addPyFile(arctic.package_zip(" in error for error in errors)
     assert last == "sent"
+
+
+def test_a_server_that_lacks_the_package_gets_it_from_a_client(
+    master: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By addArtifacts, for that session: the server plans and its executors read and write."""
+    from pyspark.sql.connect.session import SparkSession as Client  # noqa: PLC0415 - needs grpc
+
+    monkeypatch.setenv("SPARK_CONNECT_MODE_ENABLED", "1")  # F.col() is a client's
+    place = {"warehouse": str(tmp_path / "warehouse"), "primaryKey": "id"}
+    settings = {**SETTINGS, "spark.master": master}
+    with connect_server(tmp_path, settings, python=bare(tmp_path)) as address:
+        spark: Any = Client.builder.remote(address).create()
+        frame = spark.range(0, 1_000, 1, 4).selectExpr("id", "id % 3 AS v")
+        arctic.register(spark)
+        with pytest.raises(StorageError, match=r"has no package arctic; .*addArtifacts\("):
+            frame.write.format("arctic").options(**place).mode("upsert").save("db.t")
+
+        spark.addArtifacts(arctic.package_zip(tmp_path / "arctic.zip"), pyfile=True)
+        arctic.register(spark)
+        frame.write.format("arctic").options(**place).mode("upsert").save("db.t")
+        more = frame.where("id >= 990").selectExpr("id + 5 AS id", "9L AS v")
+        more.write.format("arctic").options(**place).mode("upsert").save("db.t")
+        read = spark.read.format("arctic").option("warehouse", place["warehouse"]).load("db.t")
+        found = sorted(tuple(row) for row in read.collect())
+        spark.stop()
+
+    expected = {number: number % 3 for number in range(995)} | dict.fromkeys(range(995, 1_005), 9)
+    assert found == sorted(expected.items())
+    alone = arctic.read("db.t", warehouse=place["warehouse"]).read_all()
+    assert sorted(zip(*alone.to_pydict().values(), strict=True)) == found

@@ -15,7 +15,8 @@ from arctic.spark.base.private_names import jvm
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.jvm.compiled import compiled
 from arctic.spark.jvm.driver_planner import DriverPlanner
-from arctic.spark.jvm.table_v2 import CONF, install_own_scans
+from arctic.spark.jvm.extension import CONF
+from arctic.spark.jvm.table_v2 import install_own_scans
 from arctic.spark.session import register
 from tests.spark.lake import NAME, Lake
 

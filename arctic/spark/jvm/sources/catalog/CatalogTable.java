@@ -219,7 +219,7 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
   }
 
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-    return new FrameWrite(this, with(info.options()));
+    return new FrameWrite(name, with(info.options()), seen, true);
   }
 
   public RowLevelOperationBuilder newRowLevelOperationBuilder(RowLevelOperationInfo info) {

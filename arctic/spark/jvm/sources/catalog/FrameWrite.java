@@ -16,16 +16,22 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /** The rows of a write as a frame, handed to the Python of the session, which saves it. */
 final class FrameWrite implements WriteBuilder, V1Write, InsertableRelation, SupportsOverwriteV2 {
-  private final CatalogTable table;
+  private final String name;
   private final CaseInsensitiveStringMap options;
+  /** States in which the query has read the table already. */
+  private final List seen;
+  /** Whether a statement names the tables that its rows are of. */
+  private final boolean isStatement;
   /** Null: nothing is replaced. */
   private String replaces;
   /** Null: what is replaced needs no condition. */
   private List where;
 
-  FrameWrite(CatalogTable table, CaseInsensitiveStringMap options) {
-    this.table = table;
+  FrameWrite(String name, CaseInsensitiveStringMap options, List seen, boolean isStatement) {
+    this.name = name;
     this.options = options;
+    this.seen = seen;
+    this.isStatement = isStatement;
   }
 
   public WriteBuilder truncate() {
@@ -39,7 +45,7 @@ final class FrameWrite implements WriteBuilder, V1Write, InsertableRelation, Sup
     for (int i = 0; i < predicates.length; i++) {
       List hint = Hints.of(predicates[i]);
       if (hint == null) {
-        throw new IllegalArgumentException("overwrite of " + table.name() + " where "
+        throw new IllegalArgumentException("overwrite of " + name + " where "
             + predicates[i] + ": expected comparisons of columns with values");
       }
       where.add(hint);
@@ -56,7 +62,7 @@ final class FrameWrite implements WriteBuilder, V1Write, InsertableRelation, Sup
   }
 
   public String description() {
-    return "(Arctic) " + table.name();
+    return "(Arctic) " + name;
   }
 
   public void insert(Dataset frame, boolean unused) {
@@ -65,7 +71,8 @@ final class FrameWrite implements WriteBuilder, V1Write, InsertableRelation, Sup
     question.put("options", options.asCaseSensitiveMap());
     question.put("replaces", replaces);
     question.put("where", where);
-    question.put("pins", table.seen());
+    question.put("pins", seen);
+    question.put("is_statement", Boolean.valueOf(isStatement));
     Questions.answer(question, frame);
   }
 }

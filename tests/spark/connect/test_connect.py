@@ -1,0 +1,97 @@
+"""What holds for a session with its JVM beside it holds for a client of Spark Connect too.
+
+The tests of reads, writes and the catalog run here once more, in sessions of a server that is
+configured and nothing else. Those that cannot are named below, with the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+import arctic
+from tests.spark import (
+    test_default_mode,
+    test_deletion_vectors,
+    test_known_aggregates,
+    test_read,
+    test_write,
+)
+from tests.spark.catalog import test_catalog_writes, test_procedures, test_row_level
+from tests.spark.lake import NAME, Lake
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+LAZY = "a client analyses nothing before it must, so load() and mode() of another format say less"
+JVM = "looks into the JVM, or into the process that plans and commits, which is the server's"
+STREAMS = "streams are the data source's own there"
+SLOW = "the same path as another one"
+LEFT_OUT = {
+    "test_a_wrong_read_begins_with_the_message_of_a_named_error": LAZY,
+    "test_an_unknown_mode_gets_sparks_own_error": LAZY,
+    "test_other_formats_do_not_learn_our_modes": LAZY,
+    "test_many_row_groups_and_splits": JVM,
+    "test_only_new_deletes_are_looked_up": JVM,
+    "test_a_stream_without_a_mode_upserts": STREAMS,
+    "test_a_stream_makes_a_table_without_a_key_where_it_is_told": STREAMS,
+    "test_rows_are_those_of_a_merge_after_a_minor": SLOW,
+}
+SHARED = (test_read, test_write, test_default_mode, test_deletion_vectors, test_known_aggregates)
+"""Of SQL a few: the server carries it out as it does for a shell."""
+
+orders = test_procedures.orders
+test_calls = test_procedures.test_states_are_named_and_brought_back
+test_statements = test_catalog_writes.test_rows_are_replaced_by_statements
+test_table_writes = test_catalog_writes.test_a_write_by_name_makes_replaces_and_fills_tables
+test_commands = test_row_level.test_rows_move_between_partitions
+OF_CLIENTS = frozenset({"lake", "own", "shop", "source", "spark", "sql"})
+"""Fixtures of this folder, or that need a session alone."""
+
+
+def shared(module: Any) -> Mapping[str, Any]:
+    """Return the tests of a module that are run here, with the fixtures that they need."""
+    tests = {name for name in vars(module) if name.startswith("test_")} - LEFT_OUT.keys()
+    kind = type(test_known_aggregates.typed)
+    fixtures = {name for name, each in vars(module).items() if isinstance(each, kind)}
+    return {name: vars(module)[name] for name in tests | (fixtures - OF_CLIENTS)}
+
+
+for _module in SHARED:
+    globals().update(shared(_module))
+
+
+def test_what_is_left_out_is_there() -> None:
+    """A test with another name would be run here, or missed, unseen."""
+    names = {name for module in SHARED for name in vars(module)}
+
+    assert LEFT_OUT.keys() <= names
+
+
+def test_rows_are_shuffled_by_the_server(lake: Lake) -> None:
+    """Two files for each node, however many partitions the frame has; the client opens nothing."""
+    lake.create()  # of four nodes
+    rows = lake.spark.range(0, 6_000, 1, 3).selectExpr("id", "'r' AS region", "0.5D AS amount")
+    lake.save(rows, "upsert")
+    lake.save(rows.where("id % 2 = 0"), "delete")
+
+    assert lake.load().count() == 3_000
+    files = lake.table().inspect("files").to_pylist()
+    assert {file["mask"] for file in files} == {3}
+    assert len(files) <= 2 * 4 + 4
+
+
+def test_what_no_option_places_is_where_the_server_is(spark: SparkSession, lake: Lake) -> None:
+    """Not where the client is; the table that a failed write has made is taken back there."""
+    frame = lake.frame([(1, "eu", 0.5)])
+    with pytest.raises(arctic.InvalidInputError, match="unknown"):
+        frame.write.format("arctic").option("primarykeys", "id").mode("upsert").save("db.nowhere")
+    with pytest.raises(arctic.InvalidInputError, match="'nobody'"):
+        frame.write.format("arctic").option("primaryKey", "nobody").mode("upsert").save(NAME)
+    frame.write.format("arctic").option("primaryKey", "id").mode("upsert").save(NAME)
+
+    assert spark.read.format("arctic").load(NAME).count() == 1
+    with pytest.raises(arctic.NotFoundError):
+        lake.table()
