@@ -110,6 +110,13 @@ def test_rows_are_replaced_by_statements(sql: Sql) -> None:
     sql(f"INSERT OVERWRITE {T} PARTITION (region = 'us') SELECT 8")
     assert sql.rows("shop.t") == [(8, "us")]
     assert sql.commits("shop.t") == 9
+    sql(
+        f"INSERT INTO {T} VALUES (1, 'eu')",
+        f"INSERT INTO {T} REPLACE WHERE region = 'us' VALUES (9, 'us')",
+    )
+    assert (sql.rows("shop.t"), sql.commits("shop.t")) == ([(1, "eu"), (9, "us")], 11)
+    outside = f"INSERT INTO {T} REPLACE WHERE region = 'us' VALUES (9, 'as')"
+    assert "a row lies outside" in sql.refused(outside)
 
 
 def test_a_write_by_name_makes_replaces_and_fills_tables(sql: Sql) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
+import pyarrow as pa
 import pytest
 
 import arctic
@@ -109,11 +110,53 @@ def test_columns_are_changed_all_at_once(orders: Sql) -> None:
     assert arctic.open_table("shop.orders").schema.names == ["id", "town"]
 
 
+def test_a_table_is_shared_with_other_engines(orders: Sql) -> None:
+    """Shown as a plain Iceberg table; and it becomes one itself, and a table with a key again."""
+    shown = orders("CALL arctic.system.publish('shop.orders', output => 'clean')")[0]
+    assert shown[:2] == ("shop.orders", "shop.orders_fresh")
+    assert shown[5] > 0
+    assert "published" in orders.refused("CALL arctic.system.release('shop.orders')")
+    assert orders("CALL arctic.system.unpublish('shop.orders')") == [("shop.orders_fresh",)]
+
+    assert "not merged" in orders.refused("CALL arctic.system.release('shop.orders')")
+    orders("CALL arctic.system.optimize('shop.orders', 'full')")
+    assert orders("CALL arctic.system.release('shop.orders')") == [("shop.orders",)]
+    wrong = "CALL arctic.system.adopt('shop.orders', array('town'))"
+    assert "town" in orders.refused(wrong)
+    adopted = orders("CALL arctic.system.adopt('shop.orders', array('id'))")
+    assert adopted == [("shop.orders", ["id"])]
+    orders("INSERT INTO arctic.shop.orders VALUES (1, 'Kyiv')")
+    assert orders.rows("shop.orders") == [(1, "Kyiv"), (2, "Oslo"), (3, "Lima")]
+
+
+def test_a_job_waits_for_event_time(sql: Sql) -> None:
+    """It is told whether all writers are there, and which are not."""
+    sql(
+        "CREATE TABLE arctic.shop.seen (id BIGINT, at TIMESTAMP, PRIMARY KEY (id)) TBLPROPERTIES "
+        "('table.event-time-field' = 'at', 'table.watermark-allowed-lateness-second' = '0')",
+    )
+    row = [(1, datetime(2026, 3, 1, 12, tzinfo=timezone.utc))]
+    table = arctic.open_table("shop.seen")
+    columns = [
+        pa.array(column, field.type)
+        for column, field in zip(zip(*row, strict=True), table.schema, strict=True)
+    ]
+    table.write(pa.table(columns, schema=table.schema), options={"writer-id": "eu"})
+    call = "CALL arctic.system.ready('shop.seen', TIMESTAMP'2026-03-01 {}:00:00Z'{})"
+
+    [(is_ready, watermark, behind)] = sql(call.format(12, ""))
+    assert (is_ready, behind) == (True, [])
+    assert sql(call.format(13, ", wait => 1")) == [(False, watermark, ["eu"])]
+    assert sql(call.format(12, ", writers => array('us')")) == [(False, watermark, ["us"])]
+    refused = sql.refused("CALL arctic.system.ready('shop.seen', NULL)")
+    assert "argument until is null" in refused
+
+
 def test_procedures_are_listed_and_described(sql: Sql) -> None:
     """All of them in one namespace."""
     listed = sql("SHOW PROCEDURES IN arctic.system")
 
-    assert len(listed) == 16
+    assert len(listed) == 21
     assert all(row[:2] == ("arctic", ["system"]) for row in listed)
     assert sql("SHOW PROCEDURES IN arctic") == listed
     assert sql("SHOW PROCEDURES IN arctic.shop") == []
@@ -123,8 +166,11 @@ def test_procedures_are_listed_and_described(sql: Sql) -> None:
 
 
 REFUSED = [
-    ("system.optimise('shop.orders')", "there are system.clean_orphans, system.consumers"),
-    ("shop.optimize('shop.orders')", "there are system.clean_orphans"),
+    (
+        "system.optimise('shop.orders')",
+        "there are system.adopt, system.clean_orphans, system.consumers",
+    ),
+    ("shop.optimize('shop.orders')", "there are system.adopt, system.clean_orphans"),
     ("system.optimize('shop.order')", "did you mean shop.orders"),
     ("system.optimize('orders')", "expected 'namespace.table'"),
     ("system.optimize(NULL)", "argument table is null; expected namespace.table"),

@@ -30,6 +30,7 @@ from arctic.spark.catalog.procedures.procedure import (
     Parameter,
     Procedure,
 )
+from arctic.spark.catalog.procedures.sharing_procedures import SHARING_PROCEDURES
 from arctic.spark.catalog.procedures.upkeep_procedures import UPKEEP_PROCEDURES
 
 NAMESPACE = "system"
@@ -37,6 +38,7 @@ _PROCEDURES: Mapping[str, Procedure] = {
     **UPKEEP_PROCEDURES,
     **PAST_PROCEDURES,
     **CONSUMER_PROCEDURES,
+    **SHARING_PROCEDURES,
 }
 
 
