@@ -181,7 +181,7 @@ $(ENGINES)/.installed: pyproject.toml
 matrix: $(READY) ## Try versions of Python, PySpark, pyarrow and pandas together; ARGS=--write-docs writes the page
 	@$(PYTHON) -m benchmarks.matrix $(ARGS)
 
-bench-peers: $(READY) ## Measure Arctic beside Iceberg, Delta and Paimon; --write-docs writes the page
+bench-peers: $(READY) ## Measure Arctic beside Iceberg, Delta, Hudi, Paimon and DuckLake; --write-docs writes the page
 	@$(PYTHON) -m benchmarks.peers $(ARGS)
 
 soak: $(READY) ## Let many processes write, read, optimize and expire; ARGS="--minutes 10 --seed 1", --serve kills services

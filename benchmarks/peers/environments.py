@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -30,8 +31,11 @@ class Peer:
     """Takes MERGE, UPDATE and DELETE in SQL, and does the same with them as every other."""
 
 
+_SPARK = ("pyspark==3.5.9",)
 # Iceberg's runtime jar in a wheel; 1.0.3 leaves classes out that the jar itself needs.
-_ICEBERG = ("pyspark==3.5.9", "snowpark-connect-deps-iceberg==1.0.2")
+_ICEBERG = (*_SPARK, "snowpark-connect-deps-iceberg==1.0.2")
+_MAVEN = "https://repo1.maven.org/maven2"
+_HUDI = "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"
 
 PEERS = (
     Peer(name="arctic-spark", script="arctic_spark", on_spark=True, has_commands=True),
@@ -60,10 +64,34 @@ PEERS = (
     Peer(
         name="delta-spark",
         script="delta_spark",
-        packages=("pyspark==3.5.9",),
+        packages=_SPARK,
         arguments=("io.delta:delta-spark_2.12:3.3.2",),
         on_spark=True,
         has_commands=True,
+    ),
+    Peer(
+        name="paimon-spark",
+        script="paimon_spark",
+        packages=_SPARK,
+        # The newest that Maven Central has; all that it needs is in the jar.
+        arguments=(
+            f"{_MAVEN}/org/apache/paimon/paimon-spark-3.5/0.9.0/paimon-spark-3.5-0.9.0.jar",
+        ),
+        on_spark=True,
+    ),
+    Peer(
+        name="hudi-bucket",
+        script="hudi_spark",
+        packages=_SPARK,
+        arguments=(_HUDI, "bucket"),
+        on_spark=True,
+    ),
+    Peer(
+        name="hudi-record",
+        script="hudi_spark",
+        packages=_SPARK,
+        arguments=(_HUDI, "record"),
+        on_spark=True,
     ),
     Peer(name="arctic", script="arctic_plain"),
     Peer(name="pyarrow", script="pyarrow_copy"),
@@ -72,6 +100,11 @@ PEERS = (
         name="pyiceberg",
         script="pyiceberg_upsert",
         packages=("pyiceberg[pyiceberg-core,sql-sqlite]==0.12.0", "pyarrow==26.0.1"),
+    ),
+    Peer(
+        name="ducklake",
+        script="ducklake",
+        packages=("duckdb==1.5.5", "duckdb-extension-ducklake==1.5.5", "pyarrow==26.0.1"),
     ),
     Peer(name="pypaimon", script="pypaimon_keyed", packages=("pypaimon==2.1.0",)),
 )
@@ -85,12 +118,13 @@ def interpreter(peer: Peer) -> Path:
     """
     if not peer.packages:
         return Path(sys.executable)
-    folder = CACHE / "envs" / peer.script
+    wanted = "\n".join(peer.packages)
+    # Systems of the same packages share it.
+    folder = CACHE / "envs" / hashlib.sha256(wanted.encode()).hexdigest()[:12]
     python = folder / "bin" / "python"
     installed = folder / "installed.txt"
-    wanted = "\n".join(peer.packages)
     # Written last, so a broken installation is never taken for a whole one.
-    if installed.exists() and installed.read_text() == wanted:
+    if installed.exists():
         return python
     _run([sys.executable, "-m", "venv", "--clear", str(folder)])
     _run([str(python), "-m", "pip", "install", "--quiet", *peer.packages])
