@@ -55,6 +55,9 @@ SERVICE_PREFIX = "arctic.service."
 until when, as in a lease."""
 STREAM_PREFIX = "arctic.stream."
 """Followed by the id of a writer of batches; the value is its last batch."""
+REQUIRES = "arctic.requires"
+"""On a base store: what a reader must know, joined by ``,``; who does not know it refuses the
+table."""
 ADOPTED = "arctic.adopted"
 """On a base store that was a plain Iceberg table: the properties that it has had since then, and
 that it loses when it is released; joined by ``,``."""

@@ -129,6 +129,7 @@ def survey_state(
         snapshot=snapshot,
         max_change_files=settings.max_change_files,
         is_ordered=bool(table.ordering_columns),
+        engine=table.merge_engine,
     )
     return Survey(
         opened=opened,

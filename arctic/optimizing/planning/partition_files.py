@@ -23,6 +23,7 @@ from arctic.scan.choose.plan_files import plan_files
 from arctic.scan.file_order import partition_order
 from arctic.scan.task import FileTask
 from arctic.table.files import FileKind, Partition, TableFile
+from arctic.table.merge_engine import MergeEngine
 from arctic.table.snapshot import TableSnapshot
 
 
@@ -36,7 +37,7 @@ class PartitionFiles:
     inserts: tuple[FileTask, ...]
     change_deletes: tuple[TableFile, ...]
     rivals: tuple[FileTask, ...] = ()
-    """In a table with ordering columns: what is merged and can outdo one of the inserts."""
+    """Where rows of a key are held against one another: what is merged and can outdo an insert."""
     store_paths: frozenset[str]
     """Every data and delete file of the base store in the partition, dangling ones too."""
     merged_up_to: int
@@ -68,6 +69,7 @@ def files_by_partition(
     snapshot: TableSnapshot,
     max_change_files: int,
     is_ordered: bool = False,
+    engine: MergeEngine = MergeEngine.LAST_ROW,
 ) -> tuple[PartitionFiles, ...]:
     """Sort the files of a table into its partitions.
 
@@ -78,6 +80,7 @@ def files_by_partition(
         snapshot: the pinned state that the files are of.
         max_change_files: what one run merges at most.
         is_ordered: whether the table has ordering columns.
+        engine: what becomes of the rows of a key.
 
     Returns:
         Partitions in planning order.
@@ -92,6 +95,7 @@ def files_by_partition(
         row_filter=None,
         key_filter=ANY_KEY,
         is_ordered=is_ordered,
+        engine=engine,
     )
     gathered: dict[Partition, _Gathered] = defaultdict(_Gathered)
     for task in files.data:
