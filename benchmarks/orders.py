@@ -37,7 +37,7 @@ def base_rows(rows: int, *, seed: int = 1) -> Iterator[pa.Table]:
     """Yield orders 0 to ``rows`` - 1 in chunks."""
     random = np.random.default_rng(seed)
     for start in range(0, rows, CHUNK_ROWS):
-        yield _orders(np.arange(start, min(rows, start + CHUNK_ROWS)), random)
+        yield orders(np.arange(start, min(rows, start + CHUNK_ROWS)), random)
 
 
 def change_rows(base: int, batch: int, *, number: int) -> pa.Table:
@@ -52,10 +52,11 @@ def change_rows(base: int, batch: int, *, number: int) -> pa.Table:
     new = batch // 5
     updated = random.choice(base, batch - new, replace=False)
     first = base + number * new
-    return _orders(np.concatenate([updated, np.arange(first, first + new)]), random)
+    return orders(np.concatenate([updated, np.arange(first, first + new)]), random)
 
 
-def _orders(ids: np.ndarray, random: np.random.Generator) -> pa.Table:
+def orders(ids: np.ndarray, random: np.random.Generator) -> pa.Table:
+    """Return one order for each id."""
     count = len(ids)
     placed = _EPOCH + ids * 1_000_000
     words = _WORDS[random.integers(0, len(_WORDS), (count, 3))]

@@ -78,6 +78,8 @@ class PartitionLine:
     base_bytes: int
     unmerged_files: int
     delete_files: int
+    nodes: str
+    """How many it is divided into from now on, and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,6 +167,7 @@ def table_calls(control: ServiceControl, shown: Shown) -> APIRouter:
                     base_bytes=each.health.base.bytes,
                     unmerged_files=each.health.unmerged_files,
                     delete_files=each.health.delete_files,
+                    nodes=each.nodes,
                 )
                 for each in found.worst_first[:limit]
             ],

@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
-import numpy as np
 import pyarrow as pa
 
 from arctic.mor.request import OpenFile, ReadRequest
@@ -30,9 +29,10 @@ from arctic.optimizing.sorting.ordered_rows import RowOrder, ordered_rows
 from arctic.scan.task import FileTask, NodeTask
 from arctic.table.files import FileKind, WrittenFile
 from arctic.tree.node import TreeNode
+from arctic.tree.node_of_keys import node_ids
 from arctic.writing.files.node_files import Destination, NodeFiles
 from arctic.writing.position_marks import ANY_SIZE, POSITION_DELETE_SCHEMA, marks
-from arctic.writing.route import Partitions, Places, group_rows, hash_keys
+from arctic.writing.route import hash_keys, rows_of_each
 from arctic.writing.rows.gather import take_rows
 from arctic.writing.target import TaskId, WriteTarget
 
@@ -153,22 +153,17 @@ class _Execution:
 
     def _placed(self, rows: pa.Table) -> Iterator[tuple[Destination, pa.Table]]:
         """Send rows to the nodes of base files."""
-        root, target = self._task.node, self._base_target
-        mask = target.options.base_mask if target.key else 0
-        if root.mask >= mask:
-            yield self._destination(root.capped(mask)), rows
+        nodes = self._task.base_nodes
+        if len(nodes) == 1:
+            yield self._destination(nodes[0]), rows
             return
-        places = Places(
-            partitions=Partitions(
-                values=(self._task.partition,), codes=np.zeros(rows.num_rows, dtype=np.int64)
-            ),
-            node_indices=hash_keys(rows, target) & mask,
-            mask=mask,
-        )
-        for group in group_rows(places):
-            yield self._destination(group.node), take_rows(rows, group.rows)
+        if rows.num_rows:
+            places = node_ids(hash_keys(rows, self._base_target), nodes)
+            for node, found in rows_of_each(places):
+                yield self._destination(node), take_rows(rows, found)
 
-    def _destination(self, node: TreeNode) -> Destination:
+    def _destination(self, node_id: int) -> Destination:
+        node = TreeNode.from_id(node_id)
         return Destination(partition=self._task.partition, node=node, kind=FileKind.BASE)
 
     def _marked(self, loaded: LoadedTask) -> Iterator[tuple[Destination, pa.Table]]:

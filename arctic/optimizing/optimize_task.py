@@ -29,6 +29,8 @@ class OptimizeTask:
     """None: every row. Else other tasks of the subtree take the other rows."""
     target_bytes: int
     """Size at which a new base file is closed."""
+    base_nodes: tuple[int, ...]
+    """Ids of the nodes of new base files: all of the subtree's keys between them, none twice."""
     cost_bytes: int
     """What the task reads and writes."""
 

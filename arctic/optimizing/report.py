@@ -27,6 +27,8 @@ class PartitionStatus:
     merged_up_to: int
     """The optimized sequence: changes up to this number, inclusive, are in base."""
     times: LastTimes
+    nodes: str
+    """How many it is divided into from now on, and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,6 +47,7 @@ class OptimizeSettings:
     max_task_bytes: int
     min_plan_interval_ms: int | None
     base_buckets: int
+    """Nodes of a partition that was never divided into more."""
     open_file_cost_bytes: int
 
     @classmethod

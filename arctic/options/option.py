@@ -68,6 +68,11 @@ class Option(Generic[T]):
                     return self._parsed(where, *given[name.lower()])
         return self.default
 
+    def is_given(self, properties: Mapping[str, str]) -> bool:
+        """Say whether a table's properties have it, whatever its value."""
+        given = {name.lower() for name in properties}
+        return any(name.lower() in given for name in self.names)
+
     def _parsed(self, where: str, name: str, text: str) -> T:
         try:
             return self.parse(str(text))

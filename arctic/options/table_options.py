@@ -19,7 +19,8 @@ BASE_BUCKETS = Option(
     parse=positive_int,
     default=4,
     scopes=_TABLE,
-    doc="Nodes that base files are written to; a power of two.",
+    doc="Nodes that base files are written to; a power of two. Where a table does not state it, "
+    "partitions get more as they grow.",
 )
 CHANGE_BUCKETS = Option(
     name="change.file-index.hash-bucket",
@@ -53,15 +54,6 @@ ORDERING_COLUMNS = Option(
     scopes=_TABLE,
     doc="Columns by which the greatest row of a key wins for ever, however late the others come; "
     "given when the table is created, and lasting.",
-)
-
-MERGE_ENGINE = Option(
-    name="write.merge-engine",
-    parse=one_of("last-row", "first-row"),
-    default="last-row",
-    scopes=_TABLE,
-    doc="What becomes of the rows of a key: the last one stays, or the first; given when the table "
-    "is created, and lasting.",
 )
 
 INGEST_TIME = "_ingest_time"

@@ -13,6 +13,7 @@ from arctic.table.filters.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.streams.stream_batch import StreamBatch
 from arctic.table.streams.watermark import Watermark
+from arctic.tree.node_tree import NodeTree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,6 +113,10 @@ class PartitionRewrite:
     """Its optimized sequence afterwards."""
     is_full: bool
     """Whether everything in it was rewritten."""
+    path: str
+    """``name=value/...`` of the partition."""
+    tree: NodeTree
+    """The nodes that new files of the partition go to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,6 +38,8 @@ property, where the legacy one would be longer than the catalog takes."""
 SEQUENCE_WRITTEN_AT = "arctic.optimized-sequence-written-at"
 """The sequence number of the snapshot with which the other properties were written: they outlive a
 rollback."""
+TREES = "arctic.tree"
+"""On a base store: which nodes new files of each partition go to; see ``node_trees``."""
 PARTITION_TIMES = "arctic.optimized-times"
 """Without a primary key: when each partition was optimized last; see ``partition_times``."""
 OPTIMIZED_TIME = "arctic.optimized-time"
@@ -55,9 +57,6 @@ SERVICE_PREFIX = "arctic.service."
 until when, as in a lease."""
 STREAM_PREFIX = "arctic.stream."
 """Followed by the id of a writer of batches; the value is its last batch."""
-REQUIRES = "arctic.requires"
-"""On a base store: what a reader must know, joined by ``,``; who does not know it refuses the
-table."""
 ADOPTED = "arctic.adopted"
 """On a base store that was a plain Iceberg table: the properties that it has had since then, and
 that it loses when it is released; joined by ``,``."""

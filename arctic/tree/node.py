@@ -20,6 +20,7 @@ from arctic.errors import InvalidInputError
 
 MAX_DEPTH = 31
 """The key hash has 31 bits, so deeper nodes would hold nothing new."""
+MAX_MASK = (1 << MAX_DEPTH) - 1
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -28,19 +28,20 @@ from arctic.columns.key_codes import factorise
 from arctic.errors import InternalError
 from arctic.mor.request import FILE_OFFSET_FIELD
 from arctic.table.files import FileKind
-from arctic.table.merge_engine import MergeEngine
 from arctic.writing.conform.conform import Conform
 from arctic.writing.files.node_files import Destination, NodeFiles
 from arctic.writing.route import (
     Group,
     Places,
     change_places,
+    deepened,
     few_joined,
     find_partitions,
     group_rows,
     hash_keys,
+    nodes_under,
 )
-from arctic.writing.rows.actions import is_insert, read_actions, refuse_images, refuse_removals
+from arctic.writing.rows.actions import is_insert, read_actions, refuse_images
 from arctic.writing.rows.chunk_order import ChunkOrder
 from arctic.writing.rows.collapse import (
     SeenKeys,
@@ -162,9 +163,9 @@ class ChangeWriter:
         if self._counted is not None:
             self._counted.check()
         if self._buffer.row_count:
-            if self._next_offset == first_offset(self._task):
+            if self._is_first_chunk:
                 self._target = few_joined(self._target, self._buffer.row_count)
-            self._write_chunk(self._buffer.drain())
+            self._write_chunk(self._buffer.drain(), is_last=True)
         return TaskResult(
             task=self._task,
             files=self._files.close(),
@@ -187,8 +188,6 @@ class ChangeWriter:
         actions = read_actions(rows.column(name), name=name, describe_row=describe_row)
         if self._request.stored_order:
             refuse_images(actions, name=name, describe_row=describe_row)
-        if self._request.engine is MergeEngine.FIRST_ROW:
-            refuse_removals(actions, name=name, describe_row=describe_row)
         return actions
 
     def _check_required(self, rows: pa.RecordBatch, actions: np.ndarray | None) -> None:
@@ -200,8 +199,15 @@ class ChangeWriter:
         sources = self._target.partition_sources if trusted else ()
         self._conform.check_required(rows, inserted, in_every_row=sources)
 
-    def _write_chunk(self, chunk: Gathered) -> None:
-        rows, mask = chunk.rows, self._target.options.change_mask
+    @property
+    def _is_first_chunk(self) -> bool:
+        return self._next_offset == first_offset(self._task)
+
+    def _write_chunk(self, chunk: Gathered, *, is_last: bool = False) -> None:
+        rows = chunk.rows
+        if self._is_first_chunk:
+            # All chunks go to the same nodes, so that each has one file.
+            self._target = deepened(self._target, rows.num_rows, is_all=is_last)
         hashes = hash_keys(rows, self._target)
         if self._keeps_all:
             every = np.arange(rows.num_rows, dtype=np.int64)
@@ -218,7 +224,8 @@ class ChangeWriter:
             survivors, self._next_offset
         )
         if self._target.keys_move:
-            self._delete_wherever(rows, survivors, delete_offsets, places, hashes & mask, locate)
+            nodes = nodes_under(self._target.options.change_mask, hashes)
+            self._delete_wherever(rows, survivors, delete_offsets, places, nodes, locate)
         elif places is not None:
             deletes = deletes_in_place(survivors, delete_offsets, places)
             self._write_deletes(rows, deletes, None)
@@ -234,9 +241,6 @@ class ChangeWriter:
         codes, key_count = factorise(chunk.rows.select(list(self._target.key)))
         upsert_inserts = self._target.options.upsert_inserts
         order = self._order.of(chunk.rows)
-        if self._request.engine is MergeEngine.FIRST_ROW:
-            # Of each key the last of these is what is left.
-            order = (np.arange(chunk.rows.num_rows) if order is None else order)[::-1]
         only_deletes = chunk.actions is None and self._request.mode is WriteMode.DELETE
         if self._target.options.keeps_all and not only_deletes:
             survivors = keep_events(
@@ -263,7 +267,7 @@ class ChangeWriter:
         survivors: Survivors,
         offsets: np.ndarray,
         places: Places | None,
-        node_indices: np.ndarray,
+        node_ids: np.ndarray,
         locate: Locate | None,
     ) -> None:
         tells = places is not None and self._request.mode is WriteMode.DELETE
@@ -273,7 +277,7 @@ class ChangeWriter:
         deletes = deletes_across_partitions(
             survivors,
             offsets,
-            node_indices=node_indices,
+            node_ids=node_ids,
             given=None if places is None or tells else places.partitions,
             located=located,
             owners=owners,

@@ -22,7 +22,7 @@ from arctic.mor.files.parquet_footer import Size
 from arctic.mor.files.parquet_input import ParquetInput
 from arctic.table.files import Partition, WrittenFile
 from arctic.table.table_description import TableDescription
-from arctic.tree.node import TreeNode
+from arctic.tree.node import MAX_MASK, TreeNode
 from arctic.writing.rows.key_count import repeated_key
 from arctic.writing.target import KeyRule, TaskResult, WriteMode, WriteRequest
 
@@ -34,6 +34,7 @@ class Straddling:
     partition: Partition | None
     """None: any, since a key may be in several."""
     node: TreeNode
+    """That the nodes of the files are within."""
     files: tuple[tuple[int, WrittenFile], ...]
     """Number of the input partition, and a file it wrote; in that order."""
 
@@ -66,9 +67,17 @@ def find_straddling(
         across_partitions: whether a key can be in several partitions; see ``must_own_keys``.
     """
     places: dict[tuple[Partition | None, TreeNode], list[tuple[int, WrittenFile]]] = {}
-    for result in sorted(results, key=lambda result: result.task.partition_id):
+    ordered = sorted(results, key=lambda result: result.task.partition_id)
+    # Tasks with more rows may go deeper: what can share a key meets at the shallowest mask.
+    masks: dict[Partition | None, int] = {}
+    for result in ordered:
         for file in result.files:
-            place = (None if across_partitions else file.partition, file.node)
+            partition = None if across_partitions else file.partition
+            masks[partition] = min(file.node.mask, masks.get(partition, MAX_MASK))
+    for result in ordered:
+        for file in result.files:
+            partition = None if across_partitions else file.partition
+            place = (partition, file.node.capped(masks[partition]))
             places.setdefault(place, []).append((result.task.partition_id, file))
     return tuple(
         Straddling(partition=partition, node=node, files=tuple(files))

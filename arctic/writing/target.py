@@ -18,9 +18,10 @@ import pyarrow as pa
 from arctic import options as opt
 from arctic.errors import InternalError, InvalidInputError, UnsupportedError
 from arctic.table.files import FileKind, Partition, WrittenFile
-from arctic.table.merge_engine import MergeEngine
+from arctic.table.node_trees import NodeTrees
 from arctic.table.table_description import TableDescription
 from arctic.tree.node import bucket_mask
+from arctic.tree.node_tree import NodeTree
 
 CHUNK_ROWS = 262_144
 """Rows that are worked on at once: 64 to 256 thousand were measured alike, a million a fifth
@@ -100,6 +101,10 @@ class WriteOptions:
     """Whether every event of a key stays in the change store."""
     deep_masks: Mapping[str, int] = field(default_factory=dict)
     """By partition path, where change files go to more nodes than ``change_mask`` says."""
+    trees: Mapping[str, NodeTree] = field(default_factory=dict)
+    """By partition path, where the table remembers another tree than the least."""
+    tree_mask: int = 0
+    """No change file goes deeper for the sake of a tree; see ``route.deepened``."""
     joins_few: bool = False
     """Whether few changes go to fewer nodes than ``change_mask`` says: ``route.few_joined``."""
     chunk_rows: int = CHUNK_ROWS
@@ -121,16 +126,17 @@ class WriteOptions:
         """
         properties = table.properties
         upsert_inserts = opt.UPSERT_INSERTS.value(options, properties)
-        if table.weighs_rows and not upsert_inserts:
+        if table.ordering_columns and not upsert_inserts:
             raise InvalidInputError(
-                f"{opt.UPSERT_INSERTS.name} = 'false' in table {table.name!r}, which has "
-                f"{_own_rule(table)}: an insert would not be held against the stored row of its "
-                "key; leave it out"
+                f"{opt.UPSERT_INSERTS.name} = 'false' in table {table.name!r}, which has ordering "
+                "columns: an insert would not be held against the stored row of its key; leave it "
+                "out"
             )
         compression = opt.COMPRESSION.value(options, properties)
         return cls(
             base_mask=_mask(opt.BASE_BUCKETS, table),
             change_mask=_mask(opt.CHANGE_BUCKETS, table),
+            trees=NodeTrees.of(properties, is_keyed=table.is_keyed).by_path,
             target_file_bytes=opt.TARGET_FILE_SIZE.value(options, properties),
             row_group_bytes=opt.ROW_GROUP_BYTES.value(options, properties),
             row_group_rows=opt.ROW_GROUP_ROWS.value(options, properties),
@@ -219,8 +225,6 @@ class WriteRequest:
     stored_order: tuple[str, ...] = ()
     """The table's ordering columns, by which the events of all writes are held against one
     another; none: the later write wins."""
-    engine: MergeEngine = MergeEngine.LAST_ROW
-    """What becomes of the rows of a key."""
     arrival_column: str | None = None
     """Helper column that keeps the order of the rows before they were shuffled."""
     ignored_columns: tuple[str, ...] = ()
@@ -288,20 +292,18 @@ class WriteRequest:
                 f"option missing-columns = 'keep' with mode {mode!r}: no row keeps anything of a "
                 "stored one; expected mode upsert"
             )
-        if table.weighs_rows:
-            self._check_weighed(table)
+        if table.ordering_columns:
+            self._check_ordered(table)
         if self.ordering_column and self.mode is WriteMode.APPEND and not self.action_column:
             raise InvalidInputError(
                 f"ordering column {self.ordering_column!r} with mode 'append': every row is kept, "
                 "so no order is asked; expected mode upsert"
             )
 
-    def _check_weighed(self, table: TableDescription) -> None:
-        """Refuse what a table would decide otherwise than it is asked for."""
-        subject = f"table {table.name!r} has {_own_rule(table)}"
-        if table.merge_engine is MergeEngine.FIRST_ROW and self.mode is WriteMode.DELETE:
-            raise UnsupportedError(f"{subject}: the first row of a key stays, so none is deleted")
-        if self.ordering_column and table.ordering_columns:
+    def _check_ordered(self, table: TableDescription) -> None:
+        """Refuse what a table with ordering columns would decide otherwise than it is asked for."""
+        subject = f"table {table.name!r} has ordering columns {', '.join(table.ordering_columns)}"
+        if self.ordering_column:
             raise InvalidInputError(
                 f"{subject}, by which the events of all writes are ordered; leave out ordering "
                 f"column {self.ordering_column!r}"
@@ -316,12 +318,6 @@ class WriteRequest:
                 f"{subject}: with missing-columns = 'keep' a row would keep values of what is "
                 "stored now, not of the row that it follows; give every column"
             )
-
-
-def _own_rule(table: TableDescription) -> str:
-    if table.ordering_columns:
-        return f"ordering columns {', '.join(table.ordering_columns)}"
-    return f"the merge engine {table.merge_engine.value!r}"
 
 
 def _level(level: int | None, codec: str) -> int | None:

@@ -20,6 +20,7 @@ from arctic.scan.task import FileTask
 from arctic.table.files import FileKind, Partition, TableFile, Value
 from arctic.table.filters.predicate import And, Op, Or, Predicate
 from arctic.table.streams.lsn import BASE_FILE_OFFSET, Lsn
+from arctic.tree.node_tree import NodeTree
 from tests.factories.tables import columns_of, table_of
 from tests.scan.lake import Lake, lsn
 
@@ -28,6 +29,7 @@ SETTINGS: dict[str, str] = {
     "self-optimizing.max-task-size-bytes": "600",
 }
 """Files of 20 bytes are fragments, of 100 undersized, of 500 of the right size."""
+_TREE = NodeTree.uniform(3)
 TABLE = table_of(columns_of({"id": "int", "name": "string"}), key=("id", "name"))
 
 
@@ -55,7 +57,9 @@ def all_settings() -> st.SearchStrategy[OptimizeSettings]:
     )
 
 
-def partitions_of(lake: Lake, settings: OptimizeSettings) -> tuple[PartitionFiles, ...]:
+def partitions_of(
+    lake: Lake, settings: OptimizeSettings, tree: NodeTree = _TREE
+) -> tuple[PartitionFiles, ...]:
     """Sort the files of a table into its partitions."""
     return files_by_partition(
         base=lake.base,
@@ -63,12 +67,18 @@ def partitions_of(lake: Lake, settings: OptimizeSettings) -> tuple[PartitionFile
         change=lake.change,
         snapshot=lake.snapshot,
         max_change_files=settings.max_change_files,
+        tree_of=lambda _: tree,
     )
 
 
-def plan_of(lake: Lake, settings: OptimizeSettings, kinds: Sequence[OptimizeType]) -> OptimizePlan:
+def plan_of(
+    lake: Lake,
+    settings: OptimizeSettings,
+    kinds: Sequence[OptimizeType],
+    tree: NodeTree = _TREE,
+) -> OptimizePlan:
     """Plan a run, the partitions with these types in turn."""
-    partitions = partitions_of(lake, settings)
+    partitions = partitions_of(lake, settings, tree)
     return plan_optimize(
         [(files, kinds[number % len(kinds)]) for number, files in enumerate(partitions)],
         table=TABLE,

@@ -19,6 +19,7 @@ from arctic.scan.task import FileTask
 from arctic.table.files import FileKind, Partition, TableFile
 from arctic.table.snapshot import TableSnapshot
 from arctic.tree.node import TreeNode
+from arctic.tree.node_tree import NodeTree
 from tests.factories.files import table_file
 from tests.optimizing.lake import settings_of
 
@@ -36,6 +37,7 @@ HEALTHY = PartitionHealth(
     change_deletes=NOTHING,
     position_deletes=NOTHING,
     surplus_position_deletes=0,
+    fragment_nodes=0,
     joinable_nodes=0,
     worn_segments=0,
     read_cost_bytes=0,
@@ -382,6 +384,7 @@ def partition(
         store_paths=frozenset(),
         merged_up_to=0,
         horizon=1,
+        tree=NodeTree.uniform(3),
     )
 
 
@@ -408,6 +411,7 @@ def test_a_partition_is_counted_file_by_file() -> None:
         change_deletes=FileCounts(files=1, rows=2, bytes=7),
         position_deletes=FileCounts(files=2, rows=21, bytes=25),
         surplus_position_deletes=1,
+        fragment_nodes=1,
         joinable_nodes=0,
         worn_segments=2,
         # 702 of base, 10 each for the insert, the change delete and the smaller position delete.
@@ -645,6 +649,7 @@ def test_files_are_sorted_into_partitions_up_to_the_horizon() -> None:
         change=change,
         snapshot=pinned(4, us=3, eu=1),
         max_change_files=2,
+        tree_of=lambda _: NodeTree.uniform(3),
     )
 
     assert [each.partition for each in (de, eu, us)] == [("de",), EU, US]
@@ -670,6 +675,7 @@ def test_a_partition_that_is_merged_beyond_the_horizon_stays_so() -> None:
         change=change,
         snapshot=pinned(2, eu=2),
         max_change_files=1,
+        tree_of=lambda _: NodeTree.uniform(3),
     )
 
     assert (eu.horizon, us.horizon) == (2, 1)

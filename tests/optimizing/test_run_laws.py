@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
+from fractions import Fraction
+from itertools import combinations
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +17,9 @@ from arctic.table.files import FileKind
 from arctic.table.filters.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
 from arctic.tree.node import TreeNode
+from arctic.tree.node_tree import NodeTree
 from tests.factories.files import name_of, named_file
+from tests.factories.trees import trees
 from tests.optimizing.lake import (
     TABLE,
     all_settings,
@@ -30,12 +34,28 @@ from tests.scan.lake import KEYS, Lake, lakes
 KINDS = st.lists(st.sampled_from(OptimizeType), min_size=1, max_size=3)
 
 
-@given(lakes(), all_settings(), KINDS)
+@given(lakes(), all_settings(), KINDS, trees())
 def test_the_merged_view_is_the_same_after_a_run(
-    lake: Lake, settings: OptimizeSettings, kinds: list[OptimizeType]
+    lake: Lake, settings: OptimizeSettings, kinds: list[OptimizeType], tree: NodeTree
 ) -> None:
-    """For any files, sizes, horizon, and types in any partition; row against row."""
-    assert rows_after(lake, plan_of(lake, settings, kinds)) == lake.truth()
+    """For any files, sizes, horizon, tree, and types in any partition; row against row."""
+    assert rows_after(lake, plan_of(lake, settings, kinds, tree)) == lake.truth()
+
+
+@given(lakes(), all_settings(), KINDS, trees())
+def test_new_files_are_of_nodes_that_share_out_the_keys_of_their_task(
+    lake: Lake, settings: OptimizeSettings, kinds: list[OptimizeType], tree: NodeTree
+) -> None:
+    """No key has two of them, none has none, and none is deeper than a leaf of the tree."""
+    for plan in plan_of(lake, settings, kinds, tree).partitions:
+        for task in plan.tasks:
+            nodes = [TreeNode.from_id(number) for number in task.base_nodes]
+            share = sum(Fraction(1, node.mask + 1) for node in nodes)
+
+            assert all(node.is_within(task.node) for node in nodes)
+            assert share == Fraction(1, task.node.mask + 1)
+            assert not any(a.overlaps(b) for a, b in combinations(nodes, 2))
+            assert all(tree.capped(node) == node for node in nodes)
 
 
 @given(lakes(), all_settings(), KINDS)
@@ -106,12 +126,12 @@ def test_a_position_delete_goes_only_with_all_its_data_files(
             assert (path in plan.removed_paths) == (data <= worked_on)
 
 
-@given(lakes(), all_settings(), KINDS)
+@given(lakes(), all_settings(), KINDS, trees())
 def test_tasks_of_a_partition_share_no_key(
-    lake: Lake, settings: OptimizeSettings, kinds: list[OptimizeType]
+    lake: Lake, settings: OptimizeSettings, kinds: list[OptimizeType], tree: NodeTree
 ) -> None:
     """Nodes of rewriting tasks overlap only where key ranges take each key exactly once."""
-    for plan in plan_of(lake, settings, kinds).partitions:
+    for plan in plan_of(lake, settings, kinds, tree).partitions:
         by_node: dict[TreeNode, list[Predicate | None]] = {}
         for task in plan.tasks:
             if task.rewrite:

@@ -79,6 +79,7 @@ def status(name: str, *partitions: str, reason: str = "14 fragments >= 12") -> T
                     change_deletes=_NOTHING,
                     position_deletes=_NOTHING,
                     surplus_position_deletes=0,
+                    fragment_nodes=0,
                     joinable_nodes=0,
                     worn_segments=0,
                     read_cost_bytes=4 * MIB,
@@ -87,6 +88,7 @@ def status(name: str, *partitions: str, reason: str = "14 fragments >= 12") -> T
                 verdict=Verdict(type=OptimizeType.MINOR, reason=reason),
                 merged_up_to=3,
                 times=LastTimes(any_ms=None, full_ms=None, first_ms=0),
+                nodes="4 nodes",
             )
             for each in partitions
         ),

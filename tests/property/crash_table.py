@@ -24,9 +24,10 @@ AT_ONCE = {
     "snapshot.keep.duration": "0",
     "clean-orphan-file.min-existing-time-minutes": "0",
 }
-# No file is so small that it counts as a fragment: a minor writes position deletes for it.
+# No file is so small that it counts as a fragment: a minor writes position deletes for it. Each of
+# them fills its node, so every run divides nodes.
 PROPERTIES = {
-    "base.file-index.hash-bucket": "2",
+    "self-optimizing.target-size": "1000",
     "change.file-index.hash-bucket": "1",
     "self-optimizing.fragment-ratio": "1000000",
     "self-optimizing.major.trigger.duplicate-ratio": "0.01",

@@ -35,7 +35,6 @@ SCHEMA = pa.schema(
 )
 # Every base file is a segment, so that it gets position deletes, and everything is due at once.
 PROPERTIES = {
-    "base.file-index.hash-bucket": "2",
     "change.file-index.hash-bucket": "2",
     "self-optimizing.fragment-ratio": "1000000",
     "self-optimizing.minor.trigger.file-count": "1",
@@ -44,6 +43,7 @@ PROPERTIES = {
 OPTIMIZE_OPTIONS: list[dict[str, str]] = [
     {},
     {"self-optimizing.max-file-count": "4"},
+    # Nodes are divided, and joined again by whoever takes files of the usual size.
     {"self-optimizing.target-size": "1500", "self-optimizing.sort-columns": "by"},
 ]
 Row = dict[str, Any]

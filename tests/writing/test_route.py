@@ -16,9 +16,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arctic.tree.node_tree import NodeTree
 from arctic.writing.route import (
     Partitions,
     Places,
+    change_places,
+    deepened,
     find_partitions,
     group_rows,
     hash_keys,
@@ -37,8 +40,7 @@ def test_every_row_is_in_the_group_of_its_place(drawn: list[tuple[int, int]]) ->
             values=(("a",), (None,), ("c",), (1,)),
             codes=np.array([code for code, _ in drawn], dtype=np.int64),
         ),
-        node_indices=np.array([index for _, index in drawn], dtype=np.int64),
-        mask=7,
+        node_ids=np.array([8 + index for _, index in drawn], dtype=np.int64),
     )
 
     groups = group_rows(places)
@@ -61,9 +63,32 @@ def test_many_nodes_are_grouped_too() -> None:
     indices = np.array([mask, 3, mask, 0])
     everywhere = Partitions(values=((),), codes=np.zeros(4, dtype=np.int64))
 
-    groups = group_rows(Places(partitions=everywhere, node_indices=indices, mask=mask))
+    groups = group_rows(Places(partitions=everywhere, node_ids=mask + 1 + indices))
 
     assert [(g.node.index, g.rows.tolist()) for g in groups] == [(0, [3]), (3, [1]), (mask, [0, 2])]
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_all", "nodes"),
+    [
+        (10, True, [4, 5, 6, 7]),
+        (8 * 16_384 - 1, True, [4, 5, 6, 7]),
+        (8 * 16_384, True, [8, 9, 10, 11, 12, 13, 14, 15]),
+        (10**9, True, [8, 9, 11, 12, 13, 15, 18, 22, 26, 30]),
+        (10, False, [8, 9, 11, 12, 13, 15, 18, 22, 26, 30]),
+    ],
+)
+def test_many_changes_go_to_the_leaves_of_the_tree(
+    tmp_path: Path, rows: int, is_all: bool, nodes: list[int]
+) -> None:
+    """As many nodes as they are worth, and never fewer than the table has anyway."""
+    target = make_target(tmp_path, trees={"": NodeTree.parse("8:10,14")})
+    hashes = np.arange(64)
+    everywhere = Partitions(values=((),), codes=np.zeros(64, dtype=np.int64))
+
+    places = change_places(everywhere, hashes, deepened(target, rows, is_all=is_all))
+
+    assert sorted(set(places.node_ids.tolist())) == nodes
 
 
 @functools.cache
@@ -85,7 +110,7 @@ def test_few_and_many_groups_are_found_alike(codes: list[int], mask: int, random
             values=many_values(5 * spread), codes=np.array(codes, dtype=np.int64) * spread
         )
 
-        groups = group_rows(Places(partitions=partitions, node_indices=nodes, mask=mask))
+        groups = group_rows(Places(partitions=partitions, node_ids=mask + 1 + nodes))
 
         expected = sorted(
             {(code * spread, node) for code, node in zip(codes, nodes.tolist(), strict=True)}

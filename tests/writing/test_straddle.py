@@ -9,6 +9,7 @@ import pytest
 
 from arctic.errors import InvalidInputError
 from arctic.table.files import FileKind
+from arctic.tree.node import TreeNode
 from arctic.writing.straddle import check_straddling, find_straddling, must_own_keys
 from arctic.writing.target import TaskResult, WriteMode, WriteRequest
 from arctic.writing.writer import check_key_owners
@@ -46,6 +47,17 @@ def test_tasks_of_different_nodes_need_no_look(tmp_path: Path) -> None:
 
     assert find_straddling([even, odd], across_partitions=True) == ()
     assert owners(target, [odd, even]) == []
+
+
+def test_nodes_of_different_depths_are_compared_where_they_meet(tmp_path: Path) -> None:
+    """A task with more rows goes deeper, and may have keys of a node above."""
+    shallow, deep = (make_target(tmp_path, change_mask=mask) for mask in (1, 7))
+    results = [result(shallow, 0, (1, "eu"), (2, "eu")), result(deep, 1, (8, "eu"), (6, "eu"))]
+
+    (place,) = find_straddling(results, across_partitions=False)
+
+    assert place.node == TreeNode(1, 1)
+    assert [task for task, _ in place.files] == [0, 0, 1, 1, 1, 1]
 
 
 def test_tasks_that_share_a_node_are_compared_by_key(tmp_path: Path) -> None:

@@ -14,7 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from arctic.tree.node_tree import NodeTree
 from arctic.writing.target import TaskResult, WriteTarget
+from tests.factories.trees import trees
 from tests.writing.local_table import SCHEMA, Row, Store, make_target, write
 
 Key = tuple[Any, ...]
@@ -193,6 +195,7 @@ def as_set(rows: Sequence[Row]) -> list[str]:
     mask=st.sampled_from([0, 1, 7]),
     chunk_rows=st.integers(1, 5),
     joins_few=st.booleans(),
+    tree=trees(),
     random=st.randoms(use_true_random=False),
 )
 def test_the_merged_files_are_what_a_dict_would_hold(
@@ -202,6 +205,7 @@ def test_the_merged_files_are_what_a_dict_would_hold(
     mask: int,
     chunk_rows: int,
     joins_few: bool,
+    tree: NodeTree,
     random: Random,
 ) -> None:
     """Any history, chunk size, batch size, node depth and order of arrival gives the dict."""
@@ -214,6 +218,7 @@ def test_the_merged_files_are_what_a_dict_would_hold(
             change_mask=mask,
             chunk_rows=chunk_rows,
             joins_few=joins_few,
+            trees=dict.fromkeys(("", "region=eu", "region=us"), tree),
         )
         store = Store(target)
         history = History(layout.key, upsert_inserts=upsert_inserts, random=random)

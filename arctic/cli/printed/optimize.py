@@ -68,4 +68,5 @@ def _line(status: Any) -> dict[str, Any]:
         "position_deletes": health.position_deletes.files,
         "duplicates": f"{health.duplicate_ratio:.1%}",
         "due": str(status.verdict),
+        "nodes": status.nodes,
     }

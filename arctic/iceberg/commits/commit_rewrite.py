@@ -41,7 +41,8 @@ from arctic.iceberg.values.partition_key import PartitionKeys, partition_keys
 from arctic.iceberg.values.partition_times import PartitionTimes
 from arctic.table.commit_plan import RewriteBase
 from arctic.table.files import FileKind, Partition
-from arctic.table.property_names import PARTITION_TIMES
+from arctic.table.node_trees import NodeTrees
+from arctic.table.property_names import PARTITION_TIMES, TREES
 
 
 def commit_rewrite(opened: OpenTable, plan: RewriteBase) -> CommitResult | None:
@@ -104,7 +105,16 @@ class _Rewrite:
         state = before.rewritten(
             {each.partition: each.merged_up_to for each in plan.partitions}, self._full(), now_ms
         )
+        what = replace(what, properties={**what.properties, **self._trees(head)})
         return staged_with_state(head, what, snapshot_id, state=state, keys=self.keys)
+
+    def _trees(self, head: Table) -> dict[str, str | None]:
+        """Return what the table remembers of its nodes, where this changes it."""
+        before = NodeTrees.of(head.properties, is_keyed=True)
+        if not before.grow:
+            return {}
+        after = before.changed({each.path: each.tree for each in self.plan.partitions})
+        return {TREES: after.text()} if after != before else {}
 
     def _full(self) -> list[Partition]:
         return [each.partition for each in self.plan.partitions if each.is_full]

@@ -24,7 +24,7 @@ from arctic.job.mirror.mirror_log import MirrorLog, special_columns
 from arctic.job.mirror.mirror_settings import QUARANTINE_NAME, MirrorReport, MirrorSettings
 from arctic.job.mirror.mirror_state import MirrorState
 from arctic.job.mirror.write_changes import WriteRows, last_batch, write_quarantine
-from arctic.job.ordered_table import refuse_weighed
+from arctic.job.ordered_table import refuse_ordered
 from arctic.postgres.source_tables import check_mirrorable, find_table, parse_name
 from arctic.table.streams.stream_batch import StreamBatch
 
@@ -110,7 +110,7 @@ class MirrorSession:
 
     def _share(self, name: str, events: pa.Table, batch: StreamBatch) -> Share | None:
         mirror = self._tables[name] = self._tables[name].reopened()
-        refuse_weighed(
+        refuse_ordered(
             mirror.opened.table, "mirroring PostgreSQL, whose log is in order, into rows"
         )
         new = events.filter(pc.greater(events["ends"], mirror.last_batch))

@@ -15,9 +15,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from arctic import options as opt
 from arctic.columns.field_ids import known_field_id
 from arctic.columns.key_codes import KeyIndex
 from arctic.errors import ConflictError, StorageError
@@ -33,7 +33,7 @@ from arctic.mor.request import ReadRequest
 from arctic.scan.task import FileTask, NodeTask, NodeTaskGroup
 from arctic.table.snapshot import TableSnapshot
 from arctic.tree.hash_arrays import hash_arrays
-from arctic.tree.node import TreeNode, bucket_mask
+from arctic.tree.node import TreeNode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,14 +43,12 @@ class RowLocator:
     tasks: tuple[NodeTask, ...]
     request: ReadRequest
     io: TableIO
-    mask: int
-    """Deepest node mask that is worth telling apart."""
     snapshot: TableSnapshot
     """The state that is searched."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Travel compressed: the paths of a large table are long and alike."""
-        state = (self.tasks, self.request, self.io, self.mask, self.snapshot)
+        state = (self.tasks, self.request, self.io, self.snapshot)
         return _unpacked, (zlib.compress(pickle.dumps(state), level=1),)
 
     @property
@@ -110,8 +108,8 @@ class RowLocator:
         if keys.num_rows == 0 or not self.tasks:
             return schema.empty_table()
         index = KeyIndex(keys)
-        nodes = self._nodes(keys)
-        tasks = tuple(task for task in self.tasks if any(task.node.overlaps(n) for n in nodes))
+        hashes = self._hashes(keys)
+        tasks = tuple(task for task in self.tasks if _holds_any(task.node, hashes))
         found = []
         group = NodeTaskGroup(tasks=tasks, cost_bytes=sum(task.cost_bytes for task in tasks))
         for batch in read_group(group, self.request, self.io.open_input) if tasks else ():
@@ -119,10 +117,15 @@ class RowLocator:
             found.append(batch.take(pa.array(rows)))
         return pa.Table.from_batches(found, schema=schema)
 
-    def _nodes(self, keys: pa.Table) -> list[TreeNode]:
+    def _hashes(self, keys: pa.Table) -> npt.NDArray[np.int64]:
+        """Return the hashes of keys, as far as they tell nodes apart."""
         columns = [keys.column(name) for name in keys.column_names]
-        hashes = hash_arrays(columns, self.request.key_types)
-        return [TreeNode(self.mask, int(index)) for index in np.unique(hashes & self.mask)]
+        deepest = max(task.node.mask for task in self.tasks)
+        return np.unique(hash_arrays(columns, self.request.key_types) & deepest)
+
+
+def _holds_any(node: TreeNode, hashes: npt.NDArray[np.int64]) -> bool:
+    return bool(np.any((hashes & node.mask) == node.index))
 
 
 def _paths(task: NodeTask) -> list[str]:
@@ -130,8 +133,8 @@ def _paths(task: NodeTask) -> list[str]:
 
 
 def _unpacked(packed: bytes) -> RowLocator:
-    tasks, request, io, mask, snapshot = pickle.loads(zlib.decompress(packed))
-    return RowLocator(tasks=tasks, request=request, io=io, mask=mask, snapshot=snapshot)
+    tasks, request, io, snapshot = pickle.loads(zlib.decompress(packed))
+    return RowLocator(tasks=tasks, request=request, io=io, snapshot=snapshot)
 
 
 def locate_rows(
@@ -162,12 +165,10 @@ def locate_rows(
         lambda is_fresh: plan_rows(opened, state or pin(opened, is_fresh=is_fresh), settings),
         is_fresh=is_fresh,
     )
-    buckets = opt.CHANGE_BUCKETS.value({}, table.properties)
     return RowLocator(
         tasks=tuple(task for group in plan.groups for task in group.tasks),
         request=merge_request(opened, settings, schema=schema, row_filter=None),
         io=opened.io,
-        mask=bucket_mask(buckets, subject=f"table {table.name!r}: {opt.CHANGE_BUCKETS.name}"),
         snapshot=plan.snapshot,
     )
 

@@ -166,6 +166,8 @@ def _commit(
                 found_sequence=each.files.merged_up_to,
                 merged_up_to=each.merged_up_to,
                 is_full=each.type is OptimizeType.FULL,
+                path=survey.opened.partitioner.path(each.files.partition),
+                tree=each.files.tree,
             )
             for each in plan.partitions
         ),

@@ -7,7 +7,8 @@ Rules:
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from arctic.errors import ConflictError
@@ -20,11 +21,14 @@ from arctic.job.newest_state import on_newest_state
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
 from arctic.job.upkeep.sort_columns import sort_columns
 from arctic.optimizing.planning.evaluate import LastTimes, evaluate
+from arctic.optimizing.planning.grow_tree import Growth, grow
 from arctic.optimizing.planning.health import measure
 from arctic.optimizing.planning.partition_files import PartitionFiles, files_by_partition
 from arctic.optimizing.report import PartitionStatus, TableStatus
 from arctic.optimizing.settings import OptimizeSettings
+from arctic.scan.explain import counted
 from arctic.table.files import Partition
+from arctic.table.node_trees import NodeTrees
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.table_description import Column
 
@@ -42,6 +46,8 @@ class Survey:
     times: OptimizedTimes
     sort_columns: tuple[str, ...]
     """Most significant first; empty: rows are not sorted."""
+    growth: Mapping[Partition, Growth]
+    """How many nodes each partition is worth; empty where their number is fixed."""
 
     @property
     def sort_column(self) -> Column | None:
@@ -122,20 +128,28 @@ def survey_state(
         field_ids=tuple(dict.fromkeys(column.field_id for column in bounded)),
         row_filter=None if where is None else parse_filter(where, opened),
     )
+    trees = NodeTrees.of(table.properties, is_keyed=table.is_keyed)
     partitions = files_by_partition(
         base=files.base,
         position_deletes=files.position_deletes,
         change=files.change,
         snapshot=snapshot,
         max_change_files=settings.max_change_files,
+        tree_of=lambda partition: trees.tree(opened.partitioner.path(partition)),
         is_ordered=bool(table.ordering_columns),
-        engine=table.merge_engine,
     )
+    growth = {
+        each.partition: grow(each.tree, each.base, settings) for each in partitions if trees.grow
+    }
     return Survey(
         opened=opened,
         snapshot=snapshot,
         settings=settings,
-        partitions=partitions,
+        partitions=tuple(
+            replace(each, tree=growth[each.partition].after) if trees.grow else each
+            for each in partitions
+        ),
+        growth=growth,
         times=optimized_times(opened, snapshot, [each.partition for each in partitions]),
         sort_columns=names,
     )
@@ -174,7 +188,13 @@ def partition_status(files: PartitionFiles, survey: Survey) -> PartitionStatus:
         verdict=verdict,
         merged_up_to=files.merged_up_to,
         times=times,
+        nodes=_nodes(files, survey),
     )
+
+
+def _nodes(files: PartitionFiles, survey: Survey) -> str:
+    growth = survey.growth.get(files.partition)
+    return counted(len(files.tree.leaves), "node") if growth is None else growth.reason
 
 
 def _times(times: OptimizedTimes, partition: Partition) -> LastTimes:

@@ -20,6 +20,7 @@ from arctic.scan.task import FileTask
 from arctic.scan.weight import packing_weight_bytes
 from arctic.table.files import Partition, TableFile
 from arctic.tree.node import TreeNode
+from arctic.tree.node_tree import NodeTree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +68,8 @@ class PartitionHealth:
     position_deletes: FileCounts
     surplus_position_deletes: int
     """Position-delete files beyond the first of each data file."""
+    fragment_nodes: int
+    """Nodes with fragments: what a run leaves of them is one of each."""
     joinable_nodes: int
     """Nodes whose undersized segments would fill a file of the target size."""
     worn_segments: int
@@ -136,7 +139,14 @@ def measure(files: PartitionFiles, settings: OptimizeSettings) -> PartitionHealt
         change_deletes=change_deletes,
         position_deletes=positions,
         surplus_position_deletes=sum(max(0, len(t.position_deletes) - 1) for t in files.base),
-        joinable_nodes=len(joinable_segments(data, settings)),
+        fragment_nodes=len(
+            {
+                files.tree.capped(file.node)
+                for file in data
+                if file.size_bytes <= settings.fragment_bytes
+            }
+        ),
+        joinable_nodes=len(joinable_segments(data, files.tree, settings)),
         worn_segments=sum(
             1
             for task in files.base
@@ -148,6 +158,7 @@ def measure(files: PartitionFiles, settings: OptimizeSettings) -> PartitionHealt
         ideal_cost_bytes=_ideal_cost_bytes(
             [*data, *(task.file for task in files.inserts)],
             positions.rows + change_deletes.rows,
+            files.tree,
             settings,
         ),
     )
@@ -160,13 +171,13 @@ def is_worn(task: FileTask, settings: OptimizeSettings) -> bool:
 
 
 def joinable_segments(
-    files: Iterable[TableFile], settings: OptimizeSettings
+    files: Iterable[TableFile], tree: NodeTree, settings: OptimizeSettings
 ) -> list[list[TableFile]]:
     """Return the undersized segments of each node where joining them gives fewer, larger files."""
     by_node: dict[TreeNode, list[TableFile]] = defaultdict(list)
     for file in files:
         if settings.fragment_bytes < file.size_bytes <= settings.min_target_bytes:
-            by_node[file.node.capped(settings.base_buckets - 1)].append(file)
+            by_node[tree.capped(file.node)].append(file)
     return [found for found in by_node.values() if _can_join(found, settings)]
 
 
@@ -180,14 +191,14 @@ def _can_join(files: Iterable[TableFile], settings: OptimizeSettings) -> bool:
 
 
 def _ideal_cost_bytes(
-    files: Sequence[TableFile], deleted_rows: int, settings: OptimizeSettings
+    files: Sequence[TableFile], deleted_rows: int, tree: NodeTree, settings: OptimizeSettings
 ) -> int:
     rows = sum(file.record_count for file in files)
     if not rows:
         return 0
     by_node: dict[TreeNode, int] = defaultdict(int)
     for file in files:
-        by_node[file.node.capped(settings.base_buckets - 1)] += file.size_bytes
+        by_node[tree.capped(file.node)] += file.size_bytes
     live_rows = max(0, rows - deleted_rows)
     # One file for each node at least: a table of a few rows is not ill for being small.
     return sum(

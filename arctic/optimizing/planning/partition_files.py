@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
@@ -23,8 +23,8 @@ from arctic.scan.choose.plan_files import plan_files
 from arctic.scan.file_order import partition_order
 from arctic.scan.task import FileTask
 from arctic.table.files import FileKind, Partition, TableFile
-from arctic.table.merge_engine import MergeEngine
 from arctic.table.snapshot import TableSnapshot
+from arctic.tree.node_tree import NodeTree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,13 +37,15 @@ class PartitionFiles:
     inserts: tuple[FileTask, ...]
     change_deletes: tuple[TableFile, ...]
     rivals: tuple[FileTask, ...] = ()
-    """Where rows of a key are held against one another: what is merged and can outdo an insert."""
+    """In a table with ordering columns: what is merged and can outdo one of the inserts."""
     store_paths: frozenset[str]
     """Every data and delete file of the base store in the partition, dangling ones too."""
     merged_up_to: int
     """The optimized sequence now."""
     horizon: int
     """The optimized sequence once all these files are merged."""
+    tree: NodeTree
+    """Which nodes its base files are to be of."""
 
     @property
     def position_deletes(self) -> tuple[TableFile, ...]:
@@ -68,8 +70,8 @@ def files_by_partition(
     change: Sequence[TableFile],
     snapshot: TableSnapshot,
     max_change_files: int,
+    tree_of: Callable[[Partition], NodeTree],
     is_ordered: bool = False,
-    engine: MergeEngine = MergeEngine.LAST_ROW,
 ) -> tuple[PartitionFiles, ...]:
     """Sort the files of a table into its partitions.
 
@@ -79,8 +81,8 @@ def files_by_partition(
         change: inserts and change deletes of the change snapshot, merged ones too.
         snapshot: the pinned state that the files are of.
         max_change_files: what one run merges at most.
+        tree_of: the tree of a partition as it is.
         is_ordered: whether the table has ordering columns.
-        engine: what becomes of the rows of a key.
 
     Returns:
         Partitions in planning order.
@@ -95,7 +97,6 @@ def files_by_partition(
         row_filter=None,
         key_filter=ANY_KEY,
         is_ordered=is_ordered,
-        engine=engine,
     )
     gathered: dict[Partition, _Gathered] = defaultdict(_Gathered)
     for task in files.data:
@@ -119,6 +120,7 @@ def files_by_partition(
             store_paths=frozenset(found.store_paths),
             merged_up_to=snapshot.merged_up_to(partition),
             horizon=max(horizon, snapshot.merged_up_to(partition)),
+            tree=tree_of(partition),
         )
         for partition, found in sorted(gathered.items(), key=lambda item: partition_order(item[0]))
     )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from arctic.optimizing.optimize_task import OptimizeTask, OptimizeTaskGroup
 from arctic.optimizing.planning.balance import balance
 from arctic.optimizing.planning.divide import RangePart, divide_by_range
+from arctic.optimizing.planning.grow_tree import output_nodes
 from arctic.optimizing.planning.partition_files import PartitionFiles
 from arctic.optimizing.planning.select import Selection, select
 from arctic.optimizing.planning.subtrees import subtree_roots
@@ -22,9 +23,10 @@ from arctic.scan.reach import FileRanges, Reach, ReachIndex
 from arctic.scan.rivals import RivalIndex
 from arctic.scan.task import FileTask
 from arctic.scan.weight import packing_weight_bytes
-from arctic.table.files import FileKind, Partition, TableFile
+from arctic.table.files import FileKind, TableFile
 from arctic.table.table_description import Column, TableDescription
-from arctic.tree.node import TreeNode
+from arctic.tree.node import MAX_MASK, TreeNode
+from arctic.tree.node_tree import NodeTree
 
 _MARK_SHARE = 10
 """Reading the keys of a file costs about a tenth of rewriting it."""
@@ -94,7 +96,6 @@ def plan_optimize(
     ranges = FileRanges(
         tuple(column.field_id for column in table.key_columns),
         tuple(column.field_id for column in table.order_columns),
-        table.merge_engine,
     )
     column = sort_column or next(iter(table.key_columns), None)
     plans = [_plan_partition(files, kind, column, settings, ranges) for files, kind in partitions]
@@ -115,9 +116,9 @@ def _plan_partition(
     selection = select(files, kind, settings=settings, ranges=ranges)
     index = ChangeDeleteIndex(files.change_deletes, ranges)
     rivals = RivalIndex(files.rivals, ranges)
-    maker = _TaskMaker(files.partition, column, settings, ranges, index, rivals)
-    rewrites = _by_root(selection.rewrite, settings)
-    marks = _by_root(selection.mark, settings)
+    maker = _TaskMaker(files, column, settings, ranges, index, rivals)
+    rewrites = _by_root(selection.rewrite, files.tree)
+    marks = _by_root(selection.mark, files.tree, _mark_mask(selection.mark, settings))
     tasks: list[OptimizeTask] = []
     for root in sorted({*rewrites, *marks}, key=lambda root: root.node_id):
         tasks += maker.tasks(root, rewrites.get(root, []), marks.get(root, []))
@@ -129,14 +130,15 @@ class _TaskMaker:
 
     def __init__(
         self,
-        partition: Partition,
+        files: PartitionFiles,
         column: Column | None,
         settings: OptimizeSettings,
         ranges: FileRanges,
         index: ChangeDeleteIndex,
         rivals: RivalIndex,
     ) -> None:
-        self._partition = partition
+        self._partition = files.partition
+        self._tree = files.tree
         self._column = column
         self._settings = settings
         self._ranges = ranges
@@ -206,6 +208,7 @@ class _TaskMaker:
             rivals=self._rivals.of(self._partition, root, data),
             row_range=part.row_range,
             target_bytes=-(-part.bytes // count) or size,
+            base_nodes=output_nodes(self._tree, root, part.bytes, self._settings),
             cost_bytes=2 * part.bytes
             + _bytes(mark) // _MARK_SHARE
             + packing_weight_bytes(
@@ -231,10 +234,20 @@ class _TaskMaker:
         return sorted(files, key=order)
 
 
+def _mark_mask(files: Sequence[FileTask], settings: OptimizeSettings) -> int:
+    """Return how deep files are told apart to be marked.
+
+    Each task loads the deletes of its node and of those above it, so nodes are marked together as
+    far as one task can do it.
+    """
+    tasks = _bytes(files) // (settings.max_task_bytes * _MARK_SHARE)
+    return max(settings.base_buckets - 1, (1 << tasks.bit_length()) - 1)
+
+
 def _by_root(
-    files: Sequence[FileTask], settings: OptimizeSettings
+    files: Sequence[FileTask], tree: NodeTree, mask: int = MAX_MASK
 ) -> Mapping[TreeNode, list[FileTask]]:
-    roots = subtree_roots([task.file.node for task in files], base_buckets=settings.base_buckets)
+    roots = subtree_roots([task.file.node for task in files], tree, mask=mask)
     found: dict[TreeNode, list[FileTask]] = defaultdict(list)
     for task in files:
         found[roots[task.file.node]].append(task)

@@ -25,6 +25,7 @@ from arctic.scan.reach import FileRanges, Reach, ReachIndex
 from arctic.scan.task import FileTask
 from arctic.table.files import FileKind
 from arctic.tree.node import TreeNode
+from arctic.tree.node_tree import NodeTree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +56,7 @@ def select(
     reached = _reached(files, ranges)
     joinable = frozenset[str]()
     if kind is OptimizeType.MAJOR:
-        nodes = joinable_segments((task.file for task in files.base), settings)
+        nodes = joinable_segments((task.file for task in files.base), files.tree, settings)
         joinable = frozenset(file.path for found in nodes for file in found)
     rewrite = [
         task
@@ -65,7 +66,7 @@ def select(
     ]
     rewrite += files.inserts
     if kind is not OptimizeType.FULL:
-        rewrite = _without_pointless(rewrite, reached, settings)
+        rewrite = _without_pointless(rewrite, reached, files.tree)
     rewritten = {task.file.path for task in rewrite}
     kept = [task for task in files.base if task.file.path not in rewritten]
     due = [task for task in kept if task.file.path in reached or len(task.position_deletes) > 1]
@@ -106,10 +107,10 @@ def _is_rewritten(
 
 
 def _without_pointless(
-    rewrite: Sequence[FileTask], reached: Collection[str], settings: OptimizeSettings
+    rewrite: Sequence[FileTask], reached: Collection[str], tree: NodeTree
 ) -> list[FileTask]:
     """Leave out a file that alone would become one file again."""
-    roots = subtree_roots([task.file.node for task in rewrite], base_buckets=settings.base_buckets)
+    roots = subtree_roots([task.file.node for task in rewrite], tree)
     by_root: dict[TreeNode, list[FileTask]] = defaultdict(list)
     for task in rewrite:
         by_root[roots[task.file.node]].append(task)

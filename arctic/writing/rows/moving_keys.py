@@ -63,7 +63,7 @@ def deletes_across_partitions(
     survivors: Survivors,
     offsets: np.ndarray,
     *,
-    node_indices: np.ndarray,
+    node_ids: np.ndarray,
     given: Partitions | None,
     located: pa.Table | None,
     owners: np.ndarray,
@@ -74,7 +74,7 @@ def deletes_across_partitions(
     Args:
         survivors: of the chunk.
         offsets: the delete offset of each survivor.
-        node_indices: of all rows of the chunk, under the change mask.
+        node_ids: of all rows of the chunk, whatever partition their old row is in.
         given: partitions of all rows of the chunk; None: the rows do not say.
         located: rows that were found, with the partition source columns; None: no search.
         owners: which survivor each located row belongs to.
@@ -102,8 +102,7 @@ def deletes_across_partitions(
         offsets=offsets[keys],
         places=Places(
             partitions=partitions.take(chosen),
-            node_indices=node_indices[content],
-            mask=target.options.change_mask,
+            node_ids=node_ids[content],
         ),
         events=survivors.last[keys],
     )

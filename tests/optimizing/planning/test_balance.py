@@ -25,6 +25,7 @@ def groups(*costs: int, parallelism: int = 1) -> list[list[int]]:
             change_deletes=(),
             row_range=None,
             target_bytes=400,
+            base_nodes=(1,),
             cost_bytes=cost,
         )
         for cost in costs

@@ -18,6 +18,7 @@ from arctic.optimizing.settings import OptimizeSettings, OptimizeType
 from arctic.table.files import FileKind, TableFile
 from arctic.table.snapshot import TableSnapshot
 from arctic.tree.node import TreeNode
+from arctic.tree.node_tree import NodeTree
 from tests.factories.files import name_of, named_file
 from tests.optimizing.lake import TABLE, settings_of
 
@@ -78,6 +79,7 @@ def partition(
             optimized_sequence={},
         ),
         max_change_files=10_000,
+        tree_of=lambda _: NodeTree.uniform(3),
     )
     return found
 

@@ -19,6 +19,7 @@ from arctic.scan.reach import FileRanges
 from arctic.scan.task import FileTask
 from arctic.table.files import FileKind, TableFile
 from arctic.tree.node import TreeNode
+from arctic.tree.node_tree import NodeTree
 from tests.factories.files import table_file
 from tests.optimizing.lake import settings_of
 
@@ -103,6 +104,7 @@ def files_of(case: Case) -> PartitionFiles:
         store_paths=frozenset(paths),
         merged_up_to=1,
         horizon=2,
+        tree=NodeTree.uniform(case.settings.base_buckets - 1),
     )
 
 

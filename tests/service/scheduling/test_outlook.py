@@ -24,6 +24,7 @@ CLEAN = PartitionHealth(
     change_deletes=NONE,
     position_deletes=NONE,
     surplus_position_deletes=0,
+    fragment_nodes=0,
     joinable_nodes=0,
     worn_segments=0,
     read_cost_bytes=1_024 * MIB,

@@ -1,0 +1,113 @@
+"""A table that nobody has given a number of nodes: it takes as many as its rows are worth."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import arctic
+from arctic.table.node_trees import NodeTrees
+
+SCHEMA = pa.schema(
+    [pa.field("id", pa.int64(), nullable=False), ("day", pa.int64()), ("noise", pa.int64())]
+)
+SMALL = {
+    "self-optimizing.target-size": "40000",
+    "self-optimizing.min-plan-interval": "0",
+    "self-optimizing.minor.trigger.file-count": "1",
+}
+
+
+def create(folder: Path, **properties: str) -> arctic.Table:
+    """Create a table with files of forty thousand bytes."""
+    given = {**SMALL, **{name.replace("__", "."): text for name, text in properties.items()}}
+    return arctic.create_table(
+        "g.t",
+        SCHEMA,
+        primary_key=["day", "id"],
+        partition_by=["day"],
+        properties=given,
+        warehouse=str(folder),
+    )
+
+
+def rows(ids: range, *, by: int, day: int = 0) -> pa.Table:
+    """Return one row for each id, of values that cannot be compressed."""
+    noise = np.random.default_rng(by).integers(2**62, size=len(ids))
+    return pa.table({"id": list(ids), "day": [day] * len(ids), "noise": noise}, schema=SCHEMA)
+
+
+def leaves(table: arctic.Table, day: int = 0) -> int:
+    """Return how many nodes a partition is remembered to have."""
+    found = NodeTrees.of(table.refresh().properties, is_keyed=True)
+    return len(found.tree(f"day={day}").leaves)
+
+
+def held(table: arctic.Table) -> set[int]:
+    """Return the nodes of base files."""
+    files = table.inspect("files")
+    return set(files.filter(pc.equal(files["kind"], "B")).column("node_id").to_pylist())
+
+
+def test_a_table_grows_by_itself(tmp_path: Path) -> None:
+    """From a thousand rows on by upserts, each row once; no file is far beyond the target."""
+    table = create(tmp_path)
+    model: dict[int, int] = {}
+    seen = []
+    for by, end in enumerate((1_000, 4_000, 16_000, 40_000, 80_000, 80_000)):
+        ids = range(end // 2, end) if by % 2 else range(end)
+        batch = rows(ids, by=by)
+        table.write(batch, mode="upsert")
+        model.update(zip(ids, batch["noise"].to_pylist(), strict=True))
+        table.optimize()
+        seen.append(leaves(table))
+        found = table.read().read_all()
+        ids_now, noise = (found.column(name).to_pylist() for name in ("id", "noise"))
+        assert len(ids_now) == len(model)
+        assert dict(zip(ids_now, noise, strict=True)) == model
+
+    assert seen[0] == 4
+    assert seen == sorted(seen)
+    assert seen[-1] >= 16
+    assert max(held(table)) >= 16
+    runs = [table.optimize().type for _ in range(4)]
+    assert runs[-1] is None, "what is due comes to an end"
+    assert table.count() == len(model)
+
+
+def test_a_table_shrinks_again(tmp_path: Path) -> None:
+    """When most of its rows are gone; and other partitions keep what they have."""
+    table = create(tmp_path)
+    for day in (1, 2):
+        table.write(rows(range(60_000), by=1, day=day), mode="upsert")
+        table.optimize()
+        table.optimize(type="full", where=f"day = {day}")
+    many = leaves(table, 1)
+    assert many == leaves(table, 2) >= 8
+
+    table.write(rows(range(1_000, 60_000), by=1, day=1).drop(["noise"]), mode="delete")
+    table.optimize(type="full", where="day = 1")
+    table.optimize(type="full", where="day = 1")
+
+    assert (leaves(table, 1), leaves(table, 2)) == (4, many)
+    assert table.count() == 61_000
+    reasons = {each.partition: each.nodes for each in table.status().partitions}
+    assert reasons["day=1"].startswith("4 nodes: node ")
+    assert reasons["day=2"].startswith(f"{many} nodes: node ")
+
+
+@pytest.mark.parametrize("count", ["1", "4"])
+def test_a_number_that_is_stated_stays(tmp_path: Path, count: str) -> None:
+    """However much there is."""
+    table = create(tmp_path, **{"base.file-index.hash-bucket": count})
+    for by in range(2):
+        table.write(rows(range(40_000), by=by), mode="upsert")
+        table.optimize(type="full")
+
+    assert held(table) == set(range(int(count), 2 * int(count)))
+    assert "arctic.tree" not in table.refresh().properties
+    assert table.status().partitions[0].nodes == f"{count} node{'' if count == '1' else 's'}"
