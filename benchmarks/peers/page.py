@@ -111,6 +111,10 @@ _METHOD = """## How it is measured
   which finds little to do, because every merge has rewritten the files that it touched.
 - `delta-spark` is `MERGE INTO` with deletion vectors, in Spark's own catalog; Spark fetches its
   jars from Maven. Compaction is `REORG ... APPLY (PURGE)`, then `OPTIMIZE`.
+- `paimon-spark` is `INSERT INTO` a table with a primary key and four buckets, and `CALL
+  sys.compact`; Paimon 0.9 is the newest in Maven Central. It compacts in writes too.
+- `hudi-bucket` and `hudi-record` are merge-on-read tables that find rows by four buckets and by the
+  record index. Loads are a bulk insert. The last write wins. Compaction is `CALL run_compaction`.
 - `iceberg-eq` is what Flink's Iceberg sink writes in upsert mode into the same table: an upsert is
   one commit of a data file with its rows and an equality-delete file with their keys, whether the
   table has them or not; a delete is one commit of an equality-delete file alone. Flink does not run
@@ -119,6 +123,9 @@ _METHOD = """## How it is measured
   and compaction are those of `iceberg-mor`; what compaction leaves of the delete files in the
   metadata applies to no row.
 - `pyiceberg` is `Table.upsert` and `Table.delete` on a table in a SQLite catalog.
+- `ducklake` has its metadata in a DuckDB file, and two threads. Its tables have no key: an upsert
+  is DuckDB's `MERGE INTO`. Compaction is `ducklake_rewrite_data_files` and
+  `ducklake_merge_adjacent_files`. Reads come out as Arrow batches, and DuckDB computes sums.
 - `pypaimon` keeps a primary-key table of four buckets, with one more column that says what a row
   does. `pyarrow` is the raw limit: it reads and writes the same bytes and merges nothing.
 - Bytes written are those of files that appeared or changed in the table's folder, metadata
