@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from arctic.with_service import serve
     from arctic.with_spark import (
         local_session,
+        mirror_mysql,
         mirror_postgres,
         optimize,
         package_zip,
@@ -119,6 +120,7 @@ __all__ = [
     "explain",
     "list_tables",
     "local_session",
+    "mirror_mysql",
     "mirror_postgres",
     "open_table",
     "optimize",
@@ -158,6 +160,7 @@ _HOMES = {
     "Window": "arctic.job.complete.window_job",
     "apply_changes": "arctic.mirror",
     "local_session": "arctic.with_spark",
+    "mirror_mysql": "arctic.with_spark",
     "mirror_postgres": "arctic.with_spark",
     "optimize": "arctic.with_spark",
     "package_zip": "arctic.with_spark",

@@ -13,6 +13,8 @@ from arctic.job.mirror.apply_messages import ApplyReport, ApplySettings, apply_m
 from arctic.job.mirror.run_mirror import MirrorReport, MirrorSettings, run_mirror
 from arctic.job.mirror.write_changes import WriteRows, write_here
 from arctic.job.reference import Catalog, as_names, call_options, placed
+from arctic.mysql.mysql_tables import parse_table
+from arctic.mysql.server import server_of
 from arctic.postgres.source_tables import parse_name
 from arctic.table.streams.stream_batch import StreamBatch
 
@@ -93,18 +95,67 @@ def follow_postgres(
 
     Arguments are those of ``arctic.mirror_postgres``; without ``write`` this process writes them.
     """
-    settings = MirrorSettings(
-        dsn=dsn,
-        tables=as_names(tables),
-        namespace=into,
-        place=placed(call_options(None, warehouse, catalog)),
-        slot=slot,
-        max_changes=max_changes,
-        partition_by={
-            ".".join(parse_name(name)): as_names(fields)
-            for name, fields in (partition_by or {}).items()
-        },
+    return _follow(
+        MirrorSettings(
+            dsn=dsn,
+            tables=as_names(tables),
+            namespace=into,
+            place=placed(call_options(None, warehouse, catalog)),
+            slot=slot,
+            max_changes=max_changes,
+            partition_by={
+                ".".join(parse_name(name)): as_names(fields)
+                for name, fields in (partition_by or {}).items()
+            },
+        ),
+        write,
+        once=once,
+        interval_seconds=interval_seconds,
     )
+
+
+def follow_mysql(
+    dsn: str,
+    tables: str | Sequence[str],
+    *,
+    into: str,
+    slot: str = "arctic",
+    once: bool = False,
+    max_changes: int = 100_000,
+    interval_seconds: float = 1.0,
+    partition_by: Mapping[str, str | Sequence[str]] | None = None,
+    write: WriteRows | None = None,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> MirrorReport:
+    """Mirror tables as ``arctic.mirror_mysql`` does, wherever ``write`` writes the rows.
+
+    Arguments are those of ``arctic.mirror_mysql``; without ``write`` this process writes them.
+    """
+    database = server_of(dsn)["database"]
+    return _follow(
+        MirrorSettings(
+            dsn=dsn,
+            tables=as_names(tables),
+            namespace=into,
+            place=placed(call_options(None, warehouse, catalog)),
+            slot=slot,
+            max_changes=max_changes,
+            database="mysql",
+            partition_by={
+                ".".join(parse_table(name, database)): as_names(fields)
+                for name, fields in (partition_by or {}).items()
+            },
+        ),
+        write,
+        once=once,
+        interval_seconds=interval_seconds,
+    )
+
+
+def _follow(
+    settings: MirrorSettings, write: WriteRows | None, *, once: bool, interval_seconds: float
+) -> MirrorReport:
     return run_mirror(
         settings, write=write or write_here, once=once, interval_seconds=interval_seconds
     )

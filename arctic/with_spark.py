@@ -212,3 +212,61 @@ def mirror_postgres(
         warehouse=warehouse,
         catalog=catalog,
     )
+
+
+def mirror_mysql(
+    dsn: str,
+    tables: str | Sequence[str],
+    *,
+    into: str,
+    slot: str = "arctic",
+    once: bool = False,
+    max_changes: int = 100_000,
+    interval_seconds: float = 1.0,
+    partition_by: Mapping[str, str | Sequence[str]] | None = None,
+    spark: SparkSession | None = None,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> MirrorReport:
+    """Copy tables of MySQL or MariaDB, then follow their changes; see ``docs/cdc.md``.
+
+    As ``mirror_postgres`` does it, from the binary log: each change once, in the order of commits,
+    columns followed, what a table cannot hold exactly in ``<into>.cdc_quarantine``.
+
+    Args:
+        dsn: ``mysql://user:password@host:port/database``; ``?unix_socket=/path`` for a socket.
+        tables: names as ``schema.table``, or ``schema.table:name`` for a mirror of another name;
+            each needs a primary key.
+        into: the namespace that gets a table for each.
+        slot: names the mirror at the server, which has one reader under a name at a time.
+        once: return when everything that was committed before the call is mirrored.
+        max_changes: about how many changes one batch has; a transaction is never cut.
+        interval_seconds: seconds to wait when there is nothing to do.
+        partition_by: table -> partition fields of its mirror, as ``create_table`` takes them.
+        spark: the session whose cluster writes the rows; None: this process.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Memory: the changes of one batch, a few times.
+
+    Raises:
+        NotFoundError: the server has no such table.
+        InvalidInputError: a table or a server that cannot be followed exactly, with what mends it.
+        ConflictError: another process mirrors under this name.
+        StorageError: the server or the catalog cannot be reached; run again, nothing is lost.
+        UnsupportedError: the extra ``mysql`` is not installed, or the log holds what is not known.
+    """
+    write = None if spark is None else spark_writer(spark)
+    return mirror.follow_mysql(
+        dsn,
+        tables,
+        into=into,
+        slot=slot,
+        once=once,
+        max_changes=max_changes,
+        interval_seconds=interval_seconds,
+        partition_by=partition_by,
+        write=write,
+        warehouse=warehouse,
+        catalog=catalog,
+    )

@@ -35,6 +35,10 @@ VERBS = {
     ),
     "list_tables": "namespace, *, warehouse, catalog",
     "local_session": "*, master, app_name, conf",
+    "mirror_mysql": (
+        "dsn, tables, *, into, slot, once, max_changes, interval_seconds, partition_by, spark, "
+        "warehouse, catalog"
+    ),
     "mirror_postgres": (
         "dsn, tables, *, into, slot, once, max_changes, interval_seconds, partition_by, spark, "
         "warehouse, catalog"

@@ -92,8 +92,13 @@ def typed_rows(
     )
 
 
+# What came as no text is told by its values.
 _BROKEN = """
-SELECT seq, ends, source, reason, message FROM decoded WHERE reason IS NOT NULL ORDER BY seq
+SELECT seq, ends, source, reason,
+       coalesce(message, to_json({
+         kind: kind, before: map_from_entries(list_zip(old_names, old_vals)),
+         after: map_from_entries(list_zip(names, vals))})::VARCHAR) AS message
+FROM decoded WHERE reason IS NOT NULL ORDER BY seq
 """
 _BROKEN_VALUES = """
 SELECT 0::BIGINT AS seq, 0::BIGINT AS ends, NULL::VARCHAR AS source, reason, message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -10,7 +11,7 @@ import click
 from arctic.cli.place import catalog_options, place_of
 from arctic.cli.printed.render import print_json
 from arctic.job.mirror.run_mirror import MirrorReport
-from arctic.mirror import follow_postgres
+from arctic.mirror import follow_mysql, follow_postgres
 
 
 @click.group()
@@ -18,66 +19,77 @@ def cdc() -> None:
     """Follow the changes of a database."""
 
 
+def mirror_options(verb: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb the options of every mirror."""
+    options = (
+        click.option(
+            "--tables",
+            required=True,
+            multiple=True,
+            metavar="A,B,C",
+            help="Tables as schema.table, or schema.table:name; may be repeated.",
+        ),
+        click.option("--into", required=True, metavar="NAMESPACE", help="Where the mirrors go."),
+        click.option("--once", is_flag=True, help="Stop when all committed so far is mirrored."),
+        click.option(
+            "--max-changes",
+            type=click.IntRange(min=1),
+            default=100_000,
+            show_default=True,
+            help="Changes of one batch, about; a transaction is never cut.",
+        ),
+        click.option(
+            "--interval",
+            "interval_seconds",
+            type=click.FloatRange(min=0),
+            default=1.0,
+            show_default=True,
+            help="Seconds to wait when there is nothing to do.",
+        ),
+        catalog_options,
+    )
+    for option in reversed(options):
+        verb = option(verb)
+    return verb
+
+
 @cdc.command()
 @click.option("--dsn", required=True, help="What libpq takes: postgresql://user@host/database.")
-@click.option(
-    "--tables",
-    required=True,
-    multiple=True,
-    metavar="A,B,C",
-    help="Tables as schema.table, or schema.table:name; may be repeated.",
-)
-@click.option("--into", required=True, metavar="NAMESPACE", help="Where the mirrors go.")
 @click.option("--slot", default="arctic", show_default=True, help="The replication slot.")
-@click.option("--once", is_flag=True, help="Stop when everything committed so far is mirrored.")
-@click.option(
-    "--max-changes",
-    type=click.IntRange(min=1),
-    default=100_000,
-    show_default=True,
-    help="Changes of one batch, about; a transaction is never cut.",
-)
-@click.option(
-    "--interval",
-    type=click.FloatRange(min=0),
-    default=1.0,
-    show_default=True,
-    help="Seconds to wait when there is nothing to do.",
-)
-@catalog_options
-def postgres(
-    dsn: str,
-    tables: tuple[str, ...],
-    into: str,
-    slot: str,
-    once: bool,
-    max_changes: int,
-    interval: float,
-    output: str,
-    **place: Any,
-) -> None:
+@mirror_options
+def postgres(**given: Any) -> None:
     """Copy tables of PostgreSQL, then follow their changes, each exactly once."""
-    names = [name.strip() for text in tables for name in text.split(",") if name.strip()]
+    report, output = _followed(follow_postgres, given)
+    _print_report(report, output, f"{report.place >> 32:X}/{report.place & 0xFFFFFFFF:X}")
+
+
+@cdc.command()
+@click.option("--dsn", required=True, help="mysql://user:password@host:port/database.")
+@click.option("--slot", default="arctic", show_default=True, help="The mirror's name there.")
+@mirror_options
+def mysql(**given: Any) -> None:
+    """Copy tables of MySQL or MariaDB, then follow their changes, each exactly once."""
+    report, output = _followed(follow_mysql, given)
+    _print_report(report, output, f"{report.place >> 32}:{report.place & 0xFFFFFFFF}")
+
+
+def _followed(
+    follow: Callable[..., MirrorReport], given: dict[str, Any]
+) -> tuple[MirrorReport, str]:
+    named, output = given.pop("tables"), given.pop("output")
+    known = ("dsn", "slot", "into", "once", "max_changes", "interval_seconds")
+    told = {name: given.pop(name) for name in known}
+    names = [name.strip() for text in named for name in text.split(",") if name.strip()]
     if not names:
         raise click.UsageError("--tables names no table.")
-    report = follow_postgres(
-        dsn,
-        names,
-        into=into,
-        slot=slot,
-        once=once,
-        max_changes=max_changes,
-        interval_seconds=interval,
-        **place_of(**place),
-    )
-    _print_report(report, output)
+    return follow(tables=names, **told, **place_of(**given)), output
 
 
-def _print_report(report: MirrorReport, output: str) -> None:
+def _print_report(report: MirrorReport, output: str, place: str) -> None:
     if output == "json":
         print_json(asdict(report))
         return
     click.echo(
         f"{report.events} changes in {report.batches} batches, {report.quarantined} quarantined; "
-        f"mirrored up to {report.place >> 32:X}/{report.place & 0xFFFFFFFF:X}"
+        f"mirrored up to {place}"
     )

@@ -16,8 +16,9 @@ from typing import Any
 import pyarrow as pa
 
 from arctic.cdc.engine import engine, name
+from arctic.cdc.source_table import SourceTable, TableColumn
 from arctic.postgres.connect import fetch, postgres_errors
-from arctic.postgres.source_tables import SourceTable, TableColumn
+from arctic.postgres.source_tables import may_be_special
 
 _SPECIALS = "'NaN', 'Infinity', '-Infinity'"
 BLOCKS = 1024
@@ -68,7 +69,7 @@ def copied(
     action = f"copy table {table.full_name}"
     size = "SELECT pg_relation_size(%s) / current_setting('block_size')::bigint"
     count = int(fetch(connection, action, size, table.oid)[0][0])
-    special = [column for column in table.columns if column.may_be_special]
+    special = [column for column in table.columns if may_be_special(column)]
     if only_special and not special:
         return
     columns = ", ".join(f"array_to_json(array_agg({_printed(c)}))::text" for c in table.columns)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from arctic.cdc.events import SourceColumn
 from arctic.cdc.postgres_types import source_column
+from arctic.cdc.source_table import Dialect, SourceTable, TableColumn
+from arctic.cdc.wal2json import columns_of
 from arctic.errors import InvalidInputError, NotFoundError
 from arctic.postgres.connect import fetch
 
@@ -31,50 +31,14 @@ WHERE i.indrelid = %s AND i.indisprimary AND a.attrelid = i.indrelid ORDER BY k.
 _SPECIAL_TYPES = ("real", "double precision", "numeric")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableColumn:
-    """One column, as the catalog has it."""
-
-    position: int
-    """``attnum``: stays when the column is renamed, and is never used again."""
-    name: str
-    type: str
-    is_toastable: bool
-    """Whether a large value is kept outside of the row, and left out of updates."""
-    has_missing: bool
-    """Rows from before the column show a default that the log never mentions."""
-
-    @property
-    def source_column(self) -> SourceColumn:
-        """What it becomes."""
-        return source_column(self.name, self.type, position=self.position)
-
-    @property
-    def may_be_special(self) -> bool:
-        """Whether it can hold NaN or an infinity, which the log may show as null."""
-        return self.type.split("(")[0] in _SPECIAL_TYPES
+DIALECT = Dialect(
+    source="PostgreSQL", source_column=source_column, columns_of=columns_of, numbers_columns=True
+)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceTable:
-    """One table, at one moment."""
-
-    schema: str
-    name: str
-    oid: int
-    columns: tuple[TableColumn, ...]
-    key: tuple[str, ...]
-    identity: str
-    """``relreplident``: d for the key, f for full rows, n for nothing, i for an index."""
-    filenode: int
-    """Changes when the table is rewritten, of which the log says nothing."""
-    is_current: bool
-    """Whether the snapshot that looked sees its rows: a rewrite hides them from older ones."""
-
-    @property
-    def full_name(self) -> str:
-        """``schema.table``, as events have it."""
-        return f"{self.schema}.{self.name}"
+def may_be_special(column: TableColumn) -> bool:
+    """Say whether a column can hold NaN or an infinity, which the log may show as null."""
+    return column.type.split("(")[0] in _SPECIAL_TYPES
 
 
 def parse_name(text: str) -> tuple[str, str]:
@@ -103,7 +67,14 @@ def find_table(connection: Any, schema: str, name: str) -> SourceTable | None:
             "partitions)"
         )
     columns = [
-        TableColumn(position=n, name=column, type=type_, is_toastable=toast, has_missing=missing)
+        TableColumn(
+            position=n,
+            name=column,
+            type=type_,
+            describe=source_column,
+            is_toastable=toast,
+            has_missing=missing,
+        )
         for n, column, type_, toast, missing in fetch(connection, action, _COLUMNS, oid)
     ]
     key = tuple(row[0] for row in fetch(connection, action, _KEY, oid))

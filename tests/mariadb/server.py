@@ -20,6 +20,11 @@ _SETTINGS = (
     # What is durable after a crash of the machine is not asked here.
     "--innodb-flush-log-at-trx-commit=0",
     "--innodb-buffer-pool-size=32M",
+    # Mirrors follow the log of rows.
+    "--server-id=1",
+    "--log-bin=bin",
+    "--binlog-format=ROW",
+    "--binlog-row-metadata=FULL",
 )
 _PATIENCE = RetryPolicy(retries=600, min_wait_ms=100, max_wait_ms=100)
 

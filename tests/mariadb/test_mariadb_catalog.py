@@ -14,17 +14,9 @@ import arctic
 from tests.catalogs.refused_lock import check_refused_lock
 from tests.catalogs.verbs import SCHEMA, adopt_and_release, publish_and_rename, write_and_merge
 from tests.catalogs.writers import check_writers
-from tests.mariadb.server import running_server
 
 Catalog = dict[str, str]
 _numbers = itertools.count()
-
-
-@pytest.fixture(scope="module")
-def socket() -> Iterator[Path]:
-    """Start a server for all tests."""
-    with running_server() as socket:
-        yield socket
 
 
 @pytest.fixture

@@ -17,7 +17,8 @@ import pyarrow as pa
 import pytest
 
 import arctic
-from arctic.job.mirror import mirror_log, mirror_session
+from arctic.job.mirror import mirror_session
+from arctic.job.mirror.sources import postgres_source
 from arctic.job.mirror.write_changes import write_here
 from tests.postgres.source import Source
 from tests.postgres.tpcc import Shop
@@ -91,10 +92,10 @@ def test_dying_around_every_commit_loses_and_doubles_nothing(source: Source, bef
 @pytest.mark.parametrize(
     ("module", "step"),
     [
-        (mirror_log, "advance"),
+        (postgres_source, "advance"),
         (mirror_session, "write_quarantine"),
-        (mirror_log, "wal2json_events"),
-        (mirror_log, "log_end"),
+        (postgres_source, "wal2json_events"),
+        (postgres_source, "log_end"),
     ],
 )
 def test_dying_beside_the_commits_loses_and_doubles_nothing(

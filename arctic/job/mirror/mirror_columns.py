@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from arctic.cdc.evolution import ColumnChange, change_by_number
+from arctic.cdc.source_table import SourceTable
 from arctic.job.mirror.mirror_state import MirrorColumn, MirrorState
-from arctic.postgres.source_tables import SourceTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +71,7 @@ def column_step(
             filenode=source.filenode,
             copy_after=log_end if must_copy else state.copy_after,
             copy_replaces=is_other or state.copy_replaces,
+            place=max(source.place, state.place),
         ),
     )
 

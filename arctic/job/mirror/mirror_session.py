@@ -1,7 +1,7 @@
 """The steps by which a mirror follows the log.
 
 Rules:
-    - A batch is confirmed to the slot after every table has committed its share. Each commit says
+    - A batch is confirmed to the source after every table has committed its share. Each commit says
       up to where of the log it goes, so a table skips what it holds when a batch comes again.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,33 +19,33 @@ from arctic.errors import NotFoundError
 from arctic.job.mirror.apply_events import Share, apply_events
 from arctic.job.mirror.begin_mirror import begin_mirror
 from arctic.job.mirror.mirror_copies import Copies
-from arctic.job.mirror.mirror_log import MirrorLog, special_columns
 from arctic.job.mirror.mirror_settings import QUARANTINE_NAME, MirrorReport, MirrorSettings
+from arctic.job.mirror.mirror_source import MirrorSource
 from arctic.job.mirror.mirror_state import MirrorState
 from arctic.job.mirror.write_changes import WriteRows, last_batch, write_quarantine
 from arctic.job.ordered_table import refuse_ordered
-from arctic.postgres.source_tables import check_mirrorable, find_table, parse_name
 from arctic.table.streams.stream_batch import StreamBatch
 
 logger = logging.getLogger(__name__)
 
 
 class MirrorSession:
-    """The tables of a mirror, while one process has the slot to itself."""
+    """The tables of a mirror, while one process has the log to itself."""
 
-    def __init__(self, settings: MirrorSettings, connection: Any, write: WriteRows) -> None:
-        """Have a slot, and tables that follow it."""
-        self._connection = connection
+    def __init__(self, settings: MirrorSettings, source: MirrorSource, write: WriteRows) -> None:
+        """Have a log, and tables that follow it."""
+        self._source = source
         self._write = write
-        self._copies = Copies(connection, write)
-        begun = begin_mirror(settings, connection, self._copies)
+        self._copies = Copies(source, write)
+        begun = begin_mirror(settings, source, self._copies)
         self._writer = begun.writer
         self._tables = dict(begun.tables)
         self._suspects = set(begun.joined)
         """Sources of which the log may have shown numbers as null."""
-        self._log = MirrorLog.open(
-            connection, settings.slot, list(self._tables), max_changes=settings.max_changes
-        )
+        self._unlike: set[str] = set()
+        """Sources that were altered while they were to be copied."""
+        places = {name: (each.state, each.last_batch) for name, each in self._tables.items()}
+        self._log = source.open_log(places, settings.max_changes)
         self._quarantine = settings.reference(QUARANTINE_NAME)
         self.report = MirrorReport(batches=0, events=0, quarantined=0, place=0)
         """What was done so far."""
@@ -66,6 +65,10 @@ class MirrorSession:
         self._copy_due(batch.reached)
         # Copies have no place in the log: what is broken in them is kept as it comes.
         broken = write_quarantine(self._quarantine, self._copies.take_broken(), batch=None)
+        for name, mirror in list(self._tables.items()):
+            noted = self._log.noted(mirror.state, batch.reached)
+            if noted != mirror.state:
+                self._remember(name, noted)
         self._log.confirm(batch.reached)
         self.report = replace(
             self.report, quarantined=self.report.quarantined + broken, place=batch.reached
@@ -74,13 +77,16 @@ class MirrorSession:
 
     def _follow_columns(self) -> None:
         for name, mirror in self._tables.items():
-            now = find_table(self._connection, *parse_name(name))
+            if name not in self._unlike and not self._log.may_differ(mirror.state):
+                continue
+            self._unlike.discard(name)
+            now = self._source.find(name, mirror.state)
             if now is None:
-                logger.warning("table %s is gone from PostgreSQL; its mirror stays", name)
+                logger.warning("table %s is gone from its source; its mirror stays", name)
             elif not mirror.is_like(now):
-                check_mirrorable(now)
+                self._source.check(now)
                 logger.info("following the columns of %s", name)
-                self._tables[name] = mirror.brought_in_step(now, self._log.end())
+                self._tables[name] = mirror.brought_in_step(now, self._source.log_end())
 
     def _apply(self, found: Events) -> None:
         batch = StreamBatch(query_id=self._writer, batch_id=found.ends)
@@ -133,8 +139,8 @@ class MirrorSession:
         state = self._tables[name].state
         if lacking and state.copy_after is None:
             logger.warning("events of %s lack %s; copying it again", name, ", ".join(lacking))
-            self._remember(name, replace(state, copy_after=self._log.end()))
-        if nulls & special_columns(state):
+            self._remember(name, replace(state, copy_after=self._source.log_end()))
+        if nulls & self._log.misprinted(state):
             self._suspects.add(name)
 
     def _quarantined_up_to(self) -> int:
@@ -147,12 +153,11 @@ class MirrorSession:
     def _patch_special(self) -> None:
         """Fetch the values that the log shows as null though they are not."""
         names, self._suspects = self._suspects, set()
-        if self._log.is_exact:
-            return
         for name in sorted(names):
             mirror = self._tables[name]
-            has_special = bool(special_columns(mirror.state))
-            if has_special and not self._copies.copy_now(mirror, only_special=True):
+            if not self._log.misprinted(mirror.state):
+                continue
+            if self._copies.copy_now(mirror, only_special=True) is None:
                 self._suspects.add(name)
 
     def _copy_due(self, reached: int) -> None:
@@ -160,9 +165,13 @@ class MirrorSession:
             due = mirror.state.copy_after
             if due is None or due > reached:
                 continue
-            if self._copies.copy_now(mirror, only_special=False):
-                logger.info("copied %s again", name)
-                self._remember(name, replace(mirror.state, copy_after=None, copy_replaces=False))
+            place = self._copies.copy_now(mirror, only_special=False)
+            if place is None:
+                self._unlike.add(name)
+                continue
+            logger.info("copied %s", name)
+            done = replace(mirror.state, copy_after=None, copy_replaces=False)
+            self._remember(name, replace(done, place=max(place, done.place)))
 
     def _remember(self, name: str, state: MirrorState) -> None:
         self._tables[name] = self._tables[name].with_state(state)

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from arctic.errors import InvalidInputError
 from arctic.job.reference import TableReference, table_reference
-from arctic.postgres.source_tables import parse_name
 
 QUARANTINE_NAME = "cdc_quarantine"
 """The table of broken events, in the namespace of the mirrors."""
@@ -38,6 +37,8 @@ class MirrorSettings:
     slot: str
     max_changes: int
     """Messages of one batch, about; a transaction is never cut."""
+    database: str = "postgres"
+    """The kind of source: ``postgres`` or ``mysql``."""
     partition_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """``schema.table`` -> partition fields of its mirror, when that is created."""
 
@@ -49,7 +50,7 @@ class MirrorSettings:
 def target_of(text: str) -> tuple[str, str]:
     """Return the table that is named, and the name of its mirror."""
     table, colon, name = text.partition(":")
-    return table, name if colon else parse_name(table)[1]
+    return table, name if colon else table.rpartition(".")[2]
 
 
 def check_names(names: Mapping[str, str]) -> None:

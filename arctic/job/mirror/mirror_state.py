@@ -48,6 +48,10 @@ class MirrorState:
     """All rows are to be copied again once the log is followed up to here; None: they are not."""
     copy_replaces: bool = False
     """Whether that copy takes the place of all rows: of a table that is gone no log has deletes."""
+    place: int = -1
+    """Everything up to here of the log is in the table, whatever its batches say; -1: they do."""
+    log: str = ""
+    """Tells the piece of the log with that place from another one of the same name."""
 
     def property(self) -> dict[str, str]:
         """Return it as a table property."""

@@ -19,8 +19,7 @@ from arctic import options as opt
 from arctic.cdc.event_rows import ReadColumn, TypedRows, typed_rows, typed_values
 from arctic.cdc.events import SourceColumn, split_by_shape
 from arctic.cdc.evolution import holds
-from arctic.cdc.postgres_types import source_column
-from arctic.cdc.wal2json import columns_of
+from arctic.cdc.source_table import Dialect, SourceTable
 from arctic.errors import InvalidInputError, NotFoundError
 from arctic.iceberg.tables.create_table import create_table
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
@@ -29,7 +28,6 @@ from arctic.job.mirror.mirror_columns import column_step, mirror_columns
 from arctic.job.mirror.mirror_state import MirrorColumn, MirrorState
 from arctic.job.mirror.write_changes import WriteRows, last_batch
 from arctic.job.reference import TableReference
-from arctic.postgres.source_tables import SourceTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,11 +37,13 @@ class MirrorTable:
     reference: TableReference
     opened: OpenTable
     state: MirrorState
+    dialect: Dialect
+    """Of the source."""
 
     @property
     def last_batch(self) -> int:
-        """The last batch that the table holds; -1 if none."""
-        return last_batch(self.opened, self.state.writer)
+        """Up to where of the log the table holds everything; -1: nothing."""
+        return max(last_batch(self.opened, self.state.writer), self.state.place)
 
     def is_like(self, source: SourceTable) -> bool:
         """Say whether the source is as it was when the table was last brought in step."""
@@ -70,7 +70,7 @@ class MirrorTable:
         key = tuple(self.opened.table.primary_key)
         if source.key != key:
             raise InvalidInputError(
-                f"table {source.full_name} of PostgreSQL now has the primary key "
+                f"table {source.full_name} of {self.dialect.source} now has the primary key "
                 f"{', '.join(source.key)}, its mirror {self.opened.table.name!r} {', '.join(key)}; "
                 "drop the mirror, and it is copied anew"
             )
@@ -117,10 +117,19 @@ class MirrorTable:
         write(reader, {**self.reference.options, opt.WRITE_MODE.name: mode})
 
     def _read_columns(self, shape: str | None) -> list[ReadColumn]:
-        theirs = {} if shape is None else {c.position: c for c in columns_of(shape)}
-        names = {column.name for column in theirs.values()}
+        described = () if shape is None else self.dialect.columns_of(shape)
+        names = {column.name for column in described}
+        theirs: dict[int | str | None, SourceColumn]
+        if self.dialect.numbers_columns:
+            theirs = {c.position: c for c in described}
+        else:
+            theirs = {c.name: c for c in described}
         return [
-            self._read_column(column, theirs.get(column.position), names)
+            self._read_column(
+                column,
+                theirs.get(column.position if self.dialect.numbers_columns else column.name),
+                names,
+            )
             for column in self._columns_in_order()
         ]
 
@@ -128,7 +137,7 @@ class MirrorTable:
         self, column: MirrorColumn, theirs: SourceColumn | None, names: set[str]
     ) -> ReadColumn:
         field = self.opened.arrow_schema.field(column.name).remove_metadata()
-        ours = _source_column(column)
+        ours = self.dialect.source_column(column.name, column.type, position=column.position)
         source: str | None = column.name
         if theirs is not None:
             # Of an earlier type that does not fit; all rows are copied after such a change.
@@ -156,7 +165,7 @@ class MirrorTable:
         return replace(self, opened=self.reference.open())
 
 
-def open_mirror(reference: TableReference, system: str) -> MirrorTable | None:
+def open_mirror(reference: TableReference, system: str, dialect: Dialect) -> MirrorTable | None:
     """Open the mirror of a table; None: there is no table yet.
 
     Raises:
@@ -172,7 +181,7 @@ def open_mirror(reference: TableReference, system: str) -> MirrorTable | None:
         raise InvalidInputError(
             f"table {opened.table.name!r} {what}; choose another namespace, or drop the table"
         )
-    return MirrorTable(reference=reference, opened=opened, state=state)
+    return MirrorTable(reference=reference, opened=opened, state=state, dialect=dialect)
 
 
 def create_mirror(
@@ -182,6 +191,7 @@ def create_mirror(
     system: str,
     writer: str,
     partition_by: Sequence[str],
+    dialect: Dialect,
 ) -> MirrorTable:
     """Create the table that mirrors a source; it is not complete yet."""
     state = new_state(source, system=system, writer=writer)
@@ -196,7 +206,7 @@ def create_mirror(
         own_properties=state.property(),
         exist_ok=False,
     )
-    return MirrorTable(reference=reference, opened=opened, state=state)
+    return MirrorTable(reference=reference, opened=opened, state=state, dialect=dialect)
 
 
 def new_state(source: SourceTable, *, system: str, writer: str) -> MirrorState:
@@ -209,7 +219,3 @@ def new_state(source: SourceTable, *, system: str, writer: str) -> MirrorState:
         oid=source.oid,
         filenode=source.filenode,
     )
-
-
-def _source_column(column: MirrorColumn) -> SourceColumn:
-    return source_column(column.name, column.type, position=column.position)

@@ -1,17 +1,24 @@
-"""Tables of PostgreSQL, mirrored: copied once, then followed through a replication slot."""
+"""Tables of a database, mirrored: copied once, then followed through its log."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 
 from arctic.job.mirror.mirror_session import MirrorSession
 from arctic.job.mirror.mirror_settings import MirrorReport, MirrorSettings
+from arctic.job.mirror.mirror_source import MirrorSource
+from arctic.job.mirror.sources.mysql_source import mysql_source
+from arctic.job.mirror.sources.postgres_source import postgres_source
 from arctic.job.mirror.write_changes import WriteRows
-from arctic.postgres.connect import connect
-from arctic.postgres.slot import log_end, sole_use
 
 __all__ = ["MirrorReport", "MirrorSettings", "run_mirror"]
+
+_SOURCES: Mapping[str, Callable[[MirrorSettings], AbstractContextManager[MirrorSource]]] = {
+    "mysql": mysql_source,
+    "postgres": postgres_source,
+}
 
 
 def run_mirror(
@@ -34,14 +41,14 @@ def run_mirror(
     Memory: the messages of one batch, a few times; a piece of a table while it is copied.
 
     Raises:
-        NotFoundError: a table that PostgreSQL does not have.
+        NotFoundError: a table that the source does not have.
         InvalidInputError: a table that cannot be followed exactly, with what mends it.
-        ConflictError: another process mirrors through this slot.
-        StorageError: PostgreSQL or the catalog cannot be reached; run again, nothing is lost.
+        ConflictError: another process mirrors under this name.
+        StorageError: the source or the catalog cannot be reached; run again, nothing is lost.
     """
-    with connect(settings.dsn) as connection, sole_use(connection, settings.slot):
-        mirror = MirrorSession(settings, connection, write)
-        target = log_end(connection)
+    with _SOURCES[settings.database](settings) as source:
+        mirror = MirrorSession(settings, source, write)
+        target = source.log_end()
         while not stop():
             was_busy = mirror.step()
             if once and mirror.report.place >= target and not mirror.is_behind:

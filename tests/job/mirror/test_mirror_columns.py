@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pytest
 
+from arctic.cdc.postgres_types import source_column
+from arctic.cdc.source_table import SourceTable, TableColumn
 from arctic.job.mirror.mirror_columns import column_step, mirror_columns
 from arctic.job.mirror.mirror_state import MirrorState
-from arctic.postgres.source_tables import SourceTable, TableColumn
 
 MIRROR = pa.schema([("id", pa.int64()), ("city", pa.string())])
 END = 900
@@ -16,7 +17,11 @@ END = 900
 def column(position: int, name: str, *, type_: str = "text", default: bool = False) -> TableColumn:
     """Return a column of the source."""
     return TableColumn(
-        position=position, name=name, type=type_, is_toastable=False, has_missing=default
+        position=position,
+        name=name,
+        type=type_,
+        describe=source_column,
+        has_missing=default,
     )
 
 

@@ -1,0 +1,1 @@
+"""The databases that are mirrored, each as what a mirror asks of one."""

@@ -1,0 +1,255 @@
+"""MySQL and MariaDB as a source: tables, the moment of a copy, a binary log.
+
+Rules:
+    - The server remembers no place. Each table's last batch says how far it is; a table without
+      changes notes the place when a file of the log ends, so that files may be purged.
+    - The log names columns but does not number them: numbers are given here, and stay through
+      renames, which the log's statements tell. What they do not tell is copied again.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+
+from arctic.cdc.mysql_types import DIALECT, source_column
+from arctic.cdc.source_table import Dialect, SourceTable, TableColumn
+from arctic.errors import NotFoundError
+from arctic.job.mirror.mirror_settings import MirrorSettings
+from arctic.job.mirror.mirror_source import LogPiece
+from arctic.job.mirror.mirror_state import MirrorState
+from arctic.mysql.binlog import Binlog
+from arctic.mysql.binlog_events import change_events
+from arctic.mysql.binlog_stream import file_number, log_end, log_files, mark_of
+from arctic.mysql.mysql_tables import (
+    TableFacts,
+    check_server,
+    find_facts,
+    parse_table,
+    system_of_server,
+)
+from arctic.mysql.server import connected, server_of, sole_user
+from arctic.mysql.statements import Alteration
+from arctic.mysql.table_copy import copied_rows, one_snapshot
+
+
+@contextmanager
+def mysql_source(settings: MirrorSettings) -> Iterator[MySqlSource]:
+    """Yield the source that a mirror names, kept from other mirrors of its name."""
+    server = server_of(settings.dsn)
+    with (
+        connected(server) as connection,
+        connected(server) as locker,
+        sole_user(connection, settings.slot),
+    ):
+        check_server(connection)
+        source = MySqlSource(
+            connection=connection,
+            locker=locker,
+            server=server,
+            server_id=zlib.crc32(settings.slot.encode()) | 1 << 30,
+        )
+        try:
+            yield source
+        finally:
+            source.close()
+
+
+@dataclass(slots=True, kw_only=True)
+class MySqlSource:
+    """A server of MySQL or MariaDB and its binary log."""
+
+    connection: Any
+    locker: Any
+    """Another session, for locks of a moment."""
+    server: Mapping[str, Any]
+    server_id: int
+    _log: BinlogLog | None = None
+
+    @property
+    def dialect(self) -> Dialect:
+        """Its columns have names only."""
+        return DIALECT
+
+    def close(self) -> None:
+        """Leave the log."""
+        if self._log is not None:
+            self._log.binlog.close()
+
+    def system(self) -> str:
+        """Return what tells this server from every other one."""
+        return system_of_server(self.connection)
+
+    def describe(self, names: Sequence[str]) -> tuple[SourceTable, ...]:
+        """Return tables that can be mirrored."""
+        tables = []
+        for text in names:
+            schema, name = parse_table(text, self.server["database"])
+            facts = find_facts(self.connection, schema, name)
+            if facts is None:
+                raise NotFoundError(f"table {schema}.{name} of MySQL not found")
+            tables.append(_source_table(facts, None, Alteration(), -1))
+        return tuple(tables)
+
+    def find(self, name: str, state: MirrorState | None) -> SourceTable | None:
+        """Return a table as it is now, with the numbers that its mirror has for its columns."""
+        facts = find_facts(self.connection, *parse_table(name, None))
+        if facts is None:
+            return None
+        done, place = Alteration(), -1
+        if self._log is not None and state is not None:
+            done, place = self._log.altered.get(name, (done, place))
+            if place <= state.place:
+                # The mirror has followed it.
+                done, place = Alteration(), -1
+        return _source_table(facts, state, done, place)
+
+    def check(self, table: SourceTable) -> None:
+        """Do nothing: whatever is found can be followed."""
+
+    def first_moment(self, tables: Sequence[SourceTable]) -> AbstractContextManager[None] | None:
+        """Say that the log began before: it is the server's."""
+        return None
+
+    def goes_on(self, state: MirrorState, last_batch: int) -> bool:
+        """Say whether the server still has what came after a batch, and not another log."""
+        files = log_files(self.connection)
+        number = file_number(last_batch)
+        if last_batch < 0:
+            return True
+        if number not in files:
+            return False
+        is_known = bool(state.log) and file_number(state.place) == number
+        return not is_known or state.log == mark_of(self.server, self.server_id, files[number])
+
+    @contextmanager
+    def one_moment(self, name: str) -> Iterator[int]:
+        """Keep a table from being altered, and let all queries see one state of it."""
+        table = parse_table(name, None)
+        end = self.log_end
+        with one_snapshot(self.connection, self.locker, table, end) as place:
+            yield place
+
+    def rows(self, table: SourceTable, *, only_special: bool) -> Iterator[pa.Table]:
+        """Yield the rows of a table at that moment; its log shows every number as it is."""
+        facts = find_facts(self.connection, table.schema, table.name)
+        if facts is None:
+            raise NotFoundError(f"table {table.full_name} of MySQL not found")
+        return copied_rows(self.connection, facts)
+
+    def log_end(self) -> int:
+        """Return how far the log is written."""
+        return log_end(self.locker)
+
+    def open_log(self, tables: Mapping[str, tuple[MirrorState, int]], limit: int) -> BinlogLog:
+        """Return the log from the table on that is farthest behind."""
+        places = [last for _, last in tables.values() if last >= 0]
+        place = min(places, default=self.log_end())
+        marks = {
+            state.log
+            for state, _ in tables.values()
+            if file_number(state.place) == file_number(place)
+        }
+        binlog = Binlog(
+            connection=self.locker,
+            server=self.server,
+            server_id=self.server_id,
+            sources=frozenset(parse_table(name, None) for name in tables),
+            place=place,
+            mark=next(iter(marks - {""}), ""),
+        )
+        self._log = BinlogLog(binlog=binlog, limit=limit)
+        return self._log
+
+
+@dataclass(slots=True, kw_only=True)
+class BinlogLog:
+    """The log from where the tables of a mirror are."""
+
+    binlog: Binlog
+    limit: int
+    altered: Mapping[str, tuple[Alteration, int]] = field(default_factory=dict)
+    """Source -> what was done to it in the last piece, and where."""
+    _columns: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Source -> the columns of its events in the last piece."""
+
+    def read(self) -> LogPiece:
+        """Return the next transactions; what altered a table stands at the beginning of a piece."""
+        piece = self.binlog.read(self.limit)
+        self.altered = piece.altered
+        self._columns = {
+            each.source: frozenset(column.name for column in each.columns)
+            for each in piece.rows
+            if each.columns
+        }
+        found = change_events(piece.rows, ends=max((r.ends for r in piece.rows), default=0))
+        return LogPiece(found=found, reached=piece.reached, is_empty=not piece.rows)
+
+    def may_differ(self, state: MirrorState) -> bool:
+        """Say whether a statement altered a table, or its events have other columns."""
+        if state.table in self.altered:
+            return self.altered[state.table][1] > state.place
+        seen = self._columns.get(state.table)
+        return seen is not None and seen != {column.name for column in state.columns}
+
+    def noted(self, state: MirrorState, reached: int) -> MirrorState:
+        """Return the place too, once for each file of the log."""
+        if file_number(reached) == file_number(state.place) and state.log:
+            return state
+        return replace(state, place=max(reached, state.place), log=self.binlog.mark)
+
+    def confirm(self, reached: int) -> None:
+        """Do nothing: the server does not keep the log for anybody."""
+
+    def misprinted(self, state: MirrorState) -> frozenset[str]:
+        """Return none: values are in the log as they are."""
+        return frozenset()
+
+
+def _source_table(
+    facts: TableFacts, state: MirrorState | None, done: Alteration, place: int
+) -> SourceTable:
+    """Return a table whose columns have the numbers that a mirror has for them.
+
+    Args:
+        facts: the table as it is now.
+        state: what its mirror remembers; None: there is none.
+        done: what was done to it since.
+        place: where.
+    """
+    known = {} if state is None else {column.name: column.position for column in state.columns}
+    names = {column.name for column in facts.columns}
+    for before, after in done.renames:
+        if before in known and before not in names and after in names and after not in known:
+            known[after] = known.pop(before)
+    free = max(known.values(), default=0) + 1
+    columns = []
+    for column in facts.columns:
+        is_new = column.name not in known
+        columns.append(
+            TableColumn(
+                position=free if is_new else known[column.name],
+                name=column.name,
+                type=column.type,
+                describe=source_column,
+                has_missing=is_new and state is not None and column.name not in done.adds,
+            )
+        )
+        free += is_new
+    oid, filenode = (1, 0) if state is None else (state.oid, state.filenode)
+    return SourceTable(
+        schema=facts.schema,
+        name=facts.name,
+        oid=oid + done.replaces,
+        columns=tuple(columns),
+        key=facts.key,
+        identity="f",
+        filenode=filenode + done.rewrites,
+        is_current=True,
+        place=place,
+    )

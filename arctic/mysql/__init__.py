@@ -1,0 +1,1 @@
+"""MySQL and MariaDB: what their tables are, their rows, and their log of changes."""

@@ -1,0 +1,183 @@
+"""What a statement in a binary log does to a table whose rows are followed.
+
+Rules:
+    - A statement that only names columns anew, takes them away, adds ones that are null in every
+      row, or changes no rows at all is known as such by its form, word by word.
+    - Every other one that names the table may have changed rows in silence: they are copied again.
+      Where it may have taken rows away, the copy takes the place of all of them.
+
+Must not know: servers, tables.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_NAME = r"(?:`(?:[^`]|``)+`|[\w$]+)"
+_COMMENT = re.compile(r"^\s*(?:/\*.*?\*/|--[^\n]*\n|#[^\n]*\n)\s*", re.DOTALL)
+_IDLE = re.compile(
+    r"(?:GRANT|REVOKE|SET|FLUSH|ANALYZE|OPTIMIZE|CHECK|REPAIR|CHECKSUM|USE|SHOW)\b"
+    r"|(?:CREATE|ALTER|DROP)\s+(?:OR\s+REPLACE\s+)?(?:ALGORITHM\s*=\s*\w+\s+)?"
+    r"(?:DEFINER\s*=\s*\S+\s+)?(?:SQL\s+SECURITY\s+\w+\s+)?(?:AGGREGATE\s+)?"
+    r"(?:TEMPORARY|VIEW|TRIGGER|PROCEDURE|FUNCTION|EVENT|USER|ROLE|SEQUENCE|SERVER)\b"
+    r"|CREATE\s+(?:OR\s+REPLACE\s+)?(?:UNIQUE\s+|FULLTEXT\s+|SPATIAL\s+)?INDEX\b|DROP\s+INDEX\b",
+    re.IGNORECASE,
+)
+_CREATE = re.compile(
+    rf"CREATE\s+(?:OR\s+REPLACE\s+)?TABLE\s+(?:IF\s+NOT\s+EXISTS\s+)?(?:{_NAME}\s*\.\s*)?({_NAME})",
+    re.IGNORECASE,
+)
+_TRUNCATE = re.compile(
+    rf"TRUNCATE\s+(?:TABLE\s+)?(?:{_NAME}\s*\.\s*)?{_NAME}\s*(?:/\*.*\*/)?\s*;?", re.IGNORECASE
+)
+_DROP_DATABASE = re.compile(
+    rf"DROP\s+(?:DATABASE|SCHEMA)\s+(?:IF\s+EXISTS\s+)?({_NAME})", re.IGNORECASE
+)
+_ALTER = re.compile(
+    rf"ALTER\s+(?:ONLINE\s+)?TABLE\s+(?:IF\s+EXISTS\s+)?(?:{_NAME}\s*\.\s*)?{_NAME}\s+(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_RENAMED = re.compile(
+    rf"(?:RENAME\s+COLUMN\s+(?:IF\s+EXISTS\s+)?({_NAME})\s+TO\s+({_NAME})"
+    rf"|CHANGE\s+(?:COLUMN\s+)?(?:IF\s+EXISTS\s+)?({_NAME})\s+({_NAME})\s.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_TEXT = r"'(?:[^'\\]|''|\\.)*'"
+_ADDED = re.compile(
+    rf"ADD\s+(?:COLUMN\s+)?(?:IF\s+NOT\s+EXISTS\s+)?(?!(?:INDEX|KEY|UNIQUE|FULLTEXT|SPATIAL|PRIMARY|"
+    rf"CONSTRAINT|FOREIGN|CHECK|PARTITION|PERIOD|SYSTEM)\b)({_NAME})\s+(?!TIMESTAMP\b)\w+"
+    rf"(?:\s+PRECISION)?(?:\s*\((?:[^()']|{_TEXT})*\))?"
+    rf"(?:\s+(?:UNSIGNED|SIGNED|ZEROFILL|NULL|DEFAULT\s+NULL|FIRST|AFTER\s+{_NAME}|COMMENT\s+{_TEXT}|"
+    rf"(?:CHARACTER\s+SET|CHARSET|COLLATE)\s*=?\s*\w+))*",
+    re.IGNORECASE,
+)
+_KEEPS_ROWS = re.compile(
+    rf"DROP\s+(?:COLUMN\s+)?(?:IF\s+EXISTS\s+)?"
+    rf"(?!(?:PRIMARY|PARTITION|PERIOD|SYSTEM|INDEX|KEY|CONSTRAINT|FOREIGN|CHECK)\b){_NAME}"
+    rf"|DROP\s+(?:INDEX|KEY|CONSTRAINT|FOREIGN\s+KEY|CHECK)\s+(?:IF\s+EXISTS\s+)?{_NAME}"
+    rf"|ADD\s+(?:(?:UNIQUE|FULLTEXT|SPATIAL)(?:\s+(?:INDEX|KEY))?|INDEX|KEY)\b.*"
+    rf"|RENAME\s+(?:INDEX|KEY)\s+.*|COMMENT\s*=?\s*{_TEXT}|AUTO_INCREMENT\s*=?\s*\d+"
+    r"|ENGINE\s*=?\s*InnoDB|(?:ALGORITHM|LOCK|ROW_FORMAT)\s*=?\s*\w+|FORCE",
+    re.IGNORECASE | re.DOTALL,
+)
+_TAKES_ROWS = re.compile(
+    r"\b(?:PARTITION|PARTITIONING|TRUNCATE|DISCARD|IMPORT|EXCHANGE|PRIMARY|IGNORE|VERSIONING)\b"
+    r"|\bRENAME\s+(?!COLUMN\b|INDEX\b|KEY\b)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alteration:
+    """What a statement did to one table."""
+
+    renames: tuple[tuple[str, str], ...] = ()
+    """Columns: before, after."""
+    adds: tuple[str, ...] = ()
+    """Columns that are null in every row."""
+    rewrites: bool = False
+    """Whether rows may have been changed."""
+    replaces: bool = False
+    """Whether the table may have other rows now."""
+    truncates: bool = False
+    """Whether it emptied the table, and did nothing else."""
+
+    def then(self, later: Alteration) -> Alteration:
+        """Return what both did, one after the other."""
+        origin = {after: before for before, after in self.renames}
+        moved = {before for before, _ in later.renames}
+        kept = [pair for pair in self.renames if pair[1] not in moved]
+        added = [(origin.get(before, before), after) for before, after in later.renames]
+        # A column that was added under one name and renamed is added under the other.
+        names = dict(later.renames)
+        return Alteration(
+            renames=(*kept, *added),
+            adds=(*(names.get(name, name) for name in self.adds), *later.adds),
+            rewrites=self.rewrites or later.rewrites,
+            replaces=self.replaces or later.replaces,
+        )
+
+
+def alteration_of(statement: str, database: str, schema: str, table: str) -> Alteration | None:
+    """Return what a statement did to a table; None: nothing that its rows or columns show.
+
+    >>> alteration_of("ALTER TABLE t RENAME COLUMN a TO b, ADD c INT", "shop", "shop", "t").renames
+    (('a', 'b'),)
+
+    Args:
+        statement: as the log has it.
+        database: the one that was in use.
+        schema: of the table.
+        table: its name.
+    """
+    text = _without_comments(statement)
+    dropped = _DROP_DATABASE.match(text)
+    if dropped is not None:
+        return Alteration(replaces=True) if plain(dropped[1]).lower() == schema.lower() else None
+    if _IDLE.match(text) or not _names(text, table):
+        return None
+    if database.lower() != schema.lower() and not _names(text, schema):
+        return None
+    created = _CREATE.match(text)
+    if created is not None:
+        is_ours = plain(created[1]).lower() == table.lower()
+        return Alteration(replaces=True) if is_ours else None
+    if _TRUNCATE.fullmatch(text):
+        return Alteration(truncates=True)
+    altered = _ALTER.fullmatch(text)
+    if altered is None or _TAKES_ROWS.search(_without_texts(altered[1])):
+        return Alteration(replaces=True)
+    return _altered(altered[1])
+
+
+def _altered(clauses: str) -> Alteration:
+    renames, adds, rewrites = [], [], False
+    for clause in _split(clauses):
+        renamed, added = _RENAMED.fullmatch(clause), _ADDED.fullmatch(clause)
+        if renamed is not None:
+            before, after = (plain(name) for name in renamed.groups() if name is not None)
+            renames += [(before, after)] if before != after else []
+            rewrites = rewrites or renamed[1] is None
+        elif added is not None:
+            adds.append(plain(added[1]))
+        elif not _KEEPS_ROWS.fullmatch(clause):
+            rewrites = True
+    return Alteration(renames=tuple(renames), adds=tuple(adds), rewrites=rewrites)
+
+
+def plain(name: str) -> str:
+    """Return a name as it is without quotes.
+
+    >>> plain("`a``b`"), plain("c")
+    ('a`b', 'c')
+    """
+    return name[1:-1].replace("``", "`") if name.startswith("`") else name
+
+
+def _names(text: str, name: str) -> bool:
+    unquoted = text.replace("``", "`").lower()
+    return bool(re.search(rf"(?<![\w$]){re.escape(name.lower())}(?![\w$])", unquoted))
+
+
+def _without_comments(statement: str) -> str:
+    while (found := _COMMENT.match(statement)) is not None:
+        statement = statement[found.end() :]
+    return statement.strip().rstrip(";").strip()
+
+
+def _without_texts(text: str) -> str:
+    return re.sub(rf"{_TEXT}|`(?:[^`]|``)*`", " ", text)
+
+
+def _split(clauses: str) -> list[str]:
+    """Return the clauses of a list: commas in brackets and quotes part none."""
+    found, depth, begins = [], 0, 0
+    for part in re.finditer(rf"{_TEXT}|`(?:[^`]|``)*`|[(),]", clauses):
+        mark = part[0]
+        depth += (mark == "(") - (mark == ")")
+        if mark == "," and not depth:
+            found.append(clauses[begins : part.start()])
+            begins = part.end()
+    found.append(clauses[begins:])
+    return [each.strip() for each in found]
