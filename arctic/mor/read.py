@@ -24,6 +24,7 @@ from itertools import chain
 import pyarrow as pa
 
 from arctic.mor.coalesce import at_least_one, coalesce
+from arctic.mor.deletes.kept_deletes import KeptDeletes
 from arctic.mor.request import OpenFile, ReadRequest
 from arctic.mor.task_reader import TaskReader, delete_paths
 from arctic.mor.touched import Touched
@@ -35,6 +36,7 @@ def read_group(
     request: ReadRequest,
     open_file: OpenFile,
     touched: Touched | None = None,
+    kept: KeptDeletes | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Yield the surviving rows of a group's tasks.
 
@@ -43,13 +45,14 @@ def read_group(
         request: columns, key, filter and bounds.
         open_file: how a path is opened for reading.
         touched: what to add counts to, if anyone asks.
+        kept: what other groups of the same read have found in small files.
 
     Raises:
         FormatError: a file that is corrupt, or lacks what it must have.
         StorageError: a file that is missing or cannot be fetched.
         InternalError: a task that no plan makes, such as an unknown kind of file.
     """
-    reader = TaskReader(group.tasks, request, open_file, touched or Touched())
+    reader = TaskReader(group.tasks, request, open_file, touched or Touched(), kept)
     rows = chain.from_iterable(_survivors(reader, task) for task in in_reading_order(group.tasks))
     yield from at_least_one(coalesce(rows, max_rows=request.batch_rows), request.schema)
 

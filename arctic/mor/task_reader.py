@@ -24,6 +24,7 @@ from arctic.columns.row_set import RowSet
 from arctic.errors import InternalError
 from arctic.mor.data_file_reader import DataFileReader
 from arctic.mor.deletes.change_deletes import DeleteIndex, DeletePiece, delete_pieces
+from arctic.mor.deletes.kept_deletes import KeptDeletes
 from arctic.mor.deletes.position_deletes import PositionDeletes
 from arctic.mor.outdone import take_rivals
 from arctic.mor.request import OpenFile, ReadRequest
@@ -46,7 +47,9 @@ class TaskReader:
         request: ReadRequest,
         open_file: OpenFile,
         touched: Touched,
+        kept: KeptDeletes | None = None,
     ) -> None:
+        self._kept = KeptDeletes() if kept is None else kept
         self._request = request
         self._open_file = open_file
         self._touched = touched
@@ -92,7 +95,9 @@ class TaskReader:
         if self._cached is not None and self._cached[0] == delete_paths(task):
             return (DeletePiece(self._cached[1], is_last=True),)
         self._cached = None
-        return delete_pieces(task.change_deletes, self._request, self._open_file, self._touched)
+        return delete_pieces(
+            task.change_deletes, self._request, self._open_file, self._touched, self._kept
+        )
 
     def _remember(
         self, task: NodeTask, index: DeleteIndex, dead: dict[str, RowSet], settled: Collection[str]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
+from arctic.mor.deletes.kept_deletes import KeptDeletes
+from arctic.mor.read import read_group
 from arctic.mor.request import META_FIELDS
 from arctic.table.streams.lsn import BASE_FILE_OFFSET
 from arctic.tree.node import TreeNode
@@ -127,6 +130,31 @@ def test_shared_deletes_are_loaded_once(files: LocalFiles) -> None:
     )
     assert [one["id"] for one in found] == [2, 2, 1]
     assert files.opened.count(Path(shared.path).name) == 1
+
+
+def test_small_deletes_that_some_tasks_share_are_decoded_once(files: LocalFiles) -> None:
+    """Though each task has others beside them; and by the groups of one read together."""
+    shared = files.deletes([row(1, offset=5)], 9)
+    own = [files.deletes([row(number, offset=6)], 9) for number in (2, 3)]
+    data = [files.base([row(number) for number in (1, 2, 3, 4)], 1) for _ in own]
+    groups = [
+        group(task(found, deletes=[shared, delete]))
+        for found, delete in zip(data, own, strict=True)
+    ]
+    together = KeptDeletes()
+
+    found = [
+        [
+            each
+            for batch in read_group(one, request(), files.open, None, together)
+            for each in batch["id"].to_pylist()
+        ]
+        for one in (*groups, group(*(task for one in groups for task in one.tasks)))
+    ]
+
+    assert found == [[3, 4], [2, 4], [3, 4, 2, 4]]
+    assert files.opened.count(Path(shared.path).name) == 1
+    assert pickle.loads(pickle.dumps(together)).of(shared, lambda _: []) == []
 
 
 def test_deletes_beyond_the_memory_bound_are_applied_piece_by_piece(files: LocalFiles) -> None:

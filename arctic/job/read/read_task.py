@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -17,6 +17,7 @@ import pyarrow as pa
 from arctic.errors import StorageError
 from arctic.iceberg.storage.table_io import TableIO, is_file_gone
 from arctic.job.read.open_ahead import opened_ahead
+from arctic.mor.deletes.kept_deletes import KeptDeletes
 from arctic.mor.read import in_reading_order, read_group
 from arctic.mor.request import ReadRequest
 from arctic.mor.touched import Touched
@@ -51,6 +52,8 @@ class MergeReader:
 
     request: ReadRequest
     io: TableIO
+    kept: KeptDeletes = field(default_factory=KeptDeletes, compare=False, repr=False)
+    """Of the groups that are read in this process."""
 
     def read(
         self, group: NodeTaskGroup, touched: Touched | None = None
@@ -63,7 +66,7 @@ class MergeReader:
         """
         tasks = in_reading_order(group.tasks)
         with telling_of_expiry(), opened_ahead(self.io, tasks) as open_file:
-            yield from read_group(group, self.request, open_file, touched)
+            yield from read_group(group, self.request, open_file, touched, self.kept)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +32,7 @@ from arctic.columns.event_order import (
 from arctic.columns.integer_index import IntArray
 from arctic.columns.key_codes import KeyIndex, factorise
 from arctic.errors import FormatError, InternalError
+from arctic.mor.deletes.kept_deletes import KeptDeletes
 from arctic.mor.files.file_columns import FileColumns
 from arctic.mor.files.parquet_footer import Size
 from arctic.mor.files.parquet_input import ParquetInput
@@ -193,9 +196,20 @@ class DeletePiece:
 
 
 def delete_pieces(
-    files: Sequence[TableFile], request: ReadRequest, open_file: OpenFile, touched: Touched
+    files: Sequence[TableFile],
+    request: ReadRequest,
+    open_file: OpenFile,
+    touched: Touched,
+    kept: KeptDeletes,
 ) -> Iterator[DeletePiece]:
     """Read delete files into one index after the other; the caller forgets each before the next.
+
+    Args:
+        files: of one task.
+        request: the read.
+        open_file: how a path is opened.
+        touched: what to add counts to.
+        kept: what other tasks of the read have found in small files.
 
     Raises:
         FormatError: a file without a key column or without file offsets.
@@ -205,7 +219,8 @@ def delete_pieces(
     touched.delete_files += len(files)
     # In the order of their transactions, deletes need no sorting.
     ordered = sorted(files, key=lambda file: (file.transaction_id, file.path))
-    for rows in _every_delete(ordered, request, open_file):
+    read = partial(_deletes, request=request, open_file=open_file)
+    for rows in chain.from_iterable(kept.of(file, read) for file in ordered):
         touched.delete_rows += len(rows.file_offsets)
         if buffer and used_bytes + rows.memory_bytes > request.max_delete_bytes:
             buffer = [_joined(buffer).reduced()]
@@ -223,32 +238,29 @@ def delete_pieces(
         yield DeletePiece(index, is_last=True)
 
 
-def _every_delete(
-    files: Sequence[TableFile], request: ReadRequest, open_file: OpenFile
-) -> Iterator[DeleteRows]:
+def _deletes(file: TableFile, *, request: ReadRequest, open_file: OpenFile) -> Iterator[DeleteRows]:
     key_filter = filter_of_deletes(request)
-    for file in files:
-        if file.kind is not FileKind.CHANGE_DELETE:
-            raise InternalError(f"file {file.path!r} of kind {file.kind} is attached as deletes")
-        with ParquetInput(
-            file.path, open_file, Size.of(file), verifies_pages=request.verifies_pages
-        ) as parquet:
-            columns = FileColumns(file, parquet.schema, request)
-            wanted = columns.project([*request.key, FILE_OFFSET_FIELD, *request.ordering])
-            test = RowTest(columns, key_filter)
-            groups = matching_row_groups(parquet, key_filter, columns.names, columns.constants)
-            names = list(dict.fromkeys((*wanted.names, *test.projection.names)))
-            for _, batch in parquet.batches(names, groups, request.batch_rows):
-                if key_filter is not None:
-                    batch = batch.filter(pa.array(test.mask(batch)))
-                arrays = wanted.arrays(batch)
-                keys, ordering = arrays[: len(request.key)], arrays[len(request.key) + 1 :]
-                yield DeleteRows(
-                    pa.table(keys, schema=request.key),
-                    np.full(len(batch), file.transaction_id, np.int64),
-                    known_offsets(arrays[len(request.key)], file.path),
-                    known_order(ordering, request.ordering, file.path),
-                )
+    if file.kind is not FileKind.CHANGE_DELETE:
+        raise InternalError(f"file {file.path!r} of kind {file.kind} is attached as deletes")
+    with ParquetInput(
+        file.path, open_file, Size.of(file), verifies_pages=request.verifies_pages
+    ) as parquet:
+        columns = FileColumns(file, parquet.schema, request)
+        wanted = columns.project([*request.key, FILE_OFFSET_FIELD, *request.ordering])
+        test = RowTest(columns, key_filter)
+        groups = matching_row_groups(parquet, key_filter, columns.names, columns.constants)
+        names = list(dict.fromkeys((*wanted.names, *test.projection.names)))
+        for _, batch in parquet.batches(names, groups, request.batch_rows):
+            if key_filter is not None:
+                batch = batch.filter(pa.array(test.mask(batch)))
+            arrays = wanted.arrays(batch)
+            keys, ordering = arrays[: len(request.key)], arrays[len(request.key) + 1 :]
+            yield DeleteRows(
+                pa.table(keys, schema=request.key),
+                np.full(len(batch), file.transaction_id, np.int64),
+                known_offsets(arrays[len(request.key)], file.path),
+                known_order(ordering, request.ordering, file.path),
+            )
 
 
 def known_offsets(offsets: pa.Array, path: str) -> IntArray:
