@@ -38,8 +38,8 @@ def as_native(source: Any) -> Any:
     return source if isinstance(source, pa.NativeFile) else pa.PythonFile(source, mode="r")
 
 
-def read_footer(path: str, source: Any, expected: Size | None) -> Any:
-    """Return a file's metadata.
+def checked_footer(path: str, source: Any, expected: Size | None) -> bytes:
+    """Return the end of a file, from its footer on.
 
     Args:
         path: for messages and for the checksum.
@@ -48,18 +48,26 @@ def read_footer(path: str, source: Any, expected: Size | None) -> Any:
 
     Raises:
         FormatError: a wrong checksum.
-        ArrowInvalid: no Parquet file, or one of another size or number of rows than expected.
+        ArrowInvalid: no Parquet file, or one of another size than expected.
     """
     size = source.size()
     if expected is not None and size != expected.size_bytes:
         raise pa.ArrowInvalid(f"it has {size} bytes, and {expected.size_bytes} by its manifest")
     footer = _footer(source, size)
     footer_checksum.check(path, footer)
-    metadata = pq.read_metadata(pa.BufferReader(_MAGIC + footer))
+    return footer
+
+
+def metadata_in(footer: bytes) -> Any:
+    """Return a file's metadata; raises ArrowInvalid where the footer is none."""
+    return pq.read_metadata(pa.BufferReader(_MAGIC + footer))
+
+
+def check_rows(metadata: Any, expected: Size | None) -> None:
+    """Refuse a file of another number of rows than expected; raises ArrowInvalid."""
     rows = metadata.num_rows
     if expected is not None and rows != expected.record_count:
         raise pa.ArrowInvalid(f"it has {rows} rows, and {expected.record_count} by its manifest")
-    return metadata
 
 
 def _footer(source: Any, size: int) -> bytes:

@@ -25,7 +25,14 @@ import pyarrow.parquet as pq
 
 from arctic.columns.field_ids import child_fields
 from arctic.errors import ArcticError, FormatError, StorageError
-from arctic.mor.files.parquet_footer import GUESS_BYTES, Size, as_native, read_footer
+from arctic.mor.files.parquet_footer import (
+    GUESS_BYTES,
+    Size,
+    as_native,
+    check_rows,
+    checked_footer,
+    metadata_in,
+)
 from arctic.mor.request import OpenFile
 
 RUN_BYTES = 64 * 2**20
@@ -67,8 +74,12 @@ class ParquetInput:
                     source = pa.BufferReader(source.read_at(length, 0))
                     self._source.close()
                     self._source = source
-                self.metadata: Any = read_footer(path, source, expected)
-                self._file = self._opened(source)
+                footer = checked_footer(path, source, expected)
+                # What is in memory is parsed where it lies.
+                metadata = None if self._is_small else metadata_in(footer)
+                self._file = self._opened(source, metadata)
+                self.metadata: Any = self._file.metadata
+                check_rows(self.metadata, expected)
                 self.schema: pa.Schema = self._file.schema_arrow
             except BaseException:
                 self._source.close()
@@ -90,7 +101,7 @@ class ParquetInput:
         if self.leaf_column(name) is None:
             return
         with self._errors():
-            self._file = self._opened(self._source, read_dictionary=[name])
+            self._file = self._opened(self._source, self.metadata, read_dictionary=[name])
 
     @property
     def row_groups(self) -> range:
@@ -180,11 +191,11 @@ class ParquetInput:
         rows = self._file.read_row_groups(row_groups, columns=names, use_threads=False)
         return iter(rows.to_batches(max_chunksize=batch_rows))
 
-    def _opened(self, source: Any, **more: Any) -> Any:
+    def _opened(self, source: Any, metadata: Any, **more: Any) -> Any:
         return pq.ParquetFile(
             source,
             pre_buffer=not self._is_small,
-            metadata=self.metadata,
+            metadata=metadata,
             page_checksum_verification=self._verifies_pages,
             **more,
         )
