@@ -101,6 +101,7 @@ from arctic.options.read_options import (
 from arctic.options.service_options import (
     OPTIMIZE_GROUP,
     OPTIMIZE_QUOTA,
+    SELF_PUBLISHING,
     TABLE_EXPIRE,
 )
 from arctic.options.table_options import (
@@ -128,6 +129,8 @@ from arctic.options.write_options import (
     PARTITION_BY,
     PARTITION_OVERWRITE_MODE,
     PRIMARY_KEY,
+    PUBLISH,
+    PUBLISH_EVERY,
     SAVE_MODE,
     SPREAD,
     STREAM_BATCH_ID,
@@ -209,10 +212,13 @@ __all__ = [
     "PARTITION_OVERWRITE_MODE",
     "PATH",
     "PRIMARY_KEY",
+    "PUBLISH",
+    "PUBLISH_EVERY",
     "ROW_GROUP_BYTES",
     "ROW_GROUP_ROWS",
     "SAVE_MODE",
     "SEALED_PREFIX",
+    "SELF_PUBLISHING",
     "SKIP_OVERWRITES",
     "SNAPSHOT_ID",
     "SNAPSHOT_KEEP_COUNT",

@@ -28,3 +28,10 @@ TABLE_EXPIRE = Option(
     scopes=_TABLE,
     doc="Whether a service cleans the table; a cleaning that is asked for runs in any case.",
 )
+SELF_PUBLISHING = Option(
+    name="self-publishing.enabled",
+    parse=truth,
+    default=False,
+    scopes=_TABLE,
+    doc="Whether a service publishes the table for other engines whenever it finds it changed.",
+)

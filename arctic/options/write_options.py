@@ -95,6 +95,20 @@ OPTIMIZE_EVERY = Option(
     scopes=_WRITE,
     doc="With optimize=auto a stream optimizes after so many batches.",
 )
+PUBLISH = Option(
+    name="publish",
+    parse=one_of("none", "auto"),
+    default="none",
+    scopes=_WRITE,
+    doc="After the commit: publish nothing, or show the rows of now to other engines (auto).",
+)
+PUBLISH_EVERY = Option(
+    name="publish-every-commits",
+    parse=positive_int,
+    default=1,
+    scopes=_WRITE,
+    doc="With publish=auto: only once so many commits, of whoever, are not published yet.",
+)
 MAX_TASKS = Option(
     name="max-write-tasks",
     parse=optional(positive_int),

@@ -26,6 +26,7 @@ from arctic.service.lagging import Lagging, Late
 from arctic.service.process_book import ProcessBook
 from arctic.service.scheduling.group import Group
 from arctic.service.scheduling.outlook import NOTHING_DUE
+from arctic.service.scheduling.publish_queue import PublishQueue
 from arctic.service.scheduling.ranks import Scheduler
 from arctic.service.scheduling.table_queue import Start
 from arctic.service.slot_runner import SlotRunner, Slots
@@ -82,6 +83,7 @@ class TableService:
         """Table -> its group."""
         self.asked = AskedRuns()
         self.cleaning = CleaningQueue(every_ms=settings.clean_every_ms)
+        self._publishing = PublishQueue()
         self.groups = {
             name: Group(settings.scheduler, slots=slots) for name, slots in settings.groups.items()
         }
@@ -185,6 +187,8 @@ class TableService:
             with self.watch.clock.looking():
                 found, gone = self.watch.look() if names is None else self.watch.look_at(names)
             with self.changed:
+                if names is None:
+                    self._publishing.begin_look()
                 for name in gone:
                     self._forget(name)
                 for table in found:
@@ -221,6 +225,7 @@ class TableService:
         """Take note of one table; the caller holds the condition."""
         now_ms, name = self.work.now_ms(), table.name
         self.cleaning.looked(name, table.wishes, now_ms)
+        self._publishing.looked(name, table.places, is_wished=table.wishes.is_published)
         place = table.wishes.group
         if self.placed.get(name) not in (None, place):
             self._forget(name)
@@ -245,6 +250,7 @@ class TableService:
 
     def _forget(self, name: str) -> None:
         self.reads.forget(name)
+        self._publishing.forget(name)
         place = self.placed.pop(name, None)
         if place is not None:
             self.groups[place].forget(name)
@@ -270,6 +276,9 @@ class TableService:
         cleaning = self.cleaning.begin(self.busy, self.work.now_ms())
         if cleaning is not None:
             self._spawn_for(cleaning.table, self._clean, (cleaning,))
+        published = self._publishing.begin(self.busy)
+        if published is not None:
+            self._spawn_for(published, self._publish, (published,))
 
     def _spawn_for(
         self, name: str, work: Callable[..., None], arguments: tuple[object, ...]
@@ -314,6 +323,14 @@ class TableService:
             place = self.placed.get(name)
             if place is not None:
                 self.groups[place].block(name, 0)
+            self._done(name)
+
+    def _publish(self, name: str) -> None:
+        log = self.book.began(name, "publish", process_id=None, predicted_ms=None)
+        worked = self.work.publish(name)
+        self.book.ended(log, worked)
+        with self.changed:
+            self._publishing.ended(name, is_good=worked.outcome is Outcome.DONE)
             self._done(name)
 
     def _done(self, name: str) -> None:

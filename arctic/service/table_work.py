@@ -1,4 +1,4 @@
-"""One table, worked on under a lease: optimized, or cleaned.
+"""One table, worked on: optimized or cleaned under a lease, or published.
 
 Rules:
     - Nothing that a table does to the work reaches the service: every failure is an answer.
@@ -17,6 +17,7 @@ from arctic.iceberg.commits.lease import Lease, end_lease, extend_lease, take_le
 from arctic.iceberg.commits.service_mark import mark_namespaces, unmark_namespaces
 from arctic.iceberg.tables.missing_table import existing_store
 from arctic.iceberg.values.names import parse_identifier
+from arctic.job.publish.after_write import publish_all
 from arctic.job.tasks.progress import SilentProgress
 from arctic.job.tasks.run_tasks import TaskRunner
 from arctic.job.upkeep.asked_upkeep import AskedExpire, AskedOptimize
@@ -140,6 +141,25 @@ class TableWork:
             return report
 
         return self._leased(table, "cleaning", work)
+
+    def publish(self, table: str) -> Worked:
+        """Publish a table for other engines; without a lease, as commits decide."""
+        try:
+            if not self._wishes(table).is_published:
+                return Worked(outcome=Outcome.DONE)
+            for report in publish_all(self.asked(table).reference, every=1):
+                if report.snapshot_id is not None:
+                    self.say(
+                        "published",
+                        table=table,
+                        into=report.into,
+                        data_files_added=report.data_files_added,
+                        delete_files_added=report.delete_files_added,
+                        seconds=round(report.seconds, 3),
+                    )
+        except Exception as error:  # noqa: BLE001 - a table must not stop the service, see above
+            return self._failed(table, "publishing", error)
+        return Worked(outcome=Outcome.DONE)
 
     def extend(self, table: str) -> None:
         """Extend the lease of a table that is worked on; without it, commits still decide."""

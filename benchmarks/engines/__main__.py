@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -76,7 +77,8 @@ def _cell(said: Sequence[Outcome]) -> str:
     shown = ", ".join(
         f"{counts[name]} {name}" for name in ("right", "refused", "wrong") if counts[name]
     )
-    return f"{shown}: {next(each['said'] for each in said if each['verdict'] != 'right')}"
+    reason = next(each["said"] for each in said if each["verdict"] != "right")
+    return f"{shown}: {re.sub(r' for /[^ ]*', '', reason)}"
 
 
 if __name__ == "__main__":

@@ -71,6 +71,22 @@ def test_a_table_says_itself_what_a_service_does_with_it(lake: Lake) -> None:
     assert lake.tables("optimized") == ["db.etl", "db.kept"]
 
 
+def test_tables_that_ask_for_it_are_published(lake: Lake) -> None:
+    """Once for each state; nobody else's are."""
+    lake.make("db.shown", **{"self-publishing.enabled": "true"})
+    lake.make("db.plain")
+
+    lake.service().run_once()
+    assert lake.tables("published") == ["db.shown"]
+    read = load_table(open_catalog(lake.config), ("db", "shown_fresh"))
+    assert read is not None
+    assert sorted(read.scan().to_arrow().to_pylist(), key=lambda row: row["id"]) == FRESH
+
+    lake.service().run_once()
+    assert lake.tables("published") == ["db.shown"]
+    assert not lake.tables("failed")
+
+
 def test_poisoned_tables_stop_nobody(lake: Lake) -> None:
     """One whose metadata is gone, one with a bad property, one whose rows cannot be read."""
     for name in ("db.blank", "db.good", "db.lost", "db.torn"):

@@ -86,11 +86,7 @@ def shown_files(published: Table) -> Shown:
     Raises:
         StorageError: a manifest cannot be read.
     """
-    snapshot = published.current_snapshot()
-    state = None
-    if snapshot is not None and snapshot.summary is not None:
-        summary = snapshot.summary.additional_properties
-        state = _state(summary.get(PUBLISHED_BASE), summary.get(PUBLISHED_CHANGE))
+    snapshot, state = published.current_snapshot(), shown_state(published)
     rows: dict[str, int] = {}
     masks: dict[str, Mask] = {}
     others: set[str] = set()
@@ -124,6 +120,30 @@ def shown_files(published: Table) -> Shown:
         },
         state=state,
     )
+
+
+def shown_state(published: Table) -> tuple[int | None, int | None] | None:
+    """Return the ids of the base and the change snapshot that are shown; None: nobody can tell."""
+    snapshot = published.current_snapshot()
+    if snapshot is None or snapshot.summary is None:
+        return None
+    summary = snapshot.summary.additional_properties
+    return _state(summary.get(PUBLISHED_BASE), summary.get(PUBLISHED_CHANGE))
+
+
+def commits_since(opened: OpenTable, published: Table) -> int | None:
+    """Count the snapshots of a pair that are newer than what is shown; None: nobody can tell."""
+    state, count = shown_state(published), 0
+    if state is None:
+        return None
+    for store, shown in zip((opened.base, opened.change), state, strict=True):
+        snapshots = [] if store is None else store.metadata.snapshots
+        numbers = {each.snapshot_id: each.sequence_number or 0 for each in snapshots}
+        if shown is not None and shown not in numbers:
+            return None
+        last = -1 if shown is None else numbers[shown]
+        count += sum(number > last for number in numbers.values())
+    return count
 
 
 def stored_files(

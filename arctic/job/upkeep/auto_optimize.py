@@ -40,5 +40,5 @@ def optimize_after_write(reference: TableReference, runner: TaskRunner) -> None:
             f"table {name!r}: the write is committed, but the table could not be optimized: "
             f"{type(error).__name__}: {reason}; run arctic.optimize({name!r})",
             RuntimeWarning,
-            stacklevel=4,  # Past the caller and the verb of the user, to the line that wrote.
+            stacklevel=6,  # Past its callers, to the line that wrote with `arctic.write`.
         )

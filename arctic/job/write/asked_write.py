@@ -46,6 +46,8 @@ class AskedWrite:
     """The table is optimized once the write is committed."""
     optimize_every: int
     """Batches of a stream from one such run to the next."""
+    publish_every: int | None
+    """The table is published once so many commits are not; None: the write leaves it alone."""
     where: Predicate | None = None
     """An overwrite replaces every partition for which it holds, and no other."""
     given: Mapping[str, str] = field(repr=False)
@@ -82,8 +84,14 @@ class AskedWrite:
             spread=opt.SPREAD.value(options),
             optimizes=opt.OPTIMIZE.value(options) == "auto",
             optimize_every=opt.OPTIMIZE_EVERY.value(options),
+            publish_every=_publish_every(options),
             given=dict(options),
         )
+
+    @property
+    def asks_for_more(self) -> bool:
+        """Whether anything is to be done once the write is committed."""
+        return self.optimizes or self.publish_every is not None
 
     @property
     def needs_key(self) -> bool:
@@ -171,6 +179,11 @@ class AskedWrite:
         if output_mode == "update" and self.mode is None:
             return self.with_mode(WriteMode.UPSERT)
         return self
+
+
+def _publish_every(options: Mapping[str, str]) -> int | None:
+    every = opt.PUBLISH_EVERY.value(options)
+    return every if opt.PUBLISH.value(options) == "auto" else None
 
 
 def _mode(options: Mapping[str, str], *, overwrite: bool) -> WriteMode | None:

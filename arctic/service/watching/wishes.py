@@ -26,6 +26,7 @@ class Wishes:
     group: str
     is_optimized: bool
     terms: TableTerms
+    is_published: bool
     is_cleaned: bool
     cleaned_ms: int | None
 
@@ -43,6 +44,7 @@ class Wishes:
                 quota=opt.OPTIMIZE_QUOTA.value({}, properties),
                 min_interval_ms=opt.MIN_PLAN_INTERVAL.value({}, properties) or 0,
             ),
+            is_published=opt.SELF_PUBLISHING.value({}, properties),
             is_cleaned=opt.TABLE_EXPIRE.value({}, properties)
             and opt.MAY_DELETE.value({}, properties),
             cleaned_ms=cleaned_ms(properties),

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame
 
 from arctic.errors import ConflictError
 from arctic.job.edit.where import Where
-from arctic.job.upkeep.auto_optimize import optimize_after_write
+from arctic.job.publish.after_write import after_write
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.beside.read_rows import WRITTEN_ALONE, ReadRows
 from arctic.job.write.command_write import Command, begin_command
@@ -59,8 +59,7 @@ def changed(asked: RowLevelQuestion, java_frame: Any) -> DoneAnswer:
         if asked.once != "source":
             raise
         raise CatalogFailureError(error.message, FailureKind.MERGE_CARDINALITY) from error
-    if write.optimizes:
-        optimize_after_write(write.reference, SparkRunner(frame.sparkSession))
+    after_write(write, SparkRunner(frame.sparkSession), optimizes=write.optimizes)
     return DoneAnswer(found=True)
 
 

@@ -24,13 +24,21 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from arctic.errors import InvalidInputError
+from arctic.job.publish.after_write import after_write
 from arctic.job.reference import placed
-from arctic.job.upkeep.auto_optimize import optimize_after_write
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.first_write import taken_back_on_failure
 from arctic.job.write.new_only import NEW_ONLY_MODES
 from arctic.job.write.write_job import begin_write
-from arctic.options import MERGE_SCHEMA, OPTIMIZE, PRIMARY_KEY, SAVE_MODE, Scope, check_known
+from arctic.options import (
+    MERGE_SCHEMA,
+    OPTIMIZE,
+    PRIMARY_KEY,
+    PUBLISH,
+    SAVE_MODE,
+    Scope,
+    check_known,
+)
 from arctic.spark.base.error_surface import named_errors
 from arctic.spark.base.private_names import frame_of, is_classic
 from arctic.spark.base.recorded_calls import (
@@ -203,13 +211,13 @@ def _write(frame: DataFrame, options: dict[str, str], mode: str) -> None:
         save_rows(frame, given, overwrite=chosen == "overwrite")
         return
     asked = AskedWrite.of(given, overwrite=chosen == "overwrite")
-    given.pop(OPTIMIZE.name, None)
+    for later in (OPTIMIZE, PUBLISH):
+        given.pop(later.name, None)
     with taken_back_on_failure():
         job = begin_write(asked, arrow_schema(frame.schema))
         spread = spread_rows(frame, job)
         _save_natively(spread.frame, {**given, **spread.told}, chosen)
-    if asked.optimizes:
-        optimize_after_write(asked.reference, SparkRunner(frame.sparkSession))
+    after_write(asked, SparkRunner(frame.sparkSession), optimizes=asked.optimizes)
 
 
 def _save_natively(frame: DataFrame, options: Mapping[str, str], mode: str) -> None:

@@ -20,7 +20,7 @@ from threading import Event
 from pyspark.sql import DataFrame
 
 from arctic.errors import ConflictError, InternalError, InvalidInputError
-from arctic.job.upkeep.auto_optimize import optimize_after_write
+from arctic.job.publish.after_write import after_write
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.first_write import taken_back_on_failure
 from arctic.job.write.plan_shuffle import plan_shuffle
@@ -90,9 +90,10 @@ class StreamSink:
         if files and self._path_of is not None:
             self._learn(self._path_of, files)
         self._since_optimized += 1
-        if self._asked.optimizes and self._since_optimized >= self._asked.optimize_every:
+        is_time = self._asked.optimizes and self._since_optimized >= self._asked.optimize_every
+        if is_time:
             self._since_optimized = 0
-            optimize_after_write(self._asked.reference, SparkRunner(frame.sparkSession))
+        after_write(self._asked, SparkRunner(frame.sparkSession), optimizes=is_time)
 
     def _learn(self, path_of: Callable[[Partition], str], files: Iterable[WrittenFile]) -> None:
         rows = Counter[str]()

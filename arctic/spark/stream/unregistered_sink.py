@@ -20,9 +20,8 @@ from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMess
 from pyspark.sql.types import StructType
 
 from arctic.errors import InternalError, InvalidInputError
-from arctic.job.reference import TableReference
+from arctic.job.publish.after_write import after_write
 from arctic.job.tasks.run_tasks import LocalRunner
-from arctic.job.upkeep.auto_optimize import optimize_after_write
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import abort_write, commit_write
 from arctic.job.write.landed_batches import checkpoint_query_id
@@ -49,14 +48,11 @@ class StreamTaskMessage(WriterCommitMessage):
 class ArcticStreamWriter(DataSourceStreamArrowWriter):
     """Writes Arrow batches of one batch of a stream in tasks."""
 
-    def __init__(
-        self, job: WriteJob, query_id: str, *, optimized: TableReference | None, every: int
-    ) -> None:
+    def __init__(self, job: WriteJob, query_id: str, *, after: AskedWrite | None) -> None:
         self._job = job
         self._query_id = query_id
-        self._optimized = optimized
-        """The table that commits optimize; None where they do not."""
-        self._every = every
+        self._after = after
+        """The write, where it asks for more than commits."""
 
     @message_first
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
@@ -81,8 +77,10 @@ class ArcticStreamWriter(DataSourceStreamArrowWriter):
             raise InternalError(f"{len(jobs)} of {len(told)} write tasks were the first one")
         batch = StreamBatch(query_id=self._query_id, batch_id=batchId)
         commit_write(replace(jobs[0], batch=batch), [each.result for each in told])
-        if self._optimized is not None and batchId % self._every == self._every - 1:
-            optimize_after_write(self._optimized, LocalRunner(default_parallelism()))
+        if self._after is not None:
+            is_time = batchId % self._after.optimize_every == self._after.optimize_every - 1
+            runner = LocalRunner(default_parallelism())
+            after_write(self._after, runner, optimizes=self._after.optimizes and is_time)
 
     @message_first
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
@@ -121,8 +119,7 @@ def begin_stream_writer(
     return ArcticStreamWriter(
         begin_write(asked, arrow_schema(schema)),
         checkpoint_query_id(asked.reference, checkpoint),
-        optimized=asked.reference if asked.optimizes else None,
-        every=asked.optimize_every,
+        after=asked if asked.asks_for_more else None,
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame
 
-from arctic.job.upkeep.auto_optimize import optimize_after_write
+from arctic.job.publish.after_write import after_write
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.command_write import check_seen
 from arctic.job.write.first_write import taken_back_on_failure
@@ -51,7 +51,7 @@ def save_rows(
     seen: Sequence[TableSnapshot] = (),
     is_statement: bool = False,
 ) -> None:
-    """Spread, write and commit the rows of a frame, and optimize if that is asked for.
+    """Spread, write and commit the rows of a frame, and do what is asked for after that.
 
     Args:
         frame: of a classic session.
@@ -81,5 +81,4 @@ def save_rows(
 
     with taken_back_on_failure():
         WHERE_OUTRUN.run(write, on=ReadLaterError)
-    if asked.optimizes:
-        optimize_after_write(asked.reference, SparkRunner(frame.sparkSession))
+    after_write(asked, SparkRunner(frame.sparkSession), optimizes=asked.optimizes)

@@ -14,9 +14,8 @@ from pyspark.sql.types import StructType
 
 from arctic.errors import InternalError
 from arctic.iceberg.tables.new_table import NewTable
-from arctic.job.reference import TableReference
+from arctic.job.publish.after_write import after_write
 from arctic.job.tasks.run_tasks import LocalRunner
-from arctic.job.upkeep.auto_optimize import optimize_after_write
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import abort_write, commit_write
 from arctic.job.write.first_write import take_back_all, taken_back_on_failure
@@ -43,14 +42,14 @@ class ArcticWriter(DataSourceArrowWriter):
         self,
         job: WriteJob,
         *,
-        optimized: TableReference | None = None,
+        after: AskedWrite | None = None,
         made: Sequence[NewTable] = (),
     ) -> None:
         self._job = job
         self._made = made
         """What the write made before it began."""
-        self._optimized = optimized
-        """The table that the commit optimizes; None where it does not."""
+        self._after = after
+        """The write, where it asks for more than a commit."""
 
     @message_first
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
@@ -66,10 +65,11 @@ class ArcticWriter(DataSourceArrowWriter):
                 f"{len(messages) - len(results)} of {len(messages)} write tasks sent no result"
             )
         commit_write(self._job, results)
-        if self._optimized is not None:
+        if self._after is not None:
             # No session here, hence no tasks of Spark's; save() on a registered session keeps the
-            # option to itself and has them.
-            optimize_after_write(self._optimized, LocalRunner(default_parallelism()))
+            # options to itself and has them.
+            runner = LocalRunner(default_parallelism())
+            after_write(self._after, runner, optimizes=self._after.optimizes)
 
     @message_first
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
@@ -89,10 +89,9 @@ def begin_writer(
 ) -> ArcticWriter:
     """Check everything about a write that can be checked before its first row."""
     asked = AskedWrite.of(options, overwrite=overwrite)
-    optimized = asked.reference if asked.optimizes else None
     with taken_back_on_failure() as made:
         job = begin_told(asked, arrow_schema(schema))
-    return ArcticWriter(job, optimized=optimized, made=tuple(made))
+    return ArcticWriter(job, after=asked if asked.asks_for_more else None, made=tuple(made))
 
 
 def _results(messages: Sequence[WriterCommitMessage | None]) -> list[TaskResult]:

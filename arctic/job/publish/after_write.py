@@ -1,0 +1,67 @@
+"""What a write asked for once it is committed: the table optimized, and published.
+
+Rules:
+    - The write is committed before: whatever fails here is a warning, never an error.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+from arctic.iceberg.ownership.published import published_names
+from arctic.iceberg.publishing.published_table import find_published
+from arctic.iceberg.publishing.shown_files import commits_since
+from arctic.job.publish.publish_job import publish_table
+from arctic.job.publish.publish_report import PublishReport
+from arctic.job.reference import TableReference
+from arctic.job.tasks.run_tasks import TaskRunner
+from arctic.job.upkeep.auto_optimize import optimize_after_write
+from arctic.job.write.asked_write import AskedWrite
+
+
+def after_write(asked: AskedWrite, runner: TaskRunner, *, optimizes: bool) -> None:
+    """Do what a committed write asked for.
+
+    Args:
+        asked: the write.
+        runner: where the tasks of optimizing run.
+        optimizes: it is time for that; a stream does not with every batch.
+
+    Warns:
+        RuntimeWarning: it failed; the table is as the write left it.
+    """
+    if optimizes:
+        optimize_after_write(asked.reference, runner)
+    if asked.publish_every is None:
+        return
+    try:
+        publish_all(asked.reference, every=asked.publish_every)
+    except Exception as error:  # noqa: BLE001 - a committed write does not fail, whatever this is
+        name = asked.reference.identifier
+        reason = (str(error).strip().splitlines() or ["no message"])[0]
+        warnings.warn(
+            f"table {name!r}: the write is committed, but the table could not be published: "
+            f"{type(error).__name__}: {reason}; run arctic.publish({name!r})",
+            RuntimeWarning,
+            stacklevel=5,  # Past its callers, to the line that wrote with `arctic.write`.
+        )
+
+
+def publish_all(reference: TableReference, *, every: int) -> tuple[PublishReport, ...]:
+    """Publish a table under each name that it is shown under, or under its usual one.
+
+    Args:
+        reference: the table.
+        every: commits that must have come since, for a name that shows it already.
+
+    Raises:
+        ArcticError: as ``publish_table``.
+    """
+    opened = reference.open()
+    reports = []
+    for name in published_names(opened.base) or (None,):
+        shown = None if name is None else find_published(opened.base.catalog, name)
+        behind = None if shown is None else commits_since(opened, shown)
+        if behind is None or behind >= every:
+            reports.append(publish_table(reference, name, None))
+    return tuple(reports)

@@ -1,0 +1,83 @@
+"""Writes that publish, and what becomes of those that cannot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import arctic
+from arctic.errors import StorageError
+from arctic.job.publish import after_write
+from tests.iceberg.plain_readers import by_pyiceberg, plain_catalog
+
+
+def write(folder: Path, number: int, **options: str) -> None:
+    """Upsert a row."""
+    given = {"primaryKey": "id", **options}
+    rows = pa.table({"id": [number % 3], "n": [number]})
+    arctic.write("db.t", rows, mode="upsert", options=given, warehouse=str(folder))
+
+
+def shown(folder: Path, name: str = "db.t_fresh") -> list[dict[str, Any]] | None:
+    """Return what other engines read; None: it is not published."""
+    with plain_catalog(folder) as catalog:
+        if not catalog.table_exists(name):
+            return None
+    return sorted(by_pyiceberg(folder, name).to_pylist(), key=lambda row: row["id"])
+
+
+def now(folder: Path) -> list[dict[str, Any]]:
+    """Return what is there."""
+    table = arctic.read("db.t", warehouse=str(folder)).read_all()
+    return sorted(table.to_pylist(), key=lambda row: row["id"])
+
+
+def test_a_write_publishes_what_it_committed(tmp_path: Path) -> None:
+    """Under every name that the table is shown under, and as it is shown there."""
+    write(tmp_path, 1, publish="auto")
+    assert shown(tmp_path) == now(tmp_path)
+    arctic.publish("db.t", into="db.other", output="v3", warehouse=str(tmp_path))
+
+    write(tmp_path, 2, publish="auto", optimize="auto")
+    assert shown(tmp_path) == shown(tmp_path, "db.other") == now(tmp_path)
+    write(tmp_path, 3)
+    assert shown(tmp_path) != now(tmp_path)
+
+
+def test_a_write_may_leave_several_commits_together(tmp_path: Path) -> None:
+    """Whoever made them, and whatever was merged between them."""
+    place = str(tmp_path)
+    write(tmp_path, 1, publish="auto")
+    write(tmp_path, 2)
+    every = {"publish": "auto", "publish-every-commits": "3"}
+    before = shown(tmp_path)
+    write(tmp_path, 3, **every)
+    assert shown(tmp_path) == before
+    write(tmp_path, 4, **every)
+    assert shown(tmp_path) == now(tmp_path)
+
+    at_once = {"snapshot.keep.duration": "0", "change.data.ttl.minutes": "0"}
+    arctic.optimize("db.t", type="full", warehouse=place)
+    arctic.expire("db.t", options=at_once, warehouse=place)
+    write(tmp_path, 5, **{**every, "publish-every-commits": "100"})
+    assert shown(tmp_path) == now(tmp_path), "nobody can tell how many commits have come"
+
+
+def test_a_write_stands_whose_table_cannot_be_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It warns, in the line that wrote."""
+
+    def broken(*_: object) -> None:
+        raise StorageError("the disk is full")
+
+    monkeypatch.setattr(after_write, "publish_table", broken)
+    rows, options = pa.table({"id": [1]}), {"primaryKey": "id", "publish": "auto"}
+    with pytest.warns(RuntimeWarning, match="published: StorageError: the disk is full") as found:
+        arctic.write("db.t", rows, mode="upsert", options=options, warehouse=str(tmp_path))
+
+    assert found[0].filename == __file__
+    assert arctic.read("db.t", warehouse=str(tmp_path)).read_all().num_rows == 1
