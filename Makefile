@@ -21,7 +21,9 @@ ENGINES := $(VENV)/engines
 # a library for the whole of it.
 ICEBERG_JAVA := $(VENV)/iceberg-java
 HADOOP_AWS := $(VENV)/hadoop-aws
-JARS := $(ICEBERG_JAVA)/.installed $(HADOOP_AWS)/.installed
+# A broker, whose jars are all that it needs.
+KAFKA := $(VENV)/kafka
+JARS := $(ICEBERG_JAVA)/.installed $(HADOOP_AWS)/.installed $(KAFKA)/.installed
 # What the JVMs of tests share: the classes of Spark, ready to be mapped. They live for seconds, in
 # which the second compiler and parallel collectors cost more than they give.
 ARCHIVE := $(VENV)/spark.jsa
@@ -84,6 +86,7 @@ $(DBT)/.installed: pyproject.toml $(READY)
 
 $(ICEBERG_JAVA)/.installed: tests/java/pom.xml $(READY)
 $(HADOOP_AWS)/.installed: tests/spark/pom.xml $(READY)
+$(KAFKA)/.installed: tests/kafka/pom.xml $(READY)
 $(JARS):
 	@rm -rf $(@D)
 	@if command -v mvn > /dev/null; then \

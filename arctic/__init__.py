@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from arctic.job.complete.window_job import Window
     from arctic.job.mirror.apply_messages import ApplyReport
     from arctic.job.mirror.run_mirror import MirrorReport
+    from arctic.job.mirror.topics.follow_topics import TopicReport
     from arctic.job.publish.publish_report import PublishReport
     from arctic.mirror import apply_changes
     from arctic.optimizing.report import OptimizeReport, TableStatus
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from arctic.with_service import serve
     from arctic.with_spark import (
         local_session,
+        mirror_kafka,
         mirror_mysql,
         mirror_postgres,
         optimize,
@@ -104,6 +106,7 @@ __all__ = [
     "StorageError",
     "Table",
     "TableStatus",
+    "TopicReport",
     "UnsupportedError",
     "Window",
     "WriteReport",
@@ -120,6 +123,7 @@ __all__ = [
     "explain",
     "list_tables",
     "local_session",
+    "mirror_kafka",
     "mirror_mysql",
     "mirror_postgres",
     "open_table",
@@ -152,6 +156,7 @@ _HOMES = {
     "Encoding": "arctic.cdc.decode",
     "ExpireReport": "arctic.table.expire_report",
     "MirrorReport": "arctic.job.mirror.run_mirror",
+    "TopicReport": "arctic.job.mirror.topics.follow_topics",
     "OptimizeReport": "arctic.optimizing.report",
     "PublishReport": "arctic.job.publish.publish_report",
     "Readiness": "arctic.job.complete.readiness",
@@ -160,6 +165,7 @@ _HOMES = {
     "Window": "arctic.job.complete.window_job",
     "apply_changes": "arctic.mirror",
     "local_session": "arctic.with_spark",
+    "mirror_kafka": "arctic.with_spark",
     "mirror_mysql": "arctic.with_spark",
     "mirror_postgres": "arctic.with_spark",
     "optimize": "arctic.with_spark",

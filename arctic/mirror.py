@@ -10,7 +10,9 @@ import pyarrow as pa
 from arctic.cdc.decode import Decoding
 from arctic.cdc.envelopes import envelope_of
 from arctic.job.mirror.apply_messages import ApplyReport, ApplySettings, apply_messages
+from arctic.job.mirror.mirror_settings import check_names, target_of
 from arctic.job.mirror.run_mirror import MirrorReport, MirrorSettings, run_mirror
+from arctic.job.mirror.topics.follow_topics import TopicReport, TopicSettings, follow_topics
 from arctic.job.mirror.write_changes import WriteRows, write_here
 from arctic.job.reference import Catalog, as_names, call_options, placed
 from arctic.mysql.mysql_tables import parse_table
@@ -150,6 +152,48 @@ def follow_mysql(
         write,
         once=once,
         interval_seconds=interval_seconds,
+    )
+
+
+def follow_kafka(
+    dsn: str,
+    topics: str | Sequence[str],
+    *,
+    tables: str | Sequence[str],
+    into: str,
+    envelope: str = "debezium",
+    slot: str = "arctic",
+    once: bool = False,
+    max_changes: int = 100_000,
+    interval_seconds: float = 1.0,
+    drops_columns: bool = False,
+    decodings: Mapping[str, Mapping[str, Decoding]] | None = None,
+    config: Mapping[str, str] | None = None,
+    write: WriteRows | None = None,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> TopicReport:
+    """Follow topics as ``arctic.mirror_kafka`` does, wherever ``write`` writes the rows.
+
+    Arguments are those of ``arctic.mirror_kafka``; without ``write`` this process writes them.
+    """
+    names = dict(target_of(text) for text in as_names(tables))
+    check_names(names)
+    settings = TopicSettings(
+        dsn=dsn,
+        config=dict(config or {}),
+        topics=as_names(topics),
+        envelope=envelope_of(envelope),
+        tables=names,
+        namespace=into,
+        place=placed(call_options(None, warehouse, catalog)),
+        slot=slot,
+        max_changes=max_changes,
+        drops_columns=drops_columns,
+        decodings=dict(decodings or {}),
+    )
+    return follow_topics(
+        settings, write=write or write_here, once=once, interval_seconds=interval_seconds
     )
 
 

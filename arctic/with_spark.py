@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arctic import api, mirror
+from arctic.cdc.decode import Decoding
 from arctic.job.mirror.run_mirror import MirrorReport
+from arctic.job.mirror.topics.follow_topics import TopicReport
 from arctic.job.mirror.write_changes import WriteRows
 from arctic.job.reference import Catalog, call_options
 from arctic.optimizing.report import OptimizeReport
@@ -266,6 +268,76 @@ def mirror_mysql(
         max_changes=max_changes,
         interval_seconds=interval_seconds,
         partition_by=partition_by,
+        write=write,
+        warehouse=warehouse,
+        catalog=catalog,
+    )
+
+
+def mirror_kafka(
+    dsn: str,
+    topics: str | Sequence[str],
+    *,
+    tables: str | Sequence[str],
+    into: str,
+    envelope: str = "debezium",
+    slot: str = "arctic",
+    once: bool = False,
+    max_changes: int = 100_000,
+    interval_seconds: float = 1.0,
+    drops_columns: bool = False,
+    decodings: Mapping[str, Mapping[str, Decoding]] | None = None,
+    config: Mapping[str, str] | None = None,
+    spark: SparkSession | None = None,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> TopicReport:
+    """Apply the messages of topics to tables, each once; see ``docs/kafka.md``.
+
+    Offsets are kept by the tables, in the very commits of their rows. Messages that a table cannot
+    hold exactly go to ``<into>.cdc_quarantine``, with the reason.
+
+    Args:
+        dsn: the brokers, as ``kafka://host:port,host:port``.
+        topics: their names.
+        tables: sources as the messages name them, ``schema.table`` or with ``json`` the topic, or
+            ``source:name`` for a table of another name. The tables must exist, with a key.
+        into: their namespace.
+        envelope: ``debezium``, ``wal2json``, or ``json`` for rows that are in no envelope.
+        slot: names the sequence of batches in the tables; one process at a time.
+        once: return when everything is applied that was there.
+        max_changes: how many messages one batch has at most.
+        interval_seconds: seconds to wait for messages.
+        drops_columns: drop columns that no message of a batch describes.
+        decodings: source -> column -> how its values are written, where no schema says so.
+        config: settings of librdkafka, such as ``security.protocol``.
+        spark: the session whose cluster writes the rows; None: this process.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Memory: the messages of one batch, a few times.
+
+    Raises:
+        NotFoundError: a topic or a table that is not there.
+        InvalidInputError: an unknown envelope, or a table without a key.
+        ConflictError: another process uses the slot.
+        StorageError: Kafka or the catalog cannot be reached, or messages are gone from Kafka.
+        UnsupportedError: the extra ``kafka`` is not installed.
+    """
+    write = None if spark is None else spark_writer(spark)
+    return mirror.follow_kafka(
+        dsn,
+        topics,
+        tables=tables,
+        into=into,
+        envelope=envelope,
+        slot=slot,
+        once=once,
+        max_changes=max_changes,
+        interval_seconds=interval_seconds,
+        drops_columns=drops_columns,
+        decodings=decodings,
+        config=config,
         write=write,
         warehouse=warehouse,
         catalog=catalog,

@@ -35,6 +35,10 @@ VERBS = {
     ),
     "list_tables": "namespace, *, warehouse, catalog",
     "local_session": "*, master, app_name, conf",
+    "mirror_kafka": (
+        "dsn, topics, *, tables, into, envelope, slot, once, max_changes, interval_seconds, "
+        "drops_columns, decodings, config, spark, warehouse, catalog"
+    ),
     "mirror_mysql": (
         "dsn, tables, *, into, slot, once, max_changes, interval_seconds, partition_by, spark, "
         "warehouse, catalog"
@@ -95,6 +99,7 @@ CLASSES = {
     "RepairReport",
     "Table",
     "TableStatus",
+    "TopicReport",
     "Window",
     "WriteReport",
 }

@@ -20,25 +20,15 @@ import pyarrow as pa
 from arctic.cdc.decode import Decoding, Encoding
 from arctic.cdc.engine import engine
 from arctic.cdc.events import BROKEN, EVENTS, Events, SourceColumn, complete
-from arctic.cdc.json_numbers import has_mark, is_number, marked, unmarked
+from arctic.cdc.json_numbers import (
+    fields_of,
+    has_mark,
+    marked,
+    numbered_fields,
+    plain_fields,
+    unmarked,
+)
 from arctic.cdc.unavailable import is_doubtful, is_unavailable
-
-
-def _map(document: str) -> str:
-    """Return the expression of a document's fields; null if it is no object, or has one twice."""
-    keys = f"json_keys({document})"
-    return (
-        f"CASE WHEN json_type({document}) = 'OBJECT' AND len({keys}) = len(list_distinct({keys})) "
-        f"THEN ({document})::MAP(VARCHAR, VARCHAR) END"
-    )
-
-
-def _plain(fields: str) -> str:
-    """Return the expression of fields whose values are as the message has them."""
-    return (
-        f"map_from_entries(list_transform(map_entries({fields}), "
-        f"lambda e: {{key: e.key, value: {unmarked('e.value')}}}))"
-    )
 
 
 def _available(fields: str) -> str:
@@ -47,12 +37,6 @@ def _available(fields: str) -> str:
         f"map_from_entries(list_filter(map_entries({fields}), "
         f"lambda e: NOT {is_unavailable('e.value')}))"
     )
-
-
-def _numbers(fields: str) -> str:
-    """Return the expression of the names of the fields that are numbers."""
-    named = f"list_filter(map_entries({fields}), lambda e: {is_number('e.value')})"
-    return f"coalesce(list_transform({named}, lambda e: e.key), [])"
 
 
 _PARSE = f"""
@@ -75,8 +59,8 @@ WITH documents AS (
   FROM documents
 ), taken AS (
   SELECT seq, message, v, p, p ->> 'op' AS op, key,
-         {_map("(p -> 'after')")} AS after,
-         {_map("(p -> 'before')")} AS before,
+         {fields_of("(p -> 'after')")} AS after,
+         {fields_of("(p -> 'before')")} AS before,
          coalesce(p ->> '$.source.schema', p ->> '$.source.db') || '.'
            || (p ->> '$.source.table') AS source,
          list_filter(CASE WHEN json_type(fields) = 'ARRAY' THEN fields::JSON[] END,
@@ -84,11 +68,11 @@ WITH documents AS (
   FROM payloads
 ), rows AS (
   SELECT * REPLACE (CASE WHEN before IS NULL AND op = 'd' AND key IS NOT NULL
-                         THEN {_map("key")} ELSE before END AS before)
+                         THEN {fields_of("key")} ELSE before END AS before)
   FROM taken
 ), plain AS (
-  SELECT * REPLACE ({_plain("after")} AS after, {_plain("before")} AS before),
-         list_concat({_numbers("after")}, {_numbers("before")}) AS numbers
+  SELECT * REPLACE ({plain_fields("after")} AS after, {plain_fields("before")} AS before),
+         list_concat({numbered_fields("after")}, {numbered_fields("before")}) AS numbers
   FROM rows
 ), cleaned AS (
   SELECT *, {_available("after")} AS new, {_available("before")} AS old,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from arctic.cdc import debezium, wal2json
+from arctic.cdc import debezium, json_rows, wal2json
 from arctic.cdc.events import Events, SourceColumn
 from arctic.errors import InvalidInputError
 
@@ -15,8 +15,9 @@ from arctic.errors import InvalidInputError
 class Envelope:
     """One form, and what its messages tell."""
 
-    events: Callable[[Any, Any], Events]
-    """Arrow texts of messages and of their keys (None: not known) -> their events, in order."""
+    events: Callable[[Any, Any, Any], Events]
+    """Arrow texts of messages, of their keys and of their topics (None: not known) -> their events,
+    in order."""
     columns_of: Callable[[str], tuple[SourceColumn, ...]]
     """Reads a description that an event carries as its ``shape``."""
     is_whole: bool
@@ -26,10 +27,13 @@ class Envelope:
 
 _ENVELOPES: Mapping[str, Envelope] = {
     "debezium": Envelope(
-        events=debezium.debezium_events, columns_of=debezium.columns_of, is_whole=True
+        events=lambda values, keys, _: debezium.debezium_events(values, keys),
+        columns_of=debezium.columns_of,
+        is_whole=True,
     ),
+    "json": Envelope(events=json_rows.json_events, columns_of=json_rows.columns_of, is_whole=False),
     "wal2json": Envelope(
-        events=lambda values, _: wal2json.wal2json_events(values),
+        events=lambda values, _, __: wal2json.wal2json_events(values),
         columns_of=wal2json.columns_of,
         is_whole=False,
     ),

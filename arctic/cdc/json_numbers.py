@@ -36,3 +36,26 @@ def unmarked(value: Sql) -> Sql:
 def is_number(value: Sql) -> Sql:
     """Return the condition that a value of a marked document was a number."""
     return f"coalesce(starts_with({value}, '{_MARK}'), false)"
+
+
+def fields_of(document: str) -> str:
+    """Return the expression of a document's fields; null if it is no object, or has one twice."""
+    keys = f"json_keys({document})"
+    return (
+        f"CASE WHEN json_type({document}) = 'OBJECT' AND len({keys}) = len(list_distinct({keys})) "
+        f"THEN ({document})::MAP(VARCHAR, VARCHAR) END"
+    )
+
+
+def plain_fields(fields: str) -> str:
+    """Return the expression of fields whose values are as the message has them."""
+    return (
+        f"map_from_entries(list_transform(map_entries({fields}), "
+        f"lambda e: {{key: e.key, value: {unmarked('e.value')}}}))"
+    )
+
+
+def numbered_fields(fields: str) -> str:
+    """Return the expression of the names of the fields that are numbers."""
+    named = f"list_filter(map_entries({fields}), lambda e: {is_number('e.value')})"
+    return f"coalesce(list_transform({named}, lambda e: e.key), [])"

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import click
 
 from arctic.cli.place import catalog_options, place_of
 from arctic.cli.printed.render import print_json
 from arctic.job.mirror.run_mirror import MirrorReport
-from arctic.mirror import follow_mysql, follow_postgres
+from arctic.mirror import follow_kafka, follow_mysql, follow_postgres
+
+Report = TypeVar("Report")
 
 
 @click.group()
@@ -73,9 +76,44 @@ def mysql(**given: Any) -> None:
     _print_report(report, output, f"{report.place >> 32}:{report.place & 0xFFFFFFFF}")
 
 
-def _followed(
-    follow: Callable[..., MirrorReport], given: dict[str, Any]
-) -> tuple[MirrorReport, str]:
+@cdc.command()
+@click.option("--dsn", required=True, help="The brokers: kafka://host:port,host:port.")
+@click.option(
+    "--topics", required=True, multiple=True, metavar="A,B,C", help="Topics; may be repeated."
+)
+@click.option(
+    "--envelope",
+    type=click.Choice(["debezium", "json", "wal2json"]),
+    default="debezium",
+    show_default=True,
+    help="The form of the messages; json: rows in no envelope, a topic for each table.",
+)
+@click.option("--slot", default="arctic", show_default=True, help="Names the batches in tables.")
+@click.option(
+    "--config",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A setting of Kafka's client, such as security.protocol=SSL; may be repeated.",
+)
+@mirror_options
+def kafka(**given: Any) -> None:
+    """Apply the messages of topics to tables, each exactly once."""
+    topics = [name for text in given.pop("topics") for name in text.split(",") if name]
+    config = dict(text.partition("=")[::2] for text in given.pop("config"))
+    envelope = given.pop("envelope")
+    follow = partial(follow_kafka, topics=topics, envelope=envelope, config=config)
+    report, output = _followed(follow, given)
+    if output == "json":
+        print_json(asdict(report))
+        return
+    click.echo(
+        f"{report.events} changes in {report.batches} batches, {report.quarantined} quarantined"
+    )
+    for partition, offset in report.offsets.items():
+        click.echo(f"{partition} applied up to {offset}")
+
+
+def _followed(follow: Callable[..., Report], given: dict[str, Any]) -> tuple[Report, str]:
     named, output = given.pop("tables"), given.pop("output")
     known = ("dsn", "slot", "into", "once", "max_changes", "interval_seconds")
     told = {name: given.pop(name) for name in known}

@@ -131,6 +131,21 @@ STREAM_BATCH_ID = Option(
     scopes=_WRITE,
     doc="Number of this batch; the numbers of a sequence ascend.",
 )
+STREAM_POSITION = Option(
+    name="stream-position",
+    parse=optional(str),
+    default=None,
+    scopes=_WRITE,
+    doc="Where the writer is in its source with this batch, such as offsets; the commit of the "
+    "batch keeps it in the table property arctic.stream-position.<stream-query-id>.",
+)
+STREAM_FOLLOWS = Option(
+    name="stream-follows",
+    parse=optional(batch_number),
+    default=None,
+    scopes=_WRITE,
+    doc="The last batch that the writer knows of; a table with a later one refuses the batch.",
+)
 WRITER_ID = Option(
     name="writer-id",
     parse=optional(str),

@@ -57,6 +57,8 @@ SERVICE_PREFIX = "arctic.service."
 until when, as in a lease."""
 STREAM_PREFIX = "arctic.stream."
 """Followed by the id of a writer of batches; the value is its last batch."""
+STREAM_POSITION_PREFIX = "arctic.stream-position."
+"""Followed by the id of a writer of batches; the value is where it was in its source then."""
 ADOPTED = "arctic.adopted"
 """On a base store that was a plain Iceberg table: the properties that it has had since then, and
 that it loses when it is released; joined by ``,``."""

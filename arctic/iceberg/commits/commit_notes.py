@@ -56,11 +56,17 @@ def with_notes(
 
     Raises:
         BatchLandedError: the head holds the batch.
+        ConflictError: the head holds a batch that the writer does not know of.
         InvalidInputError: too many writers have a watermark.
         FormatError: what the head remembers is not readable.
     """
     summary, properties = dict(what.summary), dict(what.properties)
     if batch is not None:
+        if batch.is_overtaken(head.properties):
+            raise ConflictError(
+                f"table {'.'.join(head.name())!r} got another batch of {batch.query_id!r} than "
+                f"{batch.batch_id}: another process writes under that name; stop one of them"
+            )
         if batch.has_landed(head.properties):
             raise BatchLandedError(
                 f"table {'.'.join(head.name())!r} holds batch {batch.batch_id} of stream "

@@ -8,8 +8,8 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import pyarrow as pa
@@ -24,7 +24,7 @@ from arctic.errors import InvalidInputError
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.mirror.apply_events import Share, apply_events
-from arctic.job.mirror.write_changes import WriteRows, write_quarantine
+from arctic.job.mirror.write_changes import WriteRows, open_quarantine, write_quarantine
 from arctic.job.reference import TableReference, table_reference
 from arctic.table.streams.stream_batch import StreamBatch
 
@@ -40,6 +40,10 @@ class ApplyReport:
     """Messages that say nothing about rows: tombstones, transaction marks, heartbeats."""
 
 
+Unseen = Callable[[OpenTable, pa.Table], tuple[pa.Table, StreamBatch]]
+"""Takes a table, and events or broken ones."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApplySettings:
     """Where the events of which source go."""
@@ -53,6 +57,8 @@ class ApplySettings:
     """Catalog options."""
     batch: StreamBatch
     drops_columns: bool
+    unseen: Unseen | None = None
+    """What a table still needs of events, and which batch that is; None: all, of ``batch``."""
     decodings: Mapping[str, Mapping[str, Decoding]] = field(default_factory=dict)
     """Source -> column -> how its values are written, where the messages do not say."""
 
@@ -73,6 +79,10 @@ class ApplySettings:
                 )
             users[name] = user
 
+    def new_of(self, opened: OpenTable, events: pa.Table) -> tuple[pa.Table, StreamBatch]:
+        """Return what a table does not hold of events, and the batch that it takes them as."""
+        return (events, self.batch) if self.unseen is None else self.unseen(opened, events)
+
     def reference(self, table: str) -> TableReference:
         """Return a table, named as ``tables`` names it."""
         return table_reference({**self.place, "path": table})
@@ -84,6 +94,8 @@ def apply_messages(
     keys: pa.Array | pa.ChunkedArray | None,
     *,
     write: WriteRows,
+    topics: pa.Array | None = None,
+    ends: pa.Array | None = None,
 ) -> ApplyReport:
     """Apply a batch of messages.
 
@@ -92,6 +104,8 @@ def apply_messages(
         values: texts of the messages, in order.
         keys: texts of their keys; None: not known.
         write: carries writes out.
+        topics: where the messages come from; None: not known.
+        ends: where the source is after each message; None: not known.
 
     Memory: the messages, a few times.
 
@@ -99,15 +113,17 @@ def apply_messages(
         NotFoundError: a table that events go to.
         InvalidInputError: columns that cannot follow.
     """
-    found = settings.envelope.events(values, keys)
+    found = settings.envelope.events(values, keys, topics)
+    if ends is not None:
+        found = replace(
+            found, events=_ending(found.events, ends), broken=_ending(found.broken, ends)
+        )
     count = apply_events(
         found,
         sources=settings.tables,
         share_of=partial(_share, settings),
         stranger="no table is named for this source",
-        quarantine=partial(
-            write_quarantine, settings.reference(settings.quarantine), batch=settings.batch
-        ),
+        quarantine=partial(_quarantine, settings),
         write=write,
     )
     return ApplyReport(
@@ -117,7 +133,24 @@ def apply_messages(
     )
 
 
-def _share(settings: ApplySettings, source: str, events: pa.Table) -> Share:
+def _ending(events: pa.Table, ends: pa.Array) -> pa.Table:
+    return events.set_column(events.column_names.index("ends"), "ends", ends.take(events["seq"]))
+
+
+def _quarantine(settings: ApplySettings, broken: Sequence[pa.Table]) -> int:
+    reference, batch = settings.reference(settings.quarantine), settings.batch
+    if settings.unseen is not None and any(table.num_rows for table in broken):
+        opened = open_quarantine(reference)
+        shares = [settings.new_of(opened, table) for table in broken]
+        broken, batch = [table for table, _ in shares], shares[0][1]
+    return write_quarantine(reference, broken, batch=batch)
+
+
+def _share(settings: ApplySettings, source: str, events: pa.Table) -> Share | None:
+    reference = settings.reference(settings.tables[source])
+    events, batch = settings.new_of(reference.open(for_writing=True), events)
+    if not events.num_rows:
+        return None
     truncated, counting = after_truncate(events)
     opened = _followed(settings, source, counting)
     typed = _typed(settings, source, opened, counting)
@@ -125,7 +158,7 @@ def _share(settings: ApplySettings, source: str, events: pa.Table) -> Share:
         reference=settings.reference(opened.table.name),
         key=opened.table.primary_key,
         is_ordered=bool(opened.table.ordering_columns),
-        batch=settings.batch,
+        batch=batch,
         truncated=truncated,
         rows=typed.rows,
         broken=typed.broken,

@@ -101,18 +101,7 @@ def write_quarantine(
         [QUARANTINE.empty_table(), *(t.select(QUARANTINE.names) for t in broken)]
     )
     if rows.num_rows:
-        try:
-            reference.open()
-        except NotFoundError:
-            create_table(
-                reference.config,
-                reference.identifier,
-                QUARANTINE,
-                primary_key=(),
-                partition_by=(),
-                properties={},
-                exist_ok=True,
-            )
+        open_quarantine(reference)
         given = {**reference.options, opt.WRITE_MODE.name: "append"}
         if batch is not None:
             given |= batch_options(batch)
@@ -120,12 +109,33 @@ def write_quarantine(
     return int(rows.num_rows)
 
 
+def open_quarantine(reference: TableReference) -> OpenTable:
+    """Open a table of broken events; it is created if need be."""
+    try:
+        return reference.open()
+    except NotFoundError:
+        return create_table(
+            reference.config,
+            reference.identifier,
+            QUARANTINE,
+            primary_key=(),
+            partition_by=(),
+            properties={},
+            exist_ok=True,
+        )
+
+
 def batch_options(batch: StreamBatch) -> dict[str, str]:
     """Return a batch as write options."""
-    return {
+    given = {
         opt.STREAM_QUERY_ID.name: batch.query_id,
         opt.STREAM_BATCH_ID.name: str(batch.batch_id),
     }
+    if batch.position is not None:
+        given[opt.STREAM_POSITION.name] = batch.position
+    if batch.follows is not None:
+        given[opt.STREAM_FOLLOWS.name] = str(batch.follows)
+    return given
 
 
 def last_batch(opened: OpenTable, query_id: str) -> int:

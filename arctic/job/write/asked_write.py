@@ -207,4 +207,9 @@ def _batch(options: Mapping[str, str]) -> StreamBatch | None:
         if query_id is None:
             given, missing = missing, given
         raise InvalidInputError(f"option {given} without {missing}; a batch is named by both")
-    return StreamBatch(query_id=query_id, batch_id=batch_id)
+    return StreamBatch(
+        query_id=query_id,
+        batch_id=batch_id,
+        position=opt.STREAM_POSITION.value(options),
+        follows=opt.STREAM_FOLLOWS.value(options),
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from arctic.errors import FormatError
+from arctic.errors import ConflictError, FormatError
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.reference import TableReference
 from arctic.table.streams.stream_batch import StreamBatch
@@ -14,9 +14,15 @@ def has_landed(opened: OpenTable, batch: StreamBatch | None) -> bool:
     """Say whether either store of a table holds a batch, as of when it was opened.
 
     Raises:
+        ConflictError: a store holds a batch that the writer does not know of.
         FormatError: what a store remembers is not readable.
     """
     stores = [opened.base] if opened.change is None else [opened.base, opened.change]
+    if batch is not None and any(batch.is_overtaken(store.properties) for store in stores):
+        raise ConflictError(
+            f"table {opened.table.name!r} got another batch of {batch.query_id!r} than "
+            f"{batch.batch_id}: another process writes under that name; stop one of them"
+        )
     return batch is not None and any(batch.has_landed(store.properties) for store in stores)
 
 

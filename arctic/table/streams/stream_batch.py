@@ -19,7 +19,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from arctic.errors import FormatError, InvalidInputError
-from arctic.table.property_names import STREAM_BATCH, STREAM_PREFIX, STREAM_QUERY
+from arctic.table.property_names import (
+    STREAM_BATCH,
+    STREAM_POSITION_PREFIX,
+    STREAM_PREFIX,
+    STREAM_QUERY,
+)
 
 _QUERY_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 
@@ -33,6 +38,10 @@ class StreamBatch:
     itself."""
     batch_id: int
     """0 or more; ascending, gaps allowed."""
+    position: str | None = None
+    """Where the writer is in its source with this batch, for itself to read; None: not noted."""
+    follows: int | None = None
+    """The last batch that the writer knows of in the table; None: it does not look."""
 
     def __post_init__(self) -> None:
         """Refuse what a table property could not carry."""
@@ -49,12 +58,22 @@ class StreamBatch:
     @property
     def properties(self) -> dict[str, str]:
         """What the commit of this batch sets on its store."""
-        return {f"{STREAM_PREFIX}{self.query_id}": str(self.batch_id)}
+        found = {f"{STREAM_PREFIX}{self.query_id}": str(self.batch_id)}
+        if self.position is not None:
+            found[f"{STREAM_POSITION_PREFIX}{self.query_id}"] = self.position
+        return found
 
     @property
     def summary(self) -> dict[str, str]:
         """What the snapshot of this batch says."""
         return {STREAM_QUERY: self.query_id, STREAM_BATCH: str(self.batch_id)}
+
+    def is_overtaken(self, properties: Mapping[str, str]) -> bool:
+        """Say whether a store holds a batch of this writer that the writer does not know of."""
+        known = properties.get(f"{STREAM_PREFIX}{self.query_id}")
+        if self.follows is None or known is None:
+            return False
+        return int(known) > self.follows and int(known) != self.batch_id
 
     def has_landed(self, properties: Mapping[str, str]) -> bool:
         """Say whether a store with these properties holds this batch, or a later one.

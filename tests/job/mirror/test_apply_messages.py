@@ -186,7 +186,7 @@ def test_a_column_that_a_source_of_wal2json_dropped_is_to_be_dropped(place: dict
 
 def test_an_unknown_envelope_is_refused(place: dict[str, Any]) -> None:
     """With those there are."""
-    with pytest.raises(InvalidInputError, match="expected one of debezium, wal2json"):
+    with pytest.raises(InvalidInputError, match="expected one of debezium, json, wal2json"):
         arctic.apply_changes(
             [], envelope="canal", tables={}, quarantine="db.bad", writer="w", batch_id=0, **place
         )

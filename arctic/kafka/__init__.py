@@ -1,0 +1,1 @@
+"""Kafka: its topics, and the messages of their partitions in order."""

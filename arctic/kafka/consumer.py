@@ -1,0 +1,279 @@
+"""Messages of Kafka's partitions, from offsets that the caller keeps; nobody else reads them.
+
+Rules:
+    - Partitions are assigned here, and no offset is committed to Kafka: who reads knows its place.
+    - Messages of a partition come in order, and none is skipped: an offset that the broker has no
+      messages for any more stops the reader.
+    - Of a producer's transactions only those that were committed are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from arctic.errors import InvalidInputError, NotFoundError, StorageError, UnsupportedError
+from arctic.redact import NOTHING_KNOWN, without_secrets
+
+Partition = tuple[str, int]
+"""Topic with its id, as ``topic:id``, and number."""
+_SCHEME = "kafka://"
+_SECONDS = 30.0
+_SETTINGS: Mapping[str, str | bool] = {
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "enable.partition.eof": True,
+    "auto.offset.reset": "error",
+    "isolation.level": "read_committed",
+    "group.id": "arctic",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Messages:
+    """Messages of some partitions; those of each are in order."""
+
+    values: pa.Array
+    """Texts; null is a tombstone."""
+    keys: pa.Array
+    topics: pa.Array
+    partition: npt.NDArray[np.int64]
+    """Of each, its number in ``partitions``."""
+    offset: npt.NDArray[np.int64]
+    partitions: tuple[Partition, ...]
+
+    def after(self) -> dict[Partition, int]:
+        """Return the offset that follows the last message of each partition."""
+        last = np.full(len(self.partitions), -1, np.int64)
+        np.maximum.at(last, self.partition, self.offset)
+        return {each: int(place) + 1 for each, place in zip(self.partitions, last, strict=True)}
+
+
+def brokers_of(dsn: str) -> str:
+    """Return the brokers of ``kafka://host:port,host:port``.
+
+    >>> brokers_of("kafka://a:9092,b:9092")
+    'a:9092,b:9092'
+
+    Raises:
+        InvalidInputError: a text of another form.
+    """
+    brokers = dsn.removeprefix(_SCHEME).strip("/")
+    if not dsn.startswith(_SCHEME) or not brokers or "@" in brokers or "/" in brokers:
+        raise InvalidInputError(
+            "the address of Kafka cannot be read; expected kafka://host:port,host:port; users and "
+            "passwords are settings of the client, such as sasl.username"
+        )
+    return brokers
+
+
+@contextmanager
+def consumer(dsn: str, config: Mapping[str, str]) -> Iterator[TopicReader]:
+    """Yield a reader.
+
+    Args:
+        dsn: the brokers.
+        config: settings of librdkafka beside them, such as ``security.protocol``.
+
+    Raises:
+        UnsupportedError: confluent-kafka is not installed.
+        InvalidInputError: an address or a setting that the client does not take.
+    """
+    try:
+        # An extra, which few processes need.
+        import confluent_kafka  # noqa: PLC0415
+        from confluent_kafka import admin  # noqa: PLC0415
+    except ImportError as error:
+        raise UnsupportedError(
+            "Kafka needs confluent-kafka; install the extra, in a checkout: pip install '.[kafka]'"
+        ) from error
+    ours = sorted(_SETTINGS.keys() & config.keys())
+    if ours:
+        raise InvalidInputError(f"setting {ours[0]!r} of Kafka's client is Arctic's own; leave it")
+    errors: list[Any] = []
+    given: dict[str, Any] = {"bootstrap.servers": brokers_of(dsn), **config, **_SETTINGS}
+    try:
+        client = confluent_kafka.Consumer({**given, "error_cb": errors.append, "log_level": 0})
+        asks = {name: value for name, value in given.items() if name not in _SETTINGS}
+        asker = admin.AdminClient({**asks, "log_level": 0})
+    except confluent_kafka.KafkaException as error:
+        raise InvalidInputError(f"Kafka's client: {_said(error)}") from NOTHING_KNOWN.cause(error)
+    try:
+        yield TopicReader(kafka=confluent_kafka, client=client, admin=asker, errors=errors)
+    finally:
+        client.close()
+
+
+@dataclass(slots=True, kw_only=True)
+class TopicReader:
+    """Reads partitions; their ends are known once they have been reached."""
+
+    kafka: Any
+    client: Any
+    admin: Any
+    errors: list[Any]
+    """What the client reported by itself."""
+    _names: dict[str, str] = field(default_factory=dict)
+    """Topic -> topic with its id."""
+    _ended: set[Partition] = field(default_factory=set)
+    _has_ended: set[Partition] = field(default_factory=set)
+    _assigned: frozenset[Partition] = frozenset()
+
+    def partitions(self, topics: Sequence[str]) -> tuple[Partition, ...]:
+        """Return the partitions of topics, in order.
+
+        Raises:
+            NotFoundError: a topic that Kafka does not have.
+            StorageError: Kafka cannot be reached.
+        """
+        found = []
+        wanted = self.kafka.TopicCollection(list(topics))
+        asked = self.admin.describe_topics(wanted, request_timeout=_SECONDS)
+        for topic, answer in asked.items():
+            try:
+                known = answer.result()
+            except self.kafka.KafkaException as error:
+                if error.args[0].code() == self.kafka.KafkaError.UNKNOWN_TOPIC_OR_PART:
+                    raise NotFoundError(f"topic {topic!r} of Kafka not found") from error
+                cause = self.errors[-1] if self.errors else error
+                text = f"look at topic {topic!r}: {_said(cause)}"
+                raise StorageError(text) from NOTHING_KNOWN.cause(error)
+            self._names[topic] = f"{topic}:{known.topic_id}"
+            found += [(self._names[topic], each.id) for each in known.partitions]
+        return tuple(sorted(found))
+
+    def named(self, places: Mapping[Partition, int]) -> Iterator[tuple[Partition, int]]:
+        """Yield places with the plain names of their topics."""
+        for (topic, number), place in places.items():
+            yield (topic.rpartition(":")[0], number), place
+
+    def assign(self, places: Mapping[Partition, int | None]) -> dict[Partition, int]:
+        """Begin to read; return where.
+
+        Args:
+            places: the offset of the next message of each partition; None: the first there is.
+
+        Raises:
+            StorageError: messages that were to be read are gone.
+        """
+        given, begun = [], {}
+        for (name, number), place in places.items():
+            topic = name.rpartition(":")[0]
+            partition = self.kafka.TopicPartition(topic, number)
+            with self._errors(f"look at topic {topic!r}"):
+                first, _ = self.client.get_watermark_offsets(partition, timeout=_SECONDS)
+            if place is not None and place < first:
+                raise StorageError(
+                    f"topic {topic!r}, partition {number}: messages {place} to {first - 1} are "
+                    "gone from Kafka before they were read; make the tables anew from their source"
+                )
+            partition.offset = first if place is None else place
+            given.append(partition)
+            begun[name, number] = int(partition.offset)
+        self.client.assign(given)
+        self._assigned = frozenset(places)
+        self._ended.clear()
+        self._has_ended.clear()
+        return begun
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether every partition was read up to where it ended."""
+        return self._ended >= self._assigned
+
+    @property
+    def has_seen_ends(self) -> bool:
+        """Whether every partition was read up to its end at some time."""
+        return self._has_ended >= self._assigned
+
+    def read(self, limit: int, seconds: float) -> Messages:
+        """Return the next messages.
+
+        Args:
+            limit: at most so many.
+            seconds: how long to wait for some; those that are there come at once.
+
+        Raises:
+            StorageError: Kafka cannot be reached, or has no such offset.
+        """
+        taken: list[Any] = []
+        wait = seconds
+        while len(taken) < limit and not (taken and self.is_at_end):
+            with self._errors("read messages"):
+                got = self.client.consume(min(limit - len(taken), 10_000), timeout=wait)
+            if not got:
+                break
+            good = [message for message in got if message.error() is None]
+            if len(good) < len(got):
+                self._note_ends(got)
+            else:
+                self._ended.difference_update({self._place(message) for message in good})
+            taken += good
+            wait = min(seconds, 0.2)
+        return self._messages(taken)
+
+    def _note_ends(self, got: Sequence[Any]) -> None:
+        for message in got:
+            error = message.error()
+            if error is None:
+                self._ended.discard(self._place(message))
+            elif error.code() == self.kafka.KafkaError._PARTITION_EOF:
+                self._ended.add(self._place(message))
+            else:
+                said = without_secrets(error.str())
+                raise StorageError(f"read topic {message.topic()!r}: {said}")
+        self._has_ended |= self._ended
+
+    def _place(self, message: Any) -> Partition:
+        return self._names[message.topic()], message.partition()
+
+    def _messages(self, taken: Sequence[Any]) -> Messages:
+        """The client hands messages one by one; from here on they are columns."""
+        numbers: dict[Partition, int] = {}
+        at = [numbers.setdefault(self._place(message), len(numbers)) for message in taken]
+        partitions = tuple(numbers)
+        names = pa.array([topic.rpartition(":")[0] for topic, _ in partitions], pa.string())
+        return Messages(
+            values=_texts([message.value() for message in taken]),
+            keys=_texts([message.key() for message in taken]),
+            topics=names.take(pa.array(at, pa.int64())),
+            partition=np.array(at, np.int64),
+            offset=np.array([message.offset() for message in taken], np.int64),
+            partitions=partitions,
+        )
+
+    @contextmanager
+    def _errors(self, action: str) -> Iterator[None]:
+        try:
+            yield
+        except self.kafka.KafkaException as error:
+            cause = self.errors[-1] if self.errors else error
+            raise StorageError(f"{action}: {_said(cause)}") from NOTHING_KNOWN.cause(error)
+
+
+def _said(error: Any) -> str:
+    known = error.args[0] if isinstance(error, Exception) and error.args else error
+    return without_secrets(known.str() if hasattr(known, "str") else str(known))
+
+
+def _texts(values: Sequence[bytes | None]) -> pa.Array:
+    try:
+        return pa.array(values, pa.binary()).cast(pa.string())
+    except pa.ArrowInvalid:
+        return pa.array([_text(value) for value in values], pa.string())
+
+
+def _text(value: bytes | None) -> str | None:
+    """Return a text that is no JSON for bytes that are no text."""
+    if value is None:
+        return None
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return f"no UTF-8, hexadecimal: {value.hex()}"
