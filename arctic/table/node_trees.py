@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from arctic.errors import FormatError
 from arctic.options import BASE_BUCKETS
@@ -18,6 +19,7 @@ from arctic.table.property_names import TREES
 from arctic.tree.node import bucket_mask
 from arctic.tree.node_tree import NodeTree
 
+_REMEDY = "remove it, and the trees grow anew"
 _MOST_CHARACTERS = 100_000
 """Catalogs keep properties whole. The largest trees stay; the others are found again when they are
 needed, from the files."""
@@ -29,8 +31,8 @@ class NodeTrees:
 
     least: NodeTree
     """Of every partition that is not mentioned."""
-    by_path: Mapping[str, NodeTree]
-    """By partition path."""
+    by_path: Mapping[str, str]
+    """Their texts, by partition path: most of very many are never asked for."""
     grow: bool
     """Whether partitions are divided into more nodes as they grow."""
 
@@ -53,32 +55,53 @@ class NodeTrees:
         text = properties.get(TREES)
         try:
             found = {} if text is None else json.loads(text)
-            by_path = {path: NodeTree.parse(tree) for path, tree in found.items()}
-        except (FormatError, ValueError, AttributeError, TypeError) as error:
+            by_path = {path: str(tree) for path, tree in found.items()}
+        except (ValueError, AttributeError) as error:
             raise FormatError(
-                f"table property {TREES} = {text!r}: expected a JSON object of trees; remove it, "
-                "and the trees grow anew"
+                f"table property {TREES} = {text!r}: expected a JSON object of trees; {_REMEDY}"
             ) from error
         return cls(least=least, by_path=by_path, grow=True)
 
     def tree(self, path: str) -> NodeTree:
-        """Return the tree of a partition."""
-        return self.by_path.get(path, self.least)
+        """Return the tree of a partition.
+
+        Raises:
+            FormatError: its text cannot be read.
+        """
+        text = self.by_path.get(path)
+        return self.least if text is None else read_tree(text)
 
     def changed(self, trees: Mapping[str, NodeTree]) -> NodeTrees:
         """Return them with other trees of some partitions."""
-        known = {**self.by_path, **trees}
-        kept = {path: tree for path, tree in known.items() if tree != self.least}
-        return replace(self, by_path=kept)
+        known = {**self.by_path, **{path: str(tree) for path, tree in trees.items()}}
+        least = str(self.least)
+        return replace(self, by_path={path: text for path, text in known.items() if text != least})
 
     def text(self) -> str | None:
         """Return the value of the property; None: there is nothing to remember."""
-        ordered = sorted(self.by_path.items(), key=lambda item: (-len(item[1].leaves), item[0]))
         kept: dict[str, str] = {}
         room = _MOST_CHARACTERS
-        for path, tree in ordered:
-            told = str(tree)
-            room -= len(json.dumps({path: told}))
+        for path, text in sorted(self.by_path.items(), key=_largest_first):
+            room -= len(json.dumps({path: text}))
             if room >= 0:
-                kept[path] = told
+                kept[path] = text
         return json.dumps(kept, separators=(",", ":")) if kept else None
+
+
+@lru_cache(maxsize=256)
+def read_tree(text: str) -> NodeTree:
+    """Return the tree of a text in the property.
+
+    Raises:
+        FormatError: it cannot be read.
+    """
+    try:
+        return NodeTree.parse(text)
+    except FormatError as error:
+        raise FormatError(f"table property {TREES}: {error.message}; {_REMEDY}") from error
+
+
+def _largest_first(item: tuple[str, str]) -> tuple[int, int, str]:
+    path, text = item
+    count, _, divided = text.partition(":")
+    return -int(count), -len(divided), path

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from arctic.table.files import Partition
+from arctic.table.node_trees import read_tree
 from arctic.tree.hash_arrays import hash_arrays
 from arctic.tree.node import ROOT, TreeNode
 from arctic.tree.node_of_keys import node_ids
@@ -167,13 +168,13 @@ def change_places(partitions: Partitions, hashes: np.ndarray, target: WriteTarge
     numbers = nodes_under(mask, hashes)
     for code, value in enumerate(partitions.values if deep or options.tree_mask else ()):
         path = target.partition_path(value)
-        tree = options.trees.get(path)
-        if path not in deep and tree is None:
+        text = options.trees.get(path)
+        if path not in deep and text is None:
             continue
         rows = np.flatnonzero(partitions.codes == code)
         of_rows = nodes_under(deep.get(path, mask), hashes[rows])
-        if tree is not None:
-            wanted = tree.under(ROOT, options.tree_mask)
+        if text is not None:
+            wanted = read_tree(text).under(ROOT, options.tree_mask)
             # The deeper of both: its id is the greater one.
             of_rows = np.maximum(of_rows, node_ids(hashes[rows], wanted))
         numbers[rows] = of_rows

@@ -21,7 +21,6 @@ from arctic.table.files import FileKind, Partition, WrittenFile
 from arctic.table.node_trees import NodeTrees
 from arctic.table.table_description import TableDescription
 from arctic.tree.node import bucket_mask
-from arctic.tree.node_tree import NodeTree
 
 CHUNK_ROWS = 262_144
 """Rows that are worked on at once: 64 to 256 thousand were measured alike, a million a fifth
@@ -101,8 +100,8 @@ class WriteOptions:
     """Whether every event of a key stays in the change store."""
     deep_masks: Mapping[str, int] = field(default_factory=dict)
     """By partition path, where change files go to more nodes than ``change_mask`` says."""
-    trees: Mapping[str, NodeTree] = field(default_factory=dict)
-    """By partition path, where the table remembers another tree than the least."""
+    trees: Mapping[str, str] = field(default_factory=dict)
+    """By partition path, where the table remembers another tree than the least: ``read_tree``."""
     tree_mask: int = 0
     """No change file goes deeper for the sake of a tree; see ``route.deepened``."""
     joins_few: bool = False

@@ -45,11 +45,11 @@ def test_without_a_key_there_is_one_node() -> None:
     assert (found.grow, found.tree("")) == (False, NodeTree.uniform(0))
 
 
-@pytest.mark.parametrize("text", ["", "8", "[]", '{"": 8}', '{"": "7"}'])
+@pytest.mark.parametrize("text", ["", "8", "[]", '{"": 7}', '{"": "7"}', '{"": "8:9,8"}'])
 def test_what_cannot_be_read_is_named(text: str) -> None:
     """With what to do about it."""
-    with pytest.raises(FormatError, match=r"arctic\.tree = .*remove it"):
-        trees_of({"arctic.tree": text})
+    with pytest.raises(FormatError, match=r"arctic\.tree.*remove it"):
+        trees_of({"arctic.tree": text}).tree("")
 
 
 def test_the_largest_trees_are_remembered_where_there_are_too_many() -> None:

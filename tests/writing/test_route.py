@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arctic.tree.node_tree import NodeTree
 from arctic.writing.route import (
     Partitions,
     Places,
@@ -82,7 +81,7 @@ def test_many_changes_go_to_the_leaves_of_the_tree(
     tmp_path: Path, rows: int, is_all: bool, nodes: list[int]
 ) -> None:
     """As many nodes as they are worth, and never fewer than the table has anyway."""
-    target = make_target(tmp_path, trees={"": NodeTree.parse("8:10,14")})
+    target = make_target(tmp_path, trees={"": "8:10,14"})
     hashes = np.arange(64)
     everywhere = Partitions(values=((),), codes=np.zeros(64, dtype=np.int64))
 

@@ -218,7 +218,7 @@ def test_the_merged_files_are_what_a_dict_would_hold(
             change_mask=mask,
             chunk_rows=chunk_rows,
             joins_few=joins_few,
-            trees=dict.fromkeys(("", "region=eu", "region=us"), tree),
+            trees=dict.fromkeys(("", "region=eu", "region=us"), str(tree)),
         )
         store = Store(target)
         history = History(layout.key, upsert_inserts=upsert_inserts, random=random)

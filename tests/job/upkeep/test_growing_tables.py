@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 
 import arctic
@@ -47,10 +46,10 @@ def leaves(table: arctic.Table, day: int = 0) -> int:
     return len(found.tree(f"day={day}").leaves)
 
 
-def held(table: arctic.Table) -> set[int]:
-    """Return the nodes of base files."""
-    files = table.inspect("files")
-    return set(files.filter(pc.equal(files["kind"], "B")).column("node_id").to_pylist())
+def held(table: arctic.Table, kind: str = "B") -> set[int]:
+    """Return the nodes of files that are not merged."""
+    files = table.inspect("files").to_pylist()
+    return {each["node_id"] for each in files if each["kind"] == kind and not each["merged"]}
 
 
 def test_a_table_grows_by_itself(tmp_path: Path) -> None:
@@ -77,6 +76,14 @@ def test_a_table_grows_by_itself(tmp_path: Path) -> None:
     runs = [table.optimize().type for _ in range(4)]
     assert runs[-1] is None, "what is due comes to an end"
     assert table.count() == len(model)
+
+    many = rows(range(8 * 16_384), by=9)
+    table.write(many, mode="upsert")
+    assert min(held(table, "I") | held(table, "ED")) >= 8, "as many nodes as so many rows are worth"
+    found = table.read().read_all().sort_by("id")
+    assert [found[name].to_pylist() for name in ("id", "noise")] == [
+        many[name].to_pylist() for name in ("id", "noise")
+    ]
 
 
 def test_a_table_shrinks_again(tmp_path: Path) -> None:
