@@ -18,6 +18,7 @@ from arctic.job.read.plan_rows import planned_without_pauses
 from arctic.scan.scan_input import ScanInput, SetApart
 from arctic.scan.task import ScanOptions
 from arctic.table.filters.predicate import ColumnTest, Op, tests_of
+from arctic.table.merge_engine import MergeEngine
 from benchmarks.big_table import NAME, hot_files, make_big_table, spread_files
 
 OPTIONS = ScanOptions(
@@ -92,6 +93,7 @@ def _measure(config: CatalogConfig, row_filter: ColumnTest | None) -> PlanFigure
             snapshot=snapshot,
             key=opened.table.key_columns,
             ordering=(),
+            engine=MergeEngine.LAST_ROW,
             row_filter=row_filter,
             options=OPTIONS,
             set_apart=SetApart.NOTHING,

@@ -1,9 +1,49 @@
-"""What is not done yet to a table with ordering columns: refused before anything is read."""
+"""What is not done to a table that holds rows of a key against one another: refused at once."""
 
 from __future__ import annotations
 
 from arctic.errors import UnsupportedError
+from arctic.table.merge_engine import MergeEngine
 from arctic.table.table_description import TableDescription
+
+
+def refuse_weighed(table: TableDescription, what: str) -> None:
+    """Refuse a verb that goes by the order of commits alone.
+
+    Args:
+        table: any table.
+        what: the verb, as a message begins.
+
+    Raises:
+        UnsupportedError: it has ordering columns or a merge engine.
+    """
+    refuse_ordered(table, what)
+    refuse_engine(table, what)
+
+
+def refuse_engine(table: TableDescription, what: str) -> None:
+    """Refuse a verb that replaces or removes stored rows, where a table merges them otherwise.
+
+    Args:
+        table: any table.
+        what: the verb, as a message begins.
+
+    Raises:
+        UnsupportedError: it has a merge engine.
+    """
+    why = why_not_edited(table)
+    if why is not None:
+        raise UnsupportedError(f"{what} of table {table.name!r}: {why}")
+
+
+def why_not_edited(table: TableDescription) -> str | None:
+    """Say why stored rows are neither replaced nor removed by commands; None: they may be."""
+    if table.merge_engine is MergeEngine.LAST_ROW:
+        return None
+    return (
+        f"not possible with the merge engine {table.merge_engine.value!r}; see "
+        "docs/merge-engines.md for what is"
+    )
 
 
 def refuse_ordered(table: TableDescription, what: str) -> None:

@@ -18,12 +18,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from arctic.columns.event_order import order_numbers
 from arctic.columns.integer_index import IntArray
 from arctic.columns.row_set import RowSet
 from arctic.mor.batch import beside, make_batch
 from arctic.mor.deletes.change_deletes import DeleteIndex, known_offsets
 from arctic.mor.deletes.removed_rows import RemovedRows
+from arctic.mor.deletes.row_weights import row_weights
 from arctic.mor.files.file_columns import FileColumns, Projection
 from arctic.mor.files.keep import kept
 from arctic.mor.files.parquet_footer import Size
@@ -33,6 +33,7 @@ from arctic.mor.filters.row_filter import RowTest
 from arctic.mor.request import FILE_OFFSET_FIELD, OpenFile, ReadRequest
 from arctic.mor.touched import Touched
 from arctic.table.files import ColumnBounds, FileKind, TableFile
+from arctic.table.merge_engine import MergeEngine
 
 Mask = npt.NDArray[np.bool_]
 
@@ -95,7 +96,7 @@ class DataFileReader:
     def keys_in_order(
         self, may_hold: Callable[[Sequence[ColumnBounds | None]], bool]
     ) -> Iterator[tuple[int, list[pa.Array], tuple[IntArray, ...]]]:
-        """Yield the keys of rows, the number of the first, and the values of ordering columns.
+        """Yield the keys of merged rows, the number of the first, and their weights.
 
         Args:
             may_hold: takes the bounds of a row group's key columns; without it no row is wanted.
@@ -105,7 +106,7 @@ class DataFileReader:
         for first_row, batch in self._batches(groups, wanted.names):
             arrays = wanted.arrays(batch)
             keys, ordering = arrays[: len(self._request.key)], arrays[len(self._request.key) :]
-            yield first_row, keys, order_numbers(ordering)
+            yield first_row, keys, self._weights(ordering, None, len(batch))
 
     def every_row(
         self, fields: Sequence[pa.Field], row_groups: Collection[int]
@@ -166,7 +167,10 @@ class DataFileReader:
 
     def _may_be_killed(self, row_group: int, index: DeleteIndex) -> bool:
         """Say whether a delete can hold a key of a row group, by the bounds of the key columns."""
-        if not index.may_follow(self._file.transaction_id, self._file.kind):
+        is_first = (
+            self._request.engine is MergeEngine.FIRST_ROW and self._file.kind is FileKind.BASE
+        )
+        if is_first or not index.may_follow(self._file.transaction_id, self._file.kind):
             return False
         if self._file.kind is FileKind.INSERT:
             # In no order of keys, and as likely changed again as any: its bounds are not asked.
@@ -265,8 +269,19 @@ class DataFileReader:
         if self._file.kind is FileKind.INSERT:
             offsets = known_offsets(arrays.pop(), self._file.path)
         keys, ordering = arrays[: len(self._request.key)], arrays[len(self._request.key) :]
-        order = order_numbers(ordering)
-        return index.dead_rows(keys, self._file.transaction_id, offsets, order)
+        weights = self._weights(ordering, offsets, len(batch))
+        return index.dead_rows(keys, self._file.transaction_id, offsets, weights)
+
+    def _weights(
+        self, ordering: Sequence[pa.Array], offsets: IntArray | None, count: int
+    ) -> tuple[IntArray, ...]:
+        return row_weights(
+            self._request.engine,
+            ordering,
+            transaction_id=self._file.transaction_id,
+            file_offsets=offsets,
+            count=count,
+        )
 
 
 def _names(*projections: Projection) -> list[str]:

@@ -1,7 +1,8 @@
-"""Rivals of a task's inserts, where a table has ordering columns: merged rows and deletes.
+"""Rivals of a task's inserts, where rows of a key are held against one another: what is merged.
 
 A row or a delete of an insert's key that base or the merged changes hold is older than the insert,
-so it counts only if its values in the ordering columns are greater.
+so it counts only if its weight is greater: by ordering columns their values say so, and where the
+first row of a key stays any row of base is.
 
 Strategy: every insert has a delete of its key, so the keys of a task's deletes are all that matter.
 Of the rivals the key and the ordering columns are read, in the row groups that can hold one of
@@ -43,7 +44,7 @@ def take_rivals(
     Args:
         task: with rivals.
         index: deletes of the task, some or all of them.
-        request: with ordering columns.
+        request: of a table that holds rows against one another.
         open_file: how a path is opened for reading.
         positions: the position deletes of a group that the task is in.
 

@@ -14,7 +14,8 @@ import pyarrow as pa
 from arctic.columns.field_ids import field_id, field_with_id
 from arctic.errors import InternalError
 from arctic.table.filters.predicate import Predicate
-from arctic.table.row_places import FILE, POSITION
+from arctic.table.merge_engine import MergeEngine
+from arctic.table.positions.row_places import FILE, POSITION
 
 OpenFile = Callable[[str], Any]
 """Opens a path for reading at any position: a pyarrow file or a Python one."""
@@ -63,6 +64,8 @@ class ReadRequest:
     """Top-level column name to field id, for files that carry no ids."""
     ordering: pa.Schema = field(default_factory=lambda: pa.schema([]))
     """The table's ordering columns, most significant first, with field ids; empty: it has none."""
+    engine: MergeEngine = MergeEngine.LAST_ROW
+    """What becomes of the rows of a key."""
     identity_partitions: Mapping[int, int] = field(default_factory=dict)
     """Field id of a column to its place in the partition, where that is the column's very value:
     imported files need not have the column."""

@@ -4,8 +4,8 @@ Strategy: change deletes come in pieces that fit in memory. All pieces but the l
 at once, in the key columns of every data file, and leave a bit for each row that they kill; the
 last one stays and is looked up while rows are read.
 
-In a table with ordering columns, inserts also die by what is merged already, which the index of
-their deletes is told: see ``outdone``.
+Where rows of a key are held against one another, inserts also die by what is merged already, which
+the index of their deletes is told: see ``outdone``.
 
 Rules:
     - What tasks of a group share is read once: position deletes, and the change deletes of

@@ -113,6 +113,7 @@ from arctic.options.table_options import (
     INGEST_TIME,
     INSERT_MODE,
     MAY_DELETE,
+    MERGE_ENGINE,
     ORDERING_COLUMNS,
     WATERMARK_LATENESS,
 )
@@ -191,6 +192,7 @@ __all__ = [
     "MAX_TASKS",
     "MAX_TASK_SIZE",
     "MAY_DELETE",
+    "MERGE_ENGINE",
     "MERGE_SCHEMA",
     "MINOR_FILE_COUNT",
     "MINOR_INTERVAL",

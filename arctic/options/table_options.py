@@ -56,6 +56,15 @@ ORDERING_COLUMNS = Option(
     "given when the table is created, and lasting.",
 )
 
+MERGE_ENGINE = Option(
+    name="write.merge-engine",
+    parse=one_of("last-row", "first-row"),
+    default="last-row",
+    scopes=_TABLE,
+    doc="What becomes of the rows of a key: the last one stays, or the first; given when the table "
+    "is created, and lasting.",
+)
+
 INGEST_TIME = "_ingest_time"
 """In place of a column: the moment of the commit is the event time."""
 

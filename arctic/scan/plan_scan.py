@@ -96,6 +96,7 @@ def choose_files(draft: Draft) -> Draft:
         row_filter=asked.row_filter,
         key_filter=key_filter,
         is_ordered=bool(asked.ordering),
+        engine=asked.engine,
     )
     return replace(draft, files=files, pruned=draft.pruned + pruned)
 
@@ -169,6 +170,7 @@ def plan_scan(asked: ScanInput) -> ScanPlan:
         ranges=FileRanges(
             tuple(column.field_id for column in asked.key),
             tuple(column.field_id for column in asked.ordering),
+            asked.engine,
         ),
         pruned=files.pruned,
         files=FilesToRead(data=(), change_deletes=()),

@@ -6,6 +6,9 @@ followed by a delete in its own transaction.
 
 Where the table has ordering columns, their values come first, so an insert can die by a delete of
 any transaction. A base row cannot: a delete that was merged before it has been decided.
+
+Where the first row of a key stays, an insert dies by a delete of any earlier event, and a base row
+by none.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from typing import NamedTuple
 
 from arctic.scan.file_order import age_order
 from arctic.table.files import FileKind, TableFile
+from arctic.table.merge_engine import MergeEngine
 from arctic.tree.key_range import KeyRange, KeyRangeIndex
 
 
@@ -28,22 +32,37 @@ class Reach(Enum):
     OTHER_KEYS = "holds other keys than the rows that are old enough"
 
 
+NEVER = 2**63
+"""Above every transaction id."""
+
+
 class FileRanges:
     """What is known of the keys of files: the range of each, worked out once, and their order."""
 
-    __slots__ = ("_by_path", "_key_ids", "ordering_ids")
+    __slots__ = ("_by_path", "_key_ids", "engine", "ordering_ids")
 
-    def __init__(self, key_ids: Sequence[int], ordering_ids: Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        key_ids: Sequence[int],
+        ordering_ids: Sequence[int] = (),
+        engine: MergeEngine = MergeEngine.LAST_ROW,
+    ) -> None:
         self._key_ids = key_ids
         self.ordering_ids = tuple(ordering_ids)
-        """Of the table's ordering columns; none: the later row of a key wins."""
+        """Of the table's ordering columns; none: the engine goes by the order of events."""
+        self.engine = engine
         self._by_path: dict[str, KeyRange] = {}
 
     def least_deadly_transaction(self, data: TableFile) -> int:
         """Return the least transaction id whose deletes can kill a row of the file."""
         if data.kind is FileKind.BASE:
-            return data.transaction_id + 1
-        return 0 if self.ordering_ids else data.transaction_id
+            return NEVER if self.engine is MergeEngine.FIRST_ROW else data.transaction_id + 1
+        return 0 if self.weighs_rows else data.transaction_id
+
+    @property
+    def weighs_rows(self) -> bool:
+        """Whether an insert can also die by what is merged already."""
+        return bool(self.ordering_ids) or self.engine is not MergeEngine.LAST_ROW
 
     def of(self, file: TableFile) -> KeyRange:
         """Return the keys that a file can hold."""

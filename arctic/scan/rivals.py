@@ -1,8 +1,9 @@
-"""Which merged files can hold what outdoes an insert, where a table has ordering columns.
+"""Which merged files can hold what outdoes an insert, where rows are held against one another.
 
 Rules:
     - A merged row or delete outdoes an insert of the same key iff its values in the ordering
       columns are greater: at equal ones the later commit wins, and that is the insert.
+    - Where the first row of a key stays, any merged row of the key outdoes an insert.
     - A rival is left off only where its keys, or the bounds of the first ordering column, show that
       it outdoes none of the inserts.
 """
@@ -50,12 +51,13 @@ def rivals_of(
     if not inserts or not rivals:
         return ()
     keys = KeyRangeIndex([ranges.of(file) for file in inserts])
-    least = _least(inserts, ranges.ordering_ids[0])
+    ordering_ids = ranges.ordering_ids
+    least = _least(inserts, ordering_ids[0]) if ordering_ids else None
     found = {
         rival.file.path: rival
         for rival in rivals
         if any(True for _ in keys.overlapping(ranges.of(rival.file)))
-        and _may_outdo(rival.file, least, ranges.ordering_ids)
+        and (not ordering_ids or _may_outdo(rival.file, least, ordering_ids))
     }
     return tuple(found[file.path] for file in in_file_order(each.file for each in found.values()))
 

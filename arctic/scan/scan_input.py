@@ -8,6 +8,7 @@ from enum import Enum
 from arctic.scan.store_files import StoreFiles
 from arctic.scan.task import ScanOptions
 from arctic.table.filters.predicate import Predicate
+from arctic.table.merge_engine import MergeEngine
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.table_description import Column
 
@@ -36,6 +37,8 @@ class ScanInput:
     """The primary key; empty for an unkeyed table, and where one store is looked at."""
     ordering: tuple[Column, ...]
     """The table's ordering columns, where its key counts; empty: it has none."""
+    engine: MergeEngine
+    """What becomes of the rows of a key, where it counts."""
     row_filter: Predicate | None
     """Rows that do not match it are not wanted; None wants them all."""
     options: ScanOptions

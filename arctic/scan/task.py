@@ -31,8 +31,9 @@ class NodeTask:
     data: tuple[FileTask, ...]
     change_deletes: tuple[TableFile, ...] = ()
     rivals: tuple[FileTask, ...] = ()
-    """In a table with ordering columns: merged files that can hold a row or a delete which outdoes
-    an insert of the data. They are files of base and change deletes; no row of theirs is read."""
+    """Where rows of a key are held against one another: merged files that can hold a row or a
+    delete which outdoes an insert of the data. They are files of base and change deletes; no row of
+    theirs is read."""
     cost_bytes: int
     """Sum over data and change-delete files of max(size, open-file cost)."""
     part_number: int = 1

@@ -59,6 +59,9 @@ STREAM_PREFIX = "arctic.stream."
 """Followed by the id of a writer of batches; the value is its last batch."""
 STREAM_POSITION_PREFIX = "arctic.stream-position."
 """Followed by the id of a writer of batches; the value is where it was in its source then."""
+REQUIRES = "arctic.requires"
+"""On a base store: what a reader must know, joined by ``,``; who does not know it refuses the
+table."""
 ADOPTED = "arctic.adopted"
 """On a base store that was a plain Iceberg table: the properties that it has had since then, and
 that it loses when it is released; joined by ``,``."""

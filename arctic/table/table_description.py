@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from arctic.errors import InternalError
+from arctic.table.merge_engine import MergeEngine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,8 @@ class TableDescription:
     ordering_columns: tuple[str, ...] = ()
     """Columns whose greatest values win among the rows of a key, most significant first; empty:
     the latest row wins."""
+    merge_engine: MergeEngine = MergeEngine.LAST_ROW
+    """What becomes of the rows of a key."""
     partition_fields: tuple[PartitionField, ...]
     properties: Mapping[str, str]
     base_location: str
@@ -73,6 +76,11 @@ class TableDescription:
     def key_columns(self) -> tuple[Column, ...]:
         """The key columns in key order."""
         return tuple(self.column(name) for name in self.primary_key)
+
+    @property
+    def weighs_rows(self) -> bool:
+        """Whether a later row need not win: those of a key are held against one another."""
+        return bool(self.ordering_columns) or self.merge_engine is not MergeEngine.LAST_ROW
 
     @property
     def order_columns(self) -> tuple[Column, ...]:

@@ -21,7 +21,9 @@ import numpy as np
 import pyarrow as pa
 
 from arctic.columns.event_order import check_order
+from arctic.errors import InvalidInputError
 from arctic.table.files import FileKind
+from arctic.table.merge_engine import MergeEngine
 from arctic.writing.conform.conform import Conform
 from arctic.writing.files.node_files import Destination, NodeFiles
 from arctic.writing.route import (
@@ -96,10 +98,18 @@ class BaseWriter:
 
         Raises:
             StorageError: a file could not be created or written.
+            InvalidInputError: a key in several rows, which the table would merge.
             InternalError: rows that were announced as sorted are not.
         """
         rows = self._buffer.drain().rows if self._buffer.row_count else None
         self._write_chunk(rows, is_last=True)
+        if self._request.engine is not MergeEngine.LAST_ROW and self._inserts < self._rows_in:
+            raise InvalidInputError(
+                f"overwrite of table {self._target.table.name!r}: {self._rows_in:,} rows have "
+                f"{self._inserts:,} keys, and the merge engine {self._request.engine.value!r} "
+                "takes rows of one key from upserts only; give each key once, or write the rows "
+                "with mode upsert"
+            )
         return TaskResult(
             task=self._task,
             files=self._files.close(),

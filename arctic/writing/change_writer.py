@@ -28,6 +28,7 @@ from arctic.columns.key_codes import factorise
 from arctic.errors import InternalError
 from arctic.mor.request import FILE_OFFSET_FIELD
 from arctic.table.files import FileKind
+from arctic.table.merge_engine import MergeEngine
 from arctic.writing.conform.conform import Conform
 from arctic.writing.files.node_files import Destination, NodeFiles
 from arctic.writing.route import (
@@ -41,7 +42,7 @@ from arctic.writing.route import (
     hash_keys,
     nodes_under,
 )
-from arctic.writing.rows.actions import is_insert, read_actions, refuse_images
+from arctic.writing.rows.actions import is_insert, read_actions, refuse_images, refuse_removals
 from arctic.writing.rows.chunk_order import ChunkOrder
 from arctic.writing.rows.collapse import (
     SeenKeys,
@@ -188,6 +189,8 @@ class ChangeWriter:
         actions = read_actions(rows.column(name), name=name, describe_row=describe_row)
         if self._request.stored_order:
             refuse_images(actions, name=name, describe_row=describe_row)
+        if self._request.engine is MergeEngine.FIRST_ROW:
+            refuse_removals(actions, name=name, describe_row=describe_row)
         return actions
 
     def _check_required(self, rows: pa.RecordBatch, actions: np.ndarray | None) -> None:
@@ -241,6 +244,9 @@ class ChangeWriter:
         codes, key_count = factorise(chunk.rows.select(list(self._target.key)))
         upsert_inserts = self._target.options.upsert_inserts
         order = self._order.of(chunk.rows)
+        if self._request.engine is MergeEngine.FIRST_ROW:
+            # Of each key the last of these is what is left.
+            order = (np.arange(chunk.rows.num_rows) if order is None else order)[::-1]
         only_deletes = chunk.actions is None and self._request.mode is WriteMode.DELETE
         if self._target.options.keeps_all and not only_deletes:
             survivors = keep_events(

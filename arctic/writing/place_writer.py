@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from arctic.errors import InternalError
-from arctic.table.row_places import ACTION, FILE, PLACE_COLUMNS, POSITION
+from arctic.table.positions.row_places import ACTION, FILE, PLACE_COLUMNS, POSITION
 from arctic.writing.base_writer import BaseWriter
 from arctic.writing.target import TaskResult
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 from arctic import options as opt
 from arctic.errors import InternalError, InvalidInputError, UnsupportedError
 from arctic.table.files import FileKind, Partition, WrittenFile
+from arctic.table.merge_engine import MergeEngine
 from arctic.table.node_trees import NodeTrees
 from arctic.table.table_description import TableDescription
 from arctic.tree.node import bucket_mask
@@ -125,11 +126,11 @@ class WriteOptions:
         """
         properties = table.properties
         upsert_inserts = opt.UPSERT_INSERTS.value(options, properties)
-        if table.ordering_columns and not upsert_inserts:
+        if table.weighs_rows and not upsert_inserts:
             raise InvalidInputError(
-                f"{opt.UPSERT_INSERTS.name} = 'false' in table {table.name!r}, which has ordering "
-                "columns: an insert would not be held against the stored row of its key; leave it "
-                "out"
+                f"{opt.UPSERT_INSERTS.name} = 'false' in table {table.name!r}, which has "
+                f"{_own_rule(table)}: an insert would not be held against the stored row of its "
+                "key; leave it out"
             )
         compression = opt.COMPRESSION.value(options, properties)
         return cls(
@@ -224,6 +225,8 @@ class WriteRequest:
     stored_order: tuple[str, ...] = ()
     """The table's ordering columns, by which the events of all writes are held against one
     another; none: the later write wins."""
+    engine: MergeEngine = MergeEngine.LAST_ROW
+    """What becomes of the rows of a key."""
     arrival_column: str | None = None
     """Helper column that keeps the order of the rows before they were shuffled."""
     ignored_columns: tuple[str, ...] = ()
@@ -291,18 +294,20 @@ class WriteRequest:
                 f"option missing-columns = 'keep' with mode {mode!r}: no row keeps anything of a "
                 "stored one; expected mode upsert"
             )
-        if table.ordering_columns:
-            self._check_ordered(table)
+        if table.weighs_rows:
+            self._check_weighed(table)
         if self.ordering_column and self.mode is WriteMode.APPEND and not self.action_column:
             raise InvalidInputError(
                 f"ordering column {self.ordering_column!r} with mode 'append': every row is kept, "
                 "so no order is asked; expected mode upsert"
             )
 
-    def _check_ordered(self, table: TableDescription) -> None:
-        """Refuse what a table with ordering columns would decide otherwise than it is asked for."""
-        subject = f"table {table.name!r} has ordering columns {', '.join(table.ordering_columns)}"
-        if self.ordering_column:
+    def _check_weighed(self, table: TableDescription) -> None:
+        """Refuse what a table would decide otherwise than it is asked for."""
+        subject = f"table {table.name!r} has {_own_rule(table)}"
+        if table.merge_engine is MergeEngine.FIRST_ROW and self.mode is WriteMode.DELETE:
+            raise UnsupportedError(f"{subject}: the first row of a key stays, so none is deleted")
+        if self.ordering_column and table.ordering_columns:
             raise InvalidInputError(
                 f"{subject}, by which the events of all writes are ordered; leave out ordering "
                 f"column {self.ordering_column!r}"
@@ -317,6 +322,12 @@ class WriteRequest:
                 f"{subject}: with missing-columns = 'keep' a row would keep values of what is "
                 "stored now, not of the row that it follows; give every column"
             )
+
+
+def _own_rule(table: TableDescription) -> str:
+    if table.ordering_columns:
+        return f"ordering columns {', '.join(table.ordering_columns)}"
+    return f"the merge engine {table.merge_engine.value!r}"
 
 
 def _level(level: int | None, codec: str) -> int | None:

@@ -20,6 +20,7 @@ from arctic.scan.store_files import StoreFiles
 from arctic.scan.task import NodeTask, PruneCounts, ScanOptions
 from arctic.table.files import ColumnBounds, FileKind, Partition, TableFile, Value
 from arctic.table.filters.predicate import And, ColumnTest, Op, Predicate
+from arctic.table.merge_engine import MergeEngine
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.streams.lsn import BASE_FILE_OFFSET, Lsn
 from arctic.tree.key_hash import hash_key
@@ -147,6 +148,7 @@ class Lake:
                 snapshot=self.snapshot,
                 key=KEY,
                 ordering=(),
+                engine=MergeEngine.LAST_ROW,
                 row_filter=row_filter,
                 options=options,
                 set_apart=set_apart,

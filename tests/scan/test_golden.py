@@ -29,6 +29,7 @@ from arctic.scan.store_files import StoreFiles
 from arctic.scan.task import PruneCounts, ScanOptions
 from arctic.table.files import FileKind, Partition, TableFile
 from arctic.table.filters.predicate import ColumnTest, Op, Predicate, conjunction
+from arctic.table.merge_engine import MergeEngine
 from arctic.table.snapshot import TableSnapshot
 from tests.factories.files import KEY, KEY_ID, named_file
 
@@ -91,6 +92,7 @@ class Case:
                 snapshot=snapshot,
                 key=KEY if is_merged else (),
                 ordering=(),
+                engine=MergeEngine.LAST_ROW,
                 row_filter=self.row_filter,
                 options=options,
                 set_apart=SetApart.NOTHING,

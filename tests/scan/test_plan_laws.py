@@ -21,6 +21,7 @@ from arctic.scan.task import ScanOptions
 from arctic.table.filename import has_format_name
 from arctic.table.files import FileKind, TableFile
 from arctic.table.filters.predicate import Predicate, may_match
+from arctic.table.merge_engine import MergeEngine
 from tests.scan.lake import KEY_IDS, Lake, all_options, filters, lakes, matches, tasks_of
 
 
@@ -231,6 +232,7 @@ def test_a_look_at_one_store_reads_its_rows_as_they_are(
                 snapshot=lake.snapshot,
                 key=(),
                 ordering=(),
+                engine=MergeEngine.LAST_ROW,
                 row_filter=row_filter,
                 options=options,
                 set_apart=SetApart.NOTHING,

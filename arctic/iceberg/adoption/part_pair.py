@@ -1,8 +1,8 @@
 """The base store of a pair becomes a plain Iceberg table again, and its change store goes.
 
 Rules:
-    - The properties of the pair, and its ordering columns, go first, if it is as it was looked at:
-      from then on nobody opens it as a pair.
+    - The properties of the pair, its ordering columns and its merge engine go first, if it is as it
+      was looked at: from then on nobody opens it as a pair.
     - Who had opened it before may still commit changes. So the change store is moved out of their
       reach, and only then looked at: with a change more than it had, the pair is put together
       again. What is told to be committed is never dropped.
@@ -27,7 +27,7 @@ from arctic.iceberg.ownership.published import check_unpublished
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.tables.set_properties import commit_properties
 from arctic.iceberg.translate import catalog_errors
-from arctic.options import ORDERING_COLUMNS
+from arctic.options import MERGE_ENGINE, ORDERING_COLUMNS
 from arctic.table.property_names import ADOPTED, is_own
 
 
@@ -43,7 +43,8 @@ def part_pair(opened: OpenTable) -> None:
     before = dict(base.properties)
     added = [each for each in before.get(ADOPTED, "").split(",") if each in before]
     # A plain table has no change store that could hold against late rows.
-    order = [each for each in before if each.lower() == ORDERING_COLUMNS.name]
+    lasting = (ORDERING_COLUMNS.name, MERGE_ENGINE.name)
+    order = [each for each in before if each.lower() in lasting]
     removed = list(dict.fromkeys([*(each for each in before if is_own(each)), *added, *order]))
     if not commit_as_seen(base, (RemovePropertiesUpdate(removals=removed),), name):
         raise _written_to(name)

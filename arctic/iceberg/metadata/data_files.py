@@ -35,7 +35,7 @@ from arctic.errors import InternalError
 from arctic.iceberg.metadata.bounds import FILE_OFFSET_ID
 from arctic.table.filename import parse_base_name, parse_change_name, parse_position_delete_name
 from arctic.table.files import FileKind, WrittenFile
-from arctic.table.position_delete import DELETED_PATH_ID, DELETED_POSITION_ID
+from arctic.table.positions.position_delete import DELETED_PATH_ID, DELETED_POSITION_ID
 from arctic.table.table_description import TableDescription
 
 _PARSERS = {

@@ -48,6 +48,11 @@ from arctic.iceberg.tables.keyless_names import note_key, was_keyless
 from arctic.iceberg.tables.missing_table import not_found
 from arctic.iceberg.tables.schema_sync import change_lags, complete_change
 from arctic.iceberg.values.described_columns import described_columns
+from arctic.iceberg.values.merge_engines import (
+    check_merge_engine,
+    check_required,
+    merge_engine,
+)
 from arctic.iceberg.values.names import change_identifier, parse_identifier
 from arctic.iceberg.values.ordering import check_ordering, ordering_columns
 from arctic.iceberg.values.partitioning import Partitioner, check_partition_fields, partition_fields
@@ -171,6 +176,7 @@ def open_base(
     name = ".".join(parts)
     check_is_base(base, parts)
     check_store(base, subject=f"table {name!r}")
+    check_required(base.properties, name)
     key = checked_key(base, name)
     note_key(config, parts, is_keyed=bool(key))
     try:
@@ -269,14 +275,16 @@ def describe(
     """Return what stores say of the table that they are.
 
     Raises:
-        ArcticError: ordering columns that a table cannot have, as ``check_ordering`` says.
+        ArcticError: ordering columns or a merge engine that a table cannot have.
     """
     check_ordering(base.properties, base.schema(), base.spec(), key)
+    check_merge_engine(base.properties, base.schema(), base.spec(), key)
     return TableDescription(
         identifier=parts,
         columns=described_columns(base.schema()),
         primary_key=key,
         ordering_columns=ordering_columns(base.properties),
+        merge_engine=merge_engine(base.properties),
         partition_fields=partition_fields(base.spec()),
         properties=dict(base.properties),
         base_location=base.location(),

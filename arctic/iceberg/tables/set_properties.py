@@ -35,6 +35,7 @@ from arctic.iceberg.tables.missing_table import existing_store
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.iceberg.tables.user_properties import check_removable, other_spellings, user_properties
 from arctic.iceberg.translate import catalog_errors
+from arctic.iceberg.values.merge_engines import check_same_engine
 from arctic.iceberg.values.named_columns import check_named
 from arctic.iceberg.values.names import parse_identifier
 from arctic.iceberg.values.ordering import check_lasting
@@ -78,6 +79,7 @@ def set_properties(config: CatalogConfig, identifier: str, change: PropertyChang
     check_is_base(base, parts)
     stores = [base, *find_change(catalog, base, name=identifier)]
     check_lasting(base.properties, wanted, change.removed, name=identifier)
+    check_same_engine(base.properties, wanted, change.removed, name=identifier)
     present = {name for store in stores for name in store.properties}
     for name in change.removed:
         check_removable(name, present)

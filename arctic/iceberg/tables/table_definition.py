@@ -13,6 +13,7 @@ from pyiceberg.table import Table
 from arctic.errors import AlreadyExistsError, InvalidInputError
 from arctic.iceberg.catalogs.pair import primary_key_of
 from arctic.iceberg.tables.user_properties import user_properties
+from arctic.iceberg.values.merge_engines import check_merge_engine, merge_engine, required_by
 from arctic.iceberg.values.named_columns import check_named
 from arctic.iceberg.values.names import check_new_name, parse_identifier
 from arctic.iceberg.values.ordering import check_ordering, ordering_columns
@@ -58,12 +59,13 @@ def define(
         check_key_type(str(columns.find_field(name).field_type), name)
     spec = partition_spec(columns, partition_by, keyed=bool(key))
     check_ordering(kept, columns, spec, key)
+    check_merge_engine(kept, columns, spec, key)
     return TableDefinition(
         parts=parts,
         schema=columns,
         spec=spec,
         primary_key=key,
-        properties={**kept, **own_properties},
+        properties={**kept, **required_by(kept), **own_properties},
     )
 
 
@@ -114,6 +116,9 @@ def difference(definition: TableDefinition, base: Table) -> str | None:
     order, wanted_order = map(ordering_columns, (base.properties, definition.properties))
     if wanted_order and order != wanted_order:
         return f"its ordering columns are {list(order)}, not {list(wanted_order)}"
+    engine, wanted_engine = map(merge_engine, (base.properties, definition.properties))
+    if engine is not wanted_engine:
+        return f"its merge engine is {engine.value}, not {wanted_engine.value}"
     return None
 
 

@@ -81,6 +81,7 @@ def merged_view(
         row_filter=None,
         key_filter=ANY_KEY,
         is_ordered=bool(table.order_columns),
+        engine=table.merge_engine,
     )
     tasks = {task.file.path: task for task in files.data}
     ordered = in_file_order(task.file for task in tasks.values())

@@ -157,6 +157,7 @@ class Changes:
                 between.added,
                 key_ids=tuple(column.field_id for column in opened.table.key_columns),
                 ordering_ids=tuple(column.field_id for column in opened.table.order_columns),
+                engine=opened.table.merge_engine,
                 keys_move=not opened.table.partition_follows_key,
                 options=settings.division,
             )

@@ -156,7 +156,7 @@ def plan_row_changes(
         ends = start.base_sequence_number, end.base_sequence_number
         if opened.table.is_keyed and is_replaced(*ends):
             parts = stretches(opened, parts[0].start, parts[0].end, is_net=asked.is_net)
-        if opened.table.ordering_columns:
+        if opened.table.weighs_rows:
             parts = as_differences(opened, parts, is_net=asked.is_net)
         return _groups(opened, settings, start, parts)
 
@@ -247,6 +247,7 @@ def _planned(
         between.added,
         key_ids=tuple(column.field_id for column in opened.table.key_columns),
         ordering_ids=tuple(column.field_id for column in opened.table.order_columns),
+        engine=opened.table.merge_engine,
         keys_move=not opened.table.partition_follows_key,
         options=settings.division,
     )

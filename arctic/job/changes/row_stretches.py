@@ -5,7 +5,8 @@ difference of the states right before and right after it. The commits between tw
 by their changes. A range that is told as one change is the difference of its ends, as soon as rows
 were replaced in it.
 
-In a table with ordering columns a change may lose, so what any commit did is a difference too.
+Where rows of a key are held against one another a change may lose, so what any commit did is a
+difference too.
 
 Rules:
     - Base commits are placed between changes as the versions of the table are numbered.
@@ -150,6 +151,7 @@ def difference_groups(
         files_at(opened, stretch.end),
         key_ids=tuple(column.field_id for column in opened.table.key_columns),
         ordering_ids=tuple(column.field_id for column in opened.table.order_columns),
+        engine=opened.table.merge_engine,
         keys_move=not opened.table.partition_follows_key,
         options=settings.division,
     )

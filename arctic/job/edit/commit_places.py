@@ -23,7 +23,7 @@ from arctic.job.write.commit_write import commit_write
 from arctic.job.write.stored_rows.looked_up import check_same
 from arctic.job.write.write_job import work_here
 from arctic.job.write.write_task import write_task
-from arctic.table.row_places import ACTION, FILE, PLACE_COLUMNS, POSITION
+from arctic.table.positions.row_places import ACTION, FILE, PLACE_COLUMNS, POSITION
 
 _PLACE = [FILE, POSITION]
 _PLACED = Command(name="MERGE", rows="places", once=None, checks_inserts=False, is_blind=False)

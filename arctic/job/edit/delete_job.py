@@ -64,15 +64,15 @@ def delete_where(reference: TableReference, where: Any) -> EditReport:
 def covers(reference: TableReference, where: Predicate) -> bool:
     """Say whether no engine need find the rows of a delete by a filter, as the table is now.
 
-    So it is where metadata is enough, and in a table with ordering columns: what finds a row by its
-    key alone does not know the values that its delete must have.
+    So it is where metadata is enough, and where rows of a key are held against one another: what
+    finds a row by its key alone does not know the values that its delete must have.
 
     Args:
         reference: the table.
         where: the filter.
     """
     opened = reference.open()
-    if opened.table.ordering_columns:
+    if opened.table.weighs_rows:
         return True
     return coverage(opened, pin(opened, is_fresh=True), where).is_whole
 

@@ -25,6 +25,7 @@ from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.mirror.apply_events import Share, apply_events
 from arctic.job.mirror.write_changes import WriteRows, open_quarantine, write_quarantine
+from arctic.job.ordered_table import refuse_engine
 from arctic.job.reference import TableReference, table_reference
 from arctic.table.streams.stream_batch import StreamBatch
 
@@ -169,6 +170,7 @@ def _followed(settings: ApplySettings, source: str, events: pa.Table) -> OpenTab
     """Open the table of a source, with the columns that its events describe."""
     reference = settings.reference(settings.tables[source])
     opened = reference.open(for_writing=True)
+    refuse_engine(opened.table, "applying messages to rows")
     shapes = events["shape"].drop_null()
     if not opened.table.is_keyed:
         raise InvalidInputError(f"table {opened.table.name!r} has no primary key: changes need one")

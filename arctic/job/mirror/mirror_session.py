@@ -23,7 +23,7 @@ from arctic.job.mirror.mirror_settings import QUARANTINE_NAME, MirrorReport, Mir
 from arctic.job.mirror.mirror_source import MirrorSource
 from arctic.job.mirror.mirror_state import MirrorState
 from arctic.job.mirror.write_changes import WriteRows, last_batch, write_quarantine
-from arctic.job.ordered_table import refuse_ordered
+from arctic.job.ordered_table import refuse_weighed
 from arctic.table.streams.stream_batch import StreamBatch
 
 logger = logging.getLogger(__name__)
@@ -116,7 +116,7 @@ class MirrorSession:
 
     def _share(self, name: str, events: pa.Table, batch: StreamBatch) -> Share | None:
         mirror = self._tables[name] = self._tables[name].reopened()
-        refuse_ordered(
+        refuse_weighed(
             mirror.opened.table, "mirroring PostgreSQL, whose log is in order, into rows"
         )
         new = events.filter(pc.greater(events["ends"], mirror.last_batch))

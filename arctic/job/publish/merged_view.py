@@ -27,8 +27,8 @@ class ViewedFile:
     deletes: frozenset[str]
     """Paths of every delete file that can touch it; empty: all its rows are in the view."""
     rivals: frozenset[tuple[str, ...]]
-    """In a table with ordering columns: paths of what is merged and can outdo a row of it, each
-    with those of its own position deletes. A row that these remove outdoes nothing."""
+    """Where rows of a key are held against one another: paths of what is merged and can outdo a row
+    of it, each with those of its own position deletes. A row that these remove outdoes nothing."""
 
     @property
     def file(self) -> TableFile:
@@ -58,6 +58,7 @@ def merged_view(opened: OpenTable, state: TableSnapshot, settings: ReadSettings)
     ranges = FileRanges(
         tuple(column.field_id for column in opened.table.key_columns),
         tuple(column.field_id for column in opened.table.order_columns),
+        opened.table.merge_engine,
     )
     view: View = {}
     for task in _tasks(plan):

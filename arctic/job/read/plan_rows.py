@@ -18,6 +18,7 @@ from arctic.scan.plan_scan import ScanPlan, plan_scan
 from arctic.scan.scan_input import ScanInput, SetApart
 from arctic.scan.store_files import StoreFiles
 from arctic.table.filters.predicate import Predicate, tests_of
+from arctic.table.merge_engine import MergeEngine
 from arctic.table.snapshot import TableSnapshot
 
 BATCH_ROWS = 65_536
@@ -64,6 +65,7 @@ def plan_rows(
             files=alone,
             key=(),
             ordering=(),
+            engine=MergeEngine.LAST_ROW,
             set_apart=SetApart.NOTHING,
         )
     return planned_without_pauses(asked)
@@ -96,6 +98,7 @@ def merged_input(
         snapshot=snapshot,
         key=table.key_columns,
         ordering=table.order_columns,
+        engine=table.merge_engine,
         row_filter=row_filter,
         options=settings.division,
         set_apart=set_apart,
@@ -130,6 +133,7 @@ def merge_request(
         ordering=pa.schema(
             [opened.arrow_schema.field(name) for name in opened.table.ordering_columns]
         ),
+        engine=opened.table.merge_engine,
         row_filter=row_filter,
         max_delete_bytes=settings.max_delete_bytes,
         batch_rows=BATCH_ROWS,

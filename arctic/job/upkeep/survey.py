@@ -137,6 +137,7 @@ def survey_state(
         max_change_files=settings.max_change_files,
         tree_of=lambda partition: trees.tree(opened.partitioner.path(partition)),
         is_ordered=bool(table.ordering_columns),
+        engine=table.merge_engine,
     )
     growth = {
         each.partition: grow(each.tree, each.base, settings) for each in partitions if trees.grow

@@ -129,6 +129,7 @@ class AskedWrite:
             action_column=self.action_column,
             ordering_column=self.ordering_column,
             stored_order=table.ordering_columns,
+            engine=table.merge_engine,
             missing_columns=self.missing_columns,
         )
 

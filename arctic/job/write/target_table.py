@@ -175,13 +175,15 @@ def _check_keeps_all(target: WriteTarget, kept: Sequence[str]) -> None:
         why = "its key does not decide the partition"
     elif table.ordering_columns:
         why = "it has ordering columns"
+    elif table.weighs_rows:
+        why = f"it has the merge engine {table.merge_engine.value!r}"
     elif kept:
         why = "the rows lack columns whose stored values are kept"
     if why is not None:
         raise InvalidInputError(
             f"{opt.KEEP_ALL_CHANGES.name} = 'true' for table {table.name!r}: {why}; expected a "
-            "partition that follows from the key, whole rows and no ordering columns, or leave "
-            "the property out"
+            "partition that follows from the key, whole rows and no ordering columns or merge "
+            "engine, or leave the property out"
         )
 
 

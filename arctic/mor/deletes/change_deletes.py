@@ -1,6 +1,7 @@
 """Change deletes of a task: for every deleted key, the greatest of its deletes.
 
-The greatest by Lsn; in a table with ordering columns by their values, then by Lsn.
+The greatest by Lsn; in a table with ordering columns by their values, then by Lsn; where the first
+row of a key stays, the first.
 
 Strategy: delete files are read batch by batch into a buffer. When it is full, deletes of one key
 are reduced to the newest; if that frees less than half, the buffer becomes an index of its own
@@ -33,6 +34,7 @@ from arctic.columns.integer_index import IntArray
 from arctic.columns.key_codes import KeyIndex, factorise
 from arctic.errors import FormatError, InternalError
 from arctic.mor.deletes.kept_deletes import KeptDeletes
+from arctic.mor.deletes.row_weights import delete_weights
 from arctic.mor.files.file_columns import FileColumns
 from arctic.mor.files.parquet_footer import Size
 from arctic.mor.files.parquet_input import ParquetInput
@@ -63,7 +65,7 @@ class DeleteRows:
     transaction_ids: IntArray
     file_offsets: IntArray
     ordering: tuple[IntArray, ...]
-    """Values of the ordering columns as numbers; none where the table has no such columns."""
+    """By which they are held against rows, see ``row_weights``; none: the later event wins."""
 
     @property
     def memory_bytes(self) -> int:
@@ -134,7 +136,7 @@ class DeleteIndex:
 
         Args:
             keys: the key columns in key order.
-            ordering: values of the ordering columns as numbers.
+            ordering: their weights.
             counted: which of the rows count.
         """
         if not self._rivals:
@@ -161,14 +163,14 @@ class DeleteIndex:
         """Return the rows of a batch that a delete kills, ascending.
 
         A row dies iff a delete of its key is greater, strictly: has a greater Lsn, or first greater
-        values in the ordering columns. An insert also dies by a rival with greater values.
+        weights. An insert also dies by a rival with greater ones.
 
         Args:
             keys: the key columns in key order.
             transaction_id: that of every row, or of every base row at most.
             file_offsets: those of insert rows; None for base rows, which come after every change
                 of their transaction.
-            ordering: values of the ordering columns as numbers; none where deletes have none.
+            ordering: their weights; none where deletes have none.
         """
         rows, codes = self._keys.match(keys)
         delete_ids = self._transaction_ids[codes]
@@ -255,11 +257,17 @@ def _deletes(file: TableFile, *, request: ReadRequest, open_file: OpenFile) -> I
                 batch = batch.filter(pa.array(test.mask(batch)))
             arrays = wanted.arrays(batch)
             keys, ordering = arrays[: len(request.key)], arrays[len(request.key) + 1 :]
+            offsets = known_offsets(arrays[len(request.key)], file.path)
             yield DeleteRows(
                 pa.table(keys, schema=request.key),
                 np.full(len(batch), file.transaction_id, np.int64),
-                known_offsets(arrays[len(request.key)], file.path),
-                known_order(ordering, request.ordering, file.path),
+                offsets,
+                delete_weights(
+                    request.engine,
+                    known_order(ordering, request.ordering, file.path),
+                    transaction_id=file.transaction_id,
+                    offsets=offsets,
+                ),
             )
 
 

@@ -25,7 +25,7 @@ from arctic.mor.files.parquet_input import ParquetInput
 from arctic.mor.request import OpenFile, ReadRequest
 from arctic.scan.task import NodeTask
 from arctic.table.files import FileKind, TableFile
-from arctic.table.position_delete import (
+from arctic.table.positions.position_delete import (
     DELETED_PATH_ID,
     DELETED_PATH_NAME,
     DELETED_POSITION_ID,

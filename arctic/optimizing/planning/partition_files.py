@@ -23,6 +23,7 @@ from arctic.scan.choose.plan_files import plan_files
 from arctic.scan.file_order import partition_order
 from arctic.scan.task import FileTask
 from arctic.table.files import FileKind, Partition, TableFile
+from arctic.table.merge_engine import MergeEngine
 from arctic.table.snapshot import TableSnapshot
 from arctic.tree.node_tree import NodeTree
 
@@ -37,7 +38,7 @@ class PartitionFiles:
     inserts: tuple[FileTask, ...]
     change_deletes: tuple[TableFile, ...]
     rivals: tuple[FileTask, ...] = ()
-    """In a table with ordering columns: what is merged and can outdo one of the inserts."""
+    """Where rows of a key are held against one another: what is merged and can outdo an insert."""
     store_paths: frozenset[str]
     """Every data and delete file of the base store in the partition, dangling ones too."""
     merged_up_to: int
@@ -72,6 +73,7 @@ def files_by_partition(
     max_change_files: int,
     tree_of: Callable[[Partition], NodeTree],
     is_ordered: bool = False,
+    engine: MergeEngine = MergeEngine.LAST_ROW,
 ) -> tuple[PartitionFiles, ...]:
     """Sort the files of a table into its partitions.
 
@@ -83,6 +85,7 @@ def files_by_partition(
         max_change_files: what one run merges at most.
         tree_of: the tree of a partition as it is.
         is_ordered: whether the table has ordering columns.
+        engine: what becomes of the rows of a key.
 
     Returns:
         Partitions in planning order.
@@ -97,6 +100,7 @@ def files_by_partition(
         row_filter=None,
         key_filter=ANY_KEY,
         is_ordered=is_ordered,
+        engine=engine,
     )
     gathered: dict[Partition, _Gathered] = defaultdict(_Gathered)
     for task in files.data:

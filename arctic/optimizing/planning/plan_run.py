@@ -96,6 +96,7 @@ def plan_optimize(
     ranges = FileRanges(
         tuple(column.field_id for column in table.key_columns),
         tuple(column.field_id for column in table.order_columns),
+        table.merge_engine,
     )
     column = sort_column or next(iter(table.key_columns), None)
     plans = [_plan_partition(files, kind, column, settings, ranges) for files, kind in partitions]

@@ -28,6 +28,7 @@ from arctic.scan.file_order import in_file_order, node_order
 from arctic.scan.reach import FileRanges
 from arctic.scan.task import NodeTask, ScanOptions
 from arctic.table.files import FileKind, Partition, TableFile
+from arctic.table.merge_engine import MergeEngine
 from arctic.tree.node import TreeNode
 
 
@@ -62,6 +63,7 @@ def plan_changes(
     *,
     key_ids: tuple[int, ...],
     ordering_ids: tuple[int, ...],
+    engine: MergeEngine,
     keys_move: bool,
     options: ScanOptions,
 ) -> tuple[ChangeGroup, ...]:
@@ -72,13 +74,14 @@ def plan_changes(
         change: inserts and change deletes of the commits.
         key_ids: field ids of the primary key; empty for an unkeyed table.
         ordering_ids: field ids of the table's ordering columns; empty: it has none.
+        engine: what becomes of the rows of a key.
         keys_move: whether a key can change its partition.
         options: how the read is divided.
 
     Returns:
         Groups, the heaviest first; none without files.
     """
-    ranges = FileRanges(key_ids, ordering_ids)
+    ranges = FileRanges(key_ids, ordering_ids, engine)
     cost_bytes = options.open_file_cost_bytes
     nodes, _ = assemble(beginning, ranges=ranges, open_file_cost_bytes=cost_bytes)
     if not change:

@@ -20,6 +20,7 @@ from arctic.scan.file_order import node_order
 from arctic.scan.reach import FileRanges
 from arctic.scan.task import FileTask, NodeTask, ScanOptions
 from arctic.table.files import Partition, TableFile
+from arctic.table.merge_engine import MergeEngine
 from arctic.tree.node import TreeNode
 
 _Place = tuple[Partition, TreeNode]
@@ -51,6 +52,7 @@ def plan_difference(
     *,
     key_ids: tuple[int, ...],
     ordering_ids: tuple[int, ...],
+    engine: MergeEngine,
     keys_move: bool,
     options: ScanOptions,
 ) -> list[tuple[DifferenceTask, ...]]:
@@ -61,13 +63,14 @@ def plan_difference(
         after: of the second.
         key_ids: field ids of the primary key.
         ordering_ids: field ids of the table's ordering columns; empty: it has none.
+        engine: what becomes of the rows of a key.
         keys_move: whether a key can change its partition.
         options: how the read is divided.
 
     Returns:
         Tasks of each group, the heaviest first; none where the states have the same files.
     """
-    ranges, cost_bytes = FileRanges(key_ids, ordering_ids), options.open_file_cost_bytes
+    ranges, cost_bytes = FileRanges(key_ids, ordering_ids, engine), options.open_file_cost_bytes
     old, new = (
         {
             (task.partition, task.node): task

@@ -6,8 +6,8 @@ Rules:
     - Data files (base, inserts) may be left out by any filter on their column bounds.
     - A change delete is left out only by what the filter says of the key; see ``key_filter``. If
       another column left it out, the row that it kills would come back.
-    - So is a rival of the inserts of a table with ordering columns; and merged change deletes are
-      rivals too, for as long as the change store holds them.
+    - So is a rival of inserts. With ordering columns merged change deletes are rivals too, for as
+      long as the change store holds them.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from arctic.scan.file_order import in_file_order
 from arctic.scan.task import FileTask, PruneCounts
 from arctic.table.files import FileKind, TableFile
 from arctic.table.filters.predicate import Predicate, may_match
+from arctic.table.merge_engine import MergeEngine
 from arctic.table.snapshot import TableSnapshot
 
 
@@ -32,8 +33,8 @@ class FilesToRead:
     data: tuple[FileTask, ...]
     change_deletes: tuple[TableFile, ...]
     rivals: tuple[FileTask, ...] = ()
-    """In a table with ordering columns: merged files that can outdo an insert, of base and among
-    the change deletes."""
+    """Where rows of a key are held against one another: merged files that can outdo an insert, of
+    base and among the change deletes."""
 
 
 def plan_files(
@@ -45,6 +46,7 @@ def plan_files(
     row_filter: Predicate | None,
     key_filter: KeyFilter,
     is_ordered: bool = False,
+    engine: MergeEngine = MergeEngine.LAST_ROW,
 ) -> tuple[FilesToRead, PruneCounts]:
     """Choose the files of the merged view.
 
@@ -56,6 +58,7 @@ def plan_files(
         row_filter: rows that do not match it are not wanted; None wants them all.
         key_filter: what that says of the key.
         is_ordered: whether the table has ordering columns.
+        engine: what becomes of the rows of a key.
 
     Returns:
         The files, and what was left out. Change deletes that turn out to touch nothing are still
@@ -75,12 +78,14 @@ def plan_files(
     deletes_once = _once(deletes)
     wanted = tuple(file for file in deletes_once if key_filter.may_hold(file))
     rivals: tuple[FileTask, ...] = ()
-    if is_ordered and any(task.file.kind is FileKind.INSERT for task in files):
+    weighs = is_ordered or engine is not MergeEngine.LAST_ROW
+    if weighs and any(task.file.kind is FileKind.INSERT for task in files):
         # A row that the filter drops can outdo one that it keeps, unless it drops its key.
         merged = [
             file
             for file in change
-            if file.kind is FileKind.CHANGE_DELETE
+            if is_ordered
+            and file.kind is FileKind.CHANGE_DELETE
             and file.sequence_number <= snapshot.merged_up_to(file.partition)
         ]
         rivals, _ = plan_data(

@@ -6,8 +6,7 @@ file's key columns and no others; the rest of the file is then read as if no del
 Rules:
     - The files of one task have exactly the same deletes, and none that cannot touch them: what was
       found out for a file stays true while more deletes come.
-    - Inserts of a table with ordering columns are merged: they die by rows of base too, and what is
-      in base changes without a delete.
+    - Inserts that rows of base can outdo are merged: what is in base changes without a delete.
 """
 
 from __future__ import annotations
@@ -76,7 +75,7 @@ def set_dirty_apart(
 
 
 def _dies_by_deletes_alone(file: TableFile, ranges: FileRanges) -> bool:
-    return stands_alone(file) and not (ranges.ordering_ids and file.kind is FileKind.INSERT)
+    return stands_alone(file) and not (ranges.weighs_rows and file.kind is FileKind.INSERT)
 
 
 def _touching(

@@ -37,6 +37,8 @@ class TableAnswer:
     """The columns of the key, in key order."""
     ordering: Sequence[str]
     """Columns of which the greatest values of a key win; none: the later commit does."""
+    refused_commands: str | None
+    """Why DELETE, UPDATE and MERGE are refused; None: they are not."""
     is_writable: bool
     refused_options: Sequence[str]
     """Names in lower case of what would make another table of it."""

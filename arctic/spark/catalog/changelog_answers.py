@@ -55,6 +55,7 @@ def changelog(asked: ChangelogQuestion) -> TableAnswer:
         properties={},
         key=(),
         ordering=(),
+        refused_commands=None,
         is_writable=False,
         refused_options=REFUSED_OPTIONS,
         staged=None,

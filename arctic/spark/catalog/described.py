@@ -16,6 +16,7 @@ from arctic.errors import InvalidInputError, NotFoundError
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.catalogs.pair import DEFAULT_PROPERTIES
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.ordered_table import why_not_edited
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import table_schema
 from arctic.job.reference import parse_reference, placed
@@ -107,6 +108,7 @@ def described(
         properties=shown_properties(opened) if is_whole else {PROVIDER: FORMAT},
         key=opened.table.primary_key if is_whole else (),
         ordering=opened.table.ordering_columns if is_whole else (),
+        refused_commands=why_not_edited(opened.table) if is_whole else None,
         is_writable=is_whole and not state,
         refused_options=REFUSED_OPTIONS,
         staged=staged,

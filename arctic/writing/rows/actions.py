@@ -110,6 +110,25 @@ def refuse_images(codes: np.ndarray, *, name: str, describe_row: Callable[[int],
         )
 
 
+def refuse_removals(codes: np.ndarray, *, name: str, describe_row: Callable[[int], str]) -> None:
+    """Refuse deletes and old rows, where the first row of a key stays.
+
+    Args:
+        codes: the action code of each row.
+        name: of the action column, for messages.
+        describe_row: how a message names a row by its number.
+
+    Raises:
+        InvalidInputError: with the first of them.
+    """
+    removals = np.flatnonzero(~is_insert(codes))
+    if removals.size:
+        raise InvalidInputError(
+            f"action column {name!r} removes a row in {describe_row(int(removals[0]))}; the first "
+            "row of a key stays in this table, so expected inserts and new rows only"
+        )
+
+
 def is_insert(codes: np.ndarray) -> np.ndarray:
     """Return which action codes put a row into the table."""
     return np.isin(codes, (Action.INSERT, Action.UPDATE_AFTER))

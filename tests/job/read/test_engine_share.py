@@ -13,6 +13,7 @@ from arctic.scan.scan_input import ScanInput, SetApart
 from arctic.scan.store_files import StoreFiles
 from arctic.scan.task import PruneCounts, ScanOptions
 from arctic.table.files import FileKind
+from arctic.table.merge_engine import MergeEngine
 from arctic.table.snapshot import TableSnapshot
 from tests.factories.files import KEY, name_of, named_file
 
@@ -99,6 +100,7 @@ def test_an_engine_is_told_of_each_file_once() -> None:
                 snapshot=SNAPSHOT,
                 key=KEY,
                 ordering=(),
+                engine=MergeEngine.LAST_ROW,
                 row_filter=None,
                 options=ScanOptions(
                     weight_ratio=1,

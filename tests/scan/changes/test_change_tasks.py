@@ -8,6 +8,7 @@ from arctic.scan.changes.change_tasks import ChangeGroup, ChangeTask, plan_chang
 from arctic.scan.choose.plan_files import FilesToRead
 from arctic.scan.task import FileTask, ScanOptions
 from arctic.table.files import FileKind, Partition, TableFile
+from arctic.table.merge_engine import MergeEngine
 from tests.factories.files import KEY_ID, name_of, named_file
 
 OPTIONS = ScanOptions(
@@ -56,6 +57,7 @@ def plan(
         FilesToRead(data=first, change_deletes=()),
         files,
         ordering_ids=(),
+        engine=MergeEngine.LAST_ROW,
         key_ids=(KEY_ID,),
         keys_move=keys_move,
         options=OPTIONS,

@@ -6,6 +6,7 @@ from arctic.scan.changes.difference_tasks import DifferenceTask, plan_difference
 from arctic.scan.choose.plan_files import FilesToRead
 from arctic.scan.task import FileTask, NodeTask
 from arctic.table.files import TableFile
+from arctic.table.merge_engine import MergeEngine
 from tests.factories.files import KEY_ID
 from tests.scan.changes.test_change_tasks import OPTIONS, base, delete, insert
 
@@ -22,6 +23,7 @@ def plan(before: FilesToRead, after: FilesToRead, *, keys_move: bool = False) ->
         after,
         key_ids=(KEY_ID,),
         ordering_ids=(),
+        engine=MergeEngine.LAST_ROW,
         keys_move=keys_move,
         options=OPTIONS,
     )

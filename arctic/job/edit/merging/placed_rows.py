@@ -17,7 +17,7 @@ from arctic.job.edit.commit_edit import EditedTable, events
 from arctic.job.edit.commit_places import deleted_places, place_schema, replaced_places
 from arctic.job.edit.merging.merge_clauses import MergePlan
 from arctic.job.edit.merging.table_parts import parts_of
-from arctic.table.row_places import FILE, PLACE_COLUMNS, POSITION
+from arctic.table.positions.row_places import FILE, PLACE_COLUMNS, POSITION
 
 
 class PlacedRows:

@@ -88,6 +88,11 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
   }
 
   /** Columns of which the greatest values of a key win; empty where the later commit does. */
+  /** Returns null where DELETE, UPDATE and MERGE are not refused. */
+  final String refusedCommands() {
+    return (String) told.get("refused_commands");
+  }
+
   public final String[] ordering() {
     return (String[]) ((List) told.get("ordering")).toArray(new String[0]);
   }

@@ -27,6 +27,10 @@ final class RowLevelCommand implements RowLevelOperationBuilder, SupportsDelta {
       throw new UnsupportedOperationException(command + " of " + table.name()
           + ": a past state or a metadata table cannot be changed; name the table itself");
     }
+    if (table.refusedCommands() != null) {
+      throw new UnsupportedOperationException(command + " of " + table.name() + ": "
+          + table.refusedCommands());
+    }
     List own = Arrays.asList(new String[] {CommandRows.ACTION, CommandRows.ORDER, KeylessRows.FILE,
         KeylessRows.POSITION});
     String[] names = table.schema().fieldNames();

@@ -1,0 +1,121 @@
+"""Merge engines: which one a table has, and which it can have.
+
+Rules:
+    - An engine is given when the table is created, and stays: the rows of files that were merged
+      by another one have been decided otherwise.
+    - The key decides the partition: rows of a key could not be merged with one in another.
+    - A table with any engine but the default says so in what its readers must know, so that a
+      reader of another version refuses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.schema import Schema
+
+from arctic.errors import InvalidInputError, UnsupportedError
+from arctic.iceberg.values.ordering import ordering_columns
+from arctic.options import MERGE_ENGINE, ORDERING_COLUMNS
+from arctic.table.merge_engine import MergeEngine
+from arctic.table.property_names import REQUIRES
+
+_REQUIREMENT = "merge-engine"
+_KNOWN = frozenset({_REQUIREMENT})
+
+
+def merge_engine(properties: Mapping[str, str]) -> MergeEngine:
+    """Return the engine that the properties of a base store name.
+
+    Raises:
+        InvalidInputError: they name none that is known.
+    """
+    return MergeEngine(MERGE_ENGINE.value({}, properties))
+
+
+def required_by(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return what a new table's base store says that its readers must know."""
+    if merge_engine(properties) is MergeEngine.LAST_ROW:
+        return {}
+    return {REQUIRES: _REQUIREMENT}
+
+
+def check_required(properties: Mapping[str, str], name: str) -> None:
+    """Refuse a table whose readers must know what is not known here.
+
+    Raises:
+        UnsupportedError: naming it.
+    """
+    wanted = {each for each in properties.get(REQUIRES, "").split(",") if each}
+    unknown = sorted(wanted - _KNOWN)
+    if unknown:
+        raise UnsupportedError(
+            f"table {name!r}: {REQUIRES} = {', '.join(unknown)!r}, which this version does not "
+            f"know, so it would read other rows than the table has; expected at most "
+            f"{', '.join(sorted(_KNOWN))}; use a newer version of Arctic"
+        )
+
+
+def check_merge_engine(
+    properties: Mapping[str, str], schema: Schema, spec: PartitionSpec, key: Sequence[str]
+) -> None:
+    """Refuse an engine that a new table cannot have.
+
+    Args:
+        properties: of the table.
+        schema: its columns.
+        spec: its partition fields.
+        key: its key columns.
+
+    Raises:
+        InvalidInputError: the table has no key, or ordering columns as well.
+        UnsupportedError: the key does not decide the partition.
+    """
+    engine = merge_engine(properties)
+    if engine is MergeEngine.LAST_ROW:
+        return
+    subject = f"table property {MERGE_ENGINE.name} = {engine.value!r}"
+    if not key:
+        raise InvalidInputError(
+            f"{subject}: the table has no primary key, so no rows of a key can be merged; give it "
+            "a key, or leave the property out"
+        )
+    order = ordering_columns(properties)
+    if order:
+        raise InvalidInputError(
+            f"{subject} and {ORDERING_COLUMNS.name} = {', '.join(order)!r}: rows are merged by the "
+            "order of commits; give one of the two"
+        )
+    ids = {schema.find_field(name).field_id for name in key}
+    if not all(field.source_id in ids for field in spec.fields):
+        raise UnsupportedError(
+            f"{subject}: the key ({', '.join(key)}) does not decide the partition, so a row could "
+            "not be merged with one in another partition; partition by key columns"
+        )
+
+
+def check_same_engine(
+    present: Mapping[str, str], wanted: Mapping[str, str], removed: Iterable[str], *, name: str
+) -> None:
+    """Refuse to give a table another engine than it was created with.
+
+    Args:
+        present: its properties.
+        wanted: those that are to be set.
+        removed: names of those that are to go.
+        name: of the table.
+
+    Raises:
+        InvalidInputError: naming both.
+    """
+    there = merge_engine(present)
+    gone = {each.lower() for each in removed}
+    left = {key: text for key, text in present.items() if key.lower() not in gone}
+    named = {key.lower() for key in wanted}
+    left = {key: text for key, text in left.items() if key.lower() not in named}
+    if merge_engine({**left, **wanted}) is not there:
+        raise InvalidInputError(
+            f"table {name!r}: {MERGE_ENGINE.name} is {there.value!r} since the table was created, "
+            "and its rows were merged so; create a table with another engine and copy the rows"
+        )

@@ -1,0 +1,1 @@
+"""Rows by where they are: a file, and a position in it."""

@@ -1,0 +1,170 @@
+"""Tables with a merge engine: what they can be, what they refuse, what others know of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import arctic
+from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
+from arctic.mirror import apply_changes
+from arctic.table.property_names import REQUIRES
+
+NAME = "db.t"
+SCHEMA = pa.schema(
+    [pa.field("id", pa.int64(), nullable=False), ("n", pa.int64()), ("note", pa.string())]
+)
+
+
+def rows(*given: tuple[int, int | None, str | None]) -> pa.Table:
+    """Return rows of the three columns."""
+    return pa.Table.from_pylist(
+        [{"id": key, "n": n, "note": note} for key, n, note in given], schema=SCHEMA
+    )
+
+
+@pytest.fixture
+def first(tmp_path: Path) -> arctic.Table:
+    """Make a table whose first rows stay."""
+    return arctic.create_table(
+        NAME,
+        SCHEMA,
+        primary_key="id",
+        properties={"write.merge-engine": "first-row"},
+        warehouse=str(tmp_path),
+    )
+
+
+def notes(table: arctic.Table, **asked: Any) -> dict[int, str]:
+    """Return the note of each key."""
+    found = table.read(**asked).read_all().to_pylist()
+    assert len({row["id"] for row in found}) == len(found)
+    return {row["id"]: row["note"] for row in found}
+
+
+def test_the_first_by_the_order_of_a_write(first: arctic.Table) -> None:
+    """Of one write the least by its ordering column comes first."""
+    first.write(rows((1, 5, "b"), (1, 3, "a"), (1, 9, "c")), options={"ordering-column": "n"})
+    first.write(rows((1, 1, "late")), options={"ordering-column": "n"})
+    assert notes(first) == {1: "a"}
+
+
+def test_first_rows_are_overwritten_and_restored(first: arctic.Table) -> None:
+    """Both begin anew: what comes afterwards is held against the rows that are there then."""
+    first.write(rows((1, 0, "a"), (2, 0, "b")))
+    version = first.refresh().versions().num_rows
+    first.write(rows((3, 0, "c")), mode="overwrite")
+    first.write(rows((1, 0, "d"), (3, 0, "e")))
+    assert notes(first) == {1: "d", 3: "c"}
+    first.optimize(type="minor")
+    first.restore(version)
+    first.write(rows((1, 0, "f"), (3, 0, "g")))
+    assert notes(first) == {1: "a", 2: "b", 3: "g"}
+
+
+def _messages(table: arctic.Table) -> None:
+    message = '{"op": "c", "after": {"id": 1, "n": 1}, "source": {"db": "d", "table": "t"}}'
+    apply_changes(
+        [message],
+        envelope="debezium",
+        tables={"d.t": NAME},
+        quarantine="db.q",
+        writer="s",
+        batch_id=1,
+        warehouse=table._options["warehouse"],
+    )
+
+
+def _removal(table: arctic.Table) -> None:
+    removal = rows((1, 1, "a")).append_column("op", pa.array(["D"]))
+    table.write(removal, mode="upsert", options={"action-column": "op"})
+
+
+REFUSED: dict[str, Callable[[arctic.Table], Any]] = {
+    "append": lambda t: t.write(rows((1, 5, "a")), mode="append"),
+    "delete of keys": lambda t: t.write(rows((1, 5, "a")).select(["id"]), mode="delete"),
+    "removal": _removal,
+    "kept values": lambda t: t.write(
+        rows((1, 5, "a")).drop_columns(["note"]),
+        mode="upsert",
+        options={"missing-columns": "keep"},
+    ),
+    "inserts alone": lambda t: t.write(
+        rows((1, 5, "a")), mode="upsert", options={"write.upsert.enabled": "false"}
+    ),
+    "every event": lambda t: t.write(rows((1, 5, "a")), options={"write.changes.keep-all": "true"}),
+    "overwrite with one key twice": lambda t: t.write(
+        rows((1, 5, "a"), (1, 6, "b")), mode="overwrite"
+    ),
+    "delete": lambda t: t.delete("id = 1"),
+    "update": lambda t: t.update("id = 1", set={"n": "7"}),
+    "merge": lambda t: t.merge(rows((1, 5, "a")), on="id").when_not_matched_insert_all().execute(),
+    "expiry of rows": lambda t: t.expire(
+        options={
+            "data-expire.enabled": "true",
+            "data-expire.field": "n",
+            "data-expire.retention-time": "1d",
+        }
+    ),
+    "messages": _messages,
+    "another engine": lambda t: t.set_properties({"write.merge-engine": "last-row"}),
+    "no engine": lambda t: t.unset_properties("write.merge-engine"),
+}
+
+
+@pytest.mark.parametrize("what", list(REFUSED))
+def test_what_would_replace_or_remove_a_row_is_refused(first: arctic.Table, what: str) -> None:
+    """With a clear error, and without a change of the table."""
+    first.write(rows((1, 4, "x")))
+    before = (first.refresh().versions().num_rows, notes(first))
+
+    with pytest.raises((arctic.UnsupportedError, arctic.InvalidInputError), match=r"first|merge"):
+        REFUSED[what](first)
+
+    assert (first.refresh().versions().num_rows, notes(first)) == before
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"primary_key": ()},
+        {"ordering_columns": "n"},
+        {"partition_by": ["n"]},
+        {"properties": {"write.merge-engine": "best-row"}},
+    ],
+    ids=["no key", "ordering columns", "moving keys", "unknown"],
+)
+def test_a_table_cannot_have_an_engine_that_could_not_merge(
+    tmp_path: Path, wanted: dict[str, Any]
+) -> None:
+    """It is refused before anything is made."""
+    given = {"primary_key": "id", "properties": {"write.merge-engine": "first-row"}, **wanted}
+    with pytest.raises(arctic.ArcticError, match="merge-engine"):
+        arctic.create_table(NAME, SCHEMA, warehouse=str(tmp_path), **given)
+
+
+def test_a_reader_refuses_what_it_does_not_know(first: arctic.Table, tmp_path: Path) -> None:
+    """The table says what must be known; a word of tomorrow is refused by this version."""
+    catalog = open_catalog(CatalogConfig.from_options({"warehouse": str(tmp_path)}))
+    base = catalog.load_table(("db", "t"))
+    assert base.properties[REQUIRES] == "merge-engine"
+    with base.transaction() as change:
+        change.set_properties({REQUIRES: "merge-engine,something-new"})
+    with pytest.raises(arctic.UnsupportedError, match="something-new"):
+        arctic.open_table(NAME, warehouse=str(tmp_path))
+
+
+def test_a_released_table_has_no_engine(first: arctic.Table, tmp_path: Path) -> None:
+    """It is a plain Iceberg table with the merged rows."""
+    first.write(rows((1, 0, "a")))
+    first.write(rows((1, 0, "b")))
+    first.optimize(type="full")
+    arctic.release(NAME, warehouse=str(tmp_path))
+    catalog = open_catalog(CatalogConfig.from_options({"warehouse": str(tmp_path)}))
+    base = catalog.load_table(("db", "t"))
+    assert not {"write.merge-engine", REQUIRES} & set(base.properties)
+    assert base.scan().to_arrow()["note"].to_pylist() == ["a"]

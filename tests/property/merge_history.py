@@ -1,0 +1,159 @@
+"""A table with a merge engine that lives, and what a dictionary would hold in its place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+
+import arctic
+from tests.iceberg.plain_readers import by_pyiceberg
+
+IS_DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
+Row = dict[str, Any]
+Fold = Callable[[Row | None, Row], Row]
+"""Takes the row that a key has, or None, and the next one; gives the row that it has then."""
+
+
+def histories(lean: int) -> settings:
+    """Return settings of a test that draws whole histories; deep ones are as many as wished for."""
+    return settings(
+        max_examples=int(os.environ.get("ARCTIC_HISTORIES", 10_000 if IS_DEEP else lean)),
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    )
+
+
+def steps(row: st.SearchStrategy[Row], *others: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Draw what happens to a table, mostly writes."""
+    writes = st.tuples(st.just("write"), st.lists(row, min_size=1, max_size=6))
+    return st.lists(
+        st.one_of(
+            writes,
+            writes,
+            st.tuples(st.just("optimize"), st.sampled_from(["minor", "major", "full"])),
+            st.tuples(st.just("expire"), st.none()),
+            st.tuples(st.just("add"), st.none()),
+            *others,
+        ),
+        min_size=3,
+        max_size=9,
+    )
+
+
+layouts = st.fixed_dictionaries(
+    {
+        "base.file-index.hash-bucket": st.sampled_from(["1", "4"]),
+        "change.file-index.hash-bucket": st.sampled_from(["1", "2"]),
+    },
+    optional={
+        "self-optimizing.target-size": st.just("1500"),
+        "self-optimizing.fragment-ratio": st.just("1"),
+        "self-optimizing.max-task-size-bytes": st.just("1"),
+        "merge.max-delete-bytes": st.just("1"),
+    },
+)
+
+
+class MergeHistory:
+    """A table of key ``id`` and its model."""
+
+    def __init__(
+        self, schema: pa.Schema, properties: Mapping[str, str], fold: Fold, warehouse: str
+    ) -> None:
+        self.schema = schema
+        self.fold = fold
+        self.warehouse = warehouse
+        self.rows: dict[int, Row] = {}
+        self.table = arctic.create_table(
+            "db.t",
+            schema,
+            primary_key="id",
+            properties=dict(properties),
+            warehouse=warehouse,
+        )
+        self.states: list[list[Row]] = [[]]
+
+    def step(self, kind: str, argument: Any) -> None:
+        """Do one thing to the table, and the same to the model."""
+        if kind == "write":
+            self.write(argument)
+        elif kind == "delete":
+            self.delete(argument)
+        elif kind == "optimize":
+            self.table.optimize(type=argument)
+        elif kind == "expire":
+            self.table.expire(options={"snapshot.keep.duration": "0"})
+        elif kind == "add" and "extra" not in self.table.schema.names:
+            self.table.evolve_schema(add={"extra": pa.string()})
+            self.schema = self.table.schema
+            self.rows = {key: {**row, "extra": None} for key, row in self.rows.items()}
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Upsert rows, in this order."""
+        own: list[Row] = [{name: row.get(name) for name in self.schema.names} for row in rows]
+        self.table.write(pa.Table.from_pylist(own, schema=self.schema), mode="upsert")
+        for row in own:
+            self.rows[row["id"]] = self.fold(self.rows.get(row["id"]), row)
+
+    def delete(self, keys: Sequence[int]) -> None:
+        """Delete keys."""
+        self.table.write(pa.table({"id": pa.array(keys, pa.int64())}), mode="delete")
+        for key in keys:
+            self.rows.pop(key, None)
+
+    @property
+    def expected(self) -> list[Row]:
+        """The rows that the table should have."""
+        return [row for _, row in sorted(self.rows.items())]
+
+    def check(self, *filters: tuple[str, Callable[[Row], bool]]) -> None:
+        """Read the table in several ways."""
+        wanted = self.expected
+        assert read(self.table) == wanted
+        small = {"merge.max-delete-bytes": "1", "parallelism": "3", "read.split.target-size": "1"}
+        assert read(self.table, options=small) == wanted
+        assert self.table.count() == len(wanted)
+        assert read(self.table, filter="id = 2") == [row for row in wanted if row["id"] == 2]
+        for text, matches in filters:
+            assert read(self.table, filter=text) == [row for row in wanted if matches(row)]
+        made = self.table.refresh().versions().num_rows + 1 - len(self.states)
+        self.states += [wanted] * made
+
+    def check_published(self, output: str) -> None:
+        """Publish the merged view, and read it by another reader."""
+        arctic.publish("db.t", output=output, warehouse=self.warehouse)
+        found = by_pyiceberg(self.warehouse, "db.t_fresh").to_pylist()
+        assert sorted(found, key=lambda row: int(row["id"])) == self.expected
+
+    def check_changes(self, kind: str) -> None:
+        """Carry out what became of rows from the first state to the last, and compare."""
+        last = len(self.states) - 1
+        if not last:
+            return
+        asked = {"start-version": "0", "end-version": str(last), "change-rows": kind}
+        told = self.table.read_changes(options=asked).read_all().to_pylist()
+        rows: dict[int, Row] = {}
+        versions = range(1, last + 1) if kind == "commits" else [last]
+        for version in versions:
+            own = [row for row in told if kind == "net" or row["_commit_version"] == version]
+            for goes in (True, False):
+                for row in own:
+                    there = {name: row[name] for name in self.schema.names}
+                    if goes and row["_change_type"] in ("delete", "update_preimage"):
+                        assert rows.pop(row["id"]) == there
+                    elif not goes and row["_change_type"] in ("insert", "update_postimage"):
+                        assert rows.setdefault(row["id"], there) is there
+            known = self.states[version]
+            assert [row for _, row in sorted(rows.items())] == [
+                {name: row.get(name) for name in self.schema.names} for row in known
+            ]
+
+
+def read(table: arctic.Table, **asked: Any) -> list[Row]:
+    """Return the rows of a read by their key."""
+    return sorted(table.read(**asked).read_all().to_pylist(), key=lambda row: int(row["id"]))
