@@ -41,7 +41,7 @@ WORKERS ?= 3
 # A file of tests stays in one process, and files begin in the order that conftest.py gives them.
 SPREAD := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-changes bench-optimize bench-write bench-commits bench-growth bench-streaming bench-publish bench-requests bench-serve bench-peers engines matrix fuzz soak sim ci clean
+.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-changes bench-optimize bench-write bench-commits bench-growth bench-streaming bench-sources bench-publish bench-requests bench-serve bench-peers engines matrix fuzz soak sim ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -162,6 +162,9 @@ bench-growth: $(READY) ## Measure a table that grows by upserts, beside one of f
 $(VENV)/.ducklake: pyproject.toml $(READY)
 	@$(PYTHON) -m pip install --quiet --no-input --disable-pip-version-check --group ducklake
 	@touch $@
+
+bench-sources: $(READY) $(KAFKA)/.installed ## Measure mirrors of MySQL and Kafka beside a raw Parquet append
+	@$(PYTHON) -m benchmarks.sources $(ARGS)
 
 bench-streaming: $(READY) ## Measure streams into tables beside streams into plain Parquet
 	@$(PYTHON) -m benchmarks.streaming $(ARGS)

@@ -93,6 +93,8 @@ def complete(found: Events, *, of: int) -> Events:
 def split_by_shape(events: pa.Table) -> Mapping[str | None, pa.Table]:
     """Return events by what they say of their columns, in the order in which that first occurs."""
     column = events.column("shape").combine_chunks().dictionary_encode(null_encoding="encode")
+    if len(column.dictionary) == 1:
+        return {column.dictionary[0].as_py(): events}
     codes = column.indices.to_numpy(zero_copy_only=False)
     return {
         shape: events.filter(pa.array(codes == code)).cast(EVENTS)

@@ -172,6 +172,8 @@ _LATIN_BYTES = np.frombuffer(b"".join(_LATIN), np.uint8)
 
 def _latin(places: Places, _: BinlogColumn) -> pa.Array:
     data, offsets = _slices(places)
+    if not len(data) or data.max() < 128:
+        return _string_array(data, offsets)
     lengths = _LATIN_LENGTHS[data]
     ends = np.concatenate([[0], np.cumsum(lengths)])
     shift = np.repeat(_LATIN_STARTS[data] - ends[:-1], lengths)

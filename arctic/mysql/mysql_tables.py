@@ -11,11 +11,11 @@ from arctic.errors import InvalidInputError
 from arctic.mysql.server import fetched
 
 _COLUMNS = """
-SELECT COLUMN_NAME, COLUMN_TYPE, CHARACTER_SET_NAME FROM information_schema.COLUMNS
+SELECT COLUMN_NAME, COLUMN_TYPE, CHARACTER_SET_NAME, COLLATION_NAME FROM information_schema.COLUMNS
 WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s ORDER BY ORDINAL_POSITION
 """
 _TABLE = """
-SELECT TABLE_TYPE, ENGINE, AVG_ROW_LENGTH FROM information_schema.TABLES
+SELECT TABLE_TYPE, ENGINE, AVG_ROW_LENGTH, TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES
 WHERE TABLE_SCHEMA = %s AND TABLE_NAME = %s
 """
 _KEY = """
@@ -109,7 +109,10 @@ def find_facts(connection: Any, schema: str, name: str) -> TableFacts | None:
     found = fetched(connection, action, _TABLE, schema, name)
     if not found:
         return None
-    kind, storage, row_bytes = found[0]
+    # A server that folds names has them in its log as it keeps them.
+    kind, storage, row_bytes, schema, name = next(
+        (row for row in found if row[3:] == (schema, name)), found[0]
+    )
     columns = fetched(connection, action, _COLUMNS, schema, name)
     key = fetched(connection, action, _KEY, schema, name)
     cascades = fetched(connection, action, _CASCADES, schema, name)
@@ -126,28 +129,30 @@ def find_facts(connection: Any, schema: str, name: str) -> TableFacts | None:
             f"{subject}: the foreign key {cascades[0][0]} changes its rows in silence, as no log "
             "tells what cascades; use RESTRICT"
         )
-    for column, type_, charset in columns:
-        _check_column(f"{subject}: column {column!r}", type_, charset)
+    for column, type_, charset, collation in columns:
+        _check_column(f"{subject}: column {column!r}", type_, charset, collation)
     return TableFacts(
         schema=schema,
         name=name,
-        columns=tuple(ColumnFacts(name=column, type=type_) for column, type_, _ in columns),
+        columns=tuple(ColumnFacts(name=column, type=type_) for column, type_, _, _ in columns),
         key=tuple(column for column, _ in key),
         row_bytes=max(int(row_bytes or 0), 1),
     )
 
 
-def _check_column(subject: str, type_: str, charset: str | None) -> None:
+def _check_column(subject: str, type_: str, charset: str | None, collation: str | None) -> None:
     if arrow_type(type_) is None:
         raise InvalidInputError(
             f"{subject} is of type {type_}, which is not mirrored; change its type, or mirror a "
             "table without it"
         )
     is_labelled = type_.startswith(("enum", "set"))
-    if charset not in _CHARSETS or (is_labelled and charset == "latin1"):
+    # The client takes collations that it does not know for those of UTF-8.
+    is_doubtful = charset == "latin1" and (is_labelled or "nopad" in str(collation))
+    if charset not in _CHARSETS or is_doubtful:
         raise InvalidInputError(
-            f"{subject} has the character set {charset}, which is not read here; convert it to "
-            "utf8mb4"
+            f"{subject} has the character set {charset} ({collation}), which is not "
+            "read here; convert it to utf8mb4"
         )
 
 

@@ -199,7 +199,8 @@ class BinlogLog:
 
     def noted(self, state: MirrorState, reached: int) -> MirrorState:
         """Return the place too, once for each file of the log."""
-        if file_number(reached) == file_number(state.place) and state.log:
+        is_noted = file_number(reached) == file_number(state.place) and state.log
+        if is_noted or not self.binlog.mark:
             return state
         return replace(state, place=max(reached, state.place), log=self.binlog.mark)
 

@@ -1,0 +1,187 @@
+"""Measure mirrors of MySQL and topics of Kafka beside a raw Parquet append: ``make bench-sources``.
+
+Each server is one of the tests', with its log written before the clock starts. What is measured is
+one run that catches up with it; the Parquet file gets the same rows, in as many row groups as there
+are batches.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pymysql
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+import arctic
+from arctic.mirror import follow_kafka, follow_mysql
+from benchmarks.measure import Report, seconds
+from tests.kafka.broker import running_broker
+from tests.mariadb.server import running_server
+
+SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.int64(), nullable=False),
+        pa.field("customer", pa.int32()),
+        pa.field("price", pa.decimal128(12, 2)),
+        pa.field("ordered", pa.timestamp("us")),
+        pa.field("status", pa.string()),
+        pa.field("note", pa.string()),
+    ]
+)
+TABLE = """
+CREATE TABLE orders (id BIGINT PRIMARY KEY, customer INT, price DECIMAL(12,2), ordered DATETIME(6),
+                     status VARCHAR(20), note VARCHAR(60))
+"""
+STATEMENT_ROWS = 1_000
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure, print."""
+    parser = argparse.ArgumentParser(prog="make bench-sources", description=__doc__)
+    parser.add_argument("--rows", type=int, default=200_000)
+    parser.add_argument("--batch", type=int, default=100_000, help="changes of a batch")
+    asked = parser.parse_args(arguments)
+    report = Report(f"{asked.rows:,} events, batches of {asked.batch:,}")
+    rows = _rows(asked.rows)
+    with tempfile.TemporaryDirectory(prefix="arctic-bench-sources-") as folder:
+        place = Path(folder)
+        raw = _raw(rows, place, asked.batch)
+        report.add("raw Parquet append", raw, rows=asked.rows)
+        upsert = _upsert(rows, place, asked.batch)
+        report.add("upsert of the rows", upsert, rows=asked.rows, limit=raw, limit_name="raw")
+        for what, taken in (*_mysql(rows, place, asked.batch), *_kafka(rows, place, asked.batch)):
+            report.add(what, taken, rows=asked.rows, limit=raw, limit_name="raw")
+    report.show()
+    return 0
+
+
+def _rows(count: int) -> pa.Table:
+    chance = np.random.default_rng(1)
+    cents = pa.array(chance.integers(100, 10_000_000, count)).cast(pa.decimal128(19, 0))
+    ordered = 1_700_000_000_000_000 + chance.integers(0, 10**13, count)
+    columns = [
+        pa.array(np.arange(count)),
+        pa.array(chance.integers(0, 100_000, count), pa.int32()),
+        pa.compute.multiply(cents, pa.scalar("0.01").cast(pa.decimal128(3, 2))).cast(
+            pa.decimal128(12, 2), safe=False
+        ),
+        pa.array(ordered, pa.timestamp("us")),
+        pa.array(np.array(["open", "paid", "sent"])[chance.integers(0, 3, count)]),
+        pa.array([f"note {number} of this order" for number in range(count)]),
+    ]
+    return pa.table(columns, schema=SCHEMA)
+
+
+def _raw(rows: pa.Table, place: Path, batch: int) -> float:
+    def write() -> None:
+        with pq.ParquetWriter(place / "raw.parquet", SCHEMA, compression="zstd") as writer:
+            for start in range(0, rows.num_rows, batch):
+                writer.write_table(rows.slice(start, batch))
+
+    return seconds(write, repeats=3)
+
+
+def _upsert(rows: pa.Table, place: Path, batch: int) -> float:
+    arctic.create_table("m.upserted", SCHEMA, primary_key=["id"], warehouse=str(place))
+
+    def write() -> None:
+        for start in range(0, rows.num_rows, batch):
+            part = rows.slice(start, batch)
+            arctic.write("m.upserted", part, mode="upsert", warehouse=str(place))
+
+    return seconds(write)
+
+
+def _mysql(rows: pa.Table, place: Path, batch: int) -> list[tuple[str, float]]:
+    with running_server() as socket:
+        connection = pymysql.connect(unix_socket=str(socket), user="root", autocommit=True)
+        dsn = f"mysql://root@localhost/shop?unix_socket={socket}"
+
+        def follow() -> None:
+            report = follow_mysql(
+                dsn, "orders", into="mysql", once=True, max_changes=batch, interval_seconds=0,
+                warehouse=str(place),
+            )  # fmt: skip
+            assert report.quarantined == 0
+
+        with connection, connection.cursor() as cursor:
+            cursor.execute("CREATE DATABASE shop CHARACTER SET utf8mb4")
+            cursor.execute("USE shop")
+            cursor.execute(TABLE)
+            follow()
+            for start in range(0, rows.num_rows, STATEMENT_ROWS):
+                cursor.executemany(
+                    "INSERT INTO orders VALUES (%s, %s, %s, %s, %s, %s)",
+                    [tuple(row.values()) for row in rows.slice(start, STATEMENT_ROWS).to_pylist()],
+                )
+            inserted = seconds(follow)
+            cursor.execute("UPDATE orders SET status = 'done', price = price + 1")
+            updated = seconds(follow)
+            _count("mysql.orders", rows.num_rows, place)
+            cursor.execute("CREATE TABLE again LIKE orders")
+            cursor.execute("INSERT INTO again SELECT * FROM orders")
+            copied = seconds(
+                lambda: follow_mysql(
+                    dsn, "again", into="mysql", slot="again", once=True, interval_seconds=0,
+                    warehouse=str(place),
+                )
+            )  # fmt: skip
+            _count("mysql.again", rows.num_rows, place)
+    return [("MySQL: inserts", inserted), ("MySQL: updates", updated), ("MySQL: copy", copied)]
+
+
+def _kafka(rows: pa.Table, place: Path, batch: int) -> list[tuple[str, float]]:
+    found = []
+    with running_broker() as broker:
+        for envelope in ("debezium", "json"):
+            topic = f"orders_{envelope}"
+            admin = AdminClient({"bootstrap.servers": broker})
+            admin.create_topics([NewTopic(topic, 1, 1)])[topic].result()
+            _produce(broker, topic, rows, envelope)
+            arctic.create_table(
+                f"{envelope}.orders", SCHEMA, primary_key=["id"], warehouse=str(place)
+            )
+            source = "shop.orders" if envelope == "debezium" else f"{topic}:orders"
+
+            def follow(envelope: str = envelope, topic: str = topic, source: str = source) -> None:
+                report = follow_kafka(
+                    f"kafka://{broker}", topic, tables=source, into=envelope, envelope=envelope,
+                    once=True, max_changes=batch, interval_seconds=0.2, warehouse=str(place),
+                )  # fmt: skip
+                assert report.quarantined == 0
+
+            found.append((f"Kafka: {envelope}", seconds(follow)))
+            _count(f"{envelope}.orders", rows.num_rows, place)
+    return found
+
+
+def _produce(broker: str, topic: str, rows: pa.Table, envelope: str) -> None:
+    producer = Producer(
+        {"bootstrap.servers": broker, "linger.ms": 50, "queue.buffering.max.messages": 1_000_000}
+    )
+    source = {"db": "shop", "table": "orders"}
+    for row in rows.to_pylist():
+        after: dict[str, Any] = {**row, "price": str(row["price"]), "ordered": str(row["ordered"])}
+        change = {"op": "c", "before": None, "after": after, "source": source}
+        producer.produce(topic, json.dumps(change if envelope == "debezium" else after))
+        producer.poll(0)
+    producer.flush()
+
+
+def _count(table: str, count: int, place: Path) -> None:
+    assert arctic.read(table, warehouse=str(place)).read_all().num_rows == count
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
