@@ -246,6 +246,26 @@ def test_plain_rows_and_tombstones(broker: str, tmp_path: Path) -> None:
     ]
 
 
+def test_shuffled_and_doubled_rows_of_an_ordered_table(broker: str, tmp_path: Path) -> None:
+    """The greatest row of a key wins, in whatever batch and partition it comes."""
+    make_topic(broker, "shuffled", 3)
+    place: dict[str, Any] = {"warehouse": str(tmp_path)}
+    arctic.create_table("m.shuffled", SCHEMA, primary_key=["id"], ordering_columns=["n"], **place)
+    chance = random.Random(4)
+    rows = [{"id": number % 20, "n": number, "s": f"v{number}"} for number in range(200)]
+    producer = Producer({"bootstrap.servers": broker})
+    for row in chance.sample(rows * 2, 400):
+        producer.produce("shuffled", json.dumps(row), partition=chance.randrange(3))
+    producer.flush()
+    follow_kafka(
+        f"kafka://{broker}", "shuffled", tables="shuffled", into="m", envelope="json", once=True,
+        max_changes=70, interval_seconds=0.3, **place,
+    )  # fmt: skip
+
+    found = arctic.read("m.shuffled", **place).read_all().to_pylist()
+    assert sorted(found, key=lambda row: row["id"]) == rows[-20:]
+
+
 def test_what_would_lose_messages_is_refused(shop: Shop) -> None:
     """Messages that are gone, another process under the name, tables and topics that are not."""
     shop.work(20, random.Random(1))

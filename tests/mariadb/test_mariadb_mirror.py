@@ -12,7 +12,7 @@ import pytest
 
 import arctic
 from arctic.cli.main import main
-from arctic.errors import InvalidInputError, NotFoundError
+from arctic.errors import InvalidInputError, NotFoundError, UnsupportedError
 from arctic.mysql import table_copy
 from tests.mariadb.followed import Followed
 
@@ -205,6 +205,56 @@ def test_what_could_not_be_followed_exactly_is_refused_with_the_remedy(source: F
     source.tables = ("t",)
     source.mirror()
     source.run("DELETE FROM t WHERE id = 1", "RESET MASTER", "INSERT INTO t VALUES (9, 9, 'new')")
+    source.mirror()
+    source.check()
+
+
+@pytest.mark.parametrize(
+    ("statements", "message"),
+    [
+        (
+            ["XA START 'x'", "INSERT INTO t VALUES (9, 9, 'x')", "XA END 'x'", "XA PREPARE 'x'",
+             "XA COMMIT 'x'"],
+            "a prepared XA transaction",
+        ),
+        (
+            ["SET GLOBAL log_bin_compress = ON, GLOBAL log_bin_compress_min_len = 10",
+             "INSERT INTO t VALUES (9, 9, REPEAT('x', 1000))", "SET GLOBAL log_bin_compress = OFF"],
+            "an event of kind 16",
+        ),
+        (
+            ["SET SESSION binlog_row_image = MINIMAL", "UPDATE t SET s = 'x' WHERE id = 1"],
+            "does not hold whole rows",
+        ),
+        (
+            ["SET GLOBAL binlog_row_metadata = MINIMAL", "INSERT INTO t VALUES (9, 9, 'x')",
+             "SET GLOBAL binlog_row_metadata = FULL"],
+            "the log does not name its columns",
+        ),
+    ],
+    ids=["prepared", "compressed", "partial", "nameless"],
+)  # fmt: skip
+def test_a_log_that_hides_rows_stops_the_mirror(
+    source: Followed, statements: list[str], message: str
+) -> None:
+    """Again and again: nothing that comes later is taken for all there is."""
+    source.mirror()
+    source.run(*statements, "INSERT INTO t VALUES (20, 20, 'after')")
+
+    for _ in range(2):
+        with pytest.raises((InvalidInputError, UnsupportedError), match=message):
+            source.mirror()
+    assert [row["id"] for row in source.rows()] == [1, 2]
+
+
+def test_rows_of_a_statement_are_copied(source: Followed) -> None:
+    """Where a session logs statements, the table is copied anew."""
+    source.mirror()
+    source.run(
+        "SET SESSION binlog_format = STATEMENT",
+        "INSERT INTO t VALUES (3, 3, 'three'), (4, 4, 'four')",
+        "DELETE FROM t WHERE id = 1",
+    )
     source.mirror()
     source.check()
 
