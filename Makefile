@@ -41,7 +41,7 @@ WORKERS ?= 3
 # A file of tests stays in one process, and files begin in the order that conftest.py gives them.
 SPREAD := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-changes bench-optimize bench-write bench-commits bench-growth bench-streaming bench-sources bench-publish bench-requests bench-serve bench-peers engines matrix fuzz soak sim ci clean
+.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-changes bench-optimize bench-write bench-commits bench-growth bench-streaming bench-sources bench-publish bench-repair bench-requests bench-serve bench-peers engines matrix fuzz soak sim ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -172,17 +172,21 @@ bench-streaming: $(READY) ## Measure streams into tables beside streams into pla
 bench-publish: $(READY) ## Measure publishes beside the upserts that they follow
 	@$(PYTHON) -m benchmarks.publish $(ARGS)
 
+bench-repair: $(READY) ## Measure the repair of equality deletes beside Spark's rewrite_data_files
+	@$(PYTHON) -m benchmarks.repair $(ARGS)
+
 bench-requests: $(READY) ## Count what each verb asks an object store for; ARGS=--write-docs writes the page
 	@$(PYTHON) -m benchmarks.requests $(ARGS)
 
 bench-serve: $(READY) ## Measure what a service costs that has nothing to do; ARGS="--tables 200"
 	@$(PYTHON) -m benchmarks.idle_service $(ARGS)
 
-engines: $(READY) $(ENGINES)/.installed ## Try which engines read published tables; ARGS=--write-docs writes the page
+engines: $(READY) $(ENGINES)/.installed ## Try which engines read published tables; ARGS=--write-docs writes the pages
 	@$(PYTHON) -m benchmarks.engines --python $(abspath $(ENGINES))/bin/python $(ARGS)
 
 $(ENGINES)/.installed: pyproject.toml
 	@$(PYTHON) -m venv $(ENGINES)
+	@$(ENGINES)/bin/python -m pip install --quiet --no-input --disable-pip-version-check 'pip>=25.1'
 	@$(ENGINES)/bin/python -m pip install --quiet --no-input --disable-pip-version-check \
 		--group engines 2> $(ENGINES).log || { tail -n 20 $(ENGINES).log >&2; exit 1; }
 	@touch $@

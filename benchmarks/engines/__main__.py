@@ -1,4 +1,4 @@
-"""Try which engines read published tables right: ``make engines``; --write-docs writes the page.
+"""Try which engines read published tables right: ``make engines``; --write-docs writes the pages.
 
 Tables of several layouts are published after every step of a history. Each engine reads each state
 in a process of its own, and its rows are compared with those of ``arctic.read``, one by one.
@@ -18,8 +18,10 @@ from pathlib import Path
 
 from benchmarks.engines.histories import OUTPUTS, publish_histories
 from benchmarks.engines.readers import ENGINES
+from benchmarks.peers.environments import PEERS, interpreter
 
-PAGE = Path(__file__).parents[2] / "docs" / "engines.md"
+ROOT = Path(__file__).parents[2]
+PAGES = (ROOT / "README.md", ROOT / "docs" / "engines.md")
 BEGIN, END = "<!-- engines: make engines -->", "<!-- end of engines -->"
 READERS = Path(__file__).with_name("readers.py")
 Outcome = dict[str, str]
@@ -29,24 +31,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the matrix, or write it into the page."""
     parser = argparse.ArgumentParser(prog="make engines", description=__doc__)
     parser.add_argument("--python", required=True, help="of the environment with the engines")
-    parser.add_argument("--write-docs", action="store_true", help="write docs/engines.md")
+    parser.add_argument(
+        "--write-docs", action="store_true", help="write README.md and docs/engines.md"
+    )
     parser.add_argument("engine", nargs="*", help=f"of {', '.join(ENGINES)}; all")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="arctic-engines-") as folder:
         states = list(publish_histories(Path(folder)))
-        versions = json.loads(_run(given.python, "--versions"))
         rows = []
         for engine in given.engine or ENGINES:
-            lines = _run(given.python, engine, folder, *states).splitlines()
-            rows.append(_row(engine, versions[engine], [json.loads(line) for line in lines]))
+            python = _spark() if engine == "spark" else given.python
+            version = _run(python, "--version", engine).strip()
+            lines = _run(python, engine, folder, *states).splitlines()
+            rows.append(_row(engine, version, [json.loads(line) for line in lines]))
     text = "\n".join([_header(len(states)), *rows])
     print(text)
     if given.write_docs:
-        page = PAGE.read_text(encoding="utf-8")
-        before, _, rest = page.partition(BEGIN)
-        _, _, after = rest.partition(END)
-        PAGE.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+        for page in PAGES:
+            before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+            _, _, after = rest.partition(END)
+            page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
     return 0
+
+
+def _spark() -> str:
+    """Return the Python that has Spark and Iceberg's runtime, which no other engine goes with."""
+    return str(interpreter(next(peer for peer in PEERS if peer.name == "iceberg-eq")))
 
 
 def _run(python: str, *arguments: str) -> str:

@@ -2,7 +2,7 @@
 
 ``python readers.py ENGINE FOLDER STATE...`` prints a line of JSON for each state: what the engine
 made of the table whose metadata file ``FOLDER/STATE.txt`` names, compared row by row with
-``FOLDER/STATE.parquet``. ``python readers.py --versions`` prints the versions of all engines.
+``FOLDER/STATE.parquet``. ``python readers.py --version ENGINE`` prints its version.
 """
 
 from __future__ import annotations
@@ -11,16 +11,21 @@ import importlib.metadata
 import importlib.util
 import json
 import sys
+import tempfile
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyiceberg.table import StaticTable
+
+_JAR_PACKAGE = "snowpark_connect_deps_iceberg"
 
 
 def _pyiceberg(place: str) -> pa.Table:
+    from pyiceberg.table import StaticTable
+
     return StaticTable.from_metadata(place).scan().to_arrow()
 
 
@@ -51,6 +56,7 @@ def _polars_native(place: str) -> pa.Table:
 
 def _daft(place: str) -> pa.Table:
     import daft
+    from pyiceberg.table import StaticTable
 
     return daft.read_iceberg(StaticTable.from_metadata(place)).to_arrow()
 
@@ -67,6 +73,42 @@ def _datafusion(place: str) -> pa.Table:
     return context.sql("SELECT * FROM t").to_arrow_table()
 
 
+@cache
+def spark_session(warehouse: str) -> Any:
+    """Return a session with Iceberg's runtime and a catalog, ``lake``, that is a folder."""
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.master("local[4]").config("spark.ui.enabled", "false")
+    catalog = "spark.sql.catalog.lake"
+    for name, text in {
+        "spark.jars": str(_jar()),
+        "spark.driver.memory": "4g",
+        catalog: "org.apache.iceberg.spark.SparkCatalog",
+        f"{catalog}.type": "hadoop",
+        f"{catalog}.warehouse": warehouse,
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        "spark.sql.session.timeZone": "UTC",
+    }.items():
+        builder = builder.config(name, text)
+    return builder.getOrCreate()
+
+
+def _jar() -> Path:
+    """Return the runtime that the package brings for PyPI's Spark, which has Scala 2.12."""
+    spec = importlib.util.find_spec(_JAR_PACKAGE)
+    assert spec is not None
+    assert spec.origin is not None
+    spark = ".".join(importlib.metadata.version("pyspark").split(".")[:2])
+    jars = (Path(spec.origin).parent / "jars").glob(f"iceberg-spark-runtime-{spark}_2.12-*.jar")
+    return next(jars)
+
+
+def _spark(place: str) -> pa.Table:
+    session = spark_session(tempfile.gettempdir())
+    frame = session.read.format("iceberg").load(place)
+    return pa.Table.from_batches(frame._collect_as_arrow())
+
+
 ENGINES: dict[str, tuple[str, tuple[str, ...], Callable[[str], pa.Table]]] = {
     "pyiceberg": ("PyIceberg", ("pyiceberg",), _pyiceberg),
     "duckdb": ("DuckDB", ("duckdb",), _duckdb),
@@ -74,6 +116,7 @@ ENGINES: dict[str, tuple[str, tuple[str, ...], Callable[[str], pa.Table]]] = {
     "polars-native": ("Polars, its own reader", ("polars",), _polars_native),
     "daft": ("Daft", ("daft",), _daft),
     "datafusion": ("DataFusion", ("datafusion", "pyiceberg-core"), _datafusion),
+    "spark": ("Spark with Iceberg's runtime", ("pyspark",), _spark),
 }
 """Name -> what the page calls it, the packages that are its version, how it reads."""
 
@@ -102,12 +145,11 @@ def _rows(table: pa.Table, names: list[str]) -> list[str]:
 
 def main() -> None:
     """Print what is asked for."""
-    if sys.argv[1:] == ["--versions"]:
-        versions = {
-            name: " / ".join(importlib.metadata.version(each) for each in packages)
-            for name, (_, packages, _) in ENGINES.items()
-        }
-        print(json.dumps(versions))
+    if sys.argv[1] == "--version":
+        numbers = [importlib.metadata.version(each) for each in ENGINES[sys.argv[2]][1]]
+        if sys.argv[2] == "spark":
+            numbers.append(_jar().stem.rpartition("-")[2])
+        print(" / ".join(numbers))
         return
     engine, folder, *names = sys.argv[1:]
     for name in names:

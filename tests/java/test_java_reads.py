@@ -14,6 +14,8 @@ import arctic
 from tests.java.canonical import lines
 from tests.java.cases import CASES, Case, make
 from tests.java.plain_java import PlainIceberg
+from tests.job.adopt.test_repair_job import TYPES, row
+from tests.job.adopt.test_repair_job import Plain as Sink
 
 OUTPUTS = ("v2", "v3", "clean")
 
@@ -78,6 +80,29 @@ def test_java_finds_an_id_for_every_row_of_version_3(java: PlainIceberg, tmp_pat
             shown.rewriteManifests().clusterBy(java.itself()).commit()
         expected = arctic.read("db.t", warehouse=place).read_all()
         assert (tmp_path / "rows").read_text().split("\n")[:-1] == lines(expected)
+
+
+@pytest.mark.slow
+def test_java_reads_a_table_before_and_after_its_repair(java: PlainIceberg, tmp_path: Path) -> None:
+    """Manifests that name equality deletes, as live ones and as removed ones beside others."""
+    sink = Sink(tmp_path)
+    sink.commit([row(1), row(2), row(3)], [])
+    sink.commit([row(2, n=2)], [("id", [row(2)]), ("id n", [row(3)])])
+
+    def by_java() -> list[str]:
+        with java.opened(tmp_path) as plain:
+            java.rows.write(plain.loadTable(java.identifier("db.t")), str(tmp_path / "rows"))
+        return (tmp_path / "rows").read_text().split("\n")[:-1]
+
+    expected = lines(pa.Table.from_pylist(sink.alive, schema=pa.schema(TYPES)))
+    assert by_java() == expected
+    sink.repair()
+    assert by_java() == expected
+    sink.commit([row(4)], [("id", [row(1)])])
+    expected = lines(pa.Table.from_pylist(sink.alive, schema=pa.schema(TYPES)))
+    assert by_java() == expected
+    sink.repair()
+    assert by_java() == expected
 
 
 def _spans(tasks: Any) -> Iterator[tuple[int, int]]:

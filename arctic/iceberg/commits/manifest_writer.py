@@ -5,11 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from pyiceberg.avro.file import AvroOutputFile
-from pyiceberg.manifest import ManifestContent, ManifestEntry, ManifestWriterV2
+from pyiceberg.manifest import (
+    ManifestContent,
+    ManifestEntry,
+    ManifestWriterV2,
+    manifest_entry_schema_with_data_file,
+)
+from pyiceberg.schema import Schema
 from pyiceberg.typedef import TableVersion
+from pyiceberg.types import IntegerType, ListType, NestedField, StructType
 
 from arctic.iceberg.metadata.version_three import with_fields
 
+_DATA_FILE_ID, _EQUALITY_IDS = 2, 135
 _ENTRIES_IN_A_BLOCK = 500
 """Avro blocks are compressed each for itself: one entry in each makes manifests 8 times larger."""
 
@@ -25,6 +33,14 @@ class DenseManifestWriter(ManifestWriterV2):
     def content(self) -> ManifestContent:
         """Return what PyIceberg asks for."""
         return self._content
+
+    def _with_partition(self, format_version: TableVersion) -> Schema:
+        """Return the schema of entries, with the ids of equality deletes as Java reads them."""
+        schema = super()._with_partition(format_version)
+        file = schema.find_field(_DATA_FILE_ID)
+        assert isinstance(file.field_type, StructType)
+        fields = [_narrowed(each) for each in file.field_type.fields]
+        return manifest_entry_schema_with_data_file(format_version, StructType(*fields))
 
     @property
     def version(self) -> TableVersion:
@@ -52,6 +68,15 @@ class DenseManifestWriter(ManifestWriterV2):
             schema_name="manifest_entry",
             metadata=self._meta,
         )
+
+
+def _narrowed(field: NestedField) -> NestedField:
+    """Return a field of a data file; PyIceberg makes the ids long, on which Java fails."""
+    if field.field_id != _EQUALITY_IDS:
+        return field
+    assert isinstance(field.field_type, ListType)
+    ids = field.field_type.model_copy(update={"element_type": IntegerType()})
+    return field.model_copy(update={"field_type": ids})
 
 
 class _BlockWriter(AvroOutputFile[ManifestEntry]):
