@@ -52,11 +52,17 @@ OF_CLIENTS = frozenset({"lake", "own", "shop", "source", "spark", "sql"})
 
 
 def shared(module: Any) -> Mapping[str, Any]:
-    """Return the tests of a module that are run here, with the fixtures that they need."""
-    tests = {name for name in vars(module) if name.startswith("test_")} - LEFT_OUT.keys()
+    """Return the tests of a module that are run here, with the fixtures that they need.
+
+    In the order of the module: every process that runs tests must collect the same ones.
+    """
     kind = type(test_known_aggregates.typed)
-    fixtures = {name for name, each in vars(module).items() if isinstance(each, kind)}
-    return {name: vars(module)[name] for name in tests | (fixtures - OF_CLIENTS)}
+    return {
+        name: each
+        for name, each in vars(module).items()
+        if (name.startswith("test_") and name not in LEFT_OUT)
+        or (isinstance(each, kind) and name not in OF_CLIENTS)
+    }
 
 
 for _module in SHARED:
