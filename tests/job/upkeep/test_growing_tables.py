@@ -15,14 +15,14 @@ SCHEMA = pa.schema(
     [pa.field("id", pa.int64(), nullable=False), ("day", pa.int64()), ("noise", pa.int64())]
 )
 SMALL = {
-    "self-optimizing.target-size": "40000",
+    "self-optimizing.target-size": "10000",
     "self-optimizing.min-plan-interval": "0",
     "self-optimizing.minor.trigger.file-count": "1",
 }
 
 
 def create(folder: Path, **properties: str) -> arctic.Table:
-    """Create a table with files of forty thousand bytes."""
+    """Create a table with nodes of forty thousand bytes."""
     given = {**SMALL, **{name.replace("__", "."): text for name, text in properties.items()}}
     return arctic.create_table(
         "g.t",

@@ -15,8 +15,8 @@ from tests.factories.files import table_file
 from tests.factories.trees import trees
 from tests.optimizing.lake import settings_of
 
-SETTINGS = settings_of()
-"""A file of the target size has 400 bytes, a fragment 50 at most."""
+SETTINGS = settings_of(target_size="100")
+"""A node holds 400 bytes, and a fragment has 12 at most."""
 FOUR = NodeTree.uniform(3)
 
 
