@@ -68,6 +68,12 @@ class DeleteRows:
     """By which they are held against rows, see ``row_weights``; none: the later event wins."""
 
     @property
+    def held_bytes(self) -> int:
+        """What they take as they are."""
+        columns = (self.transaction_ids, self.file_offsets, *self.ordering)
+        return int(self.keys.nbytes + sum(column.nbytes for column in columns))
+
+    @property
     def memory_bytes(self) -> int:
         """What they take, with the index that is built of them."""
         row_bytes = ROW_BYTES + COLUMN_BYTES * (self.keys.num_columns - 1)

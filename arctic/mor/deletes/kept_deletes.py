@@ -1,7 +1,7 @@
 """Deletes of small files, kept for the other tasks of a read that have the same files.
 
-Very many small writes leave deletes that reach several nodes, and every node has a task: each would
-open and decode the same files.
+Small writes leave deletes that reach several nodes, and every node has a task: each would open and
+decode the same files.
 
 Memory: ``MOST_BYTES`` at most, however many files there are.
 """
@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Sequence
 from threading import Lock
 from typing import Any, Protocol, TypeVar
 
-from arctic.mor.files.parquet_footer import GUESS_BYTES
 from arctic.table.files import TableFile
 
-MOST_BYTES = 16 * 2**20
+SMALL_BYTES = 256 * 2**10
+"""A larger file is not kept."""
+MOST_BYTES = 32 * 2**20
 _LEAST_BYTES = 4_096
 """Of any file, whatever its rows take: the objects around them."""
 
@@ -24,8 +25,8 @@ class Sized(Protocol):
     """Some deletes of a file."""
 
     @property
-    def memory_bytes(self) -> int:
-        """What they take."""
+    def held_bytes(self) -> int:
+        """What they take as they are."""
 
 
 Rows = TypeVar("Rows", bound=Sized)
@@ -50,13 +51,13 @@ class KeptDeletes:
             file: of deletes.
             read: yields them, always the same; a large file is not kept, and read lazily.
         """
-        if file.size_bytes > GUESS_BYTES:
+        if file.size_bytes > SMALL_BYTES:
             return read(file)
         known = self._found.get(file.path)
         if known is not None:
             return known
         found = list(read(file))
-        cost = max(_LEAST_BYTES, sum(rows.memory_bytes for rows in found))
+        cost = max(_LEAST_BYTES, sum(rows.held_bytes for rows in found))
         with self._lock:
             if cost <= self._left_bytes and file.path not in self._found:
                 self._left_bytes -= cost

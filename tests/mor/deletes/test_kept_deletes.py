@@ -16,15 +16,15 @@ from tests.factories.files import table_file
 class Rows:
     """So many bytes of a file."""
 
-    memory_bytes: int
+    held_bytes: int
 
 
 class Reads:
     """Counts what is read, of so many bytes each."""
 
-    def __init__(self, memory_bytes: int) -> None:
+    def __init__(self, held_bytes: int) -> None:
         self.paths: list[str] = []
-        self._rows = Rows(memory_bytes)
+        self._rows = Rows(held_bytes)
 
     def __call__(self, file: TableFile) -> list[Rows]:
         """Read a file."""
