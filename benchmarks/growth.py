@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make bench-growth", description=__doc__)
     parser.add_argument("--begin", type=int, default=1_000, help="rows at first")
     parser.add_argument("--rows", type=int, default=100_000, help="rows in the end")
-    parser.add_argument("--target-mib", type=float, default=0.5, help="target size of files")
+    parser.add_argument("--target-mib", type=float, default=0.03, help="target size of files")
     given = parser.parse_args(arguments)
     report = Report(f"{given.begin:,} rows become {given.rows:,}")
     with tempfile.TemporaryDirectory(prefix="arctic-bench-") as folder:
@@ -112,7 +112,9 @@ def _measure(
         seconds(table.read(filter=f"order_id = {key}").read_all, repeats=1) * 1_000 for key in keys
     ]
     report.note(f"{what}: a look-up, ms", f"{statistics.median(taken):.1f}")
-    report.add(f"{what}: a read of all", seconds(lambda: table.read().read_all()), rows=size)
+    report.add(
+        f"{what}: a read of all", seconds(lambda: table.read().read_all(), repeats=3), rows=size
+    )
     report.note(f"{what}: runs of optimizing before, s", f"{runs:.1f}")
     trees = NodeTrees.of(table.properties, is_keyed=True)
     files = [row for row in table.inspect("files").to_pylist() if not row["merged"]]
