@@ -1,4 +1,4 @@
-"""Optimizing after a write through Spark."""
+"""Optimizing and publishing after a write through Spark."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import arctic
 from arctic.errors import ConflictError, InvalidInputError
 from arctic.job.tasks.run_tasks import LocalRunner
 from arctic.job.upkeep import auto_optimize
@@ -14,6 +15,7 @@ from arctic.job.upkeep.asked_upkeep import AskedOptimize
 from arctic.spark.base.spark_types import spark_schema
 from arctic.spark.tasks.spark_tasks import SparkRunner
 from arctic.spark.write.spark_writer import begin_writer
+from tests.iceberg.plain_readers import by_pyiceberg
 from tests.spark.lake import NAME, SCHEMA, Lake
 
 pytestmark = pytest.mark.spark
@@ -86,6 +88,28 @@ def test_a_value_that_is_none_is_refused_before_the_rows_are_computed(lake: Lake
 
     with pytest.raises(InvalidInputError, match="expected one of none, auto"):
         lake.save(lake.frame(ROWS), "upsert", optimize="yes")
+
+
+def test_every_way_to_write_publishes(lake: Lake) -> None:
+    """A save, and one that PySpark commits itself; some leave commits together."""
+    lake.create()
+    warehouse = lake.warehouse
+
+    def is_shown() -> bool:
+        shown = by_pyiceberg(warehouse, f"{NAME}_fresh")
+        return sorted(shown["id"].to_pylist()) == sorted(row[0] for row in lake.rows())
+
+    lake.save(lake.frame(ROWS), "upsert", publish="auto")
+    assert is_shown()
+    arctic.write(NAME, lake.frame([(2, "eu", 1.0)]).toArrow(), mode="upsert", warehouse=warehouse)
+    assert not is_shown()
+    options = {"path": NAME, "warehouse": warehouse, "write-mode": "append", "publish": "auto"}
+    begin_writer(options, spark_schema(pa.schema(SCHEMA)), overwrite=False).commit([])
+    assert is_shown()
+    for number in range(3, 6):
+        every = {"publish-every-commits": "2"}
+        lake.save(lake.frame([(number, "eu", 1.0)]), "upsert", publish="auto", **every)
+        assert is_shown() == (number == 4)
 
 
 def test_a_write_that_save_does_not_see_optimizes_where_it_commits(
