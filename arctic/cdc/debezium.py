@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from arctic.cdc.decode import Decoding, Encoding
-from arctic.cdc.engine import engine
+from arctic.cdc.engine import engine, in_pieces
 from arctic.cdc.events import BROKEN, EVENTS, Events, SourceColumn, complete
 from arctic.cdc.json_numbers import (
     fields_of,
@@ -132,7 +132,8 @@ def debezium_events(
     keys = pa.nulls(count, pa.string()) if keys is None else keys
     seq = pa.array(range(count), pa.int64())
     with engine() as connection:
-        connection.register("messages", pa.table({"seq": seq, "message": values, "key": keys}))
+        given = pa.table({"seq": seq, "message": values, "key": keys})
+        connection.register("messages", in_pieces(given))
         connection.execute(_PARSE)
         events = connection.sql(_EVENTS).to_arrow_table().cast(EVENTS)
         broken = connection.sql(_BROKEN).to_arrow_table().cast(BROKEN)

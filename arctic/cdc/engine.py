@@ -21,6 +21,8 @@ _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 _SEVERAL_ROWS = re.compile(
     r"\bselect\b|\bover\s*(?:\(|/\*|--)|\(\s*(?:from|with|table)\b", re.IGNORECASE
 )
+_PIECE_ROWS = 2048
+"""What DuckDB works on at a time."""
 _SETTINGS = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -60,6 +62,15 @@ def spilling_engine(folder: str, most_bytes: int) -> Iterator[Any]:
         yield connection
     finally:
         connection.close()
+
+
+def in_pieces(table: pa.Table) -> pa.Table:
+    """Return a table in pieces: DuckDB gives each to one thread, and the whole of one piece to one.
+
+    >>> in_pieces(pa.table({"a": range(5000)}))["a"].num_chunks
+    3
+    """
+    return pa.Table.from_batches(table.to_batches(max_chunksize=_PIECE_ROWS), table.schema)
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 
 from arctic.cdc.decode import PLAIN, Decoding, Encoding, decode
-from arctic.cdc.engine import engine, name, text
+from arctic.cdc.engine import engine, in_pieces, name, text
 from arctic.cdc.events import BROKEN, refused
 from arctic.errors import InvalidInputError
 
@@ -79,7 +79,7 @@ def typed_rows(
     except InvalidInputError as error:
         return TypedRows(rows=_empty(columns), broken=refused(events, error.message).cast(BROKEN))
     with engine() as connection:
-        connection.register("events", events)
+        connection.register("events", in_pieces(events))
         connection.execute(selection.decoded)
         rows = connection.sql(selection.rows).to_arrow_table().cast(_schema(columns))
         broken = connection.sql(_BROKEN).to_arrow_table().cast(BROKEN)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from arctic.cdc.engine import engine
+from arctic.cdc.engine import engine, in_pieces
 from arctic.cdc.events import BROKEN, EVENTS, Events, SourceColumn, complete
 from arctic.cdc.json_numbers import fields_of, has_mark, marked, numbered_fields, plain_fields
 from arctic.errors import InvalidInputError
@@ -77,7 +77,7 @@ def json_events(
     seq = pa.array(range(count), pa.int64())
     given = pa.table({"seq": seq, "message": values, "key": keys, "source": topics})
     with engine() as connection:
-        connection.register("messages", given)
+        connection.register("messages", in_pieces(given))
         connection.execute(_PARSE)
         events = connection.sql(_EVENTS).to_arrow_table().cast(EVENTS)
         broken = connection.sql(_BROKEN).to_arrow_table().cast(BROKEN)

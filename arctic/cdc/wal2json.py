@@ -14,7 +14,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from arctic.cdc.engine import engine
+from arctic.cdc.engine import engine, in_pieces
 from arctic.cdc.events import BROKEN, EVENTS, Events, SourceColumn, complete
 from arctic.cdc.postgres_types import source_column
 
@@ -99,7 +99,7 @@ def wal2json_events(lines: pa.Array | pa.ChunkedArray) -> Events:
     """
     numbers = pa.array(range(len(lines)), pa.int64())
     with engine() as connection:
-        connection.register("lines", pa.table({"seq": numbers, "message": lines}))
+        connection.register("lines", in_pieces(pa.table({"seq": numbers, "message": lines})))
         connection.execute(_PARSE)
         events = connection.sql(_EVENTS).to_arrow_table().cast(EVENTS)
         broken = connection.sql(_BROKEN).to_arrow_table().cast(BROKEN)

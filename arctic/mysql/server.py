@@ -43,7 +43,7 @@ def server_of(dsn: str) -> dict[str, Any]:
         port = parts.port or _PORT
     except ValueError:
         parts, port = urlsplit(""), 0
-    if parts.scheme not in _SCHEMES:
+    if parts.scheme not in _SCHEMES or not parts.netloc:
         raise InvalidInputError(
             "the address of the server cannot be read; expected mysql://user@host:port/database, "
             "with special characters as %XX"

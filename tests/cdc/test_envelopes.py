@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from arctic.cdc import debezium, wal2json
 from arctic.cdc.debezium import debezium_events
 from arctic.cdc.decode import Decoding, Encoding
+from arctic.cdc.envelopes import envelope_of
 from arctic.cdc.events import Events, SourceColumn
 from arctic.cdc.unavailable import UNAVAILABLE
 from arctic.cdc.wal2json import wal2json_events
@@ -318,3 +319,19 @@ def test_no_messages_are_no_events() -> None:
         debezium_events(pa.array([], pa.string())),
     ):
         assert found.events.num_rows == found.broken.num_rows == found.ignored == found.ends == 0
+
+
+@pytest.mark.parametrize("envelope", ["debezium", "json"])
+def test_messages_that_several_threads_read_stay_in_order(envelope: str) -> None:
+    """Each is an event of its own, at its own place."""
+    rows = [{"id": number, "n": number * 0.5} for number in range(9_000)]
+    source = {"schema": "public", "table": "t"}
+    wrapped = [{"op": "c", "before": None, "after": row, "source": source} for row in rows]
+    texts = [json.dumps(each) for each in (wrapped if envelope == "debezium" else rows)]
+    topics = pa.array(["public.t"] * len(texts))
+
+    events = envelope_of(envelope).events(pa.array(texts), None, topics).events
+
+    assert events["seq"].to_pylist() == list(range(9_000))
+    assert events["source"].unique().to_pylist() == ["public.t"]
+    assert [int(values[0]) for values in events["vals"].to_pylist()] == list(range(9_000))
