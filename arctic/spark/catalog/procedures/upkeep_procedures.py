@@ -91,6 +91,7 @@ def _status(call: Call) -> Iterator[Mapping[str, Any]]:
             "inserts": health.inserts.files,
             "change_deletes": health.change_deletes.files,
             "position_deletes": health.position_deletes.files,
+            "nodes": each.nodes,
         }
 
 
@@ -144,13 +145,14 @@ UPKEEP_PROCEDURES: Mapping[str, Procedure] = {
         run=_clean_orphans,
     ),
     "status": Procedure(
-        doc="Says of each partition what it consists of, and which optimizing is due.",
+        doc="Says of each partition what it consists of, which optimizing is due, and its nodes.",
         parameters=(TABLE, _WHERE, OPTIONS),
         columns=pa.schema(
             [
                 *(("partition", pa.string()), ("health", pa.int64())),
                 *(("due", pa.string()), ("reason", pa.string())),
                 *((name, pa.int64()) for name in _COUNTS),
+                ("nodes", pa.string()),
             ]
         ),
         run=_status,
