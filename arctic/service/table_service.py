@@ -98,6 +98,8 @@ class TableService:
         """All of them are."""
         self.looked_ms: int | None = None
         """When the last look at the catalog ended well."""
+        self._was_away = False
+        """Looks at the catalog have failed since then."""
         self._settings = settings
         self._stops = False
         self._looking = threading.Lock()
@@ -155,6 +157,7 @@ class TableService:
         """Look while work goes on; the next look may go well where this one failed."""
         failure = self._background.run(look, self._does_go_on, self._begin_all)
         if failure is not None:
+            self._was_away = True
             self.work.say("failed", what="looking at the catalog", why=why(failure))
 
     def busy_tables(self) -> list[str]:
@@ -195,6 +198,7 @@ class TableService:
                     self._take(table)
                 late: list[Late] = []
                 if names is None:
+                    self._forgive()
                     self.looked_ms = self.work.now_ms()
                     late = self._lagging.look(self.groups, self.looked_ms)
                 self.changed.notify_all()
@@ -203,6 +207,13 @@ class TableService:
         # Not with the condition held: nobody may be there to take what is said.
         for group in late:
             self.work.say("lagging", group=group.name, waits_seconds=group.waits_ms // 1_000)
+
+    def _forgive(self) -> None:
+        """Let no table back off because its catalog was away; the caller holds the condition."""
+        if self._was_away:
+            self._was_away = False
+            for group in self.groups.values():
+                group.forgive(self.looked_ms or 0)
 
     def _nudges(self, next_look: float) -> frozenset[str] | None:
         """Begin what can be begun until tables are to be looked at; None: all are, or it stops."""

@@ -439,6 +439,35 @@ def test_a_catalog_that_is_away_is_told_of_and_looked_at_again(
     assert ("failed", {"what": "looking at the catalog", "why": _AWAY}) in lake.said
 
 
+def test_a_table_backs_off_for_no_failure_of_its_catalog(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As soon as the catalog is back it is worked on, by a clock that stands still."""
+    lake.make("db.t", self_optimizing__min_plan_interval="0")
+    service = lake.service()
+    service.look()
+    monkeypatch.setattr("arctic.service.table_service._WAKE_SECONDS", 0.01)
+    monkeypatch.setattr(service, "_settings", _with_short_interval(service))
+    file, aside = lake.folder / "catalog.db", lake.folder / "aside.db"
+    file.rename(aside)
+    thread = threading.Thread(target=service.run)
+    thread.start()
+    awaited = {"optimizing", "looking at the catalog"}
+    with lake.spoke:
+        assert lake.spoke.wait_for(lambda: awaited <= _failed(lake), timeout=60)
+
+    aside.rename(file)
+    lake.wait_for("optimized")
+    service.stop()
+    thread.join(60)
+
+    assert lake.rows("db.t") == FRESH
+
+
+def _failed(lake: Lake) -> set[object]:
+    return {facts["what"] for event, facts in lake.said if event == "failed"}
+
+
 _AWAY = "StorageError: catalog 'c': no answer; try again"
 
 

@@ -106,6 +106,10 @@ class Group:
         self._begun.discard(table)
         self._tables.ended(table, now_ms, is_good=is_good)
 
+    def forgive(self, since_ms: int) -> None:
+        """Take note that runs that failed since a time did so by no fault of their tables."""
+        self._tables.forgive(since_ms)
+
     def postpone(self, table: str, until_ms: int) -> None:
         """Take note that the process of a table was cancelled: it is tried again at a time."""
         self._begun.discard(table)

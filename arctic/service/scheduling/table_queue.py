@@ -74,6 +74,11 @@ class TableQueue:
         if state is not None:
             self._keep(state.succeeded(now_ms) if is_good else state.failed(now_ms))
 
+    def forgive(self, since_ms: int) -> None:
+        """Take note that runs that failed since a time did so by no fault of their tables."""
+        for state in list(self._tables.values()):
+            self._keep(state.forgiven(since_ms))
+
     def postpone(self, name: str, until_ms: int) -> None:
         """Take note that the run of a table was cancelled."""
         if name in self._tables:

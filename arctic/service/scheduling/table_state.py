@@ -108,6 +108,12 @@ class TableState:
             failures=self.failures + 1,
         )
 
+    def forgiven(self, since_ms: int) -> TableState:
+        """Take note that what failed since a time was no failure of the table."""
+        if not self.failures or self.ended_ms is None or self.ended_ms < since_ms:
+            return self
+        return replace(self, retry_at_ms=0, failures=0)
+
     def postponed(self, until_ms: int) -> TableState:
         """Take note that a run was cancelled, which is no failure of the table."""
         return replace(self, is_running=False, retry_at_ms=until_ms)

@@ -54,6 +54,16 @@ def test_failures_double_the_wait_up_to_an_hour_and_a_success_ends_it() -> None:
     assert state.started().succeeded(now).started().failed(now).retry_at_ms == now + MINUTE
 
 
+def test_what_failed_while_the_catalog_was_away_is_tried_at_once() -> None:
+    """What failed before backs off as it did."""
+    state = due().started().failed(0).started().failed(MINUTE)
+    assert state.phase(2 * MINUTE, stretched=1) is Phase.BACKING_OFF
+
+    assert state.forgiven(MINUTE).phase(2 * MINUTE, stretched=1) is Phase.PENDING
+    assert state.forgiven(MINUTE).started().failed(MINUTE).retry_at_ms == 2 * MINUTE
+    assert state.forgiven(MINUTE + 1) == state
+
+
 def test_a_blocked_table_is_not_pending_until_its_time_is_over() -> None:
     """And was not waiting meanwhile."""
     state = due().started().blocked(500)
