@@ -67,7 +67,8 @@ test-oldest: export SPARK_SUBMIT_OPTS = $(SHORT_LIVED)
 test-oldest: $(READY) $(OLDEST)/.installed ## Run the tests of what PySpark changes on the oldest that is supported
 	@PYTHONPATH=$(abspath $(OLDEST)) $(PYTEST) -n $(WORKERS) $(SPREAD) $(ARGS) \
 		$(addprefix tests/spark/, jvm base/test_private_names.py write/test_write_frame.py \
-		$(addprefix test_, clean_files.py deletion_vectors.py known_aggregates.py stream_offsets.py))
+		$(addprefix test_, clean_files.py deletion_vectors.py known_aggregates.py stream_offsets.py \
+		companion.py::test_jdbc_connect_and_a_shell_see_the_same_tables))
 
 .PHONY: prepare
 prepare: $(ARCHIVE) $(OLDEST)/.installed $(JARS) ## Make what both runs of tests need beside the environment
@@ -75,7 +76,7 @@ prepare: $(ARCHIVE) $(OLDEST)/.installed $(JARS) ## Make what both runs of tests
 
 $(OLDEST)/.installed: pyproject.toml $(READY)
 	@$(PYTHON) -m pip install --quiet --no-input --disable-pip-version-check --upgrade \
-		--target $(OLDEST) "pyspark==$$(sed -n 's/.*"pyspark>=\([0-9.]*\),.*/\1/p' pyproject.toml).*"
+		--target $(OLDEST) "pyspark==$$(sed -n 's/.*"pyspark>=\([0-9.]*\),.*/\1/p' pyproject.toml)"
 	@touch $@
 
 $(DBT)/.installed: pyproject.toml $(READY)

@@ -24,6 +24,8 @@ public final class Extensions extends scala.runtime.AbstractFunction1 {
   public Object apply(Object given) {
     SparkSessionExtensions extensions = (SparkSessionExtensions) given;
     extensions.injectHintResolutionRule(new Unless(new KnownFormat.Install(FORMAT)));
+    // Sessions with Hive of Spark 4.1.0 take no rules for hints, but learn the format so.
+    extensions.injectResolutionRule(new Unless(new KnownFormat.Install(FORMAT)));
     extensions.injectOptimizerRule(new Unless(new OwnScans.Install(FORMAT, NO_ENTRIES)));
     extensions.injectOptimizerRule(new Unless(new DynamicOverwrite.Install()));
     extensions.injectOptimizerRule(new Unless(new RewriteRowLevel.Install()));
