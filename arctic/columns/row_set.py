@@ -22,6 +22,12 @@ class RowSet:
         both._bits = self._bits | other._bits
         return both
 
+    def complement(self) -> RowSet:
+        """Return all other rows of the file."""
+        others = RowSet(0)
+        others._bits = ~self._bits
+        return others
+
     def to_bytes(self) -> bytes:
         """Return a bit for each row, the first row in the lowest bit of the first byte."""
         return self._bits.tobytes()

@@ -60,8 +60,7 @@ def read_group(
 def _survivors(reader: TaskReader, task: NodeTask) -> Iterator[pa.RecordBatch]:
     loaded = reader.load(task)
     for file_task in task.data:
-        with loaded.open(file_task) as data:
-            yield from data.survivors()
+        yield from loaded.rows_of(file_task)
 
 
 def in_reading_order(tasks: Sequence[NodeTask]) -> list[NodeTask]:

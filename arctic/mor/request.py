@@ -14,7 +14,7 @@ import pyarrow as pa
 from arctic.columns.field_ids import field_id, field_with_id
 from arctic.errors import InternalError
 from arctic.table.filters.predicate import Predicate
-from arctic.table.merge_engine import MergeEngine
+from arctic.table.merge_engine import FoldRules, MergeEngine
 from arctic.table.positions.row_places import FILE, POSITION
 
 OpenFile = Callable[[str], Any]
@@ -66,6 +66,10 @@ class ReadRequest:
     """The table's ordering columns, most significant first, with field ids; empty: it has none."""
     engine: MergeEngine = MergeEngine.LAST_ROW
     """What becomes of the rows of a key."""
+    fold: FoldRules | None = None
+    """By what the rows of a key are made one; None: they are not."""
+    columns: pa.Schema = field(default_factory=lambda: pa.schema([]))
+    """All columns of a table that folds rows, which go by one another."""
     identity_partitions: Mapping[int, int] = field(default_factory=dict)
     """Field id of a column to its place in the partition, where that is the column's very value:
     imported files need not have the column."""

@@ -26,6 +26,7 @@ from arctic.mor.data_file_reader import DataFileReader
 from arctic.mor.deletes.change_deletes import DeleteIndex, DeletePiece, delete_pieces
 from arctic.mor.deletes.kept_deletes import KeptDeletes
 from arctic.mor.deletes.position_deletes import PositionDeletes
+from arctic.mor.folding.folded_inserts import FoldedInserts
 from arctic.mor.outdone import take_rivals
 from arctic.mor.request import OpenFile, ReadRequest
 from arctic.mor.touched import Touched
@@ -65,12 +66,19 @@ class TaskReader:
             InternalError: a task that no plan makes.
         """
         _check(task, self._request)
+        folded: FoldedInserts | None = None
+        looked_up = task.data
+        if task.folds:
+            folded = FoldedInserts(
+                task, self._request, self._open_file, self._touched, self._positions
+            )
+            looked_up = tuple(part for part in task.data if part.file.kind is FileKind.BASE)
         last: DeleteIndex | None = None
         in_pieces = False
         dead: dict[str, RowSet] = {}
         settled: Collection[str] = ()
-        for piece in self._pieces(task):
-            if task.rivals:
+        for piece in self._pieces(task) if looked_up else ():
+            if task.rivals and not task.folds:
                 known = take_rivals(
                     task, piece.index, self._request, self._open_file, self._positions
                 )
@@ -81,12 +89,19 @@ class TaskReader:
                 last = piece.index
             else:
                 in_pieces = True
-                self._remember(task, piece.index, dead, settled)
+                self._remember(looked_up, piece.index, dead, settled)
             del piece  # before the next one is loaded: memory is bounded for one
         if last is not None and not in_pieces:
             self._cached = (delete_paths(task), last)
         return LoadedTask(
-            self._request, self._open_file, self._touched, self._positions, dead, last, settled
+            self._request,
+            self._open_file,
+            self._touched,
+            self._positions,
+            dead,
+            last,
+            settled,
+            folded,
         )
 
     def _pieces(self, task: NodeTask) -> Iterable[DeletePiece]:
@@ -100,17 +115,21 @@ class TaskReader:
         )
 
     def _remember(
-        self, task: NodeTask, index: DeleteIndex, dead: dict[str, RowSet], settled: Collection[str]
+        self,
+        data: Sequence[FileTask],
+        index: DeleteIndex,
+        dead: dict[str, RowSet],
+        settled: Collection[str],
     ) -> None:
-        """Look up the keys of all data in some of the deletes, without reading the payload."""
-        for file_task in task.data:
+        """Look up the keys of data in some of the deletes, without reading the payload."""
+        for file_task in data:
             if file_task.file.path in settled:
                 continue
             with DataFileReader(
                 file_task.file, self._request, self._open_file, self._touched
-            ) as data:
-                rows = dead.setdefault(file_task.file.path, RowSet(data.row_count))
-                for killed in data.killed_rows(index):
+            ) as reader:
+                rows = dead.setdefault(file_task.file.path, RowSet(reader.row_count))
+                for killed in reader.killed_rows(index):
                     rows.add(killed)
 
 
@@ -126,7 +145,9 @@ class LoadedTask:
         dead: dict[str, RowSet],
         last: DeleteIndex | None,
         settled: Collection[str],
+        folded: FoldedInserts | None,
     ) -> None:
+        self._folded = folded
         self._request = request
         self._open_file = open_file
         self._touched = touched
@@ -135,8 +156,21 @@ class LoadedTask:
         self._last = last
         self._settled = frozenset(settled)
 
+    def rows_of(self, file_task: FileTask) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of one of the task's data files that match and are deleted by nothing.
+
+        Inserts that are folded leave all with the first of them.
+        """
+        if self._folded is not None and file_task.file.kind is FileKind.INSERT:
+            yield from self._folded.rows_of(file_task)
+            return
+        with self.open(file_task) as data:
+            yield from data.survivors()
+
     def open(self, file_task: FileTask) -> LoadedFile:
         """Open one of the task's data files; to be used as a context manager."""
+        if self._folded is not None and file_task.file.kind is FileKind.INSERT:
+            raise InternalError(f"file {file_task.file.path!r} is folded, so it has no rows itself")
         positions = self._positions.rows(file_task.file.path, file_task.position_deletes)
         data = DataFileReader(file_task.file, self._request, self._open_file, self._touched)
         path = file_task.file.path

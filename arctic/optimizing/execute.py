@@ -100,6 +100,7 @@ class _Execution:
             data=(*task.rewrite, *task.mark),
             change_deletes=task.change_deletes,
             rivals=task.rivals,
+            folds=request.fold is not None,
             cost_bytes=task.cost_bytes,
         )
         with self._job.opening([node_task]) as open_file:

@@ -105,6 +105,7 @@ from arctic.options.service_options import (
     TABLE_EXPIRE,
 )
 from arctic.options.table_options import (
+    AGGREGATE_FUNCTIONS,
     BASE_BUCKETS,
     CHANGE_BUCKETS,
     EVENT_TIME_FIELD,
@@ -115,6 +116,7 @@ from arctic.options.table_options import (
     MAY_DELETE,
     MERGE_ENGINE,
     ORDERING_COLUMNS,
+    SEQUENCE_GROUPS,
     WATERMARK_LATENESS,
 )
 from arctic.options.write_options import (
@@ -146,6 +148,7 @@ from arctic.options.write_options import (
 
 __all__ = [
     "ACTION_COLUMN",
+    "AGGREGATE_FUNCTIONS",
     "AS_OF_TIMESTAMP",
     "BASE_BUCKETS",
     "CATALOG",
@@ -223,6 +226,7 @@ __all__ = [
     "SAVE_MODE",
     "SEALED_PREFIX",
     "SELF_PUBLISHING",
+    "SEQUENCE_GROUPS",
     "SKIP_OVERWRITES",
     "SNAPSHOT_ID",
     "SNAPSHOT_KEEP_COUNT",

@@ -146,6 +146,41 @@ def one_of(*choices: str) -> Callable[[str], str]:
     return parse
 
 
+def column_words(text: str) -> tuple[tuple[str, str], ...]:
+    """Read a word for each of some columns.
+
+    >>> column_words("total: sum, seen: max")
+    (('total', 'sum'), ('seen', 'max'))
+    """
+    found = []
+    for part in text.split(","):
+        name, colon, word = (each.strip() for each in part.partition(":"))
+        if not name or not colon or not word:
+            raise ValueError("expected 'column: word, column: word, ...'")
+        found.append((name, word.lower()))
+    if len(dict(found)) < len(found):
+        raise ValueError("a column is named twice")
+    return tuple(found)
+
+
+def column_groups(text: str) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+    """Read groups of columns, each behind those that order it.
+
+    >>> column_groups("at: city, zip; day, hour: total")
+    ((('at',), ('city', 'zip')), (('day', 'hour'), ('total',)))
+    """
+    found = []
+    for part in text.split(";"):
+        order, colon, columns = part.partition(":")
+        if not colon:
+            raise ValueError("expected 'ordering column: column, column; ...'")
+        found.append((column_names(order), column_names(columns)))
+    every = [name for group in found for side in group for name in side]
+    if len(set(every)) < len(every):
+        raise ValueError("a column is named twice")
+    return tuple(found)
+
+
 def column_names(text: str) -> tuple[str, ...]:
     """Read names, at least one."""
     names = tuple(part.strip() for part in text.split(",") if part.strip())

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from arctic.options.option import Option, Scope
 from arctic.options.option_values import (
+    column_groups,
     column_names,
+    column_words,
     count,
     one_of,
     optional,
@@ -58,11 +60,30 @@ ORDERING_COLUMNS = Option(
 
 MERGE_ENGINE = Option(
     name="write.merge-engine",
-    parse=one_of("last-row", "first-row"),
+    parse=one_of("last-row", "first-row", "partial-update", "aggregate"),
     default="last-row",
     scopes=_TABLE,
-    doc="What becomes of the rows of a key: the last one stays, or the first; given when the table "
-    "is created, and lasting.",
+    doc="What becomes of the rows of a key: the last one stays, or the first; each column keeps "
+    "its last value, or is what a function makes of all values. Given when the table is created, "
+    "and lasting.",
+)
+
+AGGREGATE_FUNCTIONS = Option(
+    name="write.merge-engine.aggregate-functions",
+    parse=optional(column_words),
+    default=None,
+    scopes=_TABLE,
+    doc="With the merge engine aggregate: what becomes of columns, such as 'total: sum, seen: "
+    "max'; of another one the last value stays that is not null. Lasting.",
+)
+
+SEQUENCE_GROUPS = Option(
+    name="write.merge-engine.sequence-groups",
+    parse=optional(column_groups),
+    default=None,
+    scopes=_TABLE,
+    doc="With the merge engine partial-update: columns that are taken together from the row with "
+    "the greatest ordering columns, such as 'at: city, zip; day, hour: total'. Lasting.",
 )
 
 INGEST_TIME = "_ingest_time"

@@ -1,7 +1,8 @@
 """One task for each node that holds data, with every change delete that can touch it.
 
 Rules:
-    - Data never moves: a base or insert file is read as part of its own node.
+    - Data never moves: a base or insert file is read as part of its own node. Only where all rows
+      of a key become one, inserts are tasks of their own, each of all nodes that overlap.
     - Deletes do: one of an ancestor sinks to the node, one of a descendant floats up to it.
     - A delete acts inside its partition only.
     - A node that holds nothing but deletes makes no task.
@@ -21,7 +22,7 @@ from arctic.scan.reach import FileRanges, Reach, ReachIndex
 from arctic.scan.rivals import RivalIndex
 from arctic.scan.task import FileTask, NodeTask, PruneCounts
 from arctic.scan.weight import packing_weight_bytes
-from arctic.table.files import Partition, TableFile
+from arctic.table.files import FileKind, Partition, TableFile
 from arctic.tree.key_range import KeyRange
 from arctic.tree.node import TreeNode
 
@@ -41,13 +42,16 @@ def assemble(
     """
     index = ChangeDeleteIndex(files.change_deletes, ranges)
     rivals = RivalIndex(files.rivals, ranges)
-    nodes: dict[tuple[Partition, TreeNode], list[FileTask]] = defaultdict(list)
+    nodes: dict[tuple[Partition, TreeNode, bool], list[FileTask]] = defaultdict(list)
+    tops = _top_nodes(files.data) if ranges.engine.folds else {}
     for task in files.data:
-        nodes[task.file.partition, task.file.node].append(task)
+        place = task.file.partition, task.file.node
+        folds = bool(tops) and task.file.kind is FileKind.INSERT
+        nodes[(task.file.partition, tops[place], True) if folds else (*place, False)].append(task)
     tasks = []
     verdicts: dict[Reach, int] = dict.fromkeys(Reach, 0)
     used: set[str] = set()
-    for (partition, node), data in nodes.items():
+    for (partition, node, folds), data in nodes.items():
         candidates = index.overlapping(partition, node)
         deletes = _judged([task.file for task in data], candidates, ranges, verdicts)
         used.update(delete.path for delete in deletes)
@@ -59,6 +63,7 @@ def assemble(
                 data=tuple(data),
                 change_deletes=tuple(deletes),
                 rivals=rivals.of(partition, node, [task.file for task in data]),
+                folds=folds,
                 cost_bytes=packing_weight_bytes(weighed, open_file_cost_bytes=open_file_cost_bytes),
             )
         )
@@ -67,6 +72,21 @@ def assemble(
         pairs_by_lsn=verdicts[Reach.TOO_OLD],
         pairs_by_key_range=verdicts[Reach.OTHER_KEYS],
     )
+
+
+def _top_nodes(
+    data: Sequence[FileTask],
+) -> dict[tuple[Partition, TreeNode], TreeNode]:
+    """Return for each node with inserts the topmost one that may have inserts of the same keys."""
+    places = {
+        (task.file.partition, task.file.node) for task in data if task.file.kind is FileKind.INSERT
+    }
+    by_id = {(partition, node.node_id): node for partition, node in places}
+    tops = {}
+    for partition, node in places:
+        above = [(partition, each) for each in node.lineage_ids()]
+        tops[partition, node] = by_id[[each for each in above if each in by_id][-1]]
+    return tops
 
 
 def _judged(

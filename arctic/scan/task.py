@@ -36,6 +36,9 @@ class NodeTask:
     theirs is read."""
     cost_bytes: int
     """Sum over data and change-delete files of max(size, open-file cost)."""
+    folds: bool = False
+    """Whether its inserts become one row of each key, with what the rivals have of it: then all
+    inserts that can have a key of theirs are here, and no row of a rival leaves with another."""
     part_number: int = 1
     """Which of the tasks that read this node, from 1 to ``part_count``, inclusive."""
     part_count: int = 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 
 
@@ -12,3 +14,62 @@ class MergeEngine(Enum):
     """The last one takes the place of the others; by ordering columns, where there are some."""
     FIRST_ROW = "first-row"
     """The first one stays."""
+    PARTIAL_UPDATE = "partial-update"
+    """Each column keeps its last value that is not null; groups of columns have their own order."""
+    AGGREGATE = "aggregate"
+    """Each column is what its function makes of all values."""
+
+    @property
+    def folds(self) -> bool:
+        """Whether the row that is read is made of all rows of its key."""
+        return self in (MergeEngine.PARTIAL_UPDATE, MergeEngine.AGGREGATE)
+
+
+class Function(Enum):
+    """What becomes of the values of a column; the names are Paimon's."""
+
+    LAST_NON_NULL_VALUE = "last_non_null_value"
+    LAST_VALUE = "last_value"
+    FIRST_VALUE = "first_value"
+    FIRST_NON_NULL_VALUE = "first_non_null_value"
+    SUM = "sum"
+    MAX = "max"
+    MIN = "min"
+    BOOL_OR = "bool_or"
+    BOOL_AND = "bool_and"
+    LISTAGG = "listagg"
+    COLLECT = "collect"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SequenceGroup:
+    """Columns that are taken together, from the row with the greatest order."""
+
+    order_ids: tuple[int, ...]
+    """Field ids of the columns that order rows, most significant first; they are taken too. A row
+    with null in all of them does not touch the group; the first row of a key is there before."""
+    column_ids: tuple[int, ...]
+    """Field ids of the others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldRules:
+    """What the rows of a key are folded by; pickles."""
+
+    functions: Mapping[int, Function] = field(default_factory=dict)
+    """By field id; of another column the last value stays that is not null."""
+    groups: tuple[SequenceGroup, ...] = ()
+
+    def function_of(self, field_id: int) -> Function:
+        """Return what becomes of a column that is in no group."""
+        return self.functions.get(field_id, Function.LAST_NON_NULL_VALUE)
+
+    def needed_for(self, field_ids: frozenset[int]) -> frozenset[int]:
+        """Return columns, and those that they go by."""
+        orders = (
+            number
+            for group in self.groups
+            if field_ids.intersection((*group.order_ids, *group.column_ids))
+            for number in group.order_ids
+        )
+        return field_ids.union(orders)

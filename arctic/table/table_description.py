@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from arctic.errors import InternalError
-from arctic.table.merge_engine import MergeEngine
+from arctic.table.merge_engine import FoldRules, MergeEngine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +49,8 @@ class TableDescription:
     the latest row wins."""
     merge_engine: MergeEngine = MergeEngine.LAST_ROW
     """What becomes of the rows of a key."""
+    fold: FoldRules | None = None
+    """By what they are made one; None: one of them is read."""
     partition_fields: tuple[PartitionField, ...]
     properties: Mapping[str, str]
     base_location: str

@@ -58,6 +58,7 @@ from arctic.writing.rows.delete_rows import (
     deletes_in_place,
     insert_schema,
 )
+from arctic.writing.rows.folded_chunk import folded_chunk
 from arctic.writing.rows.gather import Gathered, RowBuffer, take_rows
 from arctic.writing.rows.keep_events import keep_events
 from arctic.writing.rows.kept_columns import KeptColumns
@@ -189,7 +190,7 @@ class ChangeWriter:
         actions = read_actions(rows.column(name), name=name, describe_row=describe_row)
         if self._request.stored_order:
             refuse_images(actions, name=name, describe_row=describe_row)
-        if self._request.engine is MergeEngine.FIRST_ROW:
+        if self._request.engine is not MergeEngine.LAST_ROW:
             refuse_removals(actions, name=name, describe_row=describe_row)
         return actions
 
@@ -207,6 +208,10 @@ class ChangeWriter:
         return self._next_offset == first_offset(self._task)
 
     def _write_chunk(self, chunk: Gathered, *, is_last: bool = False) -> None:
+        if self._request.fold is not None and self._request.mode is not WriteMode.DELETE:
+            chunk = folded_chunk(
+                chunk, self._order.of(chunk.rows), self._target, self._request.fold
+            )
         rows = chunk.rows
         if self._is_first_chunk:
             # All chunks go to the same nodes, so that each has one file.
@@ -243,7 +248,8 @@ class ChangeWriter:
     def _survivors(self, chunk: Gathered, hashes: np.ndarray) -> Survivors:
         codes, key_count = factorise(chunk.rows.select(list(self._target.key)))
         upsert_inserts = self._target.options.upsert_inserts
-        order = self._order.of(chunk.rows)
+        # What is folded has each key once.
+        order = None if self._request.fold is not None else self._order.of(chunk.rows)
         if self._request.engine is MergeEngine.FIRST_ROW:
             # Of each key the last of these is what is left.
             order = (np.arange(chunk.rows.num_rows) if order is None else order)[::-1]

@@ -18,7 +18,7 @@ import pyarrow as pa
 from arctic import options as opt
 from arctic.errors import InternalError, InvalidInputError, UnsupportedError
 from arctic.table.files import FileKind, Partition, WrittenFile
-from arctic.table.merge_engine import MergeEngine
+from arctic.table.merge_engine import FoldRules, MergeEngine
 from arctic.table.node_trees import NodeTrees
 from arctic.table.table_description import TableDescription
 from arctic.tree.node import bucket_mask
@@ -227,6 +227,8 @@ class WriteRequest:
     another; none: the later write wins."""
     engine: MergeEngine = MergeEngine.LAST_ROW
     """What becomes of the rows of a key."""
+    fold: FoldRules | None = None
+    """By what they are made one; None: they are not."""
     arrival_column: str | None = None
     """Helper column that keeps the order of the rows before they were shuffled."""
     ignored_columns: tuple[str, ...] = ()
@@ -252,7 +254,9 @@ class WriteRequest:
         """What becomes of columns that the rows lack; a delete has no use for them."""
         if self.missing_columns is not None:
             return self.missing_columns
-        return MissingColumns.REFUSE if self.replaces_rows else MissingColumns.NULL
+        # Where rows are folded, a column that is not given leaves what is stored.
+        refuses = self.replaces_rows and self.fold is None
+        return MissingColumns.REFUSE if refuses else MissingColumns.NULL
 
     @property
     def event_order(self) -> tuple[str, ...]:

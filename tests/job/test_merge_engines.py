@@ -128,6 +128,101 @@ def test_what_would_replace_or_remove_a_row_is_refused(first: arctic.Table, what
     assert (first.refresh().versions().num_rows, notes(first)) == before
 
 
+GROUPS = "write.merge-engine.sequence-groups"
+FUNCTIONS = "write.merge-engine.aggregate-functions"
+
+
+@pytest.mark.parametrize("engine", ["partial-update", "aggregate"])
+def test_what_would_replace_a_folded_row_is_refused(tmp_path: Path, engine: str) -> None:
+    """As with first rows; only keys are deleted."""
+    table = arctic.create_table(
+        NAME,
+        SCHEMA,
+        primary_key="id",
+        properties={"write.merge-engine": engine},
+        warehouse=str(tmp_path),
+    )
+    table.write(rows((1, 4, None)))
+    table.write(pa.table({"id": [1], "note": ["x"]}))
+    assert notes(table) == {1: "x"}
+    before = table.refresh().versions().num_rows
+    for what in set(REFUSED) - {"delete of keys"}:
+        with pytest.raises((arctic.UnsupportedError, arctic.InvalidInputError), match="merge"):
+            REFUSED[what](table)
+    assert (table.refresh().versions().num_rows, notes(table)) == (before, {1: "x"})
+    version = before
+    table.write(rows((1, 4, "x")).select(["id"]), mode="delete")
+    table.write(rows((1, 5, None)))
+    assert table.read().read_all().to_pylist() == [{"id": 1, "n": 5, "note": None}]
+    table.restore(version)
+    table.write(rows((1, None, "y")))
+    assert table.read().read_all().to_pylist() == [{"id": 1, "n": 4, "note": "y"}]
+
+
+def test_rows_of_files_in_nodes_of_any_depth_are_folded(tmp_path: Path) -> None:
+    """Few changes go to higher nodes than many; each key is one row all the same."""
+    table = arctic.create_table(
+        NAME,
+        SCHEMA,
+        primary_key="id",
+        properties={
+            "write.merge-engine": "aggregate",
+            FUNCTIONS: "n: sum",
+            "change.file-index.hash-bucket": "8",
+        },
+        warehouse=str(tmp_path),
+    )
+    many = pa.table({"id": range(20_000), "n": [1] * 20_000})
+    for _ in range(2):
+        table.write(many)
+        table.write(many.slice(0, 3))
+    asked = {"parallelism": "7", "read.split.target-size": "1"}
+    for _ in range(2):
+        found = table.read(options=asked).read_all()
+        assert (found.num_rows, sum(found["n"].to_pylist())) == (20_000, 40_006)
+        table.optimize(type="minor")
+
+
+@pytest.mark.parametrize(
+    ("properties", "match"),
+    [
+        ({"write.merge-engine": "aggregate", FUNCTIONS: "note: sum"}, "sum takes"),
+        ({"write.merge-engine": "aggregate", FUNCTIONS: "n: mean"}, "expected one of"),
+        ({"write.merge-engine": "aggregate", FUNCTIONS: "id: max"}, "of the key"),
+        ({"write.merge-engine": "aggregate", FUNCTIONS: "m: max"}, "no column"),
+        ({"write.merge-engine": "aggregate", FUNCTIONS: "n"}, "expected"),
+        ({"write.merge-engine": "partial-update", FUNCTIONS: "n: max"}, "without"),
+        ({"write.merge-engine": "partial-update", GROUPS: "note: n"}, "expected one of"),
+        ({"write.merge-engine": "partial-update", GROUPS: "n: note, n"}, "twice"),
+        ({GROUPS: "n: note"}, "without"),
+    ],
+)
+def test_rules_that_no_engine_could_go_by_are_refused(
+    tmp_path: Path, properties: dict[str, str], match: str
+) -> None:
+    """Before anything is made."""
+    with pytest.raises(arctic.InvalidInputError, match=match):
+        arctic.create_table(
+            NAME, SCHEMA, primary_key="id", properties=properties, warehouse=str(tmp_path)
+        )
+
+
+def test_a_column_that_rules_name_stays_as_it_is(tmp_path: Path) -> None:
+    """Neither renamed nor dropped, and the rules last."""
+    table = arctic.create_table(
+        NAME,
+        SCHEMA,
+        primary_key="id",
+        properties={"write.merge-engine": "aggregate", FUNCTIONS: "n: sum"},
+        warehouse=str(tmp_path),
+    )
+    for change in ({"rename": {"n": "m"}}, {"drop": ["n"]}):
+        with pytest.raises(arctic.InvalidInputError, match="aggregate-functions"):
+            table.evolve_schema(**change)
+    with pytest.raises(arctic.InvalidInputError, match="same functions"):
+        table.set_properties({FUNCTIONS: "n: max"})
+
+
 @pytest.mark.parametrize(
     "wanted",
     [

@@ -27,8 +27,17 @@ from arctic.iceberg.ownership.published import check_unpublished
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.tables.set_properties import commit_properties
 from arctic.iceberg.translate import catalog_errors
-from arctic.options import MERGE_ENGINE, ORDERING_COLUMNS
+from arctic.options import (
+    AGGREGATE_FUNCTIONS,
+    MERGE_ENGINE,
+    ORDERING_COLUMNS,
+    SEQUENCE_GROUPS,
+)
 from arctic.table.property_names import ADOPTED, is_own
+
+_LASTING = tuple(
+    option.name for option in (ORDERING_COLUMNS, MERGE_ENGINE, AGGREGATE_FUNCTIONS, SEQUENCE_GROUPS)
+)
 
 
 def part_pair(opened: OpenTable) -> None:
@@ -43,8 +52,7 @@ def part_pair(opened: OpenTable) -> None:
     before = dict(base.properties)
     added = [each for each in before.get(ADOPTED, "").split(",") if each in before]
     # A plain table has no change store that could hold against late rows.
-    lasting = (ORDERING_COLUMNS.name, MERGE_ENGINE.name)
-    order = [each for each in before if each.lower() in lasting]
+    order = [each for each in before if each.lower() in _LASTING]
     removed = list(dict.fromkeys([*(each for each in before if is_own(each)), *added, *order]))
     if not commit_as_seen(base, (RemovePropertiesUpdate(removals=removed),), name):
         raise _written_to(name)

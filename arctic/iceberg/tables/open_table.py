@@ -51,6 +51,7 @@ from arctic.iceberg.values.described_columns import described_columns
 from arctic.iceberg.values.merge_engines import (
     check_merge_engine,
     check_required,
+    fold_rules,
     merge_engine,
 )
 from arctic.iceberg.values.names import change_identifier, parse_identifier
@@ -285,6 +286,7 @@ def describe(
         primary_key=key,
         ordering_columns=ordering_columns(base.properties),
         merge_engine=merge_engine(base.properties),
+        fold=fold_rules(base.properties, base.schema()),
         partition_fields=partition_fields(base.spec()),
         properties=dict(base.properties),
         base_location=base.location(),

@@ -16,12 +16,29 @@ from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 
 from arctic.errors import InvalidInputError, UnsupportedError
-from arctic.iceberg.values.ordering import ordering_columns
-from arctic.options import MERGE_ENGINE, ORDERING_COLUMNS
-from arctic.table.merge_engine import MergeEngine
+from arctic.iceberg.values.ordering import ORDERED_TYPES, ordering_columns
+from arctic.options import (
+    AGGREGATE_FUNCTIONS,
+    MERGE_ENGINE,
+    ORDERING_COLUMNS,
+    SEQUENCE_GROUPS,
+)
+from arctic.table.merge_engine import FoldRules, Function, MergeEngine, SequenceGroup
 from arctic.table.property_names import REQUIRES
 
 _REQUIREMENT = "merge-engine"
+_NUMBERS = ("int", "long", "float", "double", "decimal(")
+_COMPARED = (*_NUMBERS, "boolean", "string", "date", "time", "timestamp", "timestamptz")
+_TAKES: Mapping[Function, tuple[str, ...]] = {
+    Function.SUM: _NUMBERS,
+    Function.MAX: _COMPARED,
+    Function.MIN: _COMPARED,
+    Function.BOOL_OR: ("boolean",),
+    Function.BOOL_AND: ("boolean",),
+    Function.LISTAGG: ("string",),
+    Function.COLLECT: ("list<",),
+}
+"""How the types of columns begin that a function takes; it takes any type where it is not here."""
 _KNOWN = frozenset({_REQUIREMENT})
 
 
@@ -32,6 +49,30 @@ def merge_engine(properties: Mapping[str, str]) -> MergeEngine:
         InvalidInputError: they name none that is known.
     """
     return MergeEngine(MERGE_ENGINE.value({}, properties))
+
+
+def fold_rules(properties: Mapping[str, str], schema: Schema) -> FoldRules | None:
+    """Return by what all rows of a key become one; None: one of them is read.
+
+    Args:
+        properties: of a base store, checked.
+        schema: its columns.
+    """
+    if not merge_engine(properties).folds:
+        return None
+
+    def ids(names: Iterable[str]) -> tuple[int, ...]:
+        return tuple(schema.find_field(name).field_id for name in names)
+
+    functions = AGGREGATE_FUNCTIONS.value({}, properties) or ()
+    groups = SEQUENCE_GROUPS.value({}, properties) or ()
+    return FoldRules(
+        functions={ids([name])[0]: Function(word) for name, word in functions},
+        groups=tuple(
+            SequenceGroup(order_ids=ids(order), column_ids=ids(columns))
+            for order, columns in groups
+        ),
+    )
 
 
 def required_by(properties: Mapping[str, str]) -> dict[str, str]:
@@ -73,6 +114,7 @@ def check_merge_engine(
         UnsupportedError: the key does not decide the partition.
     """
     engine = merge_engine(properties)
+    _check_rules(engine, properties, schema, key)
     if engine is MergeEngine.LAST_ROW:
         return
     subject = f"table property {MERGE_ENGINE.name} = {engine.value!r}"
@@ -109,13 +151,62 @@ def check_same_engine(
     Raises:
         InvalidInputError: naming both.
     """
-    there = merge_engine(present)
+    there = _lasting(present)
     gone = {each.lower() for each in removed}
     left = {key: text for key, text in present.items() if key.lower() not in gone}
     named = {key.lower() for key in wanted}
     left = {key: text for key, text in left.items() if key.lower() not in named}
-    if merge_engine({**left, **wanted}) is not there:
+    if _lasting({**left, **wanted}) != there:
         raise InvalidInputError(
-            f"table {name!r}: {MERGE_ENGINE.name} is {there.value!r} since the table was created, "
-            "and its rows were merged so; create a table with another engine and copy the rows"
+            f"table {name!r}: {MERGE_ENGINE.name} is {there[0].value!r} since the table was "
+            "created, and its rows were merged so and by the same functions and groups; create a "
+            "table with another engine and copy the rows"
         )
+
+
+def _lasting(properties: Mapping[str, str]) -> tuple[MergeEngine, object, object]:
+    return (
+        merge_engine(properties),
+        AGGREGATE_FUNCTIONS.value({}, properties),
+        SEQUENCE_GROUPS.value({}, properties),
+    )
+
+
+def _check_rules(
+    engine: MergeEngine, properties: Mapping[str, str], schema: Schema, key: Sequence[str]
+) -> None:
+    functions = AGGREGATE_FUNCTIONS.value({}, properties)
+    groups = SEQUENCE_GROUPS.value({}, properties)
+    for option, value, wanted in (
+        (AGGREGATE_FUNCTIONS, functions, MergeEngine.AGGREGATE),
+        (SEQUENCE_GROUPS, groups, MergeEngine.PARTIAL_UPDATE),
+    ):
+        if value is not None and engine is not wanted:
+            raise InvalidInputError(
+                f"table property {option.name} without {MERGE_ENGINE.name} = {wanted.value!r}, "
+                f"which alone goes by it; it is {engine.value!r}"
+            )
+    words = {function.value for function in Function}
+    for name, word in functions or ():
+        subject = f"table property {AGGREGATE_FUNCTIONS.name}: column {name!r}"
+        if word not in words:
+            raise InvalidInputError(f"{subject}: {word!r}; expected one of {', '.join(words)}")
+        kind = str(schema.find_field(name).field_type)
+        if name in key:
+            raise InvalidInputError(f"{subject} is of the key, which is the same in all its rows")
+        takes = _TAKES.get(Function(word), ())
+        if takes and not kind.startswith(takes):
+            raise InvalidInputError(
+                f"{subject} is {kind}; {word} takes {', '.join(each.strip('<(') for each in takes)}"
+            )
+    for order, columns in groups or ():
+        subject = f"table property {SEQUENCE_GROUPS.name}: column"
+        for name in (*order, *columns):
+            if name in key:
+                raise InvalidInputError(f"{subject} {name!r} is of the key")
+        for name in order:
+            kind = str(schema.find_field(name).field_type)
+            if kind.partition("(")[0] not in ORDERED_TYPES:
+                raise InvalidInputError(
+                    f"{subject} {name!r} is {kind}; expected one of {', '.join(ORDERED_TYPES)}"
+                )

@@ -13,20 +13,25 @@ from typing import Any
 
 from arctic.errors import InvalidInputError
 from arctic.options import (
+    AGGREGATE_FUNCTIONS,
     DATA_EXPIRE_FIELD,
     EVENT_TIME_FIELD,
     INGEST_TIME,
     ORDERING_COLUMNS,
+    SEQUENCE_GROUPS,
     SORT_COLUMNS,
     Option,
 )
 
 _OPTIONS: tuple[Option[Any], ...] = (
+    AGGREGATE_FUNCTIONS,
     DATA_EXPIRE_FIELD,
     EVENT_TIME_FIELD,
     ORDERING_COLUMNS,
+    SEQUENCE_GROUPS,
     SORT_COLUMNS,
 )
+_LASTING = (AGGREGATE_FUNCTIONS, ORDERING_COLUMNS, SEQUENCE_GROUPS)
 
 
 def check_named(properties: Mapping[str, str], columns: Iterable[str]) -> None:
@@ -55,7 +60,7 @@ def check_unnamed(subject: str, properties: Mapping[str, str], dropped: Iterable
         for option, key, columns in _given(properties):
             if name in columns:
                 remedy = "remove the property or name another column in it first"
-                if option is ORDERING_COLUMNS:
+                if option in _LASTING:
                     remedy = "the property stays, so copy the other columns to another table"
                 raise InvalidInputError(
                     f"{subject}: property {option.name} = {properties[key]!r} names column "
@@ -81,6 +86,11 @@ def renamed(
         wanted = tuple(rename.get(name, name) for name in columns)
         if wanted == columns:
             continue
+        if option in (AGGREGATE_FUNCTIONS, SEQUENCE_GROUPS):
+            raise InvalidInputError(
+                f"{subject}: property {option.name} = {properties[key]!r} names the column, so it "
+                "cannot be renamed"
+            )
         changed[key] = ",".join(wanted)
         if _columns(option, changed[key]) != wanted:
             raise InvalidInputError(
@@ -118,6 +128,10 @@ def _columns(option: Option[Any], text: str) -> tuple[str, ...]:
         value = option.parse(text)
     except ValueError:
         return ()
+    if option is AGGREGATE_FUNCTIONS:
+        return tuple(name for name, _ in value)
+    if option is SEQUENCE_GROUPS:
+        return tuple(name for group in value for side in group for name in side)
     if isinstance(value, tuple):
         return value
     return () if value == INGEST_TIME else (value,)

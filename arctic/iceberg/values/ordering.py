@@ -17,7 +17,17 @@ from pyiceberg.schema import Schema
 from arctic.errors import InvalidInputError, UnsupportedError
 from arctic.options import ORDERING_COLUMNS
 
-_TYPES = ("int", "long", "float", "double", "decimal", "date", "time", "timestamp", "timestamptz")
+ORDERED_TYPES = (
+    "int",
+    "long",
+    "float",
+    "double",
+    "decimal",
+    "date",
+    "time",
+    "timestamp",
+    "timestamptz",
+)
 
 
 def ordering_columns(properties: Mapping[str, str]) -> tuple[str, ...]:
@@ -77,9 +87,9 @@ def check_ordering(
         )
     for name in names:
         kind = str(schema.find_field(name).field_type)
-        if kind.partition("(")[0] not in _TYPES:
+        if kind.partition("(")[0] not in ORDERED_TYPES:
             raise InvalidInputError(
-                f"{subject}: column {name!r} is {kind}; expected one of {', '.join(_TYPES)}"
+                f"{subject}: column {name!r} is {kind}; expected one of {', '.join(ORDERED_TYPES)}"
             )
     if len(set(names)) != len(names):
         raise InvalidInputError(f"{subject}: a column is named twice")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from arctic.errors import UnsupportedError
 from arctic.iceberg.snapshots.change_log import added_between
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.snapshots.pinned_state import pinned_state
@@ -12,7 +13,7 @@ from arctic.scan.choose.key_filter import ANY_KEY
 from arctic.scan.choose.plan_files import FilesToRead, plan_files
 from arctic.scan.file_order import in_file_order
 from arctic.scan.task import FileTask
-from arctic.table.files import TableFile
+from arctic.table.files import FileKind, TableFile
 from arctic.table.streams.stream_position import StreamPosition
 
 
@@ -60,6 +61,13 @@ def files_between(
     beginning = FilesToRead(data=(), change_deletes=())
     if start.pin is not None:
         whole = merged_view(opened, start.pin.base_snapshot_id, start.pin.change_snapshot_id)
+        if opened.table.fold and any(each.file.kind is FileKind.INSERT for each in whole.data):
+            raise UnsupportedError(
+                f"table {opened.table.name!r} has changes that are not merged, and its merge "
+                f"engine {opened.table.merge_engine.value!r} makes rows that are in no file: a "
+                f"stream cannot begin with its rows; call arctic.optimize({opened.table.name!r}, "
+                "type='minor') first, or begin with start-version = '0'"
+            )
         last = None if end.pin is None else end.pin.files_done
         beginning = replace(whole, data=whole.data[start.pin.files_done : last])
     return FilesBetween(beginning=beginning, added=tuple(added.values()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from arctic.errors import UnsupportedError
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.read.asked_read import ReadSettings
 from arctic.job.read.plan_rows import plan_rows
@@ -62,6 +63,12 @@ def merged_view(opened: OpenTable, state: TableSnapshot, settings: ReadSettings)
     )
     view: View = {}
     for task in _tasks(plan):
+        if task.folds:
+            raise UnsupportedError(
+                f"table {opened.table.name!r} has changes that are not merged, whose rows are in "
+                f"no file with the merge engine {opened.table.merge_engine.value!r}; call "
+                f"arctic.optimize({opened.table.name!r}, type='minor') before it is published"
+            )
         of_all = frozenset(delete.path for delete in task.change_deletes)
         for part in task.data:
             of_it = frozenset(delete.path for delete in part.position_deletes)

@@ -134,6 +134,8 @@ def merge_request(
             [opened.arrow_schema.field(name) for name in opened.table.ordering_columns]
         ),
         engine=opened.table.merge_engine,
+        fold=opened.table.fold,
+        columns=opened.arrow_schema if opened.table.fold else pa.schema([]),
         row_filter=row_filter,
         max_delete_bytes=settings.max_delete_bytes,
         batch_rows=BATCH_ROWS,

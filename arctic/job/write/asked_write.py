@@ -130,6 +130,7 @@ class AskedWrite:
             ordering_column=self.ordering_column,
             stored_order=table.ordering_columns,
             engine=table.merge_engine,
+            fold=table.fold,
             missing_columns=self.missing_columns,
         )
 

@@ -29,10 +29,10 @@ from arctic.columns.field_ids import known_field_id
 from arctic.columns.integer_index import IntArray
 from arctic.columns.key_codes import KeyIndex
 from arctic.mor.changes.change_rows import read_changes
-from arctic.mor.changes.key_parts import KeyPart, key_parts
 from arctic.mor.changes.told_rows import DELETE, INSERT, RowChangeShape, places, tell
 from arctic.mor.changes.unchanged import unchanged_keys
 from arctic.mor.coalesce import at_least_one, coalesce
+from arctic.mor.key_parts import KeyPart, key_parts
 from arctic.mor.read import read_group
 from arctic.mor.request import (
     CHANGE_ACTION_FIELD,

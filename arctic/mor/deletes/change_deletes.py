@@ -246,6 +246,18 @@ def delete_pieces(
         yield DeletePiece(index, is_last=True)
 
 
+def every_delete(
+    files: Sequence[TableFile], request: ReadRequest, open_file: OpenFile
+) -> Iterator[DeleteRows]:
+    """Yield the deletes of some files that a filter of the key does not drop, batch by batch.
+
+    Raises:
+        FormatError: a file without a key column or without file offsets.
+    """
+    for file in files:
+        yield from _deletes(file, request=request, open_file=open_file)
+
+
 def _deletes(file: TableFile, *, request: ReadRequest, open_file: OpenFile) -> Iterator[DeleteRows]:
     key_filter = filter_of_deletes(request)
     if file.kind is not FileKind.CHANGE_DELETE:

@@ -99,6 +99,9 @@ def plan_optimize(
         table.merge_engine,
     )
     column = sort_column or next(iter(table.key_columns), None)
+    if table.fold is not None:
+        # Only by its key a row can be told from others before it is folded.
+        column = table.key_columns[0]
     plans = [_plan_partition(files, kind, column, settings, ranges) for files, kind in partitions]
     useful = tuple(plan for plan in plans if plan.tasks or plan.advances)
     tasks = [task for plan in useful for task in plan.tasks]

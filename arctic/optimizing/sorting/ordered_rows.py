@@ -73,16 +73,14 @@ def ordered_rows(
     """
     if not order.fields:
         for file_task in files:
-            with loaded.open(file_task) as data:
-                for batch in data.survivors():
-                    yield pa.Table.from_batches([batch])
+            for batch in loaded.rows_of(file_task):
+                yield pa.Table.from_batches([batch])
         return
     chains, loose = _sorted_out(loaded, files, order)
     with SortBuffer(order.columns, buffer_bytes=order.buffer_bytes) as buffer:
         for file_task in loose:
-            with loaded.open(file_task) as data:
-                for batch in data.survivors():
-                    buffer.add(batch)
+            for batch in loaded.rows_of(file_task):
+                buffer.add(batch)
         runs = [Run(_chunks(loaded, chain), order.columns, is_sorted=False) for chain in chains]
         for rows in merge_runs([*runs, *buffer.runs()]):
             if order.sorts or rows.nbytes > max_range_bytes:

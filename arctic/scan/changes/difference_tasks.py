@@ -23,7 +23,8 @@ from arctic.table.files import Partition, TableFile
 from arctic.table.merge_engine import MergeEngine
 from arctic.tree.node import TreeNode
 
-_Place = tuple[Partition, TreeNode]
+_Place = tuple[Partition, TreeNode, bool]
+"""With whether its inserts are folded: they are a task of their own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,17 +74,17 @@ def plan_difference(
     ranges, cost_bytes = FileRanges(key_ids, ordering_ids, engine), options.open_file_cost_bytes
     old, new = (
         {
-            (task.partition, task.node): task
+            (task.partition, task.node, task.folds): task
             for task in assemble(files, ranges=ranges, open_file_cost_bytes=cost_bytes)[0]
         }
         for files in (before, after)
     )
     sides = _without_common(old, new), _without_common(new, old)
-    kin = Kin([place for side in sides for place in side], keys_move=keys_move)
+    kin = Kin([place[:2] for side in sides for place in side], keys_move=keys_move)
     found: dict[Hashable, tuple[list[NodeTask], list[NodeTask]]] = defaultdict(lambda: ([], []))
     for number, side in enumerate(sides):
-        for place in sorted(side, key=lambda place: node_order(*place)):
-            found[kin.of(*place)][number].append(side[place])
+        for place in sorted(side, key=lambda place: (node_order(*place[:2]), place[2])):
+            found[kin.of(*place[:2])][number].append(side[place])
     tasks = [
         DifferenceTask(
             before=tuple(olds),
@@ -105,7 +106,9 @@ def _without_common(
         data = task.data
         if there is not None and _looked_up(there) == _looked_up(task):
             same = {_said(each) for each in there.data}
-            data = tuple(each for each in data if _said(each) not in same)
+            others = tuple(each for each in data if _said(each) not in same)
+            # Of what is folded a row can differ by one of its files alone.
+            data = data if task.folds and (others or len(same) > len(data)) else others
         if data:
             left[place] = replace(task, data=data)
     return left

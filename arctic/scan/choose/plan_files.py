@@ -69,12 +69,17 @@ def plan_files(
     ]
     inserts = [file for file in unmerged if _kind_in_change(file) is FileKind.INSERT]
     deletes = [file for file in unmerged if file.kind is FileKind.CHANGE_DELETE]
+    shown, folded = [*base, *inserts], list[TableFile]()
+    if engine.folds:
+        # Whether a filter drops a row is known once all that came to its key are one.
+        shown, folded = list(base), [file for file in inserts if key_filter.may_hold(file)]
     files, pruned = plan_data(
-        files=[*base, *inserts],
+        files=shown,
         position_deletes=position_deletes,
         row_filter=row_filter,
         key_filter=key_filter,
     )
+    files += tuple(FileTask(file=file) for file in _once(folded))
     deletes_once = _once(deletes)
     wanted = tuple(file for file in deletes_once if key_filter.may_hold(file))
     rivals: tuple[FileTask, ...] = ()

@@ -20,7 +20,8 @@ from arctic.scan.task import FileTask, NodeTask
 from arctic.scan.weight import packing_weight_bytes
 from arctic.table.files import Partition, TableFile
 
-_Node = tuple[Partition, int]
+_Node = tuple[Partition, int, bool]
+"""With whether its inserts are folded: they are a task of their own."""
 
 _data_order = attrgetter("file.transaction_id", "file.sequence_number", "file.path")
 """``age_order`` of a data file's task."""
@@ -63,7 +64,7 @@ def join_tasks(
 def _parts_by_node(group: Sequence[NodeTask]) -> dict[_Node, list[NodeTask]]:
     by_node: dict[_Node, list[NodeTask]] = {}
     for task in sorted(group, key=lambda task: node_order(task.partition, task.node)):
-        by_node.setdefault((task.partition, task.node.node_id), []).append(task)
+        by_node.setdefault((task.partition, task.node.node_id, task.folds), []).append(task)
     return by_node
 
 
@@ -84,6 +85,7 @@ def _join(
         data=tuple(data),
         change_deletes=deletes,
         rivals=first.rivals if len(parts) == 1 else _all_rivals(parts),
+        folds=first.folds,
         cost_bytes=cost_bytes,
         part_number=part_number,
         part_count=part_count,

@@ -1,7 +1,8 @@
 """A heavy node becomes several tasks, each with some of its data files.
 
 Rules:
-    - A file is never cut, so a node of one large file stays one task.
+    - A file is never cut, so a node of one large file stays one task, and so does one whose inserts
+      are folded: a key may be in each of its files.
     - Each data file goes to exactly one part; each part gets the deletes that can touch it.
     - A node whose deletes weigh too much is left whole: every part would read them again.
     - Parts are runs of files in key order, so that deletes of some keys burden few parts: where
@@ -73,7 +74,7 @@ def split_task(
     Returns:
         The parts; the task itself where it stays whole.
     """
-    if task.cost_bytes <= cost_avg_bytes or len(task.data) < 2:
+    if task.folds or task.cost_bytes <= cost_avg_bytes or len(task.data) < 2:
         return (task,)
     if _data_to_deletes(task, open_file_cost_bytes) <= weight_ratio:
         return (task,)

@@ -74,7 +74,7 @@ def cut_task(
 
 
 def _is_clean(part: FileTask, task: NodeTask, index: KeyRangeIndex, ranges: FileRanges) -> bool:
-    if part.position_deletes:
+    if part.position_deletes or task.folds:
         return False
     if task.rivals and part.file.kind is FileKind.INSERT:
         return False

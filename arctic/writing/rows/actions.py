@@ -111,7 +111,7 @@ def refuse_images(codes: np.ndarray, *, name: str, describe_row: Callable[[int],
 
 
 def refuse_removals(codes: np.ndarray, *, name: str, describe_row: Callable[[int], str]) -> None:
-    """Refuse deletes and old rows, where the first row of a key stays.
+    """Refuse deletes and old rows, where the first row of a key stays or all are folded.
 
     Args:
         codes: the action code of each row.
@@ -124,8 +124,8 @@ def refuse_removals(codes: np.ndarray, *, name: str, describe_row: Callable[[int
     removals = np.flatnonzero(~is_insert(codes))
     if removals.size:
         raise InvalidInputError(
-            f"action column {name!r} removes a row in {describe_row(int(removals[0]))}; the first "
-            "row of a key stays in this table, so expected inserts and new rows only"
+            f"action column {name!r} removes a row in {describe_row(int(removals[0]))}; the table "
+            "has a merge engine, so expected inserts and new rows only"
         )
 
 

@@ -10,15 +10,15 @@ import pyarrow as pa
 import pytest
 
 from arctic.mor.changes import row_difference
-from arctic.mor.changes.key_parts import key_parts
 from arctic.mor.changes.row_difference import read_row_difference
 from arctic.mor.changes.told_rows import COMMIT_FIELDS, RowChangeShape
+from arctic.mor.key_parts import key_parts
 from arctic.scan.changes.difference_tasks import DifferenceGroup, DifferenceTask
 from arctic.scan.task import FileTask, NodeTask
 from arctic.table.files import FileKind
 from arctic.tree.node import ROOT
-from tests.mor.changes.test_key_parts import REQUEST
 from tests.mor.local_files import TABLE, LocalFiles
+from tests.mor.test_key_parts import REQUEST
 
 Rows = list[tuple[Any, ...]]
 

@@ -28,6 +28,39 @@ def _frame(sql: Sql, *rows: tuple[Any, ...]) -> DataFrame:
     return sql.spark.createDataFrame(list(rows), "id long, region string")
 
 
+def test_rows_of_a_key_are_merged_by_the_engine_of_their_table(sql: Sql) -> None:
+    """Read by Spark's own scan where it can; commands that replace stored rows are refused."""
+    functions = "`write.merge-engine.aggregate-functions` = 'n: sum'"
+    for name, engine, wanted in (
+        ("first", "'first-row'", [(990, 990), (10, 10)]),
+        ("total", f"'aggregate', {functions}", [(975, 975), (25, 50)]),
+        ("part", "'partial-update'", [(975, 975), (25, 25)]),
+    ):
+        table = f"arctic.shop.{name}"
+        sql(
+            f"CREATE TABLE {table} (id BIGINT, n BIGINT, note STRING) TBLPROPERTIES (primaryKey = "
+            f"'id', `write.merge-engine` = {engine}, `read.deletion-vector.min-rows` = '1')",
+            f"INSERT INTO {table} SELECT id, 1, 'old' FROM range(990)",
+        )
+        arctic.optimize(f"shop.{name}", type="full")
+        sql(
+            f"INSERT INTO {table} SELECT id, 1, 'new' FROM range(975, 1000)",
+            f"INSERT INTO {table} SELECT id, 1, CAST(NULL AS STRING) FROM range(990, 1000)",
+        )
+        found = sql(f"SELECT count(*), sum(n) FROM {table} GROUP BY note ORDER BY note DESC")
+        assert found == wanted
+        for command in (
+            f"DELETE FROM {table} WHERE id = 1",
+            f"UPDATE {table} SET n = 5 WHERE id = 1",
+            f"MERGE INTO {table} t USING (SELECT 1L AS id) s ON t.id = s.id WHEN MATCHED THEN "
+            "DELETE",
+        ):
+            assert "merge engine" in sql.refused(command)
+        arctic.optimize(f"shop.{name}", type="minor")
+        found = sql(f"SELECT count(*), sum(n) FROM {table} GROUP BY note ORDER BY note DESC")
+        assert found == wanted
+
+
 def test_the_greatest_row_stays_where_a_table_has_ordering_columns(sql: Sql) -> None:
     """Read by Spark's own scan where it can; commands that go by commits are refused."""
     sql(

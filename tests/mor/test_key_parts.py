@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from arctic.mor.changes.key_parts import key_parts
+from arctic.mor.key_parts import key_parts
 from arctic.mor.request import ReadRequest
 from arctic.table.files import FileKind
 from tests.factories.files import table_file

@@ -1,0 +1,192 @@
+"""Tables that make one row of all rows of a key, through long lives.
+
+``HYPOTHESIS_PROFILE=deep`` lives 10,000 of them, or as many as ``ARCTIC_HISTORIES`` says.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import arctic
+from tests.property.merge_history import Fold, MergeHistory, Row, histories, layouts, steps
+
+SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.int64(), nullable=False),
+        pa.field("n", pa.int64()),
+        pa.field("small", pa.int32()),
+        pa.field("money", pa.decimal128(12, 2)),
+        pa.field("flag", pa.bool_()),
+        pa.field("note", pa.string()),
+        pa.field("at", pa.date32()),
+        pa.field("list", pa.list_(pa.int64())),
+    ]
+)
+numbers = st.none() | st.integers(-3, 3)
+notes = st.none() | st.sampled_from(["a", "b", ""])
+rows = st.fixed_dictionaries(
+    {
+        "id": st.integers(0, 5),
+        "n": numbers,
+        "small": numbers,
+        "money": st.none() | st.sampled_from([Decimal("1.25"), Decimal("-0.50")]),
+        "flag": st.none() | st.booleans(),
+        "note": notes,
+        "at": st.none() | st.integers(0, 3).map(lambda day: pa.scalar(day, pa.date32()).as_py()),
+        "list": st.none() | st.lists(st.integers(0, 2), max_size=2),
+        "extra": notes,
+    }
+)
+deletes = st.tuples(st.just("delete"), st.lists(st.integers(0, 5), min_size=1, max_size=2))
+FILTERS: list[tuple[str, Callable[[Row], bool]]] = [
+    ("n > 0", lambda row: row["n"] is not None and row["n"] > 0),
+    ("note = 'b'", lambda row: bool(row["note"] == "b")),
+    ("at is null", lambda row: row["at"] is None),
+]
+
+
+def last_known(stored: Any, new: Any) -> Any:
+    """Return the last value that is not null."""
+    return stored if new is None else new
+
+
+def unless_null(fold: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Return a fold in which a null takes no part."""
+
+    def folded(stored: Any, new: Any) -> Any:
+        return last_known(stored, new) if stored is None or new is None else fold(stored, new)
+
+    return folded
+
+
+FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "sum": unless_null(lambda stored, new: stored + new),
+    "max": unless_null(max),
+    "min": unless_null(min),
+    "bool_or": unless_null(lambda stored, new: stored or new),
+    "bool_and": unless_null(lambda stored, new: stored and new),
+    "listagg": unless_null(lambda stored, new: f"{stored},{new}"),
+    "collect": unless_null(lambda stored, new: stored + new),
+    "last_value": lambda stored, new: new,
+    "first_value": lambda stored, new: stored,
+    "first_non_null_value": unless_null(lambda stored, new: stored),
+    "last_non_null_value": last_known,
+}
+
+
+def aggregate(functions: dict[str, str]) -> Fold:
+    """Return what a table with these functions does."""
+
+    def fold(stored: Row | None, row: Row) -> Row:
+        if stored is None:
+            return row
+        known = {name: FUNCTIONS[functions.get(name, "last_non_null_value")] for name in row}
+        return {name: known[name](stored[name], value) for name, value in row.items()}
+
+    return fold
+
+
+def partial_update(groups: list[tuple[list[str], list[str]]]) -> Fold:
+    """Return what a table with these groups does."""
+
+    def fold(stored: Row | None, row: Row) -> Row:
+        if stored is None:
+            return row
+        folded = {name: last_known(stored[name], value) for name, value in row.items()}
+        for order, columns in groups:
+            wins = place(row, order) >= place(stored, order) and any(
+                row[name] is not None for name in order
+            )
+            for name in (*order, *columns):
+                folded[name] = row[name] if wins else stored[name]
+        return folded
+
+    return fold
+
+
+def place(row: Row, order: list[str]) -> list[tuple[bool, Any]]:
+    """Return what orders rows: null is the least."""
+    return [(row[name] is not None, row[name]) for name in order]
+
+
+AGGREGATES = [
+    {"n": "sum", "small": "sum", "money": "sum", "flag": "bool_or", "note": "listagg", "at": "max"},
+    {"n": "max", "small": "min", "money": "max", "flag": "bool_and", "note": "min", "at": "min"},
+    {"n": "last_value", "small": "first_value", "note": "first_non_null_value", "list": "collect"},
+]
+GROUPS: list[list[tuple[list[str], list[str]]]] = [
+    [],
+    [(["at"], ["note", "flag"])],
+    [(["at", "small"], ["note"]), (["n"], ["money", "list"])],
+]
+engines = st.one_of(
+    st.sampled_from(AGGREGATES).map(
+        lambda functions: (
+            {
+                "write.merge-engine": "aggregate",
+                "write.merge-engine.aggregate-functions": ", ".join(
+                    f"{name}: {word}" for name, word in functions.items()
+                ),
+            },
+            aggregate(functions),
+        )
+    ),
+    st.sampled_from(GROUPS).map(
+        lambda groups: (
+            {
+                "write.merge-engine": "partial-update",
+                "write.merge-engine.sequence-groups": "; ".join(
+                    f"{', '.join(order)}: {', '.join(columns)}" for order, columns in groups
+                ),
+            }
+            if groups
+            else {"write.merge-engine": "partial-update"},
+            partial_update(groups),
+        )
+    ),
+)
+
+
+@given(
+    engine=engines,
+    layout=layouts,
+    life=steps(rows, deletes),
+    output=st.sampled_from(["v2", "clean"]),
+)
+@histories(12)
+def test_all_rows_of_a_key_make_one(
+    engine: tuple[dict[str, str], Fold],
+    layout: dict[str, str],
+    life: list[tuple[str, Any]],
+    output: str,
+) -> None:
+    """In reads, filters, counts and changes, merged or not; a deleted key begins anew."""
+    properties, fold = engine
+    with tempfile.TemporaryDirectory() as warehouse:
+        history = MergeHistory(SCHEMA, {**layout, **properties}, fold, warehouse)
+        for kind, argument in life:
+            history.step(kind, argument)
+            history.check(*FILTERS)
+            columns = ["note", "id", "n"]
+            few = history.table.read(columns=columns, filter="n > 0").read_all().to_pylist()
+            wanted = [row for row in history.expected if FILTERS[0][1](row)]
+            assert sorted(few, key=lambda row: int(row["id"])) == [
+                {name: row[name] for name in columns} for row in wanted
+            ]
+        for told in ("commits", "net"):
+            if all(kind != "expire" for kind, _ in life):
+                history.check_changes(told)
+        if any(kind == "write" for kind, _ in life[-1:]):
+            with pytest.raises(arctic.UnsupportedError, match="optimize"):
+                history.check_published(output)
+        history.step("optimize", "full")
+        history.check()
+        history.check_published(output)
