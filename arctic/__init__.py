@@ -66,6 +66,8 @@ if TYPE_CHECKING:
     from arctic.job.mirror.run_mirror import MirrorReport
     from arctic.job.mirror.topics.follow_topics import TopicReport
     from arctic.job.publish.publish_report import PublishReport
+    from arctic.job.views.refresh_report import RefreshReport
+    from arctic.materialized import materialize, refresh
     from arctic.mirror import apply_changes
     from arctic.optimizing.report import OptimizeReport, TableStatus
     from arctic.table.expire_report import ExpireReport
@@ -102,6 +104,7 @@ __all__ = [
     "OptimizeReport",
     "PublishReport",
     "Readiness",
+    "RefreshReport",
     "RepairReport",
     "StorageError",
     "Table",
@@ -123,6 +126,7 @@ __all__ = [
     "explain",
     "list_tables",
     "local_session",
+    "materialize",
     "mirror_kafka",
     "mirror_mysql",
     "mirror_postgres",
@@ -133,6 +137,7 @@ __all__ = [
     "read",
     "read_changes",
     "ready",
+    "refresh",
     "register",
     "release",
     "rename",
@@ -160,16 +165,19 @@ _HOMES = {
     "OptimizeReport": "arctic.optimizing.report",
     "PublishReport": "arctic.job.publish.publish_report",
     "Readiness": "arctic.job.complete.readiness",
+    "RefreshReport": "arctic.job.views.refresh_report",
     "RepairReport": "arctic.job.adopt.repair_job",
     "TableStatus": "arctic.optimizing.report",
     "Window": "arctic.job.complete.window_job",
     "apply_changes": "arctic.mirror",
     "local_session": "arctic.with_spark",
+    "materialize": "arctic.materialized",
     "mirror_kafka": "arctic.with_spark",
     "mirror_mysql": "arctic.with_spark",
     "mirror_postgres": "arctic.with_spark",
     "optimize": "arctic.with_spark",
     "package_zip": "arctic.with_spark",
+    "refresh": "arctic.materialized",
     "register": "arctic.with_spark",
     "serve": "arctic.with_service",
     "spark_conf": "arctic.with_spark",

@@ -35,6 +35,7 @@ VERBS = {
     ),
     "list_tables": "namespace, *, warehouse, catalog",
     "local_session": "*, master, app_name, conf",
+    "materialize": "sql, into, *, full, partition_by, properties, exist_ok, warehouse, catalog",
     "mirror_kafka": (
         "dsn, topics, *, tables, into, envelope, slot, once, max_changes, interval_seconds, "
         "drops_columns, decodings, config, spark, warehouse, catalog"
@@ -54,6 +55,7 @@ VERBS = {
     "read": "identifier, *, columns, filter, as_of, version, limit, options, warehouse, catalog",
     "read_changes": "identifier, *, start, end, columns, options, warehouse, catalog",
     "ready": "identifier, until, *, wait, writers, poll, warehouse, catalog",
+    "refresh": "view, *, full, warehouse, catalog",
     "register": "spark",
     "release": "identifier, *, discard_changes, warehouse, catalog",
     "rename": "identifier, new_identifier, *, warehouse, catalog",
@@ -96,6 +98,7 @@ CLASSES = {
     "OptimizeReport",
     "PublishReport",
     "Readiness",
+    "RefreshReport",
     "RepairReport",
     "Table",
     "TableStatus",

@@ -42,6 +42,7 @@ from arctic.cli.verbs.past import (
     versions,
 )
 from arctic.cli.verbs.publish import publish, unpublish
+from arctic.cli.verbs.view_commands import materialize, refresh
 from arctic.errors import ArcticError
 from arctic.redact import without_secrets
 
@@ -99,6 +100,7 @@ for _command in (
     ui,
     *(watermarks, retire_writer, ready, windows),
     *(consumers, drop_consumer),
+    *(materialize, refresh),
     *(publish, unpublish, adopt, release, repair),
     *(cdc, package, spark_conf),
 ):

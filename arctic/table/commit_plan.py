@@ -33,6 +33,11 @@ class AppendFiles:
     watermark: Watermark | None = None
     """How far event time has come with these files; None: they do not say."""
 
+    @property
+    def moves(self) -> bool:
+        """Whether it says where somebody stands, so that it is committed without files too."""
+        return self.batch is not None and self.batch.moves
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverwriteBase:

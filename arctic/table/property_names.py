@@ -62,6 +62,8 @@ STREAM_POSITION_PREFIX = "arctic.stream-position."
 REQUIRES = "arctic.requires"
 """On a base store: what a reader must know, joined by ``,``; who does not know it refuses the
 table."""
+VIEW = "arctic.view"
+"""On the base store of a view: what it is of, as JSON."""
 ADOPTED = "arctic.adopted"
 """On a base store that was a plain Iceberg table: the properties that it has had since then, and
 that it loses when it is released; joined by ``,``."""

@@ -65,7 +65,7 @@ def commit_append(
         check: refuses heads on which it must not be committed, instead of ``on_top_of``.
 
     Returns:
-        The snapshot; None when the plan neither adds nor removes files.
+        The snapshot; None when the plan neither adds nor removes files, nor has a position.
 
     Raises:
         BatchLandedError: the plan's batch is in the table already; the files were not committed.
@@ -74,7 +74,7 @@ def commit_append(
         CommitStateUnknownError: the files may have been committed.
         StorageError: the catalog or a file cannot be reached; the files were not committed.
     """
-    if not plan.files and not plan.removed_paths:
+    if not plan.files and not plan.removed_paths and not plan.moves:
         return None
     store = opened.base if opened.change is None else opened.change
     other = None if opened.change is None else opened.base
@@ -86,8 +86,9 @@ def commit_append(
     )
     kinds = {file.kind for file in plan.files}
     removes = bool(plan.removed_paths) or FileKind.POS_DELETE in kinds
+    adds = bool(kinds - {FileKind.POS_DELETE}) or not (kinds or plan.removed_paths)
     what = SnapshotPlan(
-        operation=operation(kinds != {FileKind.POS_DELETE} and bool(kinds), removes),
+        operation=operation(adds, removes),
         added=added,
         removed_paths=plan.removed_paths,
         summary=plan.summary,

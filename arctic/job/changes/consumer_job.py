@@ -145,6 +145,12 @@ class ConsumerJob:
         if _order(end) > _order(known.position):
             self._put(known, self._state_at(self._reference.open(), end))
 
+    def hold(self, place: StreamPosition) -> None:
+        """Put the consumer at a place, unless it is further; a new one begins there."""
+        known = self.state()
+        if known is None or _order(place) > _order(known.position):
+            self._put(known, self._state_at(self._reference.open(), place))
+
     def drop(self) -> None:
         """Forget the consumer, so that expiry may take what only it held back.
 

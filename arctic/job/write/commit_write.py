@@ -153,11 +153,11 @@ def _commit(
             opened_now=partial(open_now, job),
             watermark=plan.watermark,
         )
-    if not plan.files:
+    if not plan.files and not plan.moves:
         if plan.watermark is not None and job.told_ms is not None:
             advance_watermark(opened, plan.watermark)
         return None
-    if job.locator is not None and job.on_top_of is None:
+    if job.locator is not None and job.on_top_of is None and plan.files:
         return commit_looked_up(
             opened,
             results,

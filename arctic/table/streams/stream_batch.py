@@ -42,6 +42,8 @@ class StreamBatch:
     """Where the writer is in its source with this batch, for itself to read; None: not noted."""
     follows: int | None = None
     """The last batch that the writer knows of in the table; None: it does not look."""
+    moves: bool = False
+    """It is committed without rows too, for the sake of the position."""
 
     def __post_init__(self) -> None:
         """Refuse what a table property could not carry."""

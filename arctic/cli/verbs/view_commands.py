@@ -1,0 +1,48 @@
+"""The commands for views: materialize, refresh."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from arctic import materialized
+from arctic.cli.place import catalog_options, place_of
+from arctic.cli.printed.render import print_json
+from arctic.job.views.refresh_report import RefreshReport
+
+
+@click.command()
+@click.argument("sql")
+@click.option("--into", required=True, metavar="TABLE", help="The table to make.")
+@click.option("--partition-by", multiple=True, metavar="FIELD", help="Such as day(at).")
+@click.option("--full", is_flag=True, help="Compute all rows anew, at every refresh.")
+@catalog_options
+def materialize(
+    sql: str, into: str, partition_by: tuple[str, ...], full: bool, output: str, **place: Any
+) -> None:
+    """Make a table of what the statement SQL returns, to be kept up by refresh."""
+    _print(
+        materialized.materialize(
+            sql, into, full=full, partition_by=partition_by, **place_of(**place)
+        ),
+        output,
+    )
+
+
+@click.command()
+@click.argument("views", nargs=-1, required=True)
+@click.option("--full", is_flag=True, help="Compute all rows anew, this time.")
+@catalog_options
+def refresh(views: tuple[str, ...], full: bool, output: str, **place: Any) -> None:
+    """Bring VIEWS up to their sources, one after another."""
+    for view in views:
+        _print(materialized.refresh(view, full=full, **place_of(**place)), output)
+
+
+def _print(report: RefreshReport, output: str) -> None:
+    if output == "json":
+        print_json(asdict(report))
+    else:
+        click.echo(str(report))

@@ -1,0 +1,79 @@
+"""What a refresh reads into its workspace: changes and rows of the sources, rows of the view."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.read.asked_read import AskedRead
+from arctic.job.read.scan_job import ScanJob, scan_opened
+from arctic.job.reference import TableReference
+from arctic.job.views.source_rows import CHANGE_TYPE, Stretch, values_filter
+from arctic.job.views.view_plan import ViewPlan
+from arctic.job.views.workspace import Workspace
+from arctic.views.sql_tree import quoted
+from arctic.views.view_query import Source, ViewQuery
+from arctic.views.view_statements import SIGN, STORED, Statements
+
+Among = Mapping[str, pa.ChunkedArray]
+"""Column -> values: rows with others are not needed, and may come all the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefreshInput:
+    """One refresh of one view."""
+
+    space: Workspace
+    plan: ViewPlan
+    view: OpenTable
+    """As it was when it was asked where its sources stand."""
+    reference: TableReference
+    stretches: Mapping[str, Stretch]
+    """Of each source, by name."""
+
+    @property
+    def statements(self) -> Statements:
+        """The statements of the view."""
+        assert self.plan.statements is not None
+        return self.plan.statements
+
+    @property
+    def query(self) -> ViewQuery:
+        """What the view is of."""
+        return self.statements.query
+
+    def columns(self, source: Source) -> list[str]:
+        """Return the columns of a source that the view reads."""
+        return [name for name in source.columns if name in self.query.used[source.alias]]
+
+    def schema(self, source: Source) -> pa.Schema:
+        """Return what rows of a source have."""
+        own = self.plan.sources[source.identifier].opened.arrow_schema
+        return pa.schema([own.field(name) for name in self.columns(source)])
+
+    def load_changes(self, source: Source, table: str) -> None:
+        """Fill a table with the changed rows of a source: those that went, and those that came."""
+        columns, stretch = self.columns(source), self.stretches[source.identifier]
+        job = self.plan.sources[source.identifier].changes(stretch, columns)
+        came = f"{CHANGE_TYPE} IN ('insert', 'update_postimage')"
+        sign = f"CAST(CASE WHEN {came} THEN 1 ELSE -1 END AS TINYINT) AS {SIGN}"
+        self.space.load(table, job, ", ".join([*map(quoted, columns), sign]))
+
+    def rows(self, source: Source, among: Among | None = None) -> ScanJob:
+        """Plan a read of the rows of a source, where its stretch ends."""
+        end = self.stretches[source.identifier].end
+        return self.plan.sources[source.identifier].rows(end, self.columns(source), among)
+
+    def load_stored(self, among: Among | None = None) -> None:
+        """Fill ``STORED`` with rows of the view: with all of them, or at least those needed."""
+        job = scan_opened(
+            self.view,
+            AskedRead.of(self.reference.options),
+            columns=list(self.statements.columns),
+            row_filter=None if among is None else values_filter(self.view, among),
+            is_fresh=True,
+        )
+        self.space.load(STORED, job)

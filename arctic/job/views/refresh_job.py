@@ -1,0 +1,118 @@
+"""One refresh of a view: from where its sources stood to where they stand.
+
+Rules:
+    - The view's rows and where it stands are read of one state of its table, and the commit is
+      refused where that is no longer the newest refresh: a refresh that died leaves no trace, and
+      the next one begins where the last one that committed ended.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+
+from arctic.errors import ConflictError
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.reference import TableReference
+from arctic.job.views.commit_view import ACTION, Written, commit_view
+from arctic.job.views.fresh_rows import all_rows, changed_rows
+from arctic.job.views.refresh_input import RefreshInput
+from arctic.job.views.refresh_report import RefreshReport
+from arctic.job.views.source_rows import SourceTable, Stretch
+from arctic.job.views.view_plan import ViewPlan, check_columns, plan_view, relation
+from arctic.job.views.view_state import Standing, ViewDefinition, consumer_of
+from arctic.job.views.workspace import Workspace, workspace
+from arctic.table.streams.stream_batch import StreamBatch
+from arctic.table.streams.stream_position import StreamPosition
+from arctic.views.sql_tree import source_names, whole_statement
+from arctic.views.view_statements import difference
+
+
+def refresh_view(reference: TableReference, *, is_full: bool) -> RefreshReport:
+    """Bring a view up to its sources.
+
+    Args:
+        reference: the view.
+        is_full: compute all rows anew, whatever changed.
+
+    Raises:
+        InvalidInputError: the table is no view, or its sources have other columns now.
+        NotFoundError: a source is gone, or what came to it since the last refresh.
+        ConflictError: another refresh came first.
+        UnsupportedError: content of a source that would be read wrongly.
+    """
+    began = time.monotonic()
+    view = reference.open()
+    definition, standing = ViewDefinition.of(view), Standing.of(view)
+    sources = {each: SourceTable(reference, each) for each in source_names(definition.sql)}
+    is_full = is_full or definition.is_whole or standing.number < 0
+    with workspace() as space:
+        plan = plan_view(definition, sources, space)
+        check_columns(view, plan)
+        stretches = {
+            name: each.stretch(None if is_full else standing.positions.get(name))
+            for name, each in sources.items()
+        }
+        ends = {name: each.end for name, each in stretches.items()}
+        batch = standing.next(ends)
+        if not is_full and ends == standing.positions:
+            written = Written(snapshot_id=None, upserts=0, deletes=0)
+        elif definition.is_whole:
+            _hold(view, sources, ends)
+            written = _replace(space, plan, stretches, reference, batch)
+        else:
+            if standing.number < 0:  # what comes while it is filled is of the next refresh
+                _hold(view, sources, ends)
+            given = RefreshInput(
+                space=space, plan=plan, view=view, reference=reference, stretches=stretches
+            )
+            all_rows(given) if is_full else changed_rows(given)
+            written = _commit(space, plan, view, reference, batch)
+            _hold(view, sources, ends)
+    return RefreshReport(
+        view=reference.identifier,
+        is_full=is_full,
+        upserts=written.upserts,
+        deletes=written.deletes,
+        snapshot_id=written.snapshot_id,
+        seconds=time.monotonic() - began,
+    )
+
+
+def _commit(
+    space: Workspace,
+    plan: ViewPlan,
+    view: OpenTable,
+    reference: TableReference,
+    batch: StreamBatch,
+) -> Written:
+    """Write what makes the view's rows the fresh ones."""
+    rows = space.batches(difference(plan.schema.names, plan.key, ACTION))
+    return commit_view(reference, rows, view.arrow_schema, batch=batch, mode="upsert")
+
+
+def _replace(
+    space: Workspace,
+    plan: ViewPlan,
+    stretches: Mapping[str, Stretch],
+    reference: TableReference,
+    batch: StreamBatch,
+) -> Written:
+    """Write all rows of a view that is never kept from changes."""
+    relations = {}
+    for place, (name, source) in enumerate(plan.sources.items()):
+        columns = source.opened.arrow_schema.names
+        space.load(relation(place), source.rows(stretches[name].end, columns))
+        relations[name] = relation(place)
+    rows = space.batches(whole_statement(plan.definition.sql, relations))
+    return commit_view(reference, rows, plan.schema, batch=batch, mode="overwrite")
+
+
+def _hold(
+    view: OpenTable, sources: Mapping[str, SourceTable], ends: Mapping[str, StreamPosition]
+) -> None:
+    """Keep what the next refresh reads from expiry; the rows do not hang on it."""
+    for name, source in sources.items():
+        with suppress(ConflictError):  # another refresh holds it as well
+            source.hold(consumer_of(view.table.name), ends[name])

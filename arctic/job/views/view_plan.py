@@ -1,0 +1,140 @@
+"""A view once its sources are open: how it is kept, and the columns that its table has.
+
+Rules:
+    - What DuckDB says of types decides, on tables without rows: what it cannot evaluate is refused
+      before anything is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.types as pt
+
+from arctic.errors import InvalidInputError
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.views.source_rows import SourceTable
+from arctic.job.views.view_state import ViewDefinition
+from arctic.job.views.workspace import Workspace
+from arctic.views.parse_view import parse_view
+from arctic.views.sql_tree import called_functions, not_kept, quoted, whole_statement
+from arctic.views.view_query import Output
+from arctic.views.view_statements import Statements
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewPlan:
+    """A view that can be computed."""
+
+    definition: ViewDefinition
+    sources: Mapping[str, SourceTable]
+    """By name."""
+    statements: Statements | None
+    """None: every refresh computes all rows anew."""
+    schema: pa.Schema
+    """Of its table."""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Its primary key; empty: it has none."""
+        return () if self.statements is None else self.statements.query.key
+
+
+def relation(place: int) -> str:
+    """Return the table of a source's rows in a workspace."""
+    return f"source{place}"
+
+
+def plan_view(
+    definition: ViewDefinition, sources: Mapping[str, SourceTable], space: Workspace
+) -> ViewPlan:
+    """Work out how a view is kept.
+
+    Args:
+        definition: what it is of.
+        sources: its tables.
+        space: an empty workspace; what this declares there is dropped again.
+
+    Raises:
+        InvalidInputError: a statement that cannot be evaluated.
+        NotFoundError: a column that no source has.
+        UnsupportedError: a view that cannot be kept from changes, with the reason.
+    """
+    relations = {name: relation(place) for place, name in enumerate(sources)}
+    for name, table in relations.items():
+        space.declare(table, sources[name].opened.arrow_schema)
+    if definition.is_whole:
+        statements, statement = None, whole_statement(definition.sql, relations)
+    else:
+        statements = _statements(definition, sources, relations, space)
+        aliases = {each.alias: relations[each.identifier] for each in statements.query.sources}
+        statement = statements.whole(aliases)
+    found = space.table(f"SELECT * FROM ({statement}) LIMIT 0").schema
+    space.drop(*relations.values())
+    return ViewPlan(
+        definition=definition,
+        sources=sources,
+        statements=statements,
+        schema=pa.schema([_storable(field) for field in found]),
+    )
+
+
+def check_columns(view: OpenTable, plan: ViewPlan) -> None:
+    """Refuse to refresh a table whose columns are not those of its statement any more.
+
+    Raises:
+        InvalidInputError: naming one.
+    """
+    own = {field.name: field.type for field in view.arrow_schema}
+    wanted = {field.name: field.type for field in plan.schema}
+    for name in sorted(own.keys() | wanted.keys()):
+        if own.get(name) != wanted.get(name):
+            raise InvalidInputError(
+                f"view {view.table.name!r}: column {name!r} is {own.get(name, 'not there')}, but "
+                f"its statement says {wanted.get(name, 'nothing of it')} now; a source may have "
+                "changed: drop the view, and materialize it anew"
+            )
+
+
+def _statements(
+    definition: ViewDefinition,
+    sources: Mapping[str, SourceTable],
+    relations: Mapping[str, str],
+    space: Workspace,
+) -> Statements:
+    query = parse_view(definition.sql, {name: each.source for name, each in sources.items()})
+    changing = space.not_lasting(sorted(called_functions(definition.sql)))
+    if changing:
+        raise not_kept(f"{changing[0]}() is not the same at every refresh")
+    first = f"FROM {relations[query.first.identifier]} AS {quoted(query.first.alias)}"
+    exact = [each.name for each in query.aggregates if _is_exact(each, first, space)]
+    for group in query.groups:
+        if not space.is_exact(f"SELECT {group.sql} {first}"):
+            raise not_kept(
+                f"it groups by {group.name!r}, a number that rounds, by which no row could be "
+                "found again; cast it to a decimal"
+            )
+    return Statements.of(query, exact)
+
+
+def _is_exact(output: Output, relation: str, space: Workspace) -> bool:
+    """Say whether what is added to a sum can be taken back."""
+    made = output.aggregate
+    if made is None or made.function not in ("sum", "avg"):
+        return False
+    found = f"SELECT sum({made.argument}) {relation}"
+    # A sum that is cast to whole numbers must be one: else each refresh would round.
+    return space.types(found) == ["HUGEINT"] if made.cast else space.is_exact(found)
+
+
+def _storable(field: pa.Field) -> pa.Field:
+    """Return a column of DuckDB as one of a table."""
+    kind = field.type
+    if pt.is_integer(kind) and not pt.is_int64(kind):
+        wide = {"uint32": pa.int64(), "uint64": pa.decimal128(20, 0)}
+        kind = wide.get(str(kind), pa.int32())
+    elif pt.is_timestamp(kind) and kind.tz is not None:
+        kind = pa.timestamp("us", tz="UTC")
+    return pa.field(field.name, kind)

@@ -1,0 +1,119 @@
+"""The tables of DuckDB that one refresh works on.
+
+Memory: ``MOST_BYTES`` and a few row groups; beyond that, a temporary folder.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+
+from arctic.cdc.engine import expression_errors, spilling_engine, streamed
+from arctic.cdc.engine import name as quoted
+from arctic.job.read.scan_job import ScanJob
+
+MOST_BYTES = 2**30
+_GIVEN = "arctic_given"
+_NOT_LASTING = (
+    "SELECT DISTINCT function_name FROM duckdb_functions() WHERE stability <> 'CONSISTENT'"
+)
+_FLOATS = re.compile(r"\b(?:FLOAT|DOUBLE)\b")
+
+
+class Workspace:
+    """A connection with the tables of one refresh."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def load(self, table: str, job: ScanJob, select: str = "*") -> None:
+        """Fill a new table with the rows of a read."""
+        with streamed(self._connection, _GIVEN, job.schema, job.batches()):
+            self._connection.execute(
+                f"CREATE TABLE {quoted(table)} AS SELECT {select} FROM {_GIVEN}"
+            )
+
+    def make_from(self, table: str, job: ScanJob, statement: str) -> None:
+        """Fill a new table with what a statement makes of the rows of a read, called ``given``."""
+        with streamed(self._connection, "given", job.schema, job.batches()):
+            self.make(table, statement)
+
+    def fill_from(self, table: str, job: ScanJob, statement: str) -> None:
+        """Add to a table what a statement makes of the rows of a read, called ``given``."""
+        with streamed(self._connection, "given", job.schema, job.batches()):
+            self.run(f"INSERT INTO {quoted(table)} {statement}")
+
+    def declare(self, table: str, schema: pa.Schema) -> None:
+        """Make a table without rows."""
+        self._connection.register(_GIVEN, schema.empty_table())
+        try:
+            self._connection.execute(f"CREATE TABLE {quoted(table)} AS SELECT * FROM {_GIVEN}")
+        finally:
+            self._connection.unregister(_GIVEN)
+
+    def make(self, table: str, statement: str) -> None:
+        """Fill a new table with what a statement returns.
+
+        Raises:
+            InvalidInputError: it cannot be evaluated.
+        """
+        with expression_errors("view"):
+            self._connection.execute(f"CREATE TABLE {quoted(table)} AS {statement}")
+
+    def run(self, statement: str) -> None:
+        """Carry out a statement that returns nothing."""
+        with expression_errors("view"):
+            self._connection.execute(statement)
+
+    def drop(self, *tables: str) -> None:
+        """Forget tables."""
+        for table in tables:
+            self._connection.execute(f"DROP TABLE IF EXISTS {quoted(table)}")
+
+    def table(self, statement: str) -> pa.Table:
+        """Return what a statement returns, in memory."""
+        with expression_errors("view"):
+            return self._connection.execute(statement).to_arrow_table()
+
+    def number(self, statement: str) -> int:
+        """Return the one number that a statement returns."""
+        return int(self.table(statement).column(0)[0].as_py())
+
+    def batches(self, statement: str) -> pa.RecordBatchReader:
+        """Return what a statement returns, batch by batch; nothing else may be asked meanwhile."""
+        with expression_errors("view"):
+            return self._connection.execute(statement).to_arrow_reader()
+
+    def types(self, statement: str) -> list[str]:
+        """Return the types of a statement's columns, as DuckDB calls them."""
+        with expression_errors("view"):
+            found = self._connection.execute(f"DESCRIBE {statement}").fetchall()
+        return [str(row[1]) for row in found]
+
+    def is_exact(self, statement: str) -> bool:
+        """Say whether no column of a statement is a number that rounds."""
+        return not any(_FLOATS.search(each) for each in self.types(statement))
+
+    def not_lasting(self, functions: Sequence[str]) -> list[str]:
+        """Return those functions that say something else from time to time, sorted."""
+        known = {row[0] for row in self._connection.execute(_NOT_LASTING).fetchall()}
+        return sorted(known & set(functions))
+
+
+@contextmanager
+def workspace() -> Iterator[Workspace]:
+    """Yield an empty workspace.
+
+    Raises:
+        UnsupportedError: DuckDB is not installed.
+    """
+    with (
+        tempfile.TemporaryDirectory(prefix="arctic-view-") as folder,
+        spilling_engine(folder, MOST_BYTES) as connection,
+    ):
+        yield Workspace(connection)

@@ -1,0 +1,1 @@
+"""What a view is of: its SQL parsed, told apart by how it can be kept, as statements."""

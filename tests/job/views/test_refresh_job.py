@@ -1,0 +1,157 @@
+"""Refreshes: once, whatever happens beside or between them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import arctic
+from arctic.cli.main import main
+from arctic.errors import (
+    AlreadyExistsError,
+    ConflictError,
+    FormatError,
+    InvalidInputError,
+    UnsupportedError,
+)
+from arctic.job.views import refresh_job
+from arctic.job.views.commit_view import Written, commit_view
+
+SCHEMA = pa.schema([("id", pa.int64()), ("g", pa.string()), ("v", pa.float64())])
+TOTALS = "SELECT g, count(*) AS n, sum(v::DECIMAL(9, 1)) AS s FROM shop.orders GROUP BY g"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> dict[str, Any]:
+    """A source with two rows."""
+    place = {"warehouse": str(tmp_path)}
+    arctic.create_table("shop.orders", SCHEMA, primary_key="id", **place)  # type: ignore[arg-type]
+    put(place, (1, "a", 1.5), (2, "b", 2.0))
+    return place
+
+
+def put(place: dict[str, Any], *rows: tuple[int, str | None, float]) -> None:
+    """Upsert rows of the source."""
+    columns = list(map(list, zip(*rows, strict=True)))
+    arctic.write("shop.orders", pa.table(columns, schema=SCHEMA), mode="upsert", **place)
+
+
+def counts(place: dict[str, Any], view: str = "shop.totals") -> dict[str | None, int]:
+    """Return the rows of the groups."""
+    return {row["g"]: row["n"] for row in arctic.read(view, **place).read_all().to_pylist()}
+
+
+def test_a_refresh_that_dies_leaves_no_trace(
+    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next one does its work; one that dies after its commit is not done again."""
+    arctic.materialize(TOTALS, "shop.totals", **place)
+    put(place, (3, "a", 1.0))
+    with monkeypatch.context() as patched:
+        patched.setattr(refresh_job, "commit_view", _dies)
+        with pytest.raises(KeyboardInterrupt):
+            arctic.refresh("shop.totals", **place)
+    with monkeypatch.context() as patched:
+        patched.setattr(refresh_job, "_hold", _dies)
+        with pytest.raises(KeyboardInterrupt):
+            arctic.refresh("shop.totals", **place)
+    assert arctic.refresh("shop.totals", **place).snapshot_id is None
+    assert counts(place) == {"a": 2, "b": 1}
+
+
+def _dies(*_: Any, **__: Any) -> Written:
+    raise KeyboardInterrupt
+
+
+def test_of_two_refreshes_one_counts(
+    place: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The slower one commits nothing, and says so."""
+    arctic.materialize(TOTALS, "shop.totals", **place)
+    put(place, (3, "a", 1.0))
+    slow = commit_view
+
+    def later(*given: Any, **named: Any) -> Written:
+        monkeypatch.setattr(refresh_job, "commit_view", slow)
+        arctic.refresh("shop.totals", **place)
+        return slow(*given, **named)
+
+    monkeypatch.setattr(refresh_job, "commit_view", later)
+    with pytest.raises(ConflictError, match="refreshed by others meanwhile"):
+        arctic.refresh("shop.totals", **place)
+    assert counts(place) == {"a": 2, "b": 1}
+
+
+def test_changes_without_a_row_are_done_too(place: dict[str, Any]) -> None:
+    """So that they are not read again, and what a view has not read stays."""
+    arctic.materialize("SELECT id, v FROM shop.orders WHERE v > 1", "shop.few", **place)
+    put(place, (9, "z", -1.0))
+    report = arctic.refresh("shop.few", **place)
+    assert (report.upserts, report.deletes, report.snapshot_id is None) == (0, 0, False)
+    assert arctic.refresh("shop.few", **place).snapshot_id is None
+    put(place, (9, "z", 3.0))
+    at_once = {"change.data.ttl.minutes": "0", "snapshot.keep.duration": "0"}
+    orders = arctic.open_table("shop.orders", **place)
+    orders.optimize(type="full")
+    orders.expire(options=at_once)
+    assert arctic.refresh("shop.few", **place).upserts == 1
+
+
+def test_a_view_that_others_wrote_to_is_refused_or_mended(place: dict[str, Any]) -> None:
+    """Less than no row is never shown."""
+    arctic.materialize(TOTALS, "shop.totals", **place)
+    arctic.open_table("shop.totals", **place).delete("g = 'a'")
+    arctic.open_table("shop.orders", **place).delete("id = 1")
+    with pytest.raises(FormatError, match="less than no row"):
+        arctic.refresh("shop.totals", **place)
+    arctic.refresh("shop.totals", full=True, **place)
+    assert counts(place) == {"b": 1}
+
+
+def test_any_statement_can_be_computed_anew(place: dict[str, Any]) -> None:
+    """Where the caller says so; types that a table has not are widened."""
+    sql = "SELECT g, row_number() OVER (ORDER BY v) AS n FROM shop.orders QUALIFY n < 2"
+    with pytest.raises(UnsupportedError, match="QUALIFY looks at the whole result"):
+        arctic.materialize(sql, "shop.first", **place)
+    arctic.materialize(sql, "shop.first", full=True, **place)
+    put(place, (5, "c", 0.0))
+    report = arctic.refresh("shop.first", **place)
+    assert report.is_full
+    assert counts(place, "shop.first") == {"c": 1}
+
+
+def test_what_is_no_view_or_another_one_is_refused(place: dict[str, Any]) -> None:
+    """Also a source whose columns changed under it."""
+    with pytest.raises(InvalidInputError, match=r"'shop.orders' is no view"):
+        arctic.refresh("shop.orders", **place)
+    with pytest.raises(UnsupportedError, match=r"groups by 'v', a number that rounds"):
+        arctic.materialize("SELECT v, count(*) FROM shop.orders GROUP BY v", "shop.no", **place)
+    with pytest.raises(InvalidInputError, match="among its own sources"):
+        arctic.materialize("SELECT id FROM shop.orders", "shop.orders", **place)
+    arctic.materialize("SELECT id, g FROM shop.orders", "shop.ids", **place)
+    arctic.materialize("SELECT id, g FROM shop.orders", "shop.ids", exist_ok=True, **place)
+    with pytest.raises(InvalidInputError, match="with another statement"):
+        arctic.materialize(
+            "SELECT id, upper(g) AS g FROM shop.orders", "shop.ids", exist_ok=True, **place
+        )
+    with pytest.raises(AlreadyExistsError):
+        arctic.materialize("SELECT id, g FROM shop.orders", "shop.ids", **place)
+
+
+def test_the_commands_say_what_was_done(
+    place: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As text, or as JSON."""
+    at = ["--warehouse", place["warehouse"]]
+    for line in (["materialize", TOTALS, "--into", "shop.totals"], ["refresh", "shop.totals"]):
+        with pytest.raises(SystemExit) as left:
+            main([*line, *at])
+        assert left.value.code == 0
+    assert capsys.readouterr().out.endswith("shop.totals: nothing has changed\n")
+    with pytest.raises(SystemExit):
+        main(["refresh", "shop.totals", "--full", "--output", "json", *at])
+    assert json.loads(capsys.readouterr().out)["is_full"] is True
