@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,16 @@ def test_a_sum_that_does_not_fit_is_refused_and_one_that_comes_back_is_not() -> 
     for kind, values in ((pa.int64(), [most, 1]), (pa.int32(), [2**31 - 1, 1])):
         with pytest.raises(InvalidInputError, match=r"'v': the sum .* does not fit"):
             folded(kind, Function.SUM, values)
+
+
+@pytest.mark.parametrize("last", [1, 10**38 - 1])
+def test_the_widest_decimals_do_not_wrap_around(last: int) -> None:
+    """A sum of 39 digits is refused, whether 128 bits hold it or not; what comes back is right."""
+    most = Decimal(10**38 - 1)
+    kind = pa.decimal128(38, 0)
+    assert folded(kind, Function.SUM, [most, most, -most], [None, None]) == [most, None]
+    with pytest.raises(InvalidInputError, match=r"'v': the sum .* does not fit"):
+        folded(kind, Function.SUM, [most, Decimal(last)])
 
 
 def test_nan_is_the_greatest() -> None:

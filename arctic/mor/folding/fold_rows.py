@@ -28,7 +28,8 @@ from arctic.table.merge_engine import FoldRules, Function, SequenceGroup
 
 _DELIMITER = ","
 _LOW_HALF = np.int64(2**32 - 1)
-_DECIMAL_DIGITS = 38
+_SAFE_DIGITS = 28
+"""Of the numbers whose sum fits into 128 bits, however many rows there are: nothing else checks."""
 
 
 def fold_rows(
@@ -164,7 +165,9 @@ def _sum(column: pa.ChunkedArray, runs: _Runs) -> pa.Array:
     valid = _valid(column)
     missing = pa.array(runs.add_up(valid.astype(np.int64)) == 0)
     if pat.is_decimal(column.type):
-        wide = column.cast(pa.decimal128(_DECIMAL_DIGITS, column.type.scale))
+        scale = column.type.scale
+        narrow = column.type.precision <= _SAFE_DIGITS
+        wide = column.cast(pa.decimal128(38, scale) if narrow else pa.decimal256(76, scale))
         table = pa.table({"run": runs.codes, "value": wide})
         none = pc.ScalarAggregateOptions(skip_nulls=True, min_count=1)
         found = table.group_by("run", use_threads=False).aggregate([("value", "sum", none)])
