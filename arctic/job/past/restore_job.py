@@ -17,7 +17,13 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from arctic.errors import ArcticError, CommitStateUnknownError, ConflictError, StorageError
+from arctic.errors import (
+    ArcticError,
+    CommitStateUnknownError,
+    ConflictError,
+    StorageError,
+    UnsupportedError,
+)
 from arctic.iceberg.commits.commit_restore import commit_restore
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.snapshots.pin import pin
@@ -35,6 +41,7 @@ from arctic.optimizing.planning.plan_run import OptimizePlan, plan_optimize
 from arctic.optimizing.settings import OptimizeType
 from arctic.retry import WHERE_OUTRUN
 from arctic.table.commit_plan import RestoreBase
+from arctic.table.property_names import VIEW
 from arctic.table.snapshot import TableSnapshot
 
 
@@ -81,6 +88,7 @@ def restore_table(asked: AskedOptimize, moment: PastState, *, runner: TaskRunner
     for _ in WHERE_OUTRUN.tries():
         opened = asked.reference.open(for_writing=True)
         refuse_ordered(opened.table, "restore")
+        _refuse_view(opened)
         now = pin(opened, is_fresh=True)
         then = moment.pinned(opened, is_fresh=True)
         try:
@@ -102,6 +110,15 @@ def restore_table(asked: AskedOptimize, moment: PastState, *, runner: TaskRunner
         f"table {opened.table.name!r}: other commits won {WHERE_OUTRUN.most_tries} attempts to "
         f"restore an earlier state; restore it again ({outrun.message})"
     ) from outrun
+
+
+def _refuse_view(opened: OpenTable) -> None:
+    """Refuse a view: its places in its sources would stay, and the rows go back without them."""
+    if VIEW in opened.base.properties:
+        raise UnsupportedError(
+            f"restore of view {opened.table.name!r}: its rows follow from its sources; restore "
+            "these, then arctic.refresh(view, full=True)"
+        )
 
 
 def _restored(

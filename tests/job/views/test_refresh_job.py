@@ -112,6 +112,13 @@ def test_a_view_that_others_wrote_to_is_refused_or_mended(place: dict[str, Any])
     assert counts(place) == {"b": 1}
 
 
+def test_a_view_is_not_restored(place: dict[str, Any]) -> None:
+    """Where its sources stood is not told by a state of its rows."""
+    arctic.materialize(TOTALS, "shop.totals", **place)
+    with pytest.raises(UnsupportedError, match="follow from its sources"):
+        arctic.open_table("shop.totals", **place).restore(1)
+
+
 def test_any_statement_can_be_computed_anew(place: dict[str, Any]) -> None:
     """Where the caller says so; types that a table has not are widened."""
     sql = "SELECT g, row_number() OVER (ORDER BY v) AS n FROM shop.orders QUALIFY n < 2"
