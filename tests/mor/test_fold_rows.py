@@ -41,9 +41,9 @@ def test_a_sum_that_does_not_fit_is_refused_and_one_that_comes_back_is_not() -> 
 @pytest.mark.parametrize("last", [1, 10**38 - 1])
 def test_the_widest_decimals_do_not_wrap_around(last: int) -> None:
     """A sum of 39 digits is refused, whether 128 bits hold it or not; what comes back is right."""
-    most = Decimal(10**38 - 1)
+    most, least = Decimal(10**38 - 1), Decimal(1 - 10**38)
     kind = pa.decimal128(38, 0)
-    assert folded(kind, Function.SUM, [most, most, -most], [None, None]) == [most, None]
+    assert folded(kind, Function.SUM, [most, most, least], [None, None]) == [most, None]
     with pytest.raises(InvalidInputError, match=r"'v': the sum .* does not fit"):
         folded(kind, Function.SUM, [most, Decimal(last)])
 
