@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Iterator
 
@@ -19,6 +20,12 @@ class _Listening(TSocket.TServerSocket):  # type: ignore[misc]
         """Take a port, once: whoever serves asks again."""
         if self.handle is None:
             super().listen()
+
+    def accept(self) -> TSocket.TSocket:
+        """End the thread that serves once the port is given back: its loop has no end."""
+        if self.handle is None:
+            raise SystemExit
+        return super().accept()
 
 
 class _NewMetastore(TServer.TThreadedServer):  # type: ignore[misc]
@@ -41,6 +48,7 @@ def metastore() -> Iterator[dict[str, str]]:
     threading.Thread(target=server.serve, daemon=True).start()
     port = server.listening.handle.getsockname()[1]
     yield {"type": "hive", "uri": f"thrift://127.0.0.1:{port}"}
+    server.listening.handle.shutdown(socket.SHUT_RDWR)
     server.listening.close()
 
 

@@ -39,6 +39,7 @@ def test_a_look_that_is_stuck_is_told_and_keeps_no_table_from_its_work(
         arctic.write("db.t", _rows(other.warehouse), mode="upsert", catalog="slow")
         with served(lake, warehouse=None, catalog="slow") as caller, served(other) as beside:
             _wait_for(caller, "/ready", 200)
+            lake.forget()  # on a busy machine the first look may have seemed stuck too
             server.is_stuck = lambda _method, path: path.endswith("/namespaces")
             caller.post("/api/v1/look")
 
@@ -50,6 +51,7 @@ def test_a_look_that_is_stuck_is_told_and_keeps_no_table_from_its_work(
             assert caller.wait_for_process(asked["id"])["process"]["status"] == "done"
             assert beside.get("/health").json == {"status": "ok"}
             lake.wait_for("stuck")
+            assert [event for event, _ in lake.said].count("stuck") == 1
 
             server.recover()
             _wait_for(caller, "/health", 200)
@@ -58,7 +60,6 @@ def test_a_look_that_is_stuck_is_told_and_keeps_no_table_from_its_work(
             _wait_for(caller, "/ready", 200)
         found = arctic.read("db.t", catalog="slow").read_all().sort_by("id")
     assert found.to_pylist() == other.rows("db.t")
-    assert [event for event, _ in lake.said].count("stuck") == 1
 
 
 def test_a_service_ends_when_it_is_told_to_whatever_its_catalog_does(

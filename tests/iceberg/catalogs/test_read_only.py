@@ -42,6 +42,7 @@ def tried(call):
 arctic.create_table("w.t", rows.schema, primary_key=["id"], warehouse=warm)
 arctic.write("w.t", rows, mode="upsert", warehouse=warm)
 arctic.read("w.t", warehouse=warm).read_all()
+arctic.optimize("w.t", warehouse=warm)
 arctic.expire("w.t", warehouse=warm)
 tried(lambda: arctic.drop_table("w.none", warehouse=warm))
 if os.getuid() == 0:
