@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 from hive_metastore.ThriftHiveMetastore import Processor
@@ -22,7 +23,7 @@ class _Listening(TSocket.TServerSocket):  # type: ignore[misc]
             super().listen()
 
     def accept(self) -> TSocket.TSocket:
-        """End the thread that serves once the port is given back: its loop has no end."""
+        """End the loop of who serves, once the port is given back: it has no end of its own."""
         if self.handle is None:
             raise SystemExit
         return super().accept()
@@ -39,6 +40,11 @@ class _NewMetastore(TServer.TThreadedServer):  # type: ignore[misc]
             TBinaryProtocol.TBinaryProtocolFactory(),
         )
         super().__init__(processor, self.listening, *factories, daemon=True)
+
+    def serve(self) -> None:
+        """Answer until the port is given back."""
+        with suppress(SystemExit):
+            super().serve()
 
 
 @pytest.fixture
