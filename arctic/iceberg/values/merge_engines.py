@@ -17,6 +17,7 @@ from pyiceberg.schema import Schema
 
 from arctic.errors import InvalidInputError, UnsupportedError
 from arctic.iceberg.values.ordering import ORDERED_TYPES, ordering_columns
+from arctic.iceberg.values.partitioning import key_decides_partition
 from arctic.options import (
     AGGREGATE_FUNCTIONS,
     MERGE_ENGINE,
@@ -129,8 +130,7 @@ def check_merge_engine(
             f"{subject} and {ORDERING_COLUMNS.name} = {', '.join(order)!r}: rows are merged by the "
             "order of commits; give one of the two"
         )
-    ids = {schema.find_field(name).field_id for name in key}
-    if not all(field.source_id in ids for field in spec.fields):
+    if not key_decides_partition(spec, schema, key):
         raise UnsupportedError(
             f"{subject}: the key ({', '.join(key)}) does not decide the partition, so a row could "
             "not be merged with one in another partition; partition by key columns"

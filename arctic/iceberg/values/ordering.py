@@ -15,6 +15,7 @@ from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 
 from arctic.errors import InvalidInputError, UnsupportedError
+from arctic.iceberg.values.partitioning import key_decides_partition
 from arctic.options import ORDERING_COLUMNS
 
 ORDERED_TYPES = (
@@ -93,8 +94,7 @@ def check_ordering(
             )
     if len(set(names)) != len(names):
         raise InvalidInputError(f"{subject}: a column is named twice")
-    ids = {schema.find_field(name).field_id for name in key}
-    if not all(field.source_id in ids for field in spec.fields):
+    if not key_decides_partition(spec, schema, key):
         raise UnsupportedError(
             f"{subject}: the key ({', '.join(key)}) does not decide the partition, so a late row "
             "could not be held against a newer one in another partition; partition by key columns"

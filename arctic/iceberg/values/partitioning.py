@@ -221,6 +221,12 @@ def check_partition_fields(
         sources.add(field.source_id)
 
 
+def key_decides_partition(spec: PartitionSpec, schema: Schema, key: Sequence[str]) -> bool:
+    """Say whether all rows of a key are in one partition: it is made of key columns alone."""
+    ids = {schema.find_field(name).field_id for name in key}
+    return all(field.source_id in ids for field in spec.fields)
+
+
 def partition_fields(spec: PartitionSpec) -> tuple[PartitionField, ...]:
     """Return the fields of a spec as values."""
     return tuple(
