@@ -43,13 +43,19 @@ def running_server() -> Iterator[Path]:
     install, serve = _programs()
     folder = Path(tempfile.mkdtemp(prefix="arctic-mariadb-"))
     user = f"--user={'nobody' if os.geteuid() == 0 else getpass.getuser()}"
+    # A server that starts clears its temporary folder of tables: of other servers' too, in a
+    # folder that they share.
+    temporary = folder / "tmp"
+    temporary.mkdir()
     if os.geteuid() == 0:
         shutil.chown(folder, "nobody")
-    common = ["--no-defaults", f"--datadir={folder}/data", user]
+        shutil.chown(temporary, "nobody")
+    common = ["--no-defaults", f"--datadir={folder}/data", f"--tmpdir={temporary}", user]
     process = None
     try:
         made = [install, *common, "--auth-root-authentication-method=normal", "--skip-test-db"]
-        subprocess.run(made, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        run = subprocess.run(made, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        assert run.returncode == 0, run.stdout
         socket = folder / "socket"
         started = [serve, *common, *_SETTINGS, f"--socket={socket}", f"--pid-file={folder}/pid"]
         process = subprocess.Popen(
