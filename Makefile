@@ -41,7 +41,7 @@ WORKERS ?= 3
 # A file of tests stays in one process, and files begin in the order that conftest.py gives them.
 SPREAD := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-changes bench-views bench-optimize bench-write bench-commits bench-growth bench-streaming bench-sources bench-publish bench-repair bench-requests bench-serve bench-peers engines matrix fuzz soak sim ci clean
+.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-changes bench-views bench-optimize bench-write bench-commits bench-growth bench-streaming bench-sources bench-publish bench-repair bench-requests bench-serve bench-peers engines matrix fuzz fuzz-layers soak sim ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -206,6 +206,9 @@ soak: $(READY) ## Let many processes write, read, optimize and expire; ARGS="--m
 
 fuzz: $(READY) ## Damage files of every kind and look what reads make of it; ARGS="--trials 500 --seed 7"
 	@$(PYTHON) -m fuzz $(ARGS)
+
+fuzz-layers: $(READY) ## Live random lives of late events and merge engines; ARGS="--histories 10000 --seed 7"
+	@TMPDIR=$(or $(TMPDIR),$(MEMORY),/tmp) $(PYTHON) -m fuzz.layers $(ARGS)
 
 sim: $(READY) ## Live through a day of a service's schedulers in virtual time; ARGS="--tables 200 --seed 7"
 	@$(PYTHON) -m simulation $(ARGS)

@@ -3,6 +3,8 @@ from __future__ import annotations
 from collections import Counter
 
 from fuzz.__main__ import print_results, run
+from fuzz.layers import KINDS as LIVES
+from fuzz.layers import Part, live, parts_of
 from fuzz.worker import APART, EXACT, KINDS, NAMED, UNNAMED
 
 TRIALS = 5
@@ -23,3 +25,14 @@ def test_files_without_checksums_end_no_process() -> None:
 
     failed = [each for each in results.values() if each["outcome"] == UNNAMED]
     assert not [each for each in failed if "Error: " not in each["why"]]
+
+
+def test_histories_are_dealt_into_parts_with_seeds_of_their_own() -> None:
+    """As many as are asked for, evenly over the kinds; no part is another one again."""
+    parts = parts_of(list(LIVES), 1_000, 7)
+
+    assert len(set(parts)) == len(parts) == 6
+    lived = {kind: sum(each.histories for each in parts if each.kind == kind) for kind in LIVES}
+    assert lived == {"ordering": 334, "first-row": 333, "folding": 333}
+    assert {each.seed for each in parts} == {7, 8}
+    assert live(Part(kind="first-row", seed=1, histories=1))
