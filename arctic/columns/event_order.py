@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-from arctic.columns.integer_index import IntArray
+from arctic.columns.integers.integer_index import IntArray
 from arctic.columns.row_order import ascending
 from arctic.errors import InvalidInputError
 

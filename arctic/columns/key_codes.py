@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from arctic.columns.integer_index import IntArray
+from arctic.columns.integers.integer_index import IntArray
 from arctic.columns.key_column import ColumnCodes, ColumnIndex
 from arctic.errors import InternalError
 

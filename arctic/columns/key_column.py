@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pat
 
 from arctic.columns.buffers import fixed_values
-from arctic.columns.integer_index import Hits, IntArray, integer_index, unordered_index
+from arctic.columns.integers.integer_index import Hits, IntArray, integer_index, unordered_index
 from arctic.columns.sieve_hash import sieve_hashes
 from arctic.errors import InternalError
 

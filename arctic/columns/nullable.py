@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from arctic.columns.field_ids import child_fields
+from arctic.columns.integers.distinct import distinct
 
 
 def nullable_throughout(field: pa.Field) -> pa.Field:
@@ -25,7 +26,7 @@ def null_offenders(array: pa.Array, field: pa.Field) -> np.ndarray:
     A required part of an optional struct, list or map is only asked for where that is not null.
     """
     rows = np.arange(len(array), dtype=np.int64)
-    return np.unique(np.concatenate(_offenders(array, field, rows)))
+    return distinct(np.concatenate(_offenders(array, field, rows)))
 
 
 def has_required_part(field: pa.Field) -> bool:

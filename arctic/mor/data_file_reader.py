@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from arctic.columns.integer_index import IntArray
-from arctic.columns.row_set import RowSet
+from arctic.columns.integers.integer_index import IntArray
+from arctic.columns.integers.row_set import RowSet
 from arctic.mor.batch import beside, make_batch
 from arctic.mor.deletes.change_deletes import DeleteIndex, known_offsets
 from arctic.mor.deletes.removed_rows import RemovedRows

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from arctic.columns.row_set import RowSet
+from arctic.columns.integers.row_set import RowSet
 from arctic.mor.data_file_reader import DataFileReader
 from arctic.mor.deletes.change_deletes import DeleteIndex
 from arctic.mor.deletes.position_deletes import PositionDeletes

@@ -19,8 +19,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
-from arctic.columns.integer_index import IntArray
-from arctic.columns.row_set import RowSet
+from arctic.columns.integers.distinct import distinct
+from arctic.columns.integers.integer_index import IntArray
+from arctic.columns.integers.row_set import RowSet
 from arctic.errors import InternalError
 from arctic.mor.data_file_reader import DataFileReader
 from arctic.mor.deletes.change_deletes import DeleteIndex, DeletePiece, delete_pieces
@@ -233,7 +234,7 @@ class LoadedFile:
     def dead_rows(self) -> RowSet:
         """Return the same rows as a set."""
         rows = RowSet(self._data.row_count)
-        rows.add(np.unique(self._positions[self._positions < self._data.row_count]))
+        rows.add(distinct(self._positions[self._positions < self._data.row_count]))
         if self._last is not None:
             for killed in self._data.killed_rows(self._last):
                 rows.add(killed)

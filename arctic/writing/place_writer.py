@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from arctic.columns.integers.distinct import distinct
 from arctic.errors import InternalError
 from arctic.table.positions.row_places import ACTION, FILE, PLACE_COLUMNS, POSITION
 from arctic.writing.base_writer import BaseWriter
@@ -77,15 +78,14 @@ def packed(positions: npt.NDArray[np.int64]) -> bytes:
     >>> unpacked([packed(np.array([7, 3, 7])), packed(np.array([4]))]).tolist()
     [3, 4, 7]
     """
-    steps = np.diff(np.unique(positions), prepend=np.int64(0))
+    steps = np.diff(distinct(positions), prepend=np.int64(0))
     return zlib.compress(steps.astype("<i8").tobytes(), level=1)
 
 
 def unpacked(pieces: Iterable[bytes]) -> npt.NDArray[np.int64]:
     """Return the row numbers of several such texts, ascending, each once."""
     numbers = [np.cumsum(np.frombuffer(zlib.decompress(each), "<i8")) for each in pieces]
-    found: npt.NDArray[np.int64] = np.unique(np.concatenate(numbers))
-    return found
+    return distinct(np.concatenate(numbers))
 
 
 def dead_of(results: Iterable[TaskResult]) -> Mapping[str, npt.NDArray[np.int64]]:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arctic.columns import integer_index
+from arctic.columns.integers import integer_index
 from arctic.mor import data_file_reader
 from arctic.mor.data_file_reader import DataFileReader
 from arctic.mor.files.keep import kept

@@ -29,6 +29,7 @@ from pyiceberg.table import Table
 from pyiceberg.typedef import Record
 from pyroaring import BitMap
 
+from arctic.columns.integers.distinct import distinct
 from arctic.errors import FormatError
 from arctic.iceberg.metadata.version_three import BlobPlace, with_fields
 from arctic.iceberg.storage.far_threads import far_threads
@@ -117,7 +118,7 @@ def vector_blob(rows: Rows) -> bytes:
     array([         0,          7, 4294967297])
     """
     upper = rows >> 32
-    keys = np.unique(upper)
+    keys = distinct(upper)
     parts = [_MAGIC, struct.pack("<q", len(keys))]
     for key in keys:
         lower = (rows[upper == key] & 0xFFFFFFFF).astype(np.uint32)

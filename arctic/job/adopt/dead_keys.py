@@ -20,6 +20,7 @@ import pyarrow as pa
 from arctic.cdc.engine import name as quoted
 from arctic.cdc.engine import spilling_engine, streamed
 from arctic.columns.field_ids import field_id
+from arctic.columns.integers.distinct import distinct
 from arctic.errors import UnsupportedError
 from arctic.iceberg.adoption.equality_deletes import EqualityDelete, Repairable
 from arctic.iceberg.tables.open_table import OpenTable
@@ -70,7 +71,7 @@ def dead_rows(
                 dead = [
                     keys.dead_rows(file) for keys in tables if keys.newest > file.sequence_number
                 ]
-                rows = np.unique(np.concatenate(dead)) if dead else np.zeros(0, np.int64)
+                rows = distinct(np.concatenate(dead)) if dead else np.zeros(0, np.int64)
                 if len(rows):
                     yield file, rows
 

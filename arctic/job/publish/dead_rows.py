@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from arctic.columns.integers.distinct import distinct
 from arctic.iceberg.publishing.shown_files import Mask, Shown, ShownFile
 from arctic.iceberg.publishing.vector_files import vector_rows
 from arctic.job.publish.merged_view import View, ViewedFile
@@ -83,7 +84,7 @@ def changes(
     for (viewed, present, knows), dead in zip(asked, found, strict=True):
         rows = np.flatnonzero(dead.slice(0, viewed.file.record_count))
         if knows and present is not None and (vector := _vector_rows(present, work)) is not None:
-            rows = np.union1d(rows, vector)
+            rows = distinct(np.concatenate([rows, vector]))
         alive = viewed.file.record_count - len(rows)
         is_same = (
             present is not None

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from arctic.columns.field_ids import known_field_id
+from arctic.columns.integers.distinct import distinct
 from arctic.columns.key_codes import KeyIndex
 from arctic.errors import ConflictError, StorageError
 from arctic.iceberg.snapshots.pin import pin
@@ -121,7 +122,7 @@ class RowLocator:
         """Return the hashes of keys, as far as they tell nodes apart."""
         columns = [keys.column(name) for name in keys.column_names]
         deepest = max(task.node.mask for task in self.tasks)
-        return np.unique(hash_arrays(columns, self.request.key_types) & deepest)
+        return distinct(hash_arrays(columns, self.request.key_types) & deepest)
 
 
 def _holds_any(node: TreeNode, hashes: npt.NDArray[np.int64]) -> bool:

@@ -24,7 +24,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from arctic.columns.row_set import RowSet
+from arctic.columns.integers.row_set import RowSet
 from arctic.errors import InternalError
 from arctic.job.tasks.progress import SilentProgress
 from arctic.job.tasks.run_tasks import LocalRunner, Task, TaskRunner

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from arctic.columns.row_set import RowSet
+from arctic.columns.integers.row_set import RowSet
 from arctic.errors import FormatError
 from arctic.iceberg.storage.table_io import TableIO
 from arctic.job.read.open_ahead import opened_ahead

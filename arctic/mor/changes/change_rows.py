@@ -27,6 +27,7 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 
+from arctic.columns.integers.distinct import are_among, common, distinct
 from arctic.columns.key_codes import factorise
 from arctic.mor.batch import make_batch
 from arctic.mor.changes.offset_merge import OffsetWindow, offset_windows
@@ -116,8 +117,8 @@ def _actions(window: OffsetWindow, request: ReadRequest) -> tuple[np.ndarray, np
     keys, key_count = factorise(pa.Table.from_batches([rows]).select(request.key.names))
     events = np.cumsum(new_offset)[shared] * key_count + keys
     deletes = window.is_delete[shared]
-    updated = np.intersect1d(events[deletes], events[~deletes])
-    is_update = np.isin(events, updated)
+    updated = common(events[deletes], events[~deletes])
+    is_update = are_among(events, updated)
     codes[shared[is_update & deletes]] = UPDATE_BEFORE
     codes[shared[is_update & ~deletes]] = UPDATE_AFTER
     stays[shared[_told_again(rows, events, deletes)]] = False
@@ -127,7 +128,7 @@ def _actions(window: OffsetWindow, request: ReadRequest) -> tuple[np.ndarray, np
 def _told_again(rows: pa.RecordBatch, events: np.ndarray, deletes: np.ndarray) -> np.ndarray:
     """Return the deletes of an event but the one whose row tells the most."""
     places = np.flatnonzero(deletes)
-    if len(np.unique(events[places])) == len(places):
+    if len(distinct(events[places])) == len(places):
         return places[:0]
     known = np.zeros(len(events), dtype=np.int64)
     for column in rows.columns:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from arctic.columns.integer_index import IntArray
+from arctic.columns.integers.integer_index import IntArray
 from arctic.errors import FormatError
 from arctic.mor.data_file_reader import DataFileReader
 from arctic.mor.deletes.change_deletes import known_offsets

@@ -26,7 +26,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from arctic.columns.field_ids import known_field_id
-from arctic.columns.integer_index import IntArray
+from arctic.columns.integers.distinct import are_among, common
+from arctic.columns.integers.integer_index import IntArray
 from arctic.columns.key_codes import KeyIndex
 from arctic.mor.changes.change_rows import read_changes
 from arctic.mor.changes.told_rows import DELETE, INSERT, RowChangeShape, places, tell
@@ -116,12 +117,12 @@ def _task_rows(
         updates = _updated(came, gone, shape) if shape.tells_updates else None
         same = _unchanged(came, gone, shape, request.schema.names) if shape.is_net else None
         for old in gone:
-            kept = None if same is None else ~np.isin(old.keys, same)
+            kept = None if same is None else ~are_among(old.keys, same)
             yield from tell(old.batch, old.keys, old.commits, DELETE, updates, shape, kept)
         for new in came:
             kept = new.seen(shape)
             if same is not None:
-                kept &= ~np.isin(new.keys, same)
+                kept &= ~are_among(new.keys, same)
             yield from tell(new.batch, new.keys, new.commits, INSERT, updates, shape, kept)
             yield from tell(new.batch, new.keys, new.gone, DELETE, updates, shape, new.lost(shape))
 
@@ -266,8 +267,7 @@ def _updated(came: Sequence[_Came], gone: Sequence[_Gone], shape: RowChangeShape
         seen, lost = new.seen(shape), new.lost(shape)
         came_in.append(places(new.keys[seen], new.commits[seen], shape))
         went.append(places(new.keys[lost], new.gone[lost], shape))
-    both: IntArray = np.intersect1d(np.concatenate(went), np.concatenate(came_in))
-    return both
+    return common(np.concatenate(went), np.concatenate(came_in))
 
 
 def _unchanged(

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from arctic.columns.integer_index import IntArray
+from arctic.columns.integers.distinct import are_among
+from arctic.columns.integers.integer_index import IntArray
 from arctic.mor.batch import make_batch
 
 CHANGE_TYPE_FIELD: pa.Field = pa.field("_change_type", pa.string(), nullable=False)
@@ -83,7 +84,7 @@ def tell(
         return
     codes = np.full(len(batch), kind, np.int8)
     if updates is not None:
-        codes[np.isin(places(keys, commits, shape), updates)] += 2
+        codes[are_among(places(keys, commits, shape), updates)] += 2
     at = np.searchsorted(shape.commits, commits)
     times = np.asarray(shape.times_ms, np.int64)[at] * 1000
     told = {

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pat
 
-from arctic.columns.integer_index import IntArray
+from arctic.columns.integers.integer_index import IntArray
 from arctic.columns.key_column import canonical
 
 Truths = npt.NDArray[np.bool_]

@@ -30,7 +30,7 @@ from arctic.columns.event_order import (
     greatest_by_code,
     order_numbers,
 )
-from arctic.columns.integer_index import IntArray
+from arctic.columns.integers.integer_index import IntArray
 from arctic.columns.key_codes import KeyIndex, factorise
 from arctic.errors import FormatError, InternalError
 from arctic.mor.deletes.kept_deletes import KeptDeletes

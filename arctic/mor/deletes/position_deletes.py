@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from arctic.columns.field_ids import field_id
-from arctic.columns.integer_index import IntArray
+from arctic.columns.integers.integer_index import IntArray
 from arctic.columns.promotions import reads_as
 from arctic.errors import FormatError, InternalError
 from arctic.mor.files.parquet_footer import Size

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from arctic.columns.integer_index import IntArray
-from arctic.columns.row_set import RowSet
+from arctic.columns.integers.integer_index import IntArray
+from arctic.columns.integers.row_set import RowSet
 
 
 @dataclass(frozen=True, slots=True)

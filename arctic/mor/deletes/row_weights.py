@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from arctic.columns.event_order import order_numbers
-from arctic.columns.integer_index import IntArray
+from arctic.columns.integers.integer_index import IntArray
 from arctic.table.merge_engine import MergeEngine
 
 _BEFORE_ALL = np.iinfo(np.int64).max

@@ -12,7 +12,7 @@ from uuid import UUID
 import pyarrow as pa
 
 from arctic.columns.field_ids import field_id, has_field_ids, known_field_id
-from arctic.columns.integer_index import IntArray
+from arctic.columns.integers.integer_index import IntArray
 from arctic.errors import FormatError, InternalError
 from arctic.mor.files.project import Convert, converter
 from arctic.mor.request import (

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pat
 
 from arctic.columns.event_order import greatest_by_code, order_numbers
-from arctic.columns.integer_index import IntArray
+from arctic.columns.integers.integer_index import IntArray
 from arctic.errors import InvalidInputError
 from arctic.table.merge_engine import FoldRules, Function, SequenceGroup
 

@@ -25,9 +25,9 @@ import numpy as np
 import pyarrow as pa
 
 from arctic.columns.field_ids import field_id, field_with_id, known_field_id
-from arctic.columns.integer_index import IntArray
+from arctic.columns.integers.integer_index import IntArray
+from arctic.columns.integers.row_set import RowSet
 from arctic.columns.key_codes import factorise
-from arctic.columns.row_set import RowSet
 from arctic.errors import InternalError
 from arctic.mor.batch import make_batch
 from arctic.mor.data_file_reader import DataFileReader

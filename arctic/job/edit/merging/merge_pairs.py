@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from arctic.columns.integers.distinct import are_among
 from arctic.errors import InvalidInputError
 from arctic.job.edit.commit_edit import EditedTable
 from arctic.job.edit.merging.merge_clauses import Clause, MergePlan, When
@@ -122,7 +123,7 @@ class MergePairs:
         if first.all():
             return t, s, c
         deletes = np.array([clause.values is None for clause in self._plan.of(When.MATCHED)])
-        several = np.isin(t, t[~first])
+        several = are_among(t, t[~first])
         if not deletes[c[several]].all():
             row = rows.slice(int(t[several][~deletes[c[several]]][0]), 1)
             raise InvalidInputError(

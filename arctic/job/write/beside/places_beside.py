@@ -22,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from arctic.columns.integers.distinct import are_among
 from arctic.errors import ConflictError, StorageError
 from arctic.iceberg.commits.changed_meanwhile import CommitBeside, added_by, rows_since
 from arctic.iceberg.snapshots.list_files import list_files
@@ -221,7 +222,7 @@ def _among(batch: pa.RecordBatch, places: Places) -> npt.NDArray[np.bool_]:
     found = np.zeros(batch.num_rows, dtype=bool)
     for path, rows in _places_of(batch):
         if path in places:
-            found[rows] = np.isin(_positions(batch)[rows], places[path])
+            found[rows] = are_among(_positions(batch)[rows], places[path])
     return found
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arctic.columns.row_set import RowSet
+from arctic.columns.integers.row_set import RowSet
 
 ROWS = 70
 row_numbers = st.sets(st.integers(0, ROWS - 1))

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arctic.columns import integer_index as module
-from arctic.columns.integer_index import IntArray, IntegerIndex, integer_index
+from arctic.columns.integers import integer_index as module
+from arctic.columns.integers.integer_index import IntArray, IntegerIndex, integer_index
 
 INT64 = st.integers(-(2**63), 2**63 - 1) | st.sampled_from([-(2**63), 2**63 - 1, 0, -1])
 CLOSE = st.integers(-40, 40)
