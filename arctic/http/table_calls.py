@@ -17,6 +17,7 @@ from arctic.iceberg.tables.set_properties import PropertyChange
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
 from arctic.job.upkeep.optimize_preview import OptimizePreview, preview_optimize
 from arctic.job.upkeep.survey import table_status
+from arctic.optimizing.sizing_choices import SizingChoice
 from arctic.service.control import ServiceControl
 from arctic.service.history.process_record import ProcessRecord
 from arctic.service.watching.table_view import TableView
@@ -90,6 +91,8 @@ class StatusPage:
     health: int
     due: str | None
     reason: str
+    sizing: list[SizingChoice]
+    """Settings that no property states, what each was chosen by, and why."""
     total: int
     partitions: list[PartitionLine]
 
@@ -156,6 +159,7 @@ def table_calls(control: ServiceControl, shown: Shown) -> APIRouter:
             health=found.score,
             due=None if found.due is None else found.due.value,
             reason=found.reason,
+            sizing=list(found.sizing),
             total=len(found.partitions),
             partitions=[
                 PartitionLine(

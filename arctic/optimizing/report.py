@@ -10,6 +10,7 @@ from arctic.optimizing.planning.health import FileCounts, PartitionHealth, healt
 from arctic.optimizing.planning.partition_files import PartitionFiles
 from arctic.optimizing.planning.plan_run import PartitionPlan
 from arctic.optimizing.settings import OptimizeType
+from arctic.optimizing.sizing_choices import SizingChoice
 from arctic.table.files import FileKind, TableFile, WrittenFile
 
 SHOWN_PARTITIONS = 20
@@ -38,6 +39,8 @@ class TableStatus:
     table: str
     partitions: tuple[PartitionStatus, ...]
     """In planning order."""
+    sizing: tuple[SizingChoice, ...] = ()
+    """What the table goes by because it chose so."""
 
     @property
     def score(self) -> int:

@@ -11,6 +11,7 @@ from enum import Enum
 from typing import TypeVar
 
 from arctic import options as opt
+from arctic.table.table_sizing import TableSizing
 
 T = TypeVar("T")
 
@@ -60,25 +61,45 @@ class OptimizeSettings:
 
         Raises:
             InvalidInputError: a text that is not a value.
+            FormatError: what the table remembers of its runs cannot be read.
         """
+        sizing = TableSizing.of(properties)
 
         def value(option: opt.Option[T]) -> T:
             return option.value(options, properties)
 
+        def chosen(option: opt.Option[T], by_itself: T) -> T:
+            return value(option) if _is_said(option, options, properties) else by_itself
+
+        # What counts as small does not follow the size that a table chose, or it would rewrite
+        # everything whenever it chooses.
         target = value(opt.OPTIMIZE_TARGET_SIZE)
         return cls(
             is_enabled=value(opt.OPTIMIZE_ENABLED),
-            target_bytes=target,
+            target_bytes=chosen(opt.OPTIMIZE_TARGET_SIZE, sizing.target_bytes),
             fragment_bytes=target // value(opt.FRAGMENT_RATIO),
             min_target_bytes=int(target * value(opt.MIN_TARGET_RATIO)),
             minor_file_count=value(opt.MINOR_FILE_COUNT),
-            minor_interval_ms=value(opt.MINOR_INTERVAL),
+            minor_interval_ms=chosen(opt.MINOR_INTERVAL, sizing.minor_interval_ms),
             duplicate_ratio=value(opt.DUPLICATE_RATIO),
             full_interval_ms=value(opt.FULL_INTERVAL),
             rewrites_all=value(opt.FULL_REWRITE_ALL),
             max_change_files=value(opt.MAX_FILE_COUNT),
-            max_task_bytes=value(opt.MAX_TASK_SIZE),
-            min_plan_interval_ms=value(opt.MIN_PLAN_INTERVAL),
+            max_task_bytes=chosen(opt.MAX_TASK_SIZE, sizing.target_bytes),
+            min_plan_interval_ms=min_plan_interval_ms(options, properties),
             base_buckets=opt.BASE_BUCKETS.value({}, properties),
             open_file_cost_bytes=opt.OPEN_FILE_COST.value({}, properties),
         )
+
+
+def min_plan_interval_ms(options: Mapping[str, str], properties: Mapping[str, str]) -> int | None:
+    """Return how long nothing is due after a run; raises as ``OptimizeSettings.of``."""
+    if _is_said(opt.MIN_PLAN_INTERVAL, options, properties):
+        return opt.MIN_PLAN_INTERVAL.value(options, properties)
+    return TableSizing.of(properties).rest_ms
+
+
+def _is_said(
+    option: opt.Option[T], options: Mapping[str, str], properties: Mapping[str, str]
+) -> bool:
+    return option.is_given(options) or option.is_given(properties)

@@ -140,3 +140,7 @@ class RewriteBase:
     summary: Mapping[str, str] = field(default_factory=dict)
     merged_ms: int | None = None
     """Watermark of the changes that base holds afterwards; None: not known to have moved."""
+    run_ms: int | None = None
+    """What the rewriting took; None: it tells nothing of later runs."""
+    base_bytes: int | None = None
+    """Of all base files before; None: only some were looked at."""

@@ -83,7 +83,7 @@ def duration_text(duration_ms: int) -> str:
     ('120 minutes', '1500 ms')
     """
     minutes, rest = divmod(duration_ms, _MINUTE_MS)
-    return f"{duration_ms} ms" if rest else f"{minutes} minutes"
+    return f"{duration_ms} ms" if rest else f"{minutes} minute{'' if minutes == 1 else 's'}"
 
 
 def expired_changes(

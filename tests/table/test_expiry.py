@@ -301,7 +301,7 @@ class TestLaws:
 
 
 @pytest.mark.parametrize(
-    ("duration_ms", "text"), [(0, "0 minutes"), (60_000, "1 minutes"), (61_000, "61000 ms")]
+    ("duration_ms", "text"), [(0, "0 minutes"), (60_000, "1 minute"), (61_000, "61000 ms")]
 )
 def test_durations_are_told_in_minutes_where_they_are_minutes(duration_ms: int, text: str) -> None:
     """As the properties are given."""

@@ -21,10 +21,13 @@ def print_status(status: TableStatus) -> None:
             "due": status.reason,
         }
     )
+    if status.sizing:
+        rows = pa.Table.from_pylist([dataclasses.asdict(each) for each in status.sizing])
+        print_rows(rows.drop_columns("why"), title="chosen by itself")
     worst = status.worst_first
     if worst:
-        rows = [_line(each) for each in worst[:SHOWN_PARTITIONS]]
-        print_rows(pa.Table.from_pylist(rows), title="partitions")
+        lines = [_line(each) for each in worst[:SHOWN_PARTITIONS]]
+        print_rows(pa.Table.from_pylist(lines), title="partitions")
     if len(worst) > SHOWN_PARTITIONS:
         click.echo(f"... and {len(worst) - SHOWN_PARTITIONS:,} more; --output json lists all")
 
@@ -37,6 +40,7 @@ def print_status_json(status: TableStatus) -> None:
             "score": status.score,
             "due": status.due.value if status.due else None,
             "reason": status.reason,
+            "sizing": [dataclasses.asdict(each) for each in status.sizing],
             "partitions": [
                 {**dataclasses.asdict(each), "score": each.health.score}
                 for each in status.partitions

@@ -42,7 +42,8 @@ from arctic.iceberg.values.partition_times import PartitionTimes
 from arctic.table.commit_plan import RewriteBase
 from arctic.table.files import FileKind, Partition
 from arctic.table.node_trees import NodeTrees
-from arctic.table.property_names import PARTITION_TIMES, TREES
+from arctic.table.property_names import PARTITION_TIMES, SIZING, TREES
+from arctic.table.table_sizing import TableSizing
 
 
 def commit_rewrite(opened: OpenTable, plan: RewriteBase) -> CommitResult | None:
@@ -92,6 +93,10 @@ class _Rewrite:
         moves = any(each.merged_up_to != each.found_sequence for each in plan.partitions)
         if not (self.added or plan.removed_paths or moves):
             return None
+        sizing = TableSizing.of(head.properties).after(
+            run_ms=plan.run_ms, base_bytes=plan.base_bytes
+        )
+        what = replace(what, properties={**what.properties, SIZING: sizing.text()})
         has_moved_on = head.metadata.current_snapshot_id != plan.planned_at
         if self.keys is None:
             if has_moved_on:

@@ -91,8 +91,10 @@ def optimize_table(
             sort_column=survey.sort_column,
         )
         try:
+            began = time.monotonic()
             results = run_plan(survey, plan, asked, runner=runner, progress=progress)
-            commit = _commit(survey, plan, results, is_whole=where is None)
+            run_ms = int(1_000 * (time.monotonic() - began))
+            commit = _commit(survey, plan, results, run_ms=run_ms, is_whole=where is None)
         except (ConflictError, StorageError) as error:
             # A file that is gone was replaced by a commit since, and expired.
             if not _has_moved_on(survey):
@@ -152,7 +154,12 @@ def _order_fields(survey: Survey) -> tuple[pa.Field, ...]:
 
 
 def _commit(
-    survey: Survey, plan: OptimizePlan, results: Sequence[OptimizeResult], *, is_whole: bool
+    survey: Survey,
+    plan: OptimizePlan,
+    results: Sequence[OptimizeResult],
+    *,
+    run_ms: int,
+    is_whole: bool,
 ) -> CommitResult | None:
     files = tuple(file for result in results for file in result.files)
     kinds = {each.type for each in plan.partitions}
@@ -175,6 +182,8 @@ def _commit(
         changes_rows=any(each.advances for each in plan.partitions),
         summary={OPTIMIZE_TYPE: ",".join(sorted(kind.value for kind in kinds))},
         merged_ms=merged_watermark(survey, plan) if is_whole else None,
+        run_ms=run_ms if plan.groups and OptimizeType.FULL not in kinds else None,
+        base_bytes=_base_bytes(survey) if is_whole else None,
     )
     if not plan.partitions:
         return None
@@ -185,6 +194,10 @@ def _commit(
     except ArcticError:
         survey.opened.io.delete_quietly([file.path for file in files])
         raise
+
+
+def _base_bytes(survey: Survey) -> int:
+    return sum(task.file.size_bytes for files in survey.partitions for task in files.base)
 
 
 def _has_moved_on(survey: Survey) -> bool:

@@ -26,6 +26,7 @@ from arctic.optimizing.planning.health import measure
 from arctic.optimizing.planning.partition_files import PartitionFiles, files_by_partition
 from arctic.optimizing.report import PartitionStatus, TableStatus
 from arctic.optimizing.settings import OptimizeSettings
+from arctic.optimizing.sizing_choices import sizing_choices
 from arctic.scan.explain import counted
 from arctic.table.files import Partition
 from arctic.table.node_trees import NodeTrees
@@ -71,6 +72,7 @@ def table_status(asked: AskedOptimize, *, where: Any = None) -> TableStatus:
     return TableStatus(
         table=survey.opened.table.name,
         partitions=tuple(partition_status(files, survey) for files in survey.partitions),
+        sizing=sizing_choices(survey.opened.table.properties),
     )
 
 

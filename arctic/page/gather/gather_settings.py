@@ -1,4 +1,4 @@
-"""The numbers that a table goes by, and where each is from: a property, a default, what is counted.
+"""The numbers that a table goes by, and where each is from: a property, a default, a measure.
 
 Rules:
     - Nothing is told that the code does not do: a number that nobody measures is said to be fixed.
@@ -11,6 +11,7 @@ from typing import Any
 
 from arctic import options as opt
 from arctic.optimizing.settings import OptimizeSettings
+from arctic.optimizing.sizing_choices import SizingChoice, sizing_choices
 from arctic.page.facts.table_facts import NodeFacts, Setting
 from arctic.scan.explain import counted, size_text
 from arctic.table.expiry import duration_text
@@ -57,8 +58,14 @@ def gather_settings(
         nodes: that hold files.
         is_keyed: whether it has a primary key.
     """
+    chosen = {each.name: each for each in sizing_choices(properties)}
     return (
-        *(_set(option, text, properties) for option, text in _SHOWN),
+        *(
+            _chosen(chosen[option.name])
+            if option.name in chosen
+            else _set(option, text, properties)
+            for option, text in _SHOWN
+        ),
         *_derived(settings, is_keyed=is_keyed),
         *_measured(properties, nodes),
     )
@@ -75,6 +82,10 @@ def _set(
         source="property of the table" if is_given else "default, the same for every table",
         why=option.doc,
     )
+
+
+def _chosen(choice: SizingChoice) -> Setting:
+    return Setting(name=choice.name, value=choice.value, source=choice.source, why=choice.why)
 
 
 def _derived(settings: OptimizeSettings, *, is_keyed: bool) -> Iterator[Setting]:

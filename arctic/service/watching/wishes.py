@@ -8,6 +8,7 @@ from enum import Enum
 
 from arctic import options as opt
 from arctic.iceberg.commits.lease import cleaned_ms
+from arctic.optimizing.settings import min_plan_interval_ms
 from arctic.service.scheduling.table_state import TableTerms
 
 
@@ -36,13 +37,14 @@ class Wishes:
 
         Raises:
             InvalidInputError: one with a text that is not a value.
+            FormatError: what the table remembers of its runs cannot be read.
         """
         return cls(
             group=opt.OPTIMIZE_GROUP.value({}, properties),
             is_optimized=opt.OPTIMIZE_ENABLED.value({}, properties),
             terms=TableTerms(
                 quota=opt.OPTIMIZE_QUOTA.value({}, properties),
-                min_interval_ms=opt.MIN_PLAN_INTERVAL.value({}, properties) or 0,
+                min_interval_ms=min_plan_interval_ms({}, properties) or 0,
             ),
             is_published=opt.SELF_PUBLISHING.value({}, properties),
             is_cleaned=opt.TABLE_EXPIRE.value({}, properties)
