@@ -342,8 +342,9 @@ def test_who_writes_other_rows_is_in_nobodys_way(shop: Shop, coming: list[int]) 
     [
         "SELECT id, 5 n FROM range(1, 3)",
         "SELECT k + 0L id, n FROM VALUES (1L, 5), (2L, 5), (NULL, 5) v(k, n)",
+        "VALUES (1, 5), (2, 5), (NULL, 5) s(id, n)",
     ],
-    ids=["range", "values"],
+    ids=["range", "values", "narrower values"],
 )
 def test_a_merge_of_constants_is_asked_by_its_keys(
     shop: Shop, coming: list[int], source: str
@@ -379,6 +380,20 @@ def test_a_merge_of_one_constant_row_is_asked_by_its_key(shop: Shop, coming: lis
     coming[:] = [1]
     shop(merge)
     assert shop.rows == [(2, "beside", 2)]
+
+
+def test_a_merge_takes_what_is_computed_of_its_source_for_a_key(
+    shop: Shop, coming: list[int]
+) -> None:
+    """Which keys those are is not known before, so a row that comes may be one of them."""
+    shop.begin(KEYED, "(1, 'a', 10), (2, 'b', 20)")
+    coming[:] = [13, 14]
+    shop(
+        "MERGE INTO {t} t USING (VALUES (0, 5), (1, 5) s(id, n)) s ON t.id = s.id + 1 "
+        "WHEN MATCHED AND t.n > 15 THEN UPDATE SET n = t.n + s.n"
+    )
+    assert [row for row in shop.rows if row[0] < 10] == [(1, "a", 10), (2, "b", 25)]
+    assert coming == []
 
 
 def test_a_merge_of_a_source_that_is_read_gives_way_where_it_leaves_rows_out(

@@ -7,6 +7,8 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Cast;
+import org.apache.spark.sql.catalyst.expressions.Cast$;
 import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -130,25 +132,38 @@ final class ConstantKeys {
 
   /** Returns what says that a column has a value that the source has in another; null: unknown. */
   private Expression among(Attribute column, Expression of) {
-    Expression sought = of;
+    Cast cast = of instanceof Cast ? (Cast) of : null;
+    Expression sought = cast == null ? of : cast.child();
+    if (!of.dataType().equals(column.dataType())
+        || !Cast$.MODULE$.canUpCast(sought.dataType(), of.dataType())) {
+      return null;
+    }
     LogicalPlan plan = source;
     while (plan.children().length() == 1 && sought instanceof Attribute) {
       sought = plan instanceof Project
           ? resolved(((Project) plan).projectList(), (Attribute) sought) : sought;
       plan = (LogicalPlan) plan.children().apply(0);
     }
-    if (sought == null || !sought.dataType().equals(column.dataType())) {
-      return null;
-    }
     if (sought instanceof Literal) {
-      return new EqualTo(column, sought);
+      return new EqualTo(column, upCast((Literal) sought, cast));
     }
-    int place = place(plan, (Attribute) sought);
-    if (place >= 0 && plan instanceof Range) {
+    int place = sought instanceof Attribute ? place(plan, (Attribute) sought) : -1;
+    if (place >= 0 && plan instanceof Range && cast == null) {
       return within(column, (Range) plan);
     }
-    return place >= 0 && plan instanceof LocalRelation ? in(column, (LocalRelation) plan, place)
-        : null;
+    return place >= 0 && plan instanceof LocalRelation
+        ? in(column, (LocalRelation) plan, place, sought.dataType(), cast) : null;
+  }
+
+  /** Returns a value of the source as one of the key; the cast may be null. */
+  private static Literal upCast(Literal value, Cast cast) {
+    if (cast == null) {
+      return value;
+    }
+    List child = new ArrayList();
+    child.add(value);
+    Expression wider = (Expression) cast.withNewChildren(Trees.seq(child));
+    return new Literal(wider.eval(null), cast.dataType());
   }
 
   /** Returns which column of a plan that is, whatever names stand before it. */
@@ -186,12 +201,13 @@ final class ConstantKeys {
         new LessThanOrEqual(column, number(Math.max(first, last))));
   }
 
-  private static Expression in(Attribute column, LocalRelation rows, int place) {
+  private static Expression in(Attribute column, LocalRelation rows, int place, DataType type,
+      Cast cast) {
     List values = new ArrayList();
     for (int i = 0; i < rows.data().length(); i++) {
-      Object value = ((InternalRow) rows.data().apply(i)).get(place, column.dataType());
+      Object value = ((InternalRow) rows.data().apply(i)).get(place, type);
       if (value != null) {
-        values.add(new Literal(value, column.dataType()));
+        values.add(upCast(new Literal(value, type), cast));
       }
     }
     boolean known = !values.isEmpty() && values.size() <= MOST_VALUES;
