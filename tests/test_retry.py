@@ -77,3 +77,15 @@ def test_there_is_no_wait_after_the_last_try(monkeypatch: pytest.MonkeyPatch) ->
 
     assert list(RetryPolicy(retries=2, min_wait_ms=1, max_wait_ms=1).tries()) == [0, 1, 2]
     assert len(waits) == 2
+
+
+def test_some_retries_are_made_whatever_the_time_is() -> None:
+    """The others only while there is time."""
+    slow = RetryPolicy(retries=9, total_ms=0, sure_retries=4)
+    made = []
+    for number in slow.tries():
+        made.append(number)
+        time.sleep(0.001)
+    assert made == [0, 1, 2, 3, 4]
+    quick = RetryPolicy(retries=9, total_ms=60_000, sure_retries=4)
+    assert list(quick.tries()) == list(range(10))

@@ -40,7 +40,7 @@ from arctic.job.write.stored_rows.looked_up import check_same
 from arctic.job.write.unreferenced import delete_results, deleted_on_failure
 from arctic.job.write.write_job import begin_write, work_here
 from arctic.job.write.write_task import write_task
-from arctic.retry import WHERE_OUTRUN
+from arctic.retry import COMMANDS
 from arctic.table.filters.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
 from arctic.writing.plan_commit import plan_append
@@ -98,7 +98,7 @@ def edited(
     """
     started = time.monotonic()
     uuid: str | None = None
-    for number in WHERE_OUTRUN.tries():
+    for number in COMMANDS.tries():
         opened = reference.open(for_writing=commits)
         uuid = uuid or str(opened.base.metadata.table_uuid)
         check_same(opened, table_uuid=uuid)
@@ -115,7 +115,7 @@ def edited(
         else:
             return replace(report, attempts=number + 1, seconds=time.monotonic() - started)
     raise ConflictError(
-        f"table {opened.table.name!r}: during each of {WHERE_OUTRUN.most_tries} attempts others "
+        f"table {opened.table.name!r}: during each of {number + 1} attempts others "
         f"changed what had been read, and nothing was changed here; the last time: "
         f"{outrun.message}; try again when fewer write to these rows, or to fewer rows at a time"
     ) from outrun

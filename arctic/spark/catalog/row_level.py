@@ -23,7 +23,7 @@ from arctic.job.write.beside.read_rows import WRITTEN_ALONE, ReadRows
 from arctic.job.write.command_write import Command, begin_command
 from arctic.job.write.write_job import WriteJob
 from arctic.options import Scope
-from arctic.retry import WHERE_OUTRUN
+from arctic.retry import COMMANDS
 from arctic.spark.base.catalog_protocol import DoneAnswer, FailureKind
 from arctic.spark.base.catalog_questions import RowLevelQuestion
 from arctic.spark.base.handed_on import pinned_snapshots
@@ -74,7 +74,8 @@ def _write(asked: RowLevelQuestion, frame: DataFrame, write: AskedWrite) -> None
     seen = pinned_snapshots(asked.pins)
     schema = arrow_schema(frame.schema)
     table_uuid = None
-    for attempt in WHERE_OUTRUN.tries():
+    outrun: ConflictError | None = None
+    for _ in COMMANDS.tries():
         job = begin_command(write, schema, command, seen=seen)
         if table_uuid not in (None, job.table_uuid):
             raise ConflictError(
@@ -89,14 +90,17 @@ def _write(asked: RowLevelQuestion, frame: DataFrame, write: AskedWrite) -> None
         try:
             write_frame(spread.frame, spread.job)
         except ConflictError as error:
-            if asked.is_blind or asked.is_planned or attempt == WHERE_OUTRUN.retries:
-                raise ConflictError(
-                    f"{asked.command} of table {job.identifier!r}: other commits came after its "
-                    f"rows were read ({error.message}); run it again"
-                ) from error
-            _log.info("%s of %s is done again: %s", asked.command, job.identifier, error)
+            outrun = error
+            if asked.is_blind or asked.is_planned:
+                break
+            _log.info("%s of %s may be done again: %s", asked.command, job.identifier, error)
         else:
             return
+    assert outrun is not None  # every try either returned or was outrun
+    raise ConflictError(
+        f"{asked.command} of table {job.identifier!r}: other commits came after its rows were read "
+        f"({outrun.message}); run it again"
+    ) from outrun
 
 
 def _read(asked: RowLevelQuestion, job: WriteJob) -> ReadRows | None:
