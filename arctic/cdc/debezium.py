@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from arctic.cdc.decode import Decoding, Encoding
 from arctic.cdc.engine import engine, in_pieces
@@ -28,7 +29,9 @@ from arctic.cdc.json_numbers import (
     plain_fields,
     unmarked,
 )
-from arctic.cdc.unavailable import is_doubtful, is_unavailable
+from arctic.cdc.rows.json_images import is_plain
+from arctic.cdc.rows.unread_messages import listed_and_unread, message_table
+from arctic.cdc.unavailable import is_doubtful, is_unavailable, may_be_unavailable
 
 
 def _available(fields: str) -> str:
@@ -108,12 +111,36 @@ SELECT seq, 0::BIGINT AS ends, source,
        CASE op WHEN 'u' THEN 'U' WHEN 'd' THEN 'D' WHEN 't' THEN 'T' ELSE 'I' END AS kind,
        map_keys(new) AS names, map_values(new) AS vals,
        map_keys(old) AS old_names, map_values(old) AS old_vals, numbers,
-       shape, message
+       shape, message, NULL::BIGINT AS place
 FROM parsed WHERE NOT ignored AND reason IS NULL ORDER BY seq
 """
 _BROKEN = """
 SELECT seq, 0::BIGINT AS ends, source, reason, message
 FROM parsed WHERE NOT ignored AND reason IS NOT NULL ORDER BY seq
+"""
+
+
+_PATHS = "['$.op', '$.source.schema', '$.source.db', '$.source.table']"
+_TYPES = "['$.before', '$.after', '$.source.table']"
+# What is told of a message whose rows can be read by columns: no schema beside it, and rows where
+# its kind of change has them.
+_FIELDS = f"""
+WITH looked AS (
+  SELECT CASE WHEN json_valid(message) THEN json_extract_string(message, {_PATHS}) END AS told,
+         CASE WHEN json_valid(message) THEN json_type(message, {_TYPES}) END AS kinds,
+         CASE WHEN json_valid(message) THEN json_keys(message, ['$.after', '$.before']) END AS keys
+  FROM messages
+), placed AS (
+  SELECT *, told[1] AS op, kinds[1] = 'OBJECT' AS has_old, kinds[2] = 'OBJECT' AS has_new,
+         coalesce(told[2], told[3]) || '.' || told[4] AS source
+  FROM looked
+)
+SELECT source, CASE op WHEN 'u' THEN 'U' WHEN 'd' THEN 'D' ELSE 'I' END AS kind,
+       CASE WHEN source IS NOT NULL AND kinds[3] = 'VARCHAR'
+                 AND ((op IN ('c', 'r', 'u') AND has_new) OR (op = 'd' AND has_old))
+            THEN to_json([CASE WHEN has_new THEN keys[1] END, CASE WHEN has_old THEN keys[2] END])
+                 ::VARCHAR END AS fields
+FROM placed
 """
 
 
@@ -128,17 +155,28 @@ def debezium_events(
 
     Memory: a few times the messages.
     """
-    count = len(values)
-    keys = pa.nulls(count, pa.string()) if keys is None else keys
-    seq = pa.array(range(count), pa.int64())
+    given = message_table(values, keys, None)
+    messages = given["message"]
+    plain = pc.and_(is_plain(messages), pc.invert(pc.fill_null(may_be_unavailable(messages), True)))
     with engine() as connection:
-        given = pa.table({"seq": seq, "message": values, "key": keys})
+        candidates = pa.table({"message": pc.if_else(plain, messages, None)})
+        connection.register("messages", in_pieces(candidates))
+        told = connection.sql(_FIELDS).to_arrow_table()
+    given = given.set_column(given.column_names.index("source"), "source", told["source"])
+    found = listed_and_unread(
+        given, told["fields"], sides=("after", "before"), read=_listed, kinds=told["kind"]
+    )
+    return complete(found, of=len(values))
+
+
+def _listed(given: pa.Table) -> Events:
+    with engine() as connection:
         connection.register("messages", in_pieces(given))
         connection.execute(_PARSE)
         events = connection.sql(_EVENTS).to_arrow_table().cast(EVENTS)
         broken = connection.sql(_BROKEN).to_arrow_table().cast(BROKEN)
         ignored = connection.sql("SELECT count(*) FROM parsed WHERE ignored").fetchone()[0]
-    return complete(Events(events=events, broken=broken, ignored=ignored, ends=0), of=count)
+    return Events(events=events, broken=broken, ignored=ignored, ends=0)
 
 
 def columns_of(shape: str) -> tuple[SourceColumn, ...]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from arctic.cdc.decode import PLAIN, Decoding
+from arctic.cdc.unread import Unread
 from arctic.errors import InternalError
 
 NAMES = pa.list_(pa.string())
@@ -38,6 +39,9 @@ EVENTS = pa.schema(
         # What the event says of its columns, as the envelope has it; null if nothing.
         ("shape", pa.string()),
         ("message", pa.string()),
+        # Its number among the ``Unread`` of the batch, where its values still are; null: they are
+        # in the lists.
+        ("place", pa.int64()),
     ]
 )
 """Names compare with case; a column that the event does not mention is in neither list."""
@@ -76,6 +80,8 @@ class Events:
     """Messages that say nothing about rows."""
     ends: int
     """Where the source's log is after the last complete transaction; 0 if not said."""
+    unread: Unread | None = None
+    """Of the events that have a ``place``; None: none has one."""
 
 
 def complete(found: Events, *, of: int) -> Events:

@@ -9,10 +9,13 @@ Rules:
 from __future__ import annotations
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from arctic.cdc.engine import engine, in_pieces
 from arctic.cdc.events import BROKEN, EVENTS, Events, SourceColumn, complete
 from arctic.cdc.json_numbers import fields_of, has_mark, marked, numbered_fields, plain_fields
+from arctic.cdc.rows.json_images import is_plain
+from arctic.cdc.rows.unread_messages import listed_and_unread, message_table
 from arctic.errors import InvalidInputError
 
 _PARSE = f"""
@@ -42,12 +45,19 @@ SELECT seq, 0::BIGINT AS ends, source, CASE WHEN is_tombstone THEN 'D' ELSE 'I' 
        CASE WHEN NOT is_tombstone THEN map_values(fields) END AS vals,
        CASE WHEN is_tombstone THEN map_keys(fields) END AS old_names,
        CASE WHEN is_tombstone THEN map_values(fields) END AS old_vals,
-       numbers, NULL::VARCHAR AS shape, message
+       numbers, NULL::VARCHAR AS shape, message, NULL::BIGINT AS place
 FROM parsed WHERE reason IS NULL ORDER BY seq
 """
 _BROKEN = """
 SELECT seq, 0::BIGINT AS ends, source, reason, message
 FROM parsed WHERE reason IS NOT NULL ORDER BY seq
+"""
+
+
+_FIELDS = """
+SELECT CASE WHEN json_valid(message) AND json_type(message) = 'OBJECT'
+            THEN to_json([json_keys(message), NULL])::VARCHAR END AS fields
+FROM messages
 """
 
 
@@ -72,16 +82,27 @@ def json_events(
         raise InvalidInputError(
             "envelope 'json': rows are known by their topics; expected them to come from Kafka"
         )
-    count = len(values)
-    keys = pa.nulls(count, pa.string()) if keys is None else keys
-    seq = pa.array(range(count), pa.int64())
-    given = pa.table({"seq": seq, "message": values, "key": keys, "source": topics})
+    given = message_table(values, keys, topics)
+    fields = _fields(given["message"])
+    found = listed_and_unread(given, fields, sides=None, read=_listed)
+    return complete(found, of=len(values))
+
+
+def _fields(messages: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the fields of messages that can be read by columns."""
+    plain = pc.if_else(is_plain(messages), messages, None)
+    with engine() as connection:
+        connection.register("messages", in_pieces(pa.table({"message": plain})))
+        return connection.sql(_FIELDS).to_arrow_table()["fields"]
+
+
+def _listed(given: pa.Table) -> Events:
     with engine() as connection:
         connection.register("messages", in_pieces(given))
         connection.execute(_PARSE)
         events = connection.sql(_EVENTS).to_arrow_table().cast(EVENTS)
         broken = connection.sql(_BROKEN).to_arrow_table().cast(BROKEN)
-    return complete(Events(events=events, broken=broken, ignored=0, ends=0), of=count)
+    return Events(events=events, broken=broken, ignored=0, ends=0)
 
 
 def columns_of(shape: str) -> tuple[SourceColumn, ...]:

@@ -14,6 +14,9 @@ import json
 import uuid
 from decimal import Decimal
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from arctic.cdc.engine import text
 
 UNAVAILABLE = "__debezium_unavailable_value"
@@ -61,6 +64,12 @@ def is_unavailable(value: str) -> str:
         f"CASE WHEN strlen({value}) >= {_SHORTEST} "
         f"THEN {value} IN ({', '.join(map(text, _FORMS))}) ELSE false END"
     )
+
+
+def may_be_unavailable(messages: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return which messages may hold such a value: those with its text, or with any array."""
+    # All but the text and what is made of it as a whole are arrays.
+    return pc.match_substring_regex(messages, r"\[|" + "|".join(_texts()))
 
 
 def is_doubtful(value: str) -> str:

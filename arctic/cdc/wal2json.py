@@ -79,7 +79,7 @@ SELECT seq, ends, source, action AS kind,
        NULL::VARCHAR[] AS numbers,
        CASE WHEN new IS NOT NULL THEN to_json(list_transform(
          new, lambda c: [c.name, c.type, c.position::VARCHAR]))::VARCHAR END AS shape,
-       message
+       message, NULL::BIGINT AS place
 FROM parsed WHERE reason IS NULL AND action IN ('I', 'U', 'D', 'T') ORDER BY seq
 """
 _BROKEN = "SELECT seq, ends, source, reason, message FROM parsed WHERE reason IS NOT NULL"

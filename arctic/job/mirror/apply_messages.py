@@ -17,9 +17,11 @@ import pyarrow.compute as pc
 
 from arctic.cdc.decode import PLAIN, Decoding
 from arctic.cdc.envelopes import Envelope
-from arctic.cdc.event_rows import ReadColumn, TypedRows, typed_rows
 from arctic.cdc.events import after_truncate, split_by_shape
 from arctic.cdc.evolution import change_by_name
+from arctic.cdc.rows.event_rows import TypedRows
+from arctic.cdc.rows.read_events import joined_rows, read_events
+from arctic.cdc.unread import ReadColumn, Unread
 from arctic.errors import InvalidInputError
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
 from arctic.iceberg.tables.open_table import OpenTable
@@ -122,7 +124,7 @@ def apply_messages(
     count = apply_events(
         found,
         sources=settings.tables,
-        share_of=partial(_share, settings),
+        share_of=partial(_share, settings, found.unread),
         stranger="no table is named for this source",
         quarantine=partial(_quarantine, settings),
         write=write,
@@ -147,14 +149,16 @@ def _quarantine(settings: ApplySettings, broken: Sequence[pa.Table]) -> int:
     return write_quarantine(reference, broken, batch=batch)
 
 
-def _share(settings: ApplySettings, source: str, events: pa.Table) -> Share | None:
+def _share(
+    settings: ApplySettings, unread: Unread | None, source: str, events: pa.Table
+) -> Share | None:
     reference = settings.reference(settings.tables[source])
     events, batch = settings.new_of(reference.open(for_writing=True), events)
     if not events.num_rows:
         return None
     truncated, counting = after_truncate(events)
     opened = _followed(settings, source, counting)
-    typed = _typed(settings, source, opened, counting)
+    typed = _typed(settings, source, opened, counting, unread)
     return Share(
         reference=settings.reference(opened.table.name),
         key=opened.table.primary_key,
@@ -187,7 +191,13 @@ def _followed(settings: ApplySettings, source: str, events: pa.Table) -> OpenTab
     return evolve_schema(reference.config, reference.identifier, whole)
 
 
-def _typed(settings: ApplySettings, source: str, opened: OpenTable, events: pa.Table) -> TypedRows:
+def _typed(
+    settings: ApplySettings,
+    source: str,
+    opened: OpenTable,
+    events: pa.Table,
+    unread: Unread | None,
+) -> TypedRows:
     told = settings.decodings.get(source, {})
     parts = split_by_shape(events) or {None: events}
     typed = []
@@ -204,8 +214,7 @@ def _typed(settings: ApplySettings, source: str, opened: OpenTable, events: pa.T
             for each in opened.arrow_schema
         ]
         table = opened.table
-        typed.append(typed_rows(part, columns, table.primary_key, table.ordering_columns))
-    return TypedRows(
-        rows=pa.concat_tables([each.rows for each in typed]),
-        broken=pa.concat_tables([each.broken for each in typed]),
-    )
+        typed.append(
+            read_events(part, columns, table.primary_key, table.ordering_columns, unread=unread)
+        )
+    return joined_rows(typed)

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from arctic.cdc.events import Events, after_truncate
+from arctic.cdc.unread import Unread
 from arctic.errors import NotFoundError
 from arctic.job.mirror.apply_events import Share, apply_events
 from arctic.job.mirror.begin_mirror import begin_mirror
@@ -92,7 +93,7 @@ class MirrorSession:
         batch = StreamBatch(query_id=self._writer, batch_id=found.ends)
 
         def share(source: str, events: pa.Table) -> Share | None:
-            return self._share(source, events, batch)
+            return self._share(source, events, found.unread, batch)
 
         def quarantine(broken: Sequence[pa.Table]) -> int:
             done = self._quarantined_up_to()
@@ -114,7 +115,9 @@ class MirrorSession:
             quarantined=self.report.quarantined + count,
         )
 
-    def _share(self, name: str, events: pa.Table, batch: StreamBatch) -> Share | None:
+    def _share(
+        self, name: str, events: pa.Table, unread: Unread | None, batch: StreamBatch
+    ) -> Share | None:
         mirror = self._tables[name] = self._tables[name].reopened()
         refuse_weighed(
             mirror.opened.table, "mirroring PostgreSQL, whose log is in order, into rows"
@@ -123,7 +126,7 @@ class MirrorSession:
         if not new.num_rows:
             return None
         truncated, counting = after_truncate(new)
-        typed = mirror.read_events(counting)
+        typed = mirror.read_events(counting, unread)
         self._note_gaps(name, typed.lacking, typed.nulls)
         return Share(
             reference=mirror.reference,

@@ -16,10 +16,12 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from arctic import options as opt
-from arctic.cdc.event_rows import ReadColumn, TypedRows, typed_rows, typed_values
 from arctic.cdc.events import SourceColumn, split_by_shape
 from arctic.cdc.evolution import holds
+from arctic.cdc.rows.event_rows import TypedRows, typed_values
+from arctic.cdc.rows.read_events import joined_rows, read_events
 from arctic.cdc.source_table import Dialect, SourceTable
+from arctic.cdc.unread import ReadColumn, Unread
 from arctic.errors import InvalidInputError, NotFoundError
 from arctic.iceberg.tables.create_table import create_table
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
@@ -84,19 +86,14 @@ class MirrorTable:
         )
         return self._evolved(change, step.state)
 
-    def read_events(self, events: pa.Table) -> TypedRows:
+    def read_events(self, events: pa.Table, unread: Unread | None) -> TypedRows:
         """Read the events of this table, without truncates, into its columns."""
-        parts = [
-            typed_rows(part, self._read_columns(shape), self.opened.table.primary_key)
-            for shape, part in split_by_shape(events).items()
-        ]
-        if not parts:
-            parts = [typed_rows(events, self._read_columns(None), self.opened.table.primary_key)]
-        return TypedRows(
-            rows=pa.concat_tables([part.rows for part in parts]),
-            broken=pa.concat_tables([part.broken for part in parts]),
-            lacking=frozenset().union(*(part.lacking for part in parts)),
-            nulls=frozenset().union(*(part.nulls for part in parts)),
+        key = self.opened.table.primary_key
+        return joined_rows(
+            [
+                read_events(part, self._read_columns(shape), key, unread=unread)
+                for shape, part in (split_by_shape(events) or {None: events}).items()
+            ]
         )
 
     def read_copy(self, pieces: Iterable[pa.Table], broken: list[pa.Table]) -> Iterator[pa.Table]:

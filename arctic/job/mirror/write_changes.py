@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 import pyarrow as pa
 
 from arctic import options as opt
-from arctic.cdc.event_rows import ACTION, ORDER, last_rows
+from arctic.cdc.rows.event_rows import ACTION, ORDER, last_rows
 from arctic.errors import NotFoundError
 from arctic.iceberg.tables.create_table import create_table
 from arctic.iceberg.tables.open_table import OpenTable

@@ -9,8 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from arctic.cdc.decode import Decoding, Encoding
-from arctic.cdc.event_rows import ACTION, ORDER, ReadColumn, last_rows, typed_rows, typed_values
 from arctic.cdc.events import EVENTS, split_by_shape
+from arctic.cdc.rows.event_rows import ACTION, ORDER, last_rows, typed_rows, typed_values
+from arctic.cdc.unread import ReadColumn
 
 COLUMNS = [
     ReadColumn(field=pa.field("id", pa.int32(), nullable=False), source="id"),

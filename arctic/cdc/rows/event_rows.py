@@ -19,29 +19,15 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from arctic.cdc.decode import PLAIN, Decoding, Encoding, decode
+from arctic.cdc.decode import PLAIN, Encoding, decode
 from arctic.cdc.engine import engine, in_pieces, name, text
 from arctic.cdc.events import BROKEN, refused
+from arctic.cdc.unread import ReadColumn
 from arctic.errors import InvalidInputError
 
 ACTION = "_cdc_action"
 ORDER = "_cdc_order"
 """Column names that ``write`` is told as ``action-column`` and ``ordering-column``."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadColumn:
-    """Where a table column's values are in the events."""
-
-    field: pa.Field
-    """Of the table."""
-    source: str | None
-    """The name in the events; None: they do not have it."""
-    decoding: Decoding = PLAIN
-    absent_is_null: bool = False
-    """Whether an event that does not mention the column means null."""
-    absent_is_broken: bool = False
-    """Whether an update that does not mention it, before or after, cannot be applied."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,1 @@
+"""Rows of events in the types of their table: whole columns where the source has them so."""
