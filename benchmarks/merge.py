@@ -7,8 +7,8 @@ pages with their checksums. One thread each, processor time, the median of sever
 they take turns.
 
 The keys are a number whose updates are random, a number whose updates fall into 2 % of the keys, a
-text, and two columns; and once more the first, in a table with an ordering column, by which half of
-the updates are late.
+text, and two columns; and once more the first, in two tables with an ordering column, by which half
+of the updates are late, and none.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ from arctic.mor.touched import Touched
 from benchmarks.orders import base_rows, change_rows
 from benchmarks.peers.inputs import BATCH_SHARE, BATCHES, DELETE_SHARE, widened
 
+_LATEST = 2_000_000_000_000_000
+"""Microseconds since 1970: later than all orders."""
 HOT_SHARE = 50
 """One key in so many is ever changed in the hot table."""
 
@@ -53,6 +55,8 @@ class Shape:
     convert: Callable[[pa.Table], pa.Table]
     hot: bool = False
     ordering: tuple[str, ...] = ()
+    is_late: bool = True
+    """Whether values of ordering columns are drawn; else each upsert has greater ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,10 +214,11 @@ def _load(shape: Shape, rows: int, warehouse: str, row_group: str | None) -> arc
             ids = orders.column("order_id").to_numpy()
             ids = np.where(ids < changed, ids, ids + rows)
             orders = orders.set_column(0, orders.schema.field(0), pa.array(ids))
-        table.write(shape.convert(widened(orders)), mode="upsert")
+        table.write(shape.convert(_risen(widened(orders), shape, number)), mode="upsert")
     gone = np.random.default_rng(2_000).choice(changed, int(rows * DELETE_SHARE), replace=False)
     some = next(base_rows(1)).take(pa.array(np.zeros(len(gone), np.int64)))
     orders = widened(some.set_column(0, some.schema.field(0), pa.array(gone)))
+    orders = _risen(orders, shape, BATCHES)
     table.write(shape.convert(orders).select([*shape.key, *shape.ordering]), mode="delete")
     return table
 
@@ -233,6 +238,14 @@ def _questions(shape: Shape, rows: int) -> list[Question]:
         Question(name="one key", columns=None, filter=point),
         Question(name="rare", columns=None, filter="amount > 700 and quantity = 15"),
     ]
+
+
+def _risen(orders: pa.Table, shape: Shape, number: int) -> pa.Table:
+    if shape.is_late:
+        return orders
+    at = pa.scalar(_LATEST + number * 1_000_000).cast(pa.timestamp("us", tz="UTC"))
+    place = orders.schema.get_field_index("updated_at")
+    return orders.set_column(place, orders.schema.field(place), pa.repeat(at, orders.num_rows))
 
 
 def _same(orders: pa.Table) -> pa.Table:
@@ -265,6 +278,13 @@ SHAPES = {
         Shape(name="hot", key=("order_id",), convert=_same, hot=True),
         Shape(name="text", key=("order_id",), convert=_with_text),
         Shape(name="ordered", key=("order_id",), convert=_same, ordering=("updated_at",)),
+        Shape(
+            name="rising",
+            key=("order_id",),
+            convert=_same,
+            ordering=("updated_at",),
+            is_late=False,
+        ),
         Shape(name="two", key=("customer_id", "order_id"), convert=_with_customer),
     )
 }

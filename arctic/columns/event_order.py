@@ -142,7 +142,8 @@ def _numbers(column: pa.Array) -> tuple[IntArray, ...]:
         return (_of_floats(column.cast(pa.float64())),)
     if pt.is_temporal(column.type):
         column = column.view(pa.int32() if column.type.bit_width == 32 else pa.int64())
-    numbers: IntArray = column.cast(pa.int64()).fill_null(LEAST_NUMBER).to_numpy()
+    column = column.cast(pa.int64())
+    numbers: IntArray = (column.fill_null(LEAST_NUMBER) if column.null_count else column).to_numpy()
     return (numbers,)
 
 
@@ -193,11 +194,19 @@ def greatest_by_code(columns: Sequence[IntArray], codes: IntArray, count: int) -
         count: how many codes there are.
     """
     rows = np.arange(len(codes))
-    if not _ascends(columns):
-        rows = np.lexsort(tuple(reversed(columns)))
     greatest = np.empty(count, np.int64)
     # Ascending: of several assignments to one place, the last one stays.
-    greatest[codes[rows]] = rows
+    greatest[codes] = rows
+    is_outdone = greatest[codes] != rows
+    if is_outdone.any():
+        # Most codes have one row, which nothing is compared with.
+        is_shared = np.zeros(count, bool)
+        is_shared[codes[is_outdone]] = True
+        shared = np.flatnonzero(is_shared[codes])
+        columns = [column[shared] for column in columns]
+        if not _ascends(columns):
+            shared = shared[np.lexsort(tuple(reversed(columns)))]
+            greatest[codes[shared]] = shared
     return greatest
 
 

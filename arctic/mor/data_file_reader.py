@@ -11,8 +11,9 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +41,20 @@ Mask = npt.NDArray[np.bool_]
 MIN_ROWS = 4_096
 """A file of fewer rows is read in one go: what that may decode in vain costs less than to begin a
 second reading."""
+
+
+class FoundRows(NamedTuple):
+    """Rows of a batch whose keys an index of deletes has."""
+
+    first_row: int
+    """The number of the batch's first row in the whole file."""
+    row_count: int
+    """Of the batch."""
+    rows: IntArray
+    """Their numbers in the batch, ascending."""
+    codes: IntArray
+    """What the index calls their keys."""
+    weights: tuple[IntArray, ...]
 
 
 class DataFileReader:
@@ -88,25 +103,17 @@ class DataFileReader:
 
     def killed_rows(self, index: DeleteIndex) -> Iterator[IntArray]:
         """Yield numbers, in the whole file, of rows that deletes kill."""
-        merge = self._merge_columns()
+        merge = self._merge_columns(index)
         dirty = [group for group in self._row_groups if self._may_be_killed(group, index)]
         for first_row, batch in self._batches(dirty, merge.names):
             yield first_row + self._dead_rows(batch, merge, index)
 
-    def keys_in_order(
-        self, may_hold: Callable[[Sequence[ColumnBounds | None]], bool]
-    ) -> Iterator[tuple[int, list[pa.Array], tuple[IntArray, ...]]]:
-        """Yield the keys of merged rows, the number of the first, and their weights.
-
-        Args:
-            may_hold: takes the bounds of a row group's key columns; without it no row is wanted.
-        """
-        groups = [group for group in self._row_groups if may_hold(self._key_bounds(group))]
+    def found_in(self, index: DeleteIndex) -> Iterator[FoundRows]:
+        """Yield the merged rows whose keys an index of deletes has, batch by batch."""
+        groups = [group for group in self._row_groups if index.may_hold(self._key_bounds(group))]
         wanted = self._columns.project([*self._request.key, *self._request.ordering])
         for first_row, batch in self._batches(groups, wanted.names):
-            arrays = wanted.arrays(batch)
-            keys, ordering = arrays[: len(self._request.key)], arrays[len(self._request.key) :]
-            yield first_row, keys, self._weights(ordering, None, len(batch))
+            yield FoundRows(first_row, len(batch), *self._found(wanted.arrays(batch), index, None))
 
     def every_row(
         self, fields: Sequence[pa.Field], row_groups: Collection[int]
@@ -137,7 +144,7 @@ class DataFileReader:
         output = self._columns.project(self._request.schema)
         test = RowTest(self._columns, self._request.row_filter)
         for part, deletes in self._sorted_out(groups, index):
-            merge = self._merge_columns() if deletes is not None else self._columns.project([])
+            merge = self._merge_columns(deletes)
             checked = self._read(part, output, test, merge, RemovedRows(positions, dead), deletes)
             for first_row, batch, mask in checked:
                 batch = kept(batch.select(output.names), mask)
@@ -244,10 +251,27 @@ class DataFileReader:
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         return self._parquet.batches(list(names), row_groups, self._request.batch_rows)
 
-    def _merge_columns(self) -> Projection:
-        """Return the key, the ordering columns, and the file offset where rows have their own."""
+    def _merge_columns(self, index: DeleteIndex | None) -> Projection:
+        """Return the key, the ordering columns, and the file offset where rows have their own.
+
+        Where every delete outdoes every row, or none is looked up, the order is of no interest.
+        """
+        if index is None:
+            return self._columns.project([])
         offset = [FILE_OFFSET_FIELD] if self._file.kind is FileKind.INSERT else []
-        return self._columns.project([*self._request.key, *self._request.ordering, *offset])
+        ordering = [] if self._is_outdone(index) else self._request.ordering
+        return self._columns.project([*self._request.key, *ordering, *offset])
+
+    def _is_outdone(self, index: DeleteIndex) -> bool:
+        """Say whether each delete is greater than each row of base, by the bounds of the first."""
+        if self._file.kind is not FileKind.BASE or not len(self._request.ordering):
+            return False
+        first = self._request.ordering.field(0)
+        known = (
+            key_bounds(self._parquet, group, self._columns.names, first)
+            for group in self._row_groups
+        )
+        return all(bounds is not None and index.outdoes(bounds.upper) for bounds in known)
 
     def _kill(
         self, batch: pa.RecordBatch, mask: Mask, merge: Projection, index: DeleteIndex | None
@@ -268,20 +292,31 @@ class DataFileReader:
         arrays, offsets = merge.arrays(batch), None
         if self._file.kind is FileKind.INSERT:
             offsets = known_offsets(arrays.pop(), self._file.path)
-        keys, ordering = arrays[: len(self._request.key)], arrays[len(self._request.key) :]
-        weights = self._weights(ordering, offsets, len(batch))
-        return index.dead_rows(keys, self._file.transaction_id, offsets, weights)
+        if len(self._request.ordering) and len(arrays) == len(self._request.key):
+            return index.match(arrays)[0]
+        rows, codes, weights = self._found(arrays, index, offsets)
+        if offsets is not None:
+            offsets = offsets[rows]
+        dead = index.are_dead(codes, self._file.transaction_id, offsets, weights)
+        return rows if dead.all() else rows[dead]
 
-    def _weights(
-        self, ordering: Sequence[pa.Array], offsets: IntArray | None, count: int
-    ) -> tuple[IntArray, ...]:
-        return row_weights(
+    def _found(
+        self, arrays: Sequence[pa.Array], index: DeleteIndex, offsets: IntArray | None
+    ) -> tuple[IntArray, IntArray, tuple[IntArray, ...]]:
+        """Return the rows whose keys an index has, what it calls these, and the rows' weights.
+
+        Few rows are found as a rule, so the weights of the others are never made.
+        """
+        keys, ordering = arrays[: len(self._request.key)], arrays[len(self._request.key) :]
+        rows, codes = index.match(keys)
+        weights = row_weights(
             self._request.engine,
-            ordering,
+            [column.take(pa.array(rows)) for column in ordering],
             transaction_id=self._file.transaction_id,
-            file_offsets=offsets,
-            count=count,
+            file_offsets=None if offsets is None else offsets[rows],
+            count=len(rows),
         )
+        return rows, codes, weights
 
 
 def _names(*projections: Projection) -> list[str]:

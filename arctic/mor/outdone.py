@@ -62,10 +62,12 @@ def take_rivals(
         removed = RemovedRows(positions.rows(file.path, rival.position_deletes), None)
         with DataFileReader(file, of_keys, open_file, Touched()) as reader:
             dead = RowSet(reader.row_count)
-            for first_row, keys, ordering in reader.keys_in_order(index.may_hold):
-                index.add_rivals(keys, ordering, removed.alive(first_row, len(keys[0])))
+            for found in reader.found_in(index):
+                alive = removed.alive(found.first_row, found.row_count)[found.rows]
+                index.add_rivals(found.codes[alive], [each[alive] for each in found.weights])
                 if is_data:
-                    dead.add(first_row + index.dead_rows(keys, file.transaction_id, None, ordering))
+                    killed = index.are_dead(found.codes, file.transaction_id, None, found.weights)
+                    dead.add(found.first_row + found.rows[killed])
             if is_data:
                 settled[file.path] = dead
     return settled

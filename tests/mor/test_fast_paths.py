@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -332,3 +333,35 @@ def test_the_same_column_is_read_once_for_filter_and_output(tmp_path: Path) -> N
     )
     rows = files.read(group(task(base, deletes=[deletes])), wanted)
     assert rows == [{"text": f"{at}", "id": at} for at in range(11, 20) if at != 12]
+
+
+@pytest.mark.parametrize(("stored", "looks"), [([1, 3, 4], False), ([1, 3, 9], True)])
+def test_order_is_not_read_where_every_delete_outdoes_every_row(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stored: list[int], looks: bool
+) -> None:
+    """Bounds of the ordering column say so; with one row beyond, each row is compared."""
+    looked: list[int] = []
+    weigh = data_file_reader.row_weights
+
+    def watched(*given: Any, **asked: Any) -> Any:
+        looked.append(asked["count"])
+        return weigh(*given, **asked)
+
+    monkeypatch.setattr(data_file_reader, "row_weights", watched)
+    files = LocalFiles(tmp_path)
+    at = field("at", pa.int64(), 3)
+    table = pa.schema([ID, at])
+    base = files.base(
+        [{"id": key, "at": place} for key, place in enumerate(stored)],
+        schema=table,
+        row_group_size=1,
+    )
+    deletes = files.deletes(
+        [{"id": key, "at": 5 + key % 2, "_file_offset": key} for key in (1, 2)], 1, schema=table
+    )
+    wanted = replace(request(pa.schema([ID])), ordering=pa.schema([at]))
+
+    found = files.read(group(task(base, deletes=[deletes])), wanted)
+
+    assert [row["id"] for row in found] == ([0, 2] if looks else [0])
+    assert bool(looked) is looks

@@ -22,6 +22,7 @@ from functools import partial
 from itertools import chain
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from arctic.columns.event_order import (
@@ -30,7 +31,7 @@ from arctic.columns.event_order import (
     greatest_by_code,
     order_numbers,
 )
-from arctic.columns.integers.integer_index import IntArray
+from arctic.columns.integers.integer_index import Hits, IntArray
 from arctic.columns.key_codes import KeyIndex, factorise
 from arctic.errors import FormatError, InternalError
 from arctic.mor.deletes.kept_deletes import KeptDeletes
@@ -43,7 +44,7 @@ from arctic.mor.filters.prune import matching_row_groups
 from arctic.mor.filters.row_filter import RowTest, filter_of_deletes
 from arctic.mor.request import FILE_OFFSET_FIELD, OpenFile, ReadRequest
 from arctic.mor.touched import Touched
-from arctic.table.files import ColumnBounds, FileKind, TableFile
+from arctic.table.files import ColumnBounds, FileKind, TableFile, Value
 
 ROW_BYTES = 160
 """What a delete takes beside its key at most, while an index of one key column is built and rows
@@ -107,6 +108,9 @@ class DeleteIndex:
         self._ordering = tuple(column[newest] for column in rows.ordering)
         self._rivals: tuple[IntArray, ...] = ()
         """For each key the greatest values of its rivals; of a key without any, the least."""
+        first = self._ordering[0] if self._ordering else np.empty(0, np.int64)
+        self._least = int(first.min(initial=np.iinfo(np.int64).max))
+        """Of the first ordering column."""
         self._newest_id = int(self._transaction_ids.max(initial=-1))
         self._spans = [
             KeySpan(column) if has_span(column.type) else None for column in rows.keys.columns
@@ -135,63 +139,71 @@ class DeleteIndex:
             for span, known in zip(self._spans, bounds, strict=True)
         )
 
-    def add_rivals(
-        self, keys: Sequence[pa.Array], ordering: Sequence[IntArray], counted: np.ndarray
-    ) -> None:
-        """Take rows of which one outdoes an insert of its key if its values are greater.
+    def match(self, keys: Sequence[pa.Array]) -> Hits:
+        """Look keys up: the rows whose key is deleted, ascending, and what the index calls each.
 
         Args:
             keys: the key columns in key order.
+        """
+        return self._keys.match(keys)
+
+    def outdoes(self, upper: Value) -> bool:
+        """Say whether each delete is greater than a row whose first ordering column has a bound.
+
+        Args:
+            upper: at least that row's value; None: unknown.
+        """
+        return isinstance(upper, int) and bool(self._ordering) and upper < self._least
+
+    def add_rivals(self, codes: IntArray, ordering: Sequence[IntArray]) -> None:
+        """Take rows of which one outdoes an insert of its key if its values are greater.
+
+        Args:
+            codes: what the index calls their keys.
             ordering: their weights.
-            counted: which of the rows count.
         """
         if not self._rivals:
             self._rivals = tuple(
                 np.full(self._keys.count, LEAST_NUMBER) for _ in range(len(ordering))
             )
-        rows, codes = self._keys.match(keys)
-        rows, codes = rows[counted[rows]], codes[counted[rows]]
-        distinct, places = np.unique(codes, return_inverse=True)
-        found = [column[rows] for column in ordering]
-        best = greatest_by_code(found, places, len(distinct))
-        found = [column[best] for column in found]
-        greater, _ = compare(found, [column[distinct] for column in self._rivals])
-        for held, values in zip(self._rivals, found, strict=True):
-            held[distinct[greater]] = values[greater]
+        if _repeats(codes, self._keys.count):
+            codes, places = np.unique(codes, return_inverse=True)
+            best = greatest_by_code(ordering, places, len(codes))
+            ordering = [column[best] for column in ordering]
+        greater, _ = compare(ordering, [column[codes] for column in self._rivals])
+        for held, values in zip(self._rivals, ordering, strict=True):
+            held[codes[greater]] = values[greater]
 
-    def dead_rows(
+    def are_dead(
         self,
-        keys: Sequence[pa.Array],
+        codes: IntArray,
         transaction_id: int,
         file_offsets: IntArray | None,
-        ordering: Sequence[IntArray] = (),
-    ) -> IntArray:
-        """Return the rows of a batch that a delete kills, ascending.
+        ordering: Sequence[IntArray],
+    ) -> npt.NDArray[np.bool_]:
+        """Say which of some rows that were looked up a delete kills.
 
         A row dies iff a delete of its key is greater, strictly: has a greater Lsn, or first greater
         weights. An insert also dies by a rival with greater ones.
 
         Args:
-            keys: the key columns in key order.
+            codes: what the index calls their keys.
             transaction_id: that of every row, or of every base row at most.
             file_offsets: those of insert rows; None for base rows, which come after every change
                 of their transaction.
             ordering: their weights; none where deletes have none.
         """
-        rows, codes = self._keys.match(keys)
         delete_ids = self._transaction_ids[codes]
-        dead = delete_ids > transaction_id
+        dead: npt.NDArray[np.bool_] = delete_ids > transaction_id
         if file_offsets is not None:
-            later = self._file_offsets[codes] > file_offsets[rows]
+            later = self._file_offsets[codes] > file_offsets
             dead |= (delete_ids == transaction_id) & later
         if self._ordering:
-            deleted = [column[codes] for column in self._ordering]
-            own = [column[rows] for column in ordering]
-            greater, equal = compare(deleted, own)
+            greater, equal = compare([column[codes] for column in self._ordering], ordering)
             dead = greater | (equal & dead)
             if self._rivals and file_offsets is not None:
-                dead |= compare([column[codes] for column in self._rivals], own)[0]
-        return rows if dead.all() else rows[dead]
+                dead |= compare([column[codes] for column in self._rivals], ordering)[0]
+        return dead
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,6 +330,14 @@ def known_order(columns: Sequence[pa.Array], fields: pa.Schema, path: str) -> tu
                 "rows it removes"
             )
     return order_numbers(columns)
+
+
+def _repeats(codes: IntArray, count: int) -> bool:
+    """Say whether some code comes twice; of a base file's rows hardly one does."""
+    rows = np.arange(len(codes))
+    last = np.empty(count, np.int64)
+    last[codes] = rows
+    return not np.array_equal(last[codes], rows)
 
 
 def _joined(buffer: Sequence[DeleteRows]) -> DeleteRows:
