@@ -26,13 +26,16 @@ class MergeEngine(Enum):
 
 
 class Function(Enum):
-    """What becomes of the values of a column; the names are Paimon's."""
+    """What becomes of the values of a column; the names are Paimon's, where it has them."""
 
     LAST_NON_NULL_VALUE = "last_non_null_value"
     LAST_VALUE = "last_value"
     FIRST_VALUE = "first_value"
     FIRST_NON_NULL_VALUE = "first_non_null_value"
     SUM = "sum"
+    COUNT = "count"
+    """Paimon has none; how many values are not null, in rows that are written."""
+    PRODUCT = "product"
     MAX = "max"
     MIN = "min"
     BOOL_OR = "bool_or"

@@ -58,6 +58,7 @@ from arctic.writing.rows.delete_rows import (
     deletes_in_place,
     insert_schema,
 )
+from arctic.writing.rows.fold_input import fold_input
 from arctic.writing.rows.folded_chunk import folded_chunk
 from arctic.writing.rows.gather import Gathered, RowBuffer, take_rows
 from arctic.writing.rows.keep_events import keep_events
@@ -103,6 +104,9 @@ class ChangeWriter:
             },
             transaction_id=0,
         )
+        folds = request.engine is MergeEngine.AGGREGATE and request.mode is not WriteMode.DELETE
+        self._added = request.fold if folds else None
+        """By what rows are added up."""
         self._keeps_all = request.mode is WriteMode.APPEND and request.action_column is None
         # Of deletes alone, any order is as good as another, unless they carry their own.
         ordered = bool(request.stored_order) or request.mode is not WriteMode.DELETE
@@ -148,6 +152,15 @@ class ChangeWriter:
             describe_row = partial(self._conform.describe_row, rows)
             check_order(rows, self._event_order, describe_row=describe_row)
             actions = self._actions(rows, describe_row)
+            if self._added is not None:
+                rows, actions = fold_input(
+                    rows,
+                    actions,
+                    schema=self._target.schema,
+                    key=self._target.key,
+                    rules=self._added,
+                    describe_row=describe_row,
+                )
             self._check_required(rows, actions)
             if self._counted is not None:
                 self._counted.add(rows, actions)
@@ -190,7 +203,7 @@ class ChangeWriter:
         actions = read_actions(rows.column(name), name=name, describe_row=describe_row)
         if self._request.stored_order:
             refuse_images(actions, name=name, describe_row=describe_row)
-        if self._request.engine is not MergeEngine.LAST_ROW:
+        if self._request.engine not in (MergeEngine.LAST_ROW, MergeEngine.AGGREGATE):
             refuse_removals(actions, name=name, describe_row=describe_row)
         return actions
 

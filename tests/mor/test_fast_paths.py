@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from arctic.columns.integers import integer_index
 from arctic.mor import data_file_reader
 from arctic.mor.data_file_reader import DataFileReader
+from arctic.mor.deletes.row_weights import row_weights
 from arctic.mor.files.keep import kept
 from arctic.mor.filters.key_span import KeySpan, has_span
 from arctic.mor.read import read_group
@@ -341,11 +342,10 @@ def test_order_is_not_read_where_every_delete_outdoes_every_row(
 ) -> None:
     """Bounds of the ordering column say so; with one row beyond, each row is compared."""
     looked: list[int] = []
-    weigh = data_file_reader.row_weights
 
     def watched(*given: Any, **asked: Any) -> Any:
         looked.append(asked["count"])
-        return weigh(*given, **asked)
+        return row_weights(*given, **asked)
 
     monkeypatch.setattr(data_file_reader, "row_weights", watched)
     files = LocalFiles(tmp_path)

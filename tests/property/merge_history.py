@@ -102,14 +102,18 @@ class MergeHistory:
     def write(self, rows: Sequence[Row]) -> None:
         """Upsert rows, in this order."""
         own: list[Row] = [{name: row.get(name) for name in self.names} for row in rows]
+        self.table.write(self.as_rows(own), mode="upsert")
+        for row in own:
+            self.rows[row["id"]] = self.fold(self.rows.get(row["id"]), row)
+
+    def as_rows(self, own: Sequence[Row]) -> pa.Table:
+        """Return rows of the model as the table has them by now."""
         schema = self.table.schema
         columns = [
             pa.array([row[name] for row in own], field.type)
             for name, field in zip(self.names, schema, strict=True)
         ]
-        self.table.write(pa.table(columns, schema=schema), mode="upsert")
-        for row in own:
-            self.rows[row["id"]] = self.fold(self.rows.get(row["id"]), row)
+        return pa.table(columns, schema=schema)
 
     def delete(self, keys: Sequence[int]) -> None:
         """Delete keys."""

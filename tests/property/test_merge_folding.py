@@ -28,6 +28,7 @@ SCHEMA = pa.schema(
         pa.field("note", pa.string()),
         pa.field("at", pa.date32()),
         pa.field("list", pa.list_(pa.int64())),
+        pa.field("factor", pa.float64()),
     ]
 )
 numbers = st.none() | st.integers(-3, 3)
@@ -42,8 +43,13 @@ rows = st.fixed_dictionaries(
         "note": notes,
         "at": st.none() | st.integers(0, 3).map(lambda day: pa.scalar(day, pa.date32()).as_py()),
         "list": st.none() | st.lists(st.integers(0, 2), max_size=2),
+        "factor": st.sampled_from([None, 0.5, 2.0, -1.0]),
         "extra": notes,
     }
+)
+events = st.tuples(
+    st.just("events"),
+    st.lists(st.tuples(rows, st.sampled_from(["+I", "-U", "+U", "D"])), min_size=1, max_size=5),
 )
 deletes = st.tuples(st.just("delete"), st.lists(st.integers(0, 5), min_size=1, max_size=2))
 FILTERS: list[tuple[str, Callable[[Row], bool]]] = [
@@ -69,6 +75,8 @@ def unless_null(fold: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "sum": unless_null(lambda stored, new: stored + new),
+    "count": unless_null(lambda stored, new: stored + new),
+    "product": unless_null(lambda stored, new: stored * new),
     "max": unless_null(max),
     "min": unless_null(min),
     "bool_or": unless_null(lambda stored, new: stored or new),
@@ -84,14 +92,22 @@ FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
 
 def aggregate(functions: dict[str, str]) -> Fold:
     """Return what a table with these functions does."""
+    counted = [name for name, function in functions.items() if function == "count"]
 
     def fold(stored: Row | None, row: Row) -> Row:
+        row = {**row, **{name: int(row[name] is not None) for name in counted}}
         if stored is None:
             return row
         known = {name: FUNCTIONS[functions.get(name, "last_non_null_value")] for name in row}
         return {name: known[name](stored[name], value) for name, value in row.items()}
 
     return fold
+
+
+def taken_off(row: Row) -> Row:
+    """Return what a row brings that goes, where some columns are summed and one is counted."""
+    own = dict.fromkeys(row) | {"id": row["id"]}
+    return own | {name: None if row[name] is None else -row[name] for name in ("n", "money")}
 
 
 def partial_update(groups: list[tuple[list[str], list[str]]]) -> Fold:
@@ -117,10 +133,42 @@ def place(row: Row, order: list[str]) -> list[tuple[bool, Any]]:
     return [(row[name] is not None, row[name]) for name in order]
 
 
+def as_property(functions: dict[str, str]) -> str:
+    """Return functions as a property."""
+    return ", ".join(f"{name}: {word}" for name, word in functions.items())
+
+
+def deliver(history: MergeHistory, events: list[tuple[Row, str]]) -> None:
+    """Write rows that come and rows that go."""
+    own: list[Row] = [{name: row.get(name) for name in history.names} for row, _ in events]
+    history.table.write(
+        history.as_rows(own).append_column("op", pa.array([op for _, op in events])),
+        mode="upsert",
+        options={"action-column": "op"},
+    )
+    for row, (_, op) in zip(own, events, strict=True):
+        stored = history.rows.get(row["id"])
+        brought = history.fold(stored, row)
+        if op in ("-U", "D"):
+            ones = int(row["small"] is not None)
+            brought = history.fold(stored, taken_off(row))
+            brought["small"] = (0 if stored is None else stored["small"]) - ones
+        history.rows[row["id"]] = brought
+
+
+ADDED: dict[str, str] = {"n": "sum", "small": "count", "money": "sum"}
+"""What a row can be taken off."""
 AGGREGATES = [
+    ADDED,
     {"n": "sum", "small": "sum", "money": "sum", "flag": "bool_or", "note": "listagg", "at": "max"},
     {"n": "max", "small": "min", "money": "max", "flag": "bool_and", "note": "min", "at": "min"},
-    {"n": "last_value", "small": "first_value", "note": "first_non_null_value", "list": "collect"},
+    {
+        "n": "last_value",
+        "small": "first_value",
+        "note": "first_non_null_value",
+        "list": "collect",
+        "factor": "product",
+    },
 ]
 GROUPS: list[list[tuple[list[str], list[str]]]] = [
     [],
@@ -132,9 +180,7 @@ engines = st.one_of(
         lambda functions: (
             {
                 "write.merge-engine": "aggregate",
-                "write.merge-engine.aggregate-functions": ", ".join(
-                    f"{name}: {word}" for name, word in functions.items()
-                ),
+                "write.merge-engine.aggregate-functions": as_property(functions),
             },
             aggregate(functions),
         )
@@ -158,7 +204,7 @@ engines = st.one_of(
 @given(
     engine=engines,
     layout=layouts,
-    life=steps(rows, deletes),
+    life=steps(rows, deletes, events),
     output=st.sampled_from(["v2", "clean"]),
 )
 @histories(12)
@@ -172,8 +218,12 @@ def test_all_rows_of_a_key_make_one(
     properties, fold = engine
     with tempfile.TemporaryDirectory() as warehouse:
         history = MergeHistory(SCHEMA, {**layout, **properties}, fold, warehouse)
+        takes_off = properties.get("write.merge-engine.aggregate-functions") == as_property(ADDED)
         for kind, argument in life:
-            history.step(kind, argument)
+            if kind != "events":
+                history.step(kind, argument)
+            elif takes_off:
+                deliver(history, argument)
             history.check(*FILTERS)
             columns = ["note", "id", "n"]
             few = history.table.read(columns=columns, filter="n > 0").read_all().to_pylist()

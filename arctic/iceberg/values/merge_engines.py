@@ -32,6 +32,9 @@ _NUMBERS = ("int", "long", "float", "double", "decimal(")
 _COMPARED = (*_NUMBERS, "boolean", "string", "date", "time", "timestamp", "timestamptz")
 _TAKES: Mapping[Function, tuple[str, ...]] = {
     Function.SUM: _NUMBERS,
+    Function.COUNT: ("int", "long"),
+    # A product of decimals would be rounded, and so depend on what was folded first.
+    Function.PRODUCT: ("int", "long", "float", "double"),
     Function.MAX: _COMPARED,
     Function.MIN: _COMPARED,
     Function.BOOL_OR: ("boolean",),

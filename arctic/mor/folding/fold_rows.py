@@ -14,6 +14,7 @@ Must not know: files, where rows come from.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
@@ -28,6 +29,8 @@ from arctic.table.merge_engine import FoldRules, Function, SequenceGroup
 
 _DELIMITER = ","
 _LOW_HALF = np.int64(2**32 - 1)
+_SURELY_WHOLE = 2.0**62
+"""A product whose rounded value is below fits into 64 bits."""
 _SAFE_DIGITS = 28
 """Of the numbers whose sum fits into 128 bits, however many rows there are: nothing else checks."""
 
@@ -44,7 +47,7 @@ def fold_rows(
         rules: what becomes of a column; the key's are the same in all rows of a run.
 
     Raises:
-        InvalidInputError: a sum that its column cannot hold.
+        InvalidInputError: a sum or product that its column cannot hold.
 
     Memory: a few numbers for each row, and the result.
     """
@@ -68,8 +71,8 @@ def fold_rows(
             folded.append(fold(column, runs))
         except (OverflowError, pa.ArrowInvalid) as error:
             raise InvalidInputError(
-                f"column {field.name!r}: the sum of the rows of a key does not fit into "
-                f"{field.type}; widen the column"
+                f"column {field.name!r}: the {rules.function_of(number).value} of the rows of a "
+                f"key does not fit into {field.type}; widen the column"
             ) from error
     return pa.table(folded, schema=rows.schema)
 
@@ -182,6 +185,25 @@ def _sum(column: pa.ChunkedArray, runs: _Runs) -> pa.Array:
     )
 
 
+def _product(column: pa.ChunkedArray, runs: _Runs) -> pa.Array:
+    missing = pa.array(runs.add_up(_valid(column).astype(np.int64)) == 0)
+    numbers = column.combine_chunks().fill_null(1).to_numpy()
+    with np.errstate(over="ignore", invalid="ignore"):
+        rough = np.multiply.reduceat(numbers.astype(np.float64), runs.starts)
+    if pat.is_floating(column.type):
+        return pc.if_else(missing, None, pa.array(rough)).cast(column.type, safe=False)
+    wide = numbers.astype(np.int64)
+    exact = np.multiply.reduceat(wide, runs.starts)
+    # Beyond 64 bits a product wraps around, unless a factor is 0: it is then worked out anew.
+    beyond = ~(np.abs(rough) < _SURELY_WHOLE)
+    beyond &= ~np.logical_or.reduceat(wide == 0, runs.starts)
+    for run in np.flatnonzero(beyond):
+        factors = wide[runs.starts[run] : runs.lasts[run] + 1].tolist()
+        if not -(2**63) <= math.prod(factors) < 2**63:
+            raise OverflowError
+    return pc.if_else(missing, None, pa.array(exact)).cast(column.type)
+
+
 def _whole_sum(numbers: np.ndarray, runs: _Runs) -> np.ndarray:
     """Add up whole numbers by their halves, neither of which can overflow."""
     wide = numbers.astype(np.int64)
@@ -223,6 +245,8 @@ _FOLDS: Mapping[Function, Callable[[pa.ChunkedArray, _Runs], pa.ChunkedArray | p
     Function.FIRST_VALUE: _first,
     Function.FIRST_NON_NULL_VALUE: _first_known,
     Function.SUM: _sum,
+    Function.COUNT: _sum,
+    Function.PRODUCT: _product,
     Function.MAX: _greatest,
     Function.MIN: _least,
     Function.BOOL_OR: _greatest,

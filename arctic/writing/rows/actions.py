@@ -111,7 +111,7 @@ def refuse_images(codes: np.ndarray, *, name: str, describe_row: Callable[[int],
 
 
 def refuse_removals(codes: np.ndarray, *, name: str, describe_row: Callable[[int], str]) -> None:
-    """Refuse deletes and old rows, where the first row of a key stays or all are folded.
+    """Refuse deletes and old rows, where nothing can be taken off what a key has.
 
     Args:
         codes: the action code of each row.
