@@ -32,6 +32,7 @@ FUNCTIONS = (
     {"n": "sum", "m": "max", "note": "listagg"},
     {"n": "min", "m": "last_value", "note": "first_non_null_value"},
     {"n": "first_value", "m": "sum", "note": "max"},
+    {"n": "product", "m": "max", "note": "last_non_null_value"},
 )
 
 

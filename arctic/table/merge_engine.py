@@ -67,6 +67,11 @@ class FoldRules:
         """Return what becomes of a column that is in no group."""
         return self.functions.get(field_id, Function.LAST_NON_NULL_VALUE)
 
+    @property
+    def takes_off(self) -> bool:
+        """Whether a row that goes changes what its key has: sums and counts do."""
+        return not {Function.SUM, Function.COUNT}.isdisjoint(self.functions.values())
+
     def needed_for(self, field_ids: frozenset[int]) -> frozenset[int]:
         """Return columns, and those that they go by."""
         orders = (

@@ -104,9 +104,9 @@ class ChangeWriter:
             },
             transaction_id=0,
         )
-        folds = request.engine is MergeEngine.AGGREGATE and request.mode is not WriteMode.DELETE
-        self._added = request.fold if folds else None
-        """By what rows are added up."""
+        adds = request.fold is not None and request.fold.takes_off
+        self._added = request.fold if adds and request.mode is not WriteMode.DELETE else None
+        """By what rows are added up; None: they are not, so none can be taken off."""
         self._keeps_all = request.mode is WriteMode.APPEND and request.action_column is None
         # Of deletes alone, any order is as good as another, unless they carry their own.
         ordered = bool(request.stored_order) or request.mode is not WriteMode.DELETE
@@ -203,7 +203,7 @@ class ChangeWriter:
         actions = read_actions(rows.column(name), name=name, describe_row=describe_row)
         if self._request.stored_order:
             refuse_images(actions, name=name, describe_row=describe_row)
-        if self._request.engine not in (MergeEngine.LAST_ROW, MergeEngine.AGGREGATE):
+        if self._request.engine is not MergeEngine.LAST_ROW and self._added is None:
             refuse_removals(actions, name=name, describe_row=describe_row)
         return actions
 

@@ -38,6 +38,23 @@ def test_a_sum_that_does_not_fit_is_refused_and_one_that_comes_back_is_not() -> 
             folded(kind, Function.SUM, values)
 
 
+def test_a_product_that_does_not_fit_is_refused_and_a_zero_makes_any_fit() -> None:
+    """At the ends of 64 bits, exactly; and of the column."""
+    ends: list[list[Any]] = [
+        [2**31, -(2**32)],
+        [2**40, 2**40, 0],
+        [3, None, -7],
+        [None],
+        [3037000499] * 2,
+    ]
+    wanted = [-(2**63), 0, -21, None, 3037000499**2]
+    assert folded(pa.int64(), Function.PRODUCT, *ends) == wanted
+    for kind, values in ((pa.int64(), [2**31, 2**32]), (pa.int32(), [2**16, 2**15])):
+        with pytest.raises(InvalidInputError, match=r"'v': the product .* does not fit"):
+            folded(kind, Function.PRODUCT, values)
+    assert folded(pa.float32(), Function.PRODUCT, [0.5, None, 3.0], [None]) == [1.5, None]
+
+
 @pytest.mark.parametrize("last", [1, 10**38 - 1])
 def test_the_widest_decimals_do_not_wrap_around(last: int) -> None:
     """A sum of 39 digits is refused, whether 128 bits hold it or not; what comes back is right."""
