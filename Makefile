@@ -41,7 +41,7 @@ WORKERS ?= 3
 # A file of tests stays in one process, and files begin in the order that conftest.py gives them.
 SPREAD := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-ordering bench-changes bench-views bench-optimize bench-write bench-commits bench-growth bench-streaming bench-sources bench-publish bench-repair bench-requests bench-serve bench-peers engines matrix fuzz fuzz-layers soak sim ci clean
+.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-ordering bench-merge-engines bench-changes bench-views bench-optimize bench-write bench-commits bench-growth bench-streaming bench-sources bench-publish bench-repair bench-requests bench-serve bench-peers engines matrix fuzz fuzz-layers soak sim ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -147,6 +147,9 @@ bench-merge: $(READY) ## Measure merging reads beside pyarrow decoding the same 
 
 bench-ordering: $(READY) ## Measure merged reads with ordering columns beside those without
 	@$(PYTHON) -m benchmarks.ordering $(ARGS)
+
+bench-merge-engines: $(READY) ## Measure ordering and merge engines beside pypaimon, rows compared
+	@$(PYTHON) -m benchmarks.merge_costs $(ARGS)
 
 bench-changes: $(READY) ## Measure net changes beside merged reads of the same keys
 	@$(PYTHON) -m benchmarks.changes $(ARGS)
