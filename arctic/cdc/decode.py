@@ -74,12 +74,24 @@ def decode(value: Sql, target: pa.DataType, decoding: Decoding, *, column: str) 
     Raises:
         InvalidInputError: an encoding that cannot become this type, whatever the value.
     """
+    rule = _rule(target, decoding)
+    if rule is None:
+        raise InvalidInputError(
+            f"column {column!r} is {target}, which cannot be read from {decoding.encoding.value}"
+        )
+    return rule(value, target, decoding)
+
+
+def can_decode(target: pa.DataType, decoding: Decoding) -> bool:
+    """Say whether there are values of an encoding that become this type."""
+    return _rule(target, decoding) is not None
+
+
+def _rule(target: pa.DataType, decoding: Decoding) -> _Rule | None:
     for matches, rules in _TARGETS:
         if matches(target) and decoding.encoding in rules:
-            return rules[decoding.encoding](value, target, decoding)
-    raise InvalidInputError(
-        f"column {column!r} is {target}, which cannot be read from {decoding.encoding.value}"
-    )
+            return rules[decoding.encoding]
+    return None
 
 
 def _checked(value: Sql, pattern: str, result: Sql) -> Sql:

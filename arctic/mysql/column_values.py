@@ -56,14 +56,20 @@ def _fixed(places: Places, size: int) -> Bytes:
     return found
 
 
-def _integer(places: Places, column: BinlogColumn) -> pa.Array:
+def integers(places: Places, column: BinlogColumn) -> npt.NDArray[np.generic]:
+    """Return the numbers of a column of integers."""
     size = 4 if column.size == 3 else column.size
     raw = np.zeros((places.count, size), np.uint8)
     raw[:, : column.size] = _fixed(places, column.size)
     if column.size == 3 and not column.is_unsigned:
         raw[:, 3] = np.where(raw[:, 2] >= 128, 255, 0)
     sign = "u" if column.is_unsigned else "i"
-    return _of_numbers(np.ascontiguousarray(raw).view(f"<{sign}{size}").ravel())
+    found: npt.NDArray[np.generic] = np.ascontiguousarray(raw).view(f"<{sign}{size}").ravel()
+    return found
+
+
+def _integer(places: Places, column: BinlogColumn) -> pa.Array:
+    return _of_numbers(integers(places, column))
 
 
 def _float(places: Places, column: BinlogColumn) -> pa.Array:
@@ -72,7 +78,10 @@ def _float(places: Places, column: BinlogColumn) -> pa.Array:
     return _of_numbers(raw.view(f"<f{column.size}").ravel().astype(np.float64))
 
 
-def _decimal(places: Places, column: BinlogColumn) -> pa.Array:
+def decimal_groups(
+    places: Places, column: BinlogColumn
+) -> tuple[npt.NDArray[np.bool_], list[tuple[int, Integers]]]:
+    """Return which decimals are negative, and their digits in groups: how many, as a number."""
     whole, rest = column.precision - column.scale, column.scale
     raw = _fixed(places, decimal_bytes(column.precision, column.scale))
     is_negative = raw[:, 0] < 128
@@ -87,12 +96,18 @@ def _decimal(places: Places, column: BinlogColumn) -> pa.Array:
         for byte in range(at, at + size):
             number = (number << 8) | raw[:, byte]
         at += size
-        groups.append(digits(number, width))
-    every = np.concatenate(groups, axis=1)
+        groups.append((width, number))
+    return is_negative, groups
+
+
+def _decimal(places: Places, column: BinlogColumn) -> pa.Array:
+    whole = column.precision - column.scale
+    is_negative, groups = decimal_groups(places, column)
+    every = np.concatenate([digits(number, width) for width, number in groups], axis=1)
     signs = np.where(is_negative, ord("-"), ord("+")).astype(np.uint8)[:, None]
-    parts = [signs, marks(len(raw), "0"), every[:, :whole]]
-    if rest:
-        parts += [marks(len(raw), "."), every[:, whole:]]
+    parts = [signs, marks(places.count, "0"), every[:, :whole]]
+    if column.scale:
+        parts += [marks(places.count, "."), every[:, whole:]]
     text = joined(np.concatenate(parts, axis=1))
     # Only the digits that count, and no sign but a minus.
     return pc.replace_substring_regex(text, r"^\+?(-?)0*(\d)", r"\1\2")
@@ -139,7 +154,7 @@ def _set(places: Places, column: BinlogColumn) -> pa.Array:
     return pa.array(found, pa.string()).take(pa.array(numbers.ravel()))
 
 
-def _slices(places: Places) -> tuple[Bytes, Integers]:
+def slices(places: Places) -> tuple[Bytes, Integers]:
     """Return the bytes of values one after the other, and where each begins and the last ends."""
     offsets = np.concatenate([[0], np.cumsum(places.lengths)]).astype(np.int64)
     shift = np.repeat(places.starts - offsets[:-1], places.lengths)
@@ -153,7 +168,7 @@ def _string_array(data: Bytes, offsets: Integers) -> pa.Array:
 
 
 def _text(places: Places, column: BinlogColumn) -> pa.Array:
-    data, offsets = _slices(places)
+    data, offsets = slices(places)
     try:
         return _string_array(data, offsets)
     except pa.ArrowInvalid as error:
@@ -171,7 +186,7 @@ _LATIN_BYTES = np.frombuffer(b"".join(_LATIN), np.uint8)
 
 
 def _latin(places: Places, _: BinlogColumn) -> pa.Array:
-    data, offsets = _slices(places)
+    data, offsets = slices(places)
     if not len(data) or data.max() < 128:
         return _string_array(data, offsets)
     lengths = _LATIN_LENGTHS[data]
@@ -184,7 +199,7 @@ _HEX = np.frombuffer(b"".join(b"%02X" % byte for byte in range(256)), np.uint8).
 
 
 def _binary(places: Places, column: BinlogColumn) -> pa.Array:
-    data, offsets = _slices(places)
+    data, offsets = slices(places)
     text = _string_array(_HEX[data].ravel(), offsets * 2)
     # The log leaves out the zeros at the end of bytes of one size.
     return pc.utf8_rpad(text, 2 * column.size, "0") if column.size else text

@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.json as pj
 
-from arctic.cdc.engine import engine, name
 from arctic.cdc.mysql_types import arrow_type
 from arctic.errors import StorageError
 from arctic.mysql.mysql_tables import ColumnFacts, TableFacts
@@ -132,21 +132,29 @@ def _piece(
         return None
     if not count:
         arrays = ["[]"] * len(table.columns)
-    given = pa.table(
-        {f"c{number}": pa.array([_text(array)]) for number, array in enumerate(arrays)}
-    )
-    lists = ", ".join(
-        f"unnest(CASE WHEN json_array_length(TRY_CAST(c{number} AS JSON)) = {count} "
-        f"THEN c{number}::JSON::VARCHAR[] END) AS {name(column.name)}"
-        for number, column in enumerate(table.columns)
-    )
-    with engine() as duck:
-        duck.register("given", given)
-        found = duck.sql(f"SELECT {lists} FROM given").to_arrow_table()
-    # The server cuts what is too long, which leaves no JSON.
-    whole = all(found.column(each.name).length() == count for each in table.columns)
-    is_cut = found.num_rows != count or not whole
-    return None if is_cut or _is_cut(arrays) else found
+    return _rows_of(arrays, count, [column.name for column in table.columns])
+
+
+def _rows_of(arrays: Sequence[Any], count: int, names: Sequence[str]) -> pa.Table | None:
+    """Return the rows of one JSON array for each column; None: one was cut, as too long."""
+    if _is_cut(arrays):
+        return None
+    document = ",".join(f'"c{number}":{_text(array)}' for number, array in enumerate(arrays))
+    text = f"{{{document}}}".encode()
+    types = [(f"c{number}", pa.list_(pa.string())) for number in range(len(names))]
+    try:
+        found = pj.read_json(
+            pa.BufferReader(text),
+            read_options=pj.ReadOptions(block_size=len(text) + 1, use_threads=False),
+            parse_options=pj.ParseOptions(
+                explicit_schema=pa.schema(types), newlines_in_values=True
+            ),
+        )
+    except pa.ArrowInvalid:
+        return None
+    columns = [found[each].combine_chunks() for each, _ in types]
+    is_whole = all(len(each) == 1 and len(each.values) == count for each in columns)
+    return pa.table([each.values for each in columns], names=list(names)) if is_whole else None
 
 
 def _is_cut(arrays: Sequence[Any]) -> bool:

@@ -155,7 +155,7 @@ def _sides(image: Image, columns: Sequence[ReadColumn]) -> _Sides:
         for number, (array, column) in enumerate(zip(arrays, columns, strict=True))
         if array is not None and not _is_typed(array, column)
     }
-    read = _decoded(given)
+    read = decoded_texts(given)
 
     return _Sides(
         new=() if image.new is None else _side("n", after, read, columns, len(image.at)),
@@ -194,7 +194,14 @@ def _is_typed(array: pa.Array, column: ReadColumn) -> bool:
     return array.type == column.field.type and (is_plain or not pa.types.is_string(array.type))
 
 
-def _decoded(given: Mapping[str, tuple[pa.Array, ReadColumn]]) -> Mapping[str, pa.Array]:
+def decoded_texts(
+    given: Mapping[str, tuple[pa.Array, ReadColumn]],
+) -> Mapping[str, pa.Array]:
+    """Return texts as the values that they are, null where they are none.
+
+    Args:
+        given: name -> texts of a column, and where they go.
+    """
     if not given:
         return {}
     parts = [

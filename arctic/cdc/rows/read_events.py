@@ -8,12 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from arctic.cdc.decode import decode
+from arctic.cdc.decode import can_decode
 from arctic.cdc.events import BROKEN, EVENTS
 from arctic.cdc.rows.event_rows import ORDER, TypedRows, typed_rows
 from arctic.cdc.rows.image_rows import image_rows
 from arctic.cdc.unread import ReadColumn, Unread
-from arctic.errors import InvalidInputError
 
 
 def read_events(
@@ -65,13 +64,9 @@ def _are_plain(columns: Sequence[ReadColumn], key: Sequence[str]) -> bool:
     A column that can never be read breaks every event. A float that is no number is itself to
     DuckDB, and to nobody else.
     """
-    try:
-        for column in columns:
-            decode("v", column.field.type, column.decoding, column=column.field.name)
-    except InvalidInputError:
-        return False
-    return not any(
-        pa.types.is_floating(column.field.type) for column in columns if column.field.name in key
+    keys = [column.field.type for column in columns if column.field.name in key]
+    return all(can_decode(column.field.type, column.decoding) for column in columns) and not any(
+        pa.types.is_floating(type_) for type_ in keys
     )
 
 

@@ -18,7 +18,8 @@ import pyarrow as pa
 from arctic import options as opt
 from arctic.cdc.events import SourceColumn, split_by_shape
 from arctic.cdc.evolution import holds
-from arctic.cdc.rows.event_rows import TypedRows, typed_values
+from arctic.cdc.rows.copied_texts import copied_texts
+from arctic.cdc.rows.event_rows import TypedRows
 from arctic.cdc.rows.read_events import joined_rows, read_events
 from arctic.cdc.source_table import Dialect, SourceTable
 from arctic.cdc.unread import ReadColumn, Unread
@@ -100,7 +101,7 @@ class MirrorTable:
         """Read rows that come as texts; what cannot be read is added to ``broken``."""
         columns = self._read_columns(None)
         for piece in pieces:
-            typed = typed_values(piece, columns)
+            typed = copied_texts(piece, columns)
             source = pa.array([self.state.table] * typed.broken.num_rows, pa.string())
             broken.append(typed.broken.set_column(2, "source", source))
             yield typed.rows
