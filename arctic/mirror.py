@@ -89,6 +89,7 @@ def follow_postgres(
     max_changes: int = 100_000,
     interval_seconds: float = 1.0,
     partition_by: Mapping[str, str | Sequence[str]] | None = None,
+    watermark: bool = False,
     write: WriteRows | None = None,
     warehouse: str | None = None,
     catalog: Catalog | None = None,
@@ -105,6 +106,7 @@ def follow_postgres(
             place=placed(call_options(None, warehouse, catalog)),
             slot=slot,
             max_changes=max_changes,
+            watermark=watermark,
             partition_by={
                 ".".join(parse_name(name)): as_names(fields)
                 for name, fields in (partition_by or {}).items()
@@ -126,6 +128,7 @@ def follow_mysql(
     max_changes: int = 100_000,
     interval_seconds: float = 1.0,
     partition_by: Mapping[str, str | Sequence[str]] | None = None,
+    watermark: bool = False,
     write: WriteRows | None = None,
     warehouse: str | None = None,
     catalog: Catalog | None = None,
@@ -143,6 +146,7 @@ def follow_mysql(
             place=placed(call_options(None, warehouse, catalog)),
             slot=slot,
             max_changes=max_changes,
+            watermark=watermark,
             database="mysql",
             partition_by={
                 ".".join(parse_table(name, database)): as_names(fields)

@@ -166,6 +166,7 @@ def mirror_postgres(
     max_changes: int = 100_000,
     interval_seconds: float = 1.0,
     partition_by: Mapping[str, str | Sequence[str]] | None = None,
+    watermark: bool = False,
     spark: SparkSession | None = None,
     warehouse: str | None = None,
     catalog: Catalog | None = None,
@@ -187,6 +188,8 @@ def mirror_postgres(
         max_changes: about how many changes one batch has; a transaction is never cut.
         interval_seconds: seconds to wait when there is nothing to do.
         partition_by: table -> partition fields of its mirror, as ``create_table`` takes them.
+        watermark: tell each table up to which time of the source it is complete, as the writer
+            ``cdc.<slot>``, also when nothing changes.
         spark: the session whose cluster writes the rows; None: this process.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
@@ -210,6 +213,7 @@ def mirror_postgres(
         max_changes=max_changes,
         interval_seconds=interval_seconds,
         partition_by=partition_by,
+        watermark=watermark,
         write=write,
         warehouse=warehouse,
         catalog=catalog,
@@ -226,6 +230,7 @@ def mirror_mysql(
     max_changes: int = 100_000,
     interval_seconds: float = 1.0,
     partition_by: Mapping[str, str | Sequence[str]] | None = None,
+    watermark: bool = False,
     spark: SparkSession | None = None,
     warehouse: str | None = None,
     catalog: Catalog | None = None,
@@ -245,6 +250,8 @@ def mirror_mysql(
         max_changes: about how many changes one batch has; a transaction is never cut.
         interval_seconds: seconds to wait when there is nothing to do.
         partition_by: table -> partition fields of its mirror, as ``create_table`` takes them.
+        watermark: tell each table up to which time of the source it is complete, as the writer
+            ``cdc.<slot>``, also when nothing changes.
         spark: the session whose cluster writes the rows; None: this process.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
@@ -268,6 +275,7 @@ def mirror_mysql(
         max_changes=max_changes,
         interval_seconds=interval_seconds,
         partition_by=partition_by,
+        watermark=watermark,
         write=write,
         warehouse=warehouse,
         catalog=catalog,

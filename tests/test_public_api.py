@@ -41,12 +41,12 @@ VERBS = {
         "drops_columns, decodings, config, spark, warehouse, catalog"
     ),
     "mirror_mysql": (
-        "dsn, tables, *, into, slot, once, max_changes, interval_seconds, partition_by, spark, "
-        "warehouse, catalog"
+        "dsn, tables, *, into, slot, once, max_changes, interval_seconds, partition_by, "
+        "watermark, spark, warehouse, catalog"
     ),
     "mirror_postgres": (
-        "dsn, tables, *, into, slot, once, max_changes, interval_seconds, partition_by, spark, "
-        "warehouse, catalog"
+        "dsn, tables, *, into, slot, once, max_changes, interval_seconds, partition_by, "
+        "watermark, spark, warehouse, catalog"
     ),
     "open_table": "identifier, *, warehouse, catalog",
     "optimize": "identifier, *, type, where, spark, options, warehouse, catalog",

@@ -56,9 +56,17 @@ def mirror_options(verb: Callable[..., None]) -> Callable[..., None]:
     return verb
 
 
+watermark_option = click.option(
+    "--watermark",
+    is_flag=True,
+    help="Tell the tables up to which time of the source they are complete.",
+)
+
+
 @cdc.command()
 @click.option("--dsn", required=True, help="What libpq takes: postgresql://user@host/database.")
 @click.option("--slot", default="arctic", show_default=True, help="The replication slot.")
+@watermark_option
 @mirror_options
 def postgres(**given: Any) -> None:
     """Copy tables of PostgreSQL, then follow their changes, each exactly once."""
@@ -69,6 +77,7 @@ def postgres(**given: Any) -> None:
 @cdc.command()
 @click.option("--dsn", required=True, help="mysql://user:password@host:port/database.")
 @click.option("--slot", default="arctic", show_default=True, help="The mirror's name there.")
+@watermark_option
 @mirror_options
 def mysql(**given: Any) -> None:
     """Copy tables of MySQL or MariaDB, then follow their changes, each exactly once."""
@@ -116,7 +125,7 @@ def kafka(**given: Any) -> None:
 def _followed(follow: Callable[..., Report], given: dict[str, Any]) -> tuple[Report, str]:
     named, output = given.pop("tables"), given.pop("output")
     known = ("dsn", "slot", "into", "once", "max_changes", "interval_seconds")
-    told = {name: given.pop(name) for name in known}
+    told = {name: given.pop(name) for name in (*known, "watermark") if name in given}
     names = [name.strip() for text in named for name in text.split(",") if name.strip()]
     if not names:
         raise click.UsageError("--tables names no table.")

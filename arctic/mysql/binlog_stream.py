@@ -48,6 +48,12 @@ def log_end(connection: Any) -> int:
     return place_of(str(found[0][0]), int(found[0][1]))
 
 
+def now_ms(connection: Any) -> int:
+    """Return the server's time in milliseconds since 1970-01-01 UTC."""
+    query = "SELECT FLOOR(UNIX_TIMESTAMP(SYSDATE(6)) * 1000)"
+    return int(fetched(connection, "look at the clock", query)[0][0])
+
+
 def log_files(connection: Any) -> dict[int, str]:
     """Return the files that the server still has, by number."""
     names = [str(row[0]) for row in fetched(connection, "look at the log", "SHOW BINARY LOGS")]

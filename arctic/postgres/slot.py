@@ -145,6 +145,23 @@ def log_end(connection: Any) -> int:
     return int(fetch(connection, "look at the log", query)[0][0])
 
 
+def log_written(connection: Any) -> int:
+    """Return how far the log goes, what is not safe yet included: others may have seen it."""
+    # Where nothing is on a page but its header, no record has ended: the log does not come there.
+    query = """
+        SELECT place - CASE
+          WHEN place % pg_size_bytes(current_setting('wal_segment_size')) = 40 THEN 40
+          WHEN place % current_setting('wal_block_size')::bigint = 24 THEN 24 ELSE 0 END
+        FROM (SELECT pg_current_wal_insert_lsn() - '0/0'::pg_lsn AS place) AS log"""
+    return int(fetch(connection, "look at the log", query)[0][0])
+
+
+def now_ms(connection: Any) -> int:
+    """Return the server's time in milliseconds since 1970-01-01 UTC."""
+    query = "SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)"
+    return int(fetch(connection, "look at the clock", query)[0][0])
+
+
 def system_of(connection: Any) -> str:
     """Return what tells this database from every other one."""
     query = """SELECT system_identifier::text || '/' || (SELECT oid FROM pg_database

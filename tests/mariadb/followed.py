@@ -74,6 +74,7 @@ class Followed:
             slot=self.name,
             max_changes=self.max_changes,
             database="mysql",
+            watermark=changed.pop("watermark", False),
         )
         write = changed.pop("write", write_here)
         return run_mirror(settings, write=write, once=True, interval_seconds=0, **changed)

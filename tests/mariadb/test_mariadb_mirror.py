@@ -271,3 +271,37 @@ def test_the_command_line_mirrors_too(source: Followed, capsys: pytest.CaptureFi
         assert f"in {batches} batches, 0 quarantined; mirrored up to " in printed
         source.run(f"INSERT INTO t (id) VALUES ({9 + batches})")
     assert [row["id"] for row in source.rows("copy_of_t")] == [1, 2, 9]
+
+
+def test_a_mirror_tells_how_far_the_time_of_the_source_has_come(source: Followed) -> None:
+    """Never more than it holds, and also where nothing changes."""
+    source.run("DROP TABLE t", "CREATE TABLE t (id INT PRIMARY KEY, committed BIGINT)")
+    source.mirror(watermark=True)
+    clock = "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000 AS SIGNED)"
+    for number in range(20):
+        source.run(f"INSERT INTO t VALUES ({number}, {clock})")
+    times = {row[0]: row[1] for row in source.query("SELECT id, committed FROM t")}
+    source.max_changes = 3
+    calls, told = 0, []
+
+    def stop() -> bool:
+        nonlocal calls
+        calls += 1
+        return calls > 2
+
+    while True:
+        calls = 0
+        source.mirror(watermark=True, stop=stop)
+        there = {row["id"] for row in source.rows()}
+        (ms,) = arctic.watermarks("m.t", **source.place).values()
+        told.append(ms)
+        assert {number for number, committed in times.items() if committed < ms} <= there
+        if there == times.keys():
+            break
+    assert len(told) > 2
+    assert told == sorted(told)
+    source.mirror(watermark=True)
+    ((name, last),) = arctic.watermarks("m.t", **source.place).items()
+    assert name == f"cdc.{source.name}"
+    assert last > max(times.values())
+    assert arctic.ready("m.t", until=str(max(times.values())), **source.place)

@@ -57,6 +57,7 @@ class Source:
             slot="mirror",
             max_changes=self.max_changes,
             partition_by=self.partition_by,
+            watermark=changed.pop("watermark", False),
         )
         return run_mirror(settings, write=changed.pop("write", write_here), once=True,
                                interval_seconds=0, **changed)  # fmt: skip

@@ -334,3 +334,34 @@ def test_the_command_line_mirrors_too(source: Source, capsys: pytest.CaptureFixt
         main([*given, "--tables", "nope"])
     assert left.value.code == 1
     assert "table public.nope of PostgreSQL not found" in capsys.readouterr().err
+
+
+def test_a_mirror_tells_how_far_the_time_of_the_source_has_come(empty: Source) -> None:
+    """Not while rows are still to be copied, and also where nothing changes."""
+    source = empty
+    source.run("CREATE TABLE t (id int PRIMARY KEY)", "INSERT INTO t VALUES (1)")
+    before = int(source.connection.execute("SELECT extract(epoch FROM now()) * 1000").fetchone()[0])
+    source.mirror(watermark=True)
+    (first,) = arctic.watermarks("m.t", **source.place).values()
+    source.run("INSERT INTO t VALUES (2)")
+    source.mirror(watermark=True)
+    (second,) = arctic.watermarks("m.t", **source.place).values()
+    source.mirror(watermark=True)
+    ((name, third),) = arctic.watermarks("m.t", **source.place).items()
+
+    assert name == "cdc.mirror"
+    assert before <= first <= second <= third
+    assert second < third
+    # A column that the log says nothing of is copied later: until then the table is not whole.
+    source.run("ALTER TABLE t ADD COLUMN n int DEFAULT 5", "INSERT INTO t VALUES (3)")
+    calls = 0
+
+    def stop() -> bool:
+        nonlocal calls
+        calls += 1
+        return calls > 1
+
+    source.max_changes = 1
+    source.mirror(watermark=True, stop=stop)
+    is_whole = {row["n"] for row in source.rows()} == {5}
+    assert is_whole or [*arctic.watermarks("m.t", **source.place).values()] == [third]

@@ -9,6 +9,7 @@ Rules:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from pyiceberg.table import Table
@@ -74,22 +75,47 @@ def with_notes(
             )
         summary |= batch.summary
         properties |= batch.properties
-    known = Watermarks.of(head.properties)
     others = {} if other is None else Watermarks.of(other.properties).writers
+    told = told_watermarks(head.properties, watermark, merged_ms=merged_ms, other=others)
+    properties |= told
+    if watermark is not None and watermark.writer is not None:
+        summary[WATERMARK_WRITER] = watermark.writer
+    if WATERMARK in told:
+        summary[WATERMARK] = told[WATERMARK]
+        if store_of(head.properties) == "base":
+            summary[BASE_WATERMARK] = told[WATERMARK]
+    return replace(what, summary=summary, properties=properties)
+
+
+def told_watermarks(
+    properties: Mapping[str, str],
+    watermark: Watermark | None,
+    *,
+    merged_ms: int | None,
+    other: Mapping[str, int],
+) -> dict[str, str]:
+    """Return the properties of a store that say how far event time has come after a commit.
+
+    Args:
+        properties: of the store, just refreshed.
+        watermark: what the commit brings; None: nothing.
+        merged_ms: the watermark of the changes that it merges; None: not known to have moved.
+        other: the writers of the other store.
+
+    Raises:
+        InvalidInputError: too many writers have a watermark.
+        FormatError: what the store remembers is not readable.
+    """
+    known = Watermarks.of(properties)
+    told = {}
     if watermark is not None:
-        known = known.after(watermark, other=others)
+        known = known.after(watermark, other=other)
         if watermark.writer is not None:
             own_ms = known.writers[watermark.writer]
-            properties[f"{WRITER_PREFIX}{watermark.writer}"] = str(own_ms)
-            summary[WATERMARK_WRITER] = watermark.writer
+            told[f"{WRITER_PREFIX}{watermark.writer}"] = str(own_ms)
     if merged_ms is not None:
-        known = known.merged(merged_ms, other=others)
-    if known.table_ms is not None:
-        text = str(known.table_ms)
-        properties[WATERMARK] = summary[WATERMARK] = text
-        if store_of(head.properties) == "base":
-            summary[BASE_WATERMARK] = text
-    return replace(what, summary=summary, properties=properties)
+        known = known.merged(merged_ms, other=other)
+    return told if known.table_ms is None else {**told, WATERMARK: str(known.table_ms)}
 
 
 def watermarks(opened: OpenTable) -> Watermarks:

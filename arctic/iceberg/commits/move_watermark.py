@@ -28,7 +28,7 @@ from pyiceberg.table.update import (
 from arctic.errors import ConflictError, NotFoundError
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits.commit_loop import commit_policy
-from arctic.iceberg.commits.commit_notes import watermarks
+from arctic.iceberg.commits.commit_notes import told_watermarks, watermarks
 from arctic.iceberg.commits.snapshot_producer import commit_metadata
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.translate import catalog_errors
@@ -96,10 +96,7 @@ def _settle(store: Table, updates_of: _Updates, subject: str) -> None:
 def _advanced(
     properties: Mapping[str, str], *, watermark: Watermark, other: Mapping[str, int]
 ) -> Iterable[TableUpdate]:
-    known = Watermarks.of(properties).after(watermark, other=other)
-    told = {f"{WRITER_PREFIX}{name}": str(ms) for name, ms in known.writers.items()}
-    if known.table_ms is not None:
-        told[WATERMARK] = str(known.table_ms)
+    told = told_watermarks(properties, watermark, merged_ms=None, other=other)
     new = {name: text for name, text in told.items() if properties.get(name) != text}
     if new:
         yield SetPropertiesUpdate(updates=new)

@@ -11,8 +11,8 @@ Must not know: where events come from.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -38,6 +38,8 @@ class Share:
     """The table's columns, ``ACTION`` and ``ORDER``."""
     broken: pa.Table
     """``BROKEN``: events that do not fit into the table."""
+    told: Mapping[str, str] = field(default_factory=dict)
+    """Write options that say how far event time has come."""
 
     def commit(self, write: WriteRows) -> None:
         """Write it, unless the table holds the batch already."""
@@ -48,6 +50,7 @@ class Share:
             is_ordered=self.is_ordered,
             batch=self.batch,
             truncated=self.truncated,
+            told=self.told,
             write=write,
         )
 

@@ -23,6 +23,7 @@ from arctic.job.mirror.mirror_copies import Copies
 from arctic.job.mirror.mirror_settings import QUARANTINE_NAME, MirrorReport, MirrorSettings
 from arctic.job.mirror.mirror_source import MirrorSource
 from arctic.job.mirror.mirror_state import MirrorState
+from arctic.job.mirror.tell_watermark import WatermarkTeller
 from arctic.job.mirror.write_changes import WriteRows, last_batch, write_quarantine
 from arctic.job.ordered_table import refuse_weighed
 from arctic.table.streams.stream_batch import StreamBatch
@@ -35,6 +36,9 @@ class MirrorSession:
 
     def __init__(self, settings: MirrorSettings, source: MirrorSource, write: WriteRows) -> None:
         """Have a log, and tables that follow it."""
+        writer = settings.watermark_writer
+        # Looked at before the log, so that what is there can be told when it has been read.
+        self._teller = None if writer is None else WatermarkTeller(writer, source.moment)
         self._source = source
         self._write = write
         self._copies = Copies(source, write)
@@ -52,12 +56,26 @@ class MirrorSession:
         """What was done so far."""
 
     @property
+    def first_place(self) -> int:
+        """Where of the log the tables can be told a watermark; -1: they are told none."""
+        return -1 if self._teller is None else self._teller.first_place
+
+    def tell(self, *, at_once: bool) -> None:
+        """Tell the tables how far the time of the source has come in them, where that is asked."""
+        if self._teller is not None:
+            waiting = self._unlike | self._suspects
+            whole = {name: each for name, each in self._tables.items() if name not in waiting}
+            self._teller.tell(whole, self.report.place, at_once=at_once)
+
+    @property
     def is_behind(self) -> bool:
         """Whether a table waits for a copy."""
         return any(table.state.copy_after is not None for table in self._tables.values())
 
     def step(self) -> bool:
         """Mirror one batch; return whether there was one."""
+        if self._teller is not None:
+            self._teller.tick()
         batch = self._log.read()
         self._follow_columns()
         if not batch.is_empty:
@@ -74,6 +92,7 @@ class MirrorSession:
         self.report = replace(
             self.report, quarantined=self.report.quarantined + broken, place=batch.reached
         )
+        self.tell(at_once=False)
         return not batch.is_empty
 
     def _follow_columns(self) -> None:
@@ -133,6 +152,7 @@ class MirrorSession:
             key=mirror.opened.table.primary_key,
             is_ordered=False,
             batch=batch,
+            told={} if self._teller is None else self._teller.options(name),
             truncated=truncated,
             rows=typed.rows,
             broken=typed.broken,

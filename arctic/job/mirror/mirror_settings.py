@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from arctic.errors import InvalidInputError
 from arctic.job.reference import TableReference, table_reference
+from arctic.table.streams.watermark import check_writer
 
 QUARANTINE_NAME = "cdc_quarantine"
 """The table of broken events, in the namespace of the mirrors."""
@@ -41,6 +42,17 @@ class MirrorSettings:
     """The kind of source: ``postgres`` or ``mysql``."""
     partition_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """``schema.table`` -> partition fields of its mirror, when that is created."""
+    watermark: bool = False
+    """Whether the tables are told up to which time of the source they are complete."""
+
+    @property
+    def watermark_writer(self) -> str | None:
+        """Who tells the watermark; None: nobody.
+
+        Raises:
+            InvalidInputError: a slot whose name a table property could not carry.
+        """
+        return check_writer(f"cdc.{self.slot}") if self.watermark else None
 
     def reference(self, table: str) -> TableReference:
         """Return a table of the mirror."""

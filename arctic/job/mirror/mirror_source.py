@@ -19,6 +19,7 @@ import pyarrow as pa
 from arctic.cdc.events import Events
 from arctic.cdc.source_table import Dialect, SourceTable
 from arctic.job.mirror.mirror_state import MirrorState
+from arctic.job.mirror.source_clock import Moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +103,9 @@ class MirrorSource(Protocol):
 
     def log_end(self) -> int:
         """Return how far the log is written and safe."""
+
+    def moment(self) -> Moment:
+        """Return the time there, and a place of the log that all is before that was seen then."""
 
     def open_log(self, tables: Mapping[str, tuple[MirrorState, int]], limit: int) -> SourceLog:
         """Return the log from where the tables are.

@@ -48,11 +48,12 @@ def run_mirror(
     """
     with _SOURCES[settings.database](settings) as source:
         mirror = MirrorSession(settings, source, write)
-        target = source.log_end()
+        target = max(source.log_end(), mirror.first_place)
         while not stop():
             was_busy = mirror.step()
             if once and mirror.report.place >= target and not mirror.is_behind:
                 break
             if not was_busy and not once:
                 time.sleep(interval_seconds)
+        mirror.tell(at_once=True)
         return mirror.report

@@ -53,6 +53,7 @@ def write_changes(
     is_ordered: bool,
     batch: StreamBatch,
     truncated: bool,
+    told: Mapping[str, str],
     write: WriteRows,
 ) -> None:
     """Commit the rows of a batch to one table, unless it holds the batch already.
@@ -64,9 +65,10 @@ def write_changes(
         is_ordered: whether the table has ordering columns, by which the rows are ordered then.
         batch: which one it is.
         truncated: the table was emptied before these rows.
+        told: write options that say how far event time has come.
         write: carries it out.
     """
-    given = {**reference.options, **batch_options(batch)}
+    given = {**reference.options, **batch_options(batch), **told}
     if truncated:
         left = last_rows(rows, key)
         write(left.to_reader(), {**given, opt.WRITE_MODE.name: "overwrite"})

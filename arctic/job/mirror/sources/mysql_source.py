@@ -23,9 +23,10 @@ from arctic.errors import NotFoundError
 from arctic.job.mirror.mirror_settings import MirrorSettings
 from arctic.job.mirror.mirror_source import LogPiece
 from arctic.job.mirror.mirror_state import MirrorState
+from arctic.job.mirror.source_clock import Moment
 from arctic.mysql.binlog import Binlog
 from arctic.mysql.binlog_events import change_events
-from arctic.mysql.binlog_stream import file_number, log_end, log_files, mark_of
+from arctic.mysql.binlog_stream import file_number, log_end, log_files, mark_of, now_ms
 from arctic.mysql.mysql_tables import (
     TableFacts,
     check_server,
@@ -145,6 +146,10 @@ class MySqlSource:
     def log_end(self) -> int:
         """Return how far the log is written."""
         return log_end(self.locker)
+
+    def moment(self) -> Moment:
+        """Return the time there, and a place of the log that all is before that was seen then."""
+        return now_ms(self.locker), self.log_end()
 
     def open_log(self, tables: Mapping[str, tuple[MirrorState, int]], limit: int) -> BinlogLog:
         """Return the log from the table on that is farthest behind."""

@@ -19,6 +19,7 @@ from arctic.errors import StorageError
 from arctic.job.mirror.mirror_settings import MirrorSettings
 from arctic.job.mirror.mirror_source import LogPiece
 from arctic.job.mirror.mirror_state import MirrorState
+from arctic.job.mirror.source_clock import Moment
 from arctic.postgres.connect import connect
 from arctic.postgres.copy import copied, one_moment
 from arctic.postgres.slot import (
@@ -26,6 +27,8 @@ from arctic.postgres.slot import (
     created_slot,
     find_slot,
     log_end,
+    log_written,
+    now_ms,
     peek,
     sole_use,
     system_of,
@@ -109,6 +112,10 @@ class PostgresSource:
     def log_end(self) -> int:
         """Return how far the log is written and safe."""
         return log_end(self.connection)
+
+    def moment(self) -> Moment:
+        """Return the time there, and a place of the log that all is before that was seen then."""
+        return now_ms(self.connection), log_written(self.connection)
 
     def open_log(self, tables: Mapping[str, tuple[MirrorState, int]], limit: int) -> SlotLog:
         """Return the log with the options that the server's plug-in knows."""
