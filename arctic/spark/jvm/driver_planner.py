@@ -54,6 +54,7 @@ from arctic.spark.base.protocol import (
 )
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.catalog.catalog_answers import answer_catalog
+from arctic.spark.jvm.held_objects import HeldObjects
 from arctic.spark.read.reader import ArcticReader
 from arctic.spark.source import READS, plan_batch, relevant_options
 from arctic.spark.tasks.spark_tasks import SparkRunner
@@ -67,6 +68,7 @@ class DriverPlanner:
     def __init__(self, session: SparkSession) -> None:
         self._session = session
         self._vectors = DeletionVectors()
+        self._held = HeldObjects()
 
     def apply(self, question: Any) -> Any:
         """Return the answer to a question of the protocol; None: Spark does without.
@@ -74,6 +76,12 @@ class DriverPlanner:
         A question is a text, or the list of a text and a frame in the JVM; the answer a text, or an
         error that is in the JVM.
         """
+        try:
+            return self._answer(question)
+        finally:
+            self._held.let_go()
+
+    def _answer(self, question: Any) -> Any:
         text, frame = (question, None) if isinstance(question, str) else question
         asked = read_question(text)
         answer: Any
