@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         Table,
         WriteReport,
         adopt,
+        clone,
         consumer,
         consumers,
         create_table,
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from arctic.job.mirror.apply_messages import ApplyReport
     from arctic.job.mirror.run_mirror import MirrorReport
     from arctic.job.mirror.topics.follow_topics import TopicReport
+    from arctic.job.past.clone_job import CloneReport
     from arctic.job.publish.publish_report import PublishReport
     from arctic.job.views.refresh_report import RefreshReport
     from arctic.materialized import materialize, refresh
@@ -90,6 +92,7 @@ __all__ = [
     "AlreadyExistsError",
     "ApplyReport",
     "ArcticError",
+    "CloneReport",
     "CommitStateUnknownError",
     "ConflictError",
     "Consumer",
@@ -115,6 +118,7 @@ __all__ = [
     "WriteReport",
     "adopt",
     "apply_changes",
+    "clone",
     "consumer",
     "consumers",
     "create_table",
@@ -157,6 +161,7 @@ __all__ = [
 
 _HOMES = {
     "ApplyReport": "arctic.job.mirror.apply_messages",
+    "CloneReport": "arctic.job.past.clone_job",
     "Decoding": "arctic.cdc.decode",
     "Encoding": "arctic.cdc.decode",
     "ExpireReport": "arctic.table.expire_report",

@@ -18,6 +18,7 @@ VERBS = {
         "messages, *, envelope, tables, quarantine, writer, batch_id, keys, drops_columns, "
         "decodings, write, warehouse, catalog"
     ),
+    "clone": "source, target, *, version, as_of, warehouse, catalog",
     "consumer": "identifier, name, *, start, options, warehouse, catalog",
     "consumers": "identifier, *, warehouse, catalog",
     "create_table": (
@@ -90,6 +91,7 @@ ERRORS = {
 }
 CLASSES = {
     "ApplyReport",
+    "CloneReport",
     "Consumer",
     "Decoding",
     "Encoding",

@@ -5,6 +5,7 @@ the name of a PyIceberg catalog or a mapping of its properties.
 """
 
 from arctic.api.adopting import adopt, release, repair
+from arctic.api.cloning import clone
 from arctic.api.completing import ready, windows
 from arctic.api.consuming import Consumer, consumer, consumers, drop_consumer
 from arctic.api.maintenance import expire, optimize, retire_writer, status, watermarks
@@ -29,6 +30,7 @@ __all__ = [
     "Table",
     "WriteReport",
     "adopt",
+    "clone",
     "consumer",
     "consumers",
     "create_table",

@@ -33,6 +33,7 @@ from arctic.cli.verbs.complete import ready, windows
 from arctic.cli.verbs.consumer_commands import consumers, drop_consumer
 from arctic.cli.verbs.edit import delete, update
 from arctic.cli.verbs.past import (
+    clone,
     drop_tag,
     restore,
     rollback_to_snapshot,
@@ -93,7 +94,7 @@ def commands() -> None:
 for _command in (
     *(tables, show, explain, history),
     *(delete, update),
-    *(versions, tag, drop_tag, restore),
+    *(versions, tag, drop_tag, restore, clone),
     *(set_current_version, rollback_to_snapshot, rollback_to_timestamp),
     *(set_properties, unset_properties, rename),
     *(status, optimize, expire, clean_orphans, serve),

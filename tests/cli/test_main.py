@@ -396,6 +396,7 @@ def test_states_are_listed_tagged_and_restored(run: Command, warehouse: str) -> 
         in run("tag", "shop.users", "first", "--version", "1", *place).out
     )
     assert "first" in run("versions", "shop.users", *place).out
+    assert "cloned" in run("clone", "shop.users", "shop.copy", "--version", "first", *place).out
     restored = run("restore", "shop.users", "first", "--output", "json", *place).document
     assert restored["restored"]["change_snapshot_id"] == listed[0]["change_snapshot_id"]
     users = arctic.open_table("shop.users", warehouse=warehouse)

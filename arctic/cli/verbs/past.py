@@ -1,4 +1,4 @@
-"""The commands for states that a table was in: versions, tag, drop-tag, restore and its kin."""
+"""The commands for states of a table: versions, tag, drop-tag, clone, restore and its kin."""
 
 from __future__ import annotations
 
@@ -96,6 +96,23 @@ def rollback_to_timestamp(table: str, time: str, output: str, **place: Any) -> N
 def rollback_to_snapshot(table: str, snapshot: int, output: str, **place: Any) -> None:
     """Bring the state of a SNAPSHOT of TABLE back, by its id in either store."""
     _print(api.open_table(table, **place_of(**place)).rollback_to_snapshot(snapshot), output)
+
+
+@click.command()
+@click.argument("table")
+@click.argument("target")
+@click.option("--version", metavar="VERSION", help="A version, tag or snapshot; else the newest.")
+@_as_of
+@catalog_options
+def clone(
+    table: str, target: str, version: str | None, as_of: str | None, output: str, **place: Any
+) -> None:
+    """Make a table TARGET that begins with the rows of TABLE, by reference to its files."""
+    report = api.clone(table, target, version=version, as_of=as_of, **place_of(**place))
+    if output == "json":
+        print_json({"table": table, "target": report.target, **_ids(report)})
+    else:
+        click.echo(str(report))
 
 
 def _print(report: RestoreReport, output: str) -> None:

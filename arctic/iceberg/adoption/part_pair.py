@@ -22,6 +22,7 @@ from arctic.errors import ArcticError, ConflictError
 from arctic.iceberg.adoption.commit_as_seen import commit_as_seen
 from arctic.iceberg.catalogs.catalog import load_table
 from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.ownership.clones import check_uncloned
 from arctic.iceberg.ownership.folders import delete_own_files
 from arctic.iceberg.ownership.published import check_unpublished
 from arctic.iceberg.tables.open_table import OpenTable
@@ -45,7 +46,7 @@ def part_pair(opened: OpenTable) -> None:
 
     Raises:
         ConflictError: others committed to it since it was opened; it is a pair as before.
-        InvalidInputError: it was published meanwhile; it is a pair as before.
+        InvalidInputError: it was published or cloned meanwhile; it is a pair as before.
         StorageError: the catalog cannot be reached; call again.
     """
     base, change, name = opened.base, opened.change, opened.table.name
@@ -65,6 +66,7 @@ def part_pair(opened: OpenTable) -> None:
         if found is None or found.metadata.current_snapshot_id != seen:
             raise _written_to(name)
         check_unpublished(base.catalog, base)
+        check_uncloned(base.catalog, [base, change], what="release")
     except ArcticError:
         _put_back(base, aside, place, {each: before[each] for each in removed})
         raise

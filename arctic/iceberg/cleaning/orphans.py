@@ -9,7 +9,7 @@ Rules:
     - Where another table keeps its files too, or where no listed file is known, nothing is
       touched: what looks like an orphan there may be somebody's rows.
     - Where the same table goes on in another catalog, what that refers to stays; and so does what
-      tables refer to that show the merged view of this one.
+      tables refer to that show the merged view of this one, or are clones.
     - A file with a name that no writer of tables gives stays: nobody knows whose it is.
 
 Source: amoro IcebergTableMaintainer.cleanOrphanFiles @96a4d781a. Differs: files that the other
@@ -26,6 +26,7 @@ from pyiceberg.table import Table
 
 from arctic.errors import FormatError, StorageError, UnsupportedError
 from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.ownership.clones import related_paths
 from arctic.iceberg.ownership.folders import is_a_tables, own_files, shared_by, shared_with
 from arctic.iceberg.ownership.known_tables import KnownTable, known_tables
 from arctic.iceberg.ownership.published import published_paths
@@ -99,17 +100,17 @@ def find_orphans(opened: OpenTable, *, min_age_ms: int, now_ms: int) -> Orphans:
         shared = shared_by(list(stores.values()), tables)
         if shared is not None:
             return _skipped(shared)
-        found = _unpublished(stores["base"], found, tables)
+        found = _unshared(list(stores.values()), found, tables)
     return found if not others else _spared(opened.base, found, others)
 
 
-def _unpublished(base: Table, found: Orphans, tables: Sequence[KnownTable]) -> Orphans:
-    """Leave out what tables refer to that show the merged view of this one."""
+def _unshared(stores: Sequence[Table], found: Orphans, tables: Sequence[KnownTable]) -> Orphans:
+    """Leave out what tables refer to that show the merged view of this one, or are clones."""
     try:
-        shown = published_paths(base, tables)
+        shared = published_paths(refresh(stores[0]), tables) | related_paths(stores, tables)
     except (StorageError, FormatError) as error:
-        return _skipped(f"what shows this table cannot be read: {error.message}")
-    items = tuple(item for item in found.items if normalised(item.name) not in shown)
+        return _skipped(f"what shares files of this table cannot be read: {error.message}")
+    items = tuple(item for item in found.items if normalised(item.name) not in shared)
     return replace(found, items=items)
 
 

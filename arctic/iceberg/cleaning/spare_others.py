@@ -4,8 +4,8 @@ Rules:
     - Own files are those below the location of one of the table's stores. Others are deleted only
       when told to, and never out of the location of another table.
     - What other tables refer to stays: those that live in the same folders or have the same UUID,
-      those that show the merged view of this one, and what metadata of others in the table's folder
-      tells.
+      those that show the merged view of this one, clones, and what metadata of others in the
+      table's folder tells.
     - Where that cannot be read, all files stay.
 """
 
@@ -18,6 +18,7 @@ from pyiceberg.table import Table
 
 from arctic.errors import FormatError, StorageError, UnsupportedError
 from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.ownership.clones import related_paths
 from arctic.iceberg.ownership.folders import is_own, neighbours, own_files, owner_of
 from arctic.iceberg.ownership.known_tables import KnownTable, known_tables, paths_of
 from arctic.iceberg.ownership.published import published_paths
@@ -84,8 +85,9 @@ def spare_others(opened: OpenTable, paths: frozenset[str], *, deletes_outside: b
 
 
 def _others_need(stores: Sequence[Table], known: Sequence[KnownTable]) -> frozenset[str]:
-    """Return what tables around these stores, and tables that show them, refer to, normalised."""
+    """Return what tables refer to that lie around these stores, or share files, normalised."""
     needed: set[str] = set(published_paths(refresh(stores[0]), known))
+    needed |= related_paths(stores, known)
     for each in neighbours(stores, known):
         needed |= paths_of(stores[0].catalog, each.table.metadata_location, name=each.table.name)
     for store in stores:

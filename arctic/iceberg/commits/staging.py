@@ -87,7 +87,7 @@ def staged_with_state(
         snapshot_id=snapshot_id,
         sequence_number=head.metadata.next_sequence_number(),
         keys=keys,
-        property_bytes=_longest_property(head.catalog),
+        property_bytes=longest_property(head.catalog),
     )
     marked = replace(
         what,
@@ -98,5 +98,6 @@ def staged_with_state(
     return staged_on(head, marked, snapshot_id)
 
 
-def _longest_property(catalog: Catalog) -> int | None:
+def longest_property(catalog: Catalog) -> int | None:
+    """Return how many bytes of a property a catalog takes; None: any number."""
     return None if isinstance(catalog, SqlCatalog | RestCatalog) else _COPIED_PROPERTY_BYTES

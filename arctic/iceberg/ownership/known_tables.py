@@ -6,7 +6,7 @@ the names under which other catalogs use the same database; elsewhere one reques
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -27,7 +27,7 @@ from arctic.iceberg.ownership.reachable import referenced_paths
 from arctic.iceberg.storage.metadata_document import metadata_document
 from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.translate import catalog_errors
-from arctic.table.property_names import PUBLISHED_OF
+from arctic.table.property_names import CLONE_OF, PUBLISHED_OF
 
 _THREADS = 8
 
@@ -47,6 +47,17 @@ class KnownTable:
     published_of: str | None
     """The UUID of the base store whose merged view it shows; None: it shows none, or cannot be
     read."""
+    clone_of: frozenset[str] = frozenset()
+    """The UUIDs of stores whose files it may refer to, as a store of a clone."""
+
+
+def sources_of(properties: Mapping[str, str]) -> frozenset[str]:
+    """Return the UUIDs of the stores whose files a store of a clone may refer to.
+
+    >>> sources_of({}), sorted(sources_of({"arctic.clone-of": "a,b"}))
+    (frozenset(), ['a', 'b'])
+    """
+    return frozenset(filter(None, properties.get(CLONE_OF, "").split(",")))
 
 
 def known_tables(catalog: Catalog) -> tuple[KnownTable, ...]:
@@ -89,19 +100,24 @@ def _read(io: TableIO, entry: DatabaseEntry) -> KnownTable:
         document = {}  # its place speaks for it
     beside = entry.metadata_location.rpartition("/")[0].rpartition("/")[0]
     uuid = document.get("table-uuid")
+    properties = document.get("properties") or {}
     return KnownTable(
         catalog=entry.catalog,
         name=entry.identifier,
         uuid=None if uuid is None else str(uuid),
         location=str(document.get("location") or beside),
         metadata_location=entry.metadata_location,
-        published_of=(document.get("properties") or {}).get(PUBLISHED_OF),
+        published_of=properties.get(PUBLISHED_OF),
+        clone_of=sources_of(properties),
     )
 
 
 def _loaded(catalog: Catalog) -> Iterator[KnownTable]:
-    for namespace in namespaces(catalog):
-        for identifier in table_identifiers(catalog, namespace):
+    """Yield all tables; those too that came while others were loaded, perhaps as clones of them."""
+    seen: set[tuple[str, ...]] = set()
+    while new := [each for each in _listed(catalog) if each not in seen]:
+        seen.update(new)
+        for identifier in new:
             table = load_table(catalog, identifier)
             if table is not None:
                 yield KnownTable(
@@ -111,4 +127,10 @@ def _loaded(catalog: Catalog) -> Iterator[KnownTable]:
                     location=table.location(),
                     metadata_location=table.metadata_location,
                     published_of=table.properties.get(PUBLISHED_OF),
+                    clone_of=sources_of(table.properties),
                 )
+
+
+def _listed(catalog: Catalog) -> Iterator[tuple[str, ...]]:
+    for namespace in namespaces(catalog):
+        yield from table_identifiers(catalog, namespace)

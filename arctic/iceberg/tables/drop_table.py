@@ -27,12 +27,12 @@ from arctic.errors import (
 from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
 from arctic.iceberg.catalogs.change_store import find_change
 from arctic.iceberg.catalogs.leftover import check_is_leftover
+from arctic.iceberg.ownership.clones import cloned_by
 from arctic.iceberg.ownership.folders import (
     FOLDERS,
     is_a_tables,
     own_files,
     shared_by,
-    shared_with,
 )
 from arctic.iceberg.ownership.known_tables import known_tables
 from arctic.iceberg.ownership.published import check_unpublished, shown_by
@@ -58,8 +58,8 @@ def drop_table(config: CatalogConfig, identifier: str, *, purge: bool = False) -
     Raises:
         NotFoundError: no such table.
         InvalidInputError: the name of a change store, or a table that another one shows; with
-            ``purge``, a place that another table shares, of any namespace or, as far as its
-            metadata lies there, of another catalog.
+            ``purge``, one that was cloned, or a place that another table shares, of any namespace
+            or, as far as its metadata lies there, of another catalog.
         UnsupportedError: an Iceberg table that is not Arctic's.
         ConflictError: with ``purge``, others renamed or registered the table meanwhile.
         StorageError: the catalog cannot be reached, or files cannot be deleted.
@@ -76,7 +76,7 @@ def drop_table(config: CatalogConfig, identifier: str, *, purge: bool = False) -
             catalog.drop_table(store.name())
     if purge:
         known = known_tables(catalog)
-        kept_by = shared_by(stores, known) or shown_by(stores[0], known)
+        kept_by = shared_by(stores, known) or shown_by(stores[0], known) or cloned_by(stores, known)
         if kept_by is not None:
             raise ConflictError(
                 f"purge of {'.'.join(parts)!r}: {kept_by}, by others meanwhile; the files stay"
@@ -105,7 +105,9 @@ def _stores(catalog: Catalog, parts: tuple[str, ...]) -> list[Table]:
 
 def _check_alone(catalog: Catalog, stores: list[Table]) -> None:
     """Refuse to delete files in a place that another table lives in, as far as anybody can tell."""
-    reason = shared_with(catalog, stores) or next(_strange_metadata(stores), None)
+    known = known_tables(catalog)
+    reason = shared_by(stores, known) or cloned_by(stores, known)
+    reason = reason or next(_strange_metadata(stores), None)
     if reason is not None:
         raise InvalidInputError(
             f"purge of {'.'.join(stores[0].name())!r}: {reason}; drop without purge"

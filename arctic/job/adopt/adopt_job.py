@@ -15,6 +15,7 @@ from arctic.iceberg.adoption.known_changes import last_known_change
 from arctic.iceberg.adoption.parquet_folder import forget_folder, register_folder
 from arctic.iceberg.adoption.part_pair import part_pair
 from arctic.iceberg.adoption.plain_table import open_plain
+from arctic.iceberg.ownership.clones import check_uncloned
 from arctic.iceberg.ownership.published import check_unpublished
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.snapshots.pin import pin
@@ -80,7 +81,8 @@ def release_table(reference: TableReference, *, discards_changes: bool) -> None:
 
     Raises:
         NotFoundError: no such table.
-        InvalidInputError: a table without a key, with changes that are not merged, or published.
+        InvalidInputError: a table without a key, with changes that are not merged, published, or
+            cloned.
         ConflictError: others wrote to it meanwhile; it is as it was.
     """
     opened = reference.open(for_writing=True)
@@ -90,6 +92,8 @@ def release_table(reference: TableReference, *, discards_changes: bool) -> None:
             f"table {name!r} has no primary key, so it has no change store to part from"
         )
     check_unpublished(opened.base.catalog, opened.base)
+    stores = [store for store in (opened.base, opened.change) if store is not None]
+    check_uncloned(opened.base.catalog, stores, what="release")
     state = pin(opened, is_fresh=True)
     listed = list_files(opened, state, field_ids=(), row_filter=None)
     unmerged = [

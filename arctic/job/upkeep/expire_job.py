@@ -27,6 +27,7 @@ from arctic.iceberg.cleaning.expire_snapshots import (
 )
 from arctic.iceberg.cleaning.orphans import find_orphans
 from arctic.iceberg.cleaning.spare_others import spare_others
+from arctic.iceberg.ownership.clones import may_delete
 from arctic.iceberg.ownership.reachable import normalised, referenced_paths
 from arctic.iceberg.snapshots.consumers import consumers_of, held_snapshots
 from arctic.iceberg.snapshots.pin import changes_under
@@ -103,7 +104,7 @@ def _cleaned(
 
 def _check_may_delete(opened: OpenTable) -> None:
     for store in (opened.base, opened.change):
-        if store is not None and not opt.MAY_DELETE.value({}, store.properties):
+        if store is not None and not may_delete(store.properties):
             raise InvalidInputError(
                 f"table {'.'.join(store.name())!r}: property {opt.MAY_DELETE.name} = 'false' says "
                 "that its files may belong to other tables too; expected 'true' or no such property"

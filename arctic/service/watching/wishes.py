@@ -8,6 +8,7 @@ from enum import Enum
 
 from arctic import options as opt
 from arctic.iceberg.commits.lease import cleaned_ms
+from arctic.iceberg.ownership.clones import may_delete
 from arctic.optimizing.settings import min_plan_interval_ms
 from arctic.service.scheduling.table_state import TableTerms
 
@@ -47,8 +48,7 @@ class Wishes:
                 min_interval_ms=min_plan_interval_ms({}, properties) or 0,
             ),
             is_published=opt.SELF_PUBLISHING.value({}, properties),
-            is_cleaned=opt.TABLE_EXPIRE.value({}, properties)
-            and opt.MAY_DELETE.value({}, properties),
+            is_cleaned=opt.TABLE_EXPIRE.value({}, properties) and may_delete(properties),
             cleaned_ms=cleaned_ms(properties),
         )
 

@@ -388,7 +388,7 @@ class TestReading:
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int | None
     ) -> None:
         """Other engines expire snapshots without knowing what the marked one is for."""
-        monkeypatch.setattr(staging, "_longest_property", lambda _: limit)
+        monkeypatch.setattr(staging, "longest_property", lambda _: limit)
         opened = make(tmp_path)
         append(opened, [row(1)])
         marked = overwrite(opened, [row(1)], up_to=1)

@@ -77,6 +77,9 @@ def test_states_are_named_and_brought_back(orders: Sql) -> None:
     tagged = orders("CALL arctic.system.create_tag('shop.orders', 'first', 1)")
     assert tagged == [("first", None, versions[0][5])]
     assert orders("CALL arctic.system.versions('shop.orders')")[0][6] == ["first"]
+    cloned = orders("CALL arctic.system.clone('shop.orders', 'shop.copy', version => 'first')")
+    assert cloned == [("shop.orders", "shop.copy", None, versions[0][5])]
+    assert orders.rows("shop.copy") == [(1, "Rome"), (2, "Oslo")]
     orders("CALL arctic.system.restore('shop.orders', 'first')")
     assert orders.rows("shop.orders") == [(1, "Rome"), (2, "Oslo")]
     orders("CALL arctic.system.set_current_version('shop.orders', 3)")
@@ -157,7 +160,7 @@ def test_procedures_are_listed_and_described(sql: Sql) -> None:
     """All of them in one namespace."""
     listed = sql("SHOW PROCEDURES IN arctic.system")
 
-    assert len(listed) == 21
+    assert len(listed) == 22
     assert all(row[:2] == ("arctic", ["system"]) for row in listed)
     assert sql("SHOW PROCEDURES IN arctic") == listed
     assert sql("SHOW PROCEDURES IN arctic.shop") == []
@@ -169,7 +172,7 @@ def test_procedures_are_listed_and_described(sql: Sql) -> None:
 REFUSED = [
     (
         "system.optimise('shop.orders')",
-        "there are system.adopt, system.clean_orphans, system.consumers",
+        "there are system.adopt, system.clean_orphans, system.clone, ",
     ),
     ("shop.optimize('shop.orders')", "there are system.adopt, system.clean_orphans"),
     ("system.optimize('shop.order')", "did you mean shop.orders"),

@@ -10,8 +10,10 @@ from pyspark.sql.types import StructType
 
 from arctic.api import calls
 from arctic.errors import InvalidInputError
+from arctic.job.past.clone_job import clone_table
 from arctic.job.past.named_states import VERSIONS_SCHEMA
 from arctic.job.past.restore_job import RestoreReport
+from arctic.job.reference import table_reference
 from arctic.spark.base.quoted import quoted
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.catalog.procedures.procedure import (
@@ -58,6 +60,18 @@ def _create_tag(call: Call) -> Iterator[Mapping[str, Any]]:
 def _drop_tag(call: Call) -> Iterator[Mapping[str, Any]]:
     call.table.drop_tag(call.given("tag"))
     yield {"tag": call.given("tag")}
+
+
+def _clone(call: Call) -> Iterator[Mapping[str, Any]]:
+    target = call.given("target")
+    moment = calls.past_state(call.time("timestamp"), call.given("version"))
+    report = clone_table(table_reference(call.options), target, moment)
+    yield {
+        "table": report.table,
+        "target": report.target,
+        "base_snapshot_id": report.base_snapshot_id,
+        "change_snapshot_id": report.change_snapshot_id,
+    }
 
 
 def _restored(call: Call, **state: Any) -> Iterator[Mapping[str, Any]]:
@@ -158,6 +172,17 @@ PAST_PROCEDURES: Mapping[str, Procedure] = {
         parameters=(TABLE, _TAG),
         columns=pa.schema([("tag", pa.string())]),
         run=_drop_tag,
+    ),
+    "clone": Procedure(
+        doc="Makes a table that begins with the rows of another one, by reference to its files.",
+        parameters=(
+            TABLE,
+            Parameter(name="target", kind=TEXT, doc="namespace.table, a new one", default=None),
+            Parameter(name="version", kind=TEXT, doc=f"{_VERSION}; else the newest"),
+            Parameter(name="timestamp", kind=TIME, doc="the state at this time instead"),
+        ),
+        columns=pa.schema([("table", pa.string()), ("target", pa.string()), *_STATE]),
+        run=_clone,
     ),
     "restore": _going_back(
         "Brings an earlier state back as the newest one, in one commit.",
