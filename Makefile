@@ -100,6 +100,12 @@ $(JARS):
 		printf 'arctic: no Maven (mvn) here: the tests that need %s are SKIPPED\n' $(@D) >&2; \
 	fi
 
+.PHONY: dbt-suites
+dbt-suites: export SPARK_SUBMIT_OPTS = $(SHORT_LIVED)
+dbt-suites: $(READY) $(DBT)/.installed ## Run dbt's own tests of adapters, the slow ones too
+	@cd $(DBT) && PYTHONPATH=$(abspath $(DBT)) ARCTIC_WAREHOUSE="$$(mktemp -d)" $(abspath $(PYTHON)) -m pytest -q \
+		-c /dev/null --rootdir . -p dbt.tests.fixtures.project -p no:cacheprovider --durations 5 $(ARGS) $(abspath tests/spark/dbt_suites.py)
+
 quick: $(READY) ## Run the tests that need neither Spark nor patience
 	@$(PYTEST) -q -m "not spark and not slow" $(ARGS)
 

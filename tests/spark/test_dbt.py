@@ -1,4 +1,4 @@
-"""dbt's project in ``examples/dbt``, run by the commands that docs/dbt.md shows."""
+"""dbt's project in ``examples/dbt``, run as docs/dbt.md shows, and dbt's own tests of adapters."""
 
 from __future__ import annotations
 
@@ -56,6 +56,21 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
 
 
+def with_dbt(warehouse: Path | None = None) -> dict[str, str]:
+    """Return the environment of a process that knows dbt."""
+    given = {
+        name: text for name, text in os.environ.items() if not name.startswith(("PYSPARK_", "DBT_"))
+    }
+    if warehouse is not None:
+        given["ARCTIC_WAREHOUSE"] = str(warehouse)
+    programs = os.pathsep.join([str(Path(sys.executable).parent), given["PATH"]])
+    return given | {
+        "PATH": programs,
+        "PYTHONPATH": str(DBT),
+        "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
+    }
+
+
 def rows(project: Path, table: str, *columns: str) -> list[tuple[object, ...]]:
     """Return the rows of a table, in order, without Spark."""
     warehouse = str(project / "warehouse")
@@ -75,22 +90,11 @@ def test_a_project_is_built_and_built_again(tmp_path: Path) -> None:
     shell.append(f"printf '{SMALL}' >> conf/spark-defaults.conf")
     words = [shlex.split(line) for line in script.splitlines() if "dbt" in line]
     commands = [[*line[line.index("dbt") + 1 :], "--exclude", "seen"] for line in words]
-    environment = {
-        name: text for name, text in os.environ.items() if not name.startswith(("PYSPARK_", "DBT_"))
-    }
-    programs = os.pathsep.join([str(Path(sys.executable).parent), environment["PATH"]])
-    environment |= {
-        "PATH": programs,
-        "PYTHONPATH": str(DBT),
-        "SPARK_CONF_DIR": str(project / "conf"),
-        "DBT_SEND_ANONYMOUS_USAGE_STATS": "false",
-    }
-
     runner = shlex.join([sys.executable, "-c", RUNNER, json.dumps(commands), json.dumps(LATER)])
     done = subprocess.run(
         ["bash", "-ec", "\n".join([*shell, runner])],
         cwd=project,
-        env=environment,
+        env=with_dbt() | {"SPARK_CONF_DIR": str(project / "conf")},
         capture_output=True,
         text=True,
         timeout=280,
@@ -129,6 +133,27 @@ def test_a_project_is_built_and_built_again(tmp_path: Path) -> None:
     }
     documented = json.loads((project / "target" / "catalog.json").read_text())["nodes"]
     assert set(documented["model.shop.orders"]["columns"]) >= {"order_id", "amount", "placed_on"}
+
+
+def test_dbts_own_tests_of_adapters_pass(tmp_path: Path) -> None:
+    """Of basic, incremental and snapshot those that the page names, but the slow ones."""
+    if not DBT.exists():
+        pytest.skip("dbt is not there; make test installs it")
+    program = (sys.executable, "-m", "pytest", "-q", "-c", os.devnull, f"--rootdir={tmp_path}")
+    plugins = ("-p", "dbt.tests.fixtures.project", "-p", "no:cacheprovider", "-p", "no:xdist")
+    chosen = ("-m", "not slow", "--tb=short", str(Path(__file__).with_name("dbt_suites.py")))
+    done = subprocess.run(
+        [*program, *plugins, *chosen],
+        cwd=tmp_path,
+        env=with_dbt(tmp_path / "warehouse"),
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stdout[-6_000:] + done.stderr[-2_000:]
+    assert " passed" in done.stdout.splitlines()[-1]
 
 
 def test_the_page_shows_what_the_project_says() -> None:

@@ -64,6 +64,8 @@ def test_columns_are_added_renamed_retyped_moved_and_dropped(sql: Sql) -> None:
         "ALTER TABLE arctic.shop.t RENAME COLUMN v TO value",
         "ALTER TABLE arctic.shop.t DROP COLUMN old",
         "ALTER TABLE arctic.shop.t DROP COLUMN IF EXISTS old",
+        "ALTER TABLE arctic.shop.t ADD COLUMN none INT DEFAULT NULL",
+        "ALTER TABLE arctic.shop.t DROP COLUMN none",
         "INSERT INTO arctic.shop.t VALUES (20000000000, 2, 1.5, null)",
     )
 

@@ -80,7 +80,9 @@ final class Changes {
       words.put("nullable", Boolean.valueOf(add.isNullable()));
       words.put("comment", add.comment());
       words.put("position", position(add.position()));
-      words.put("default", add.defaultValue() == null ? null : add.defaultValue().toString());
+      // Without a default, old rows have nulls as well.
+      boolean none = add.defaultValue() == null || add.defaultValue().getValue().value() == null;
+      words.put("default", none ? null : add.defaultValue().toString());
     } else if (change instanceof TableChange.RenameColumn) {
       words.put("kind", "rename_column");
       words.put("new_name", ((TableChange.RenameColumn) change).newName());
