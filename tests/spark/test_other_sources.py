@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceArrowWriter,
@@ -139,6 +139,79 @@ def test_sources_of_others_are_read_as_ever(spark: SparkSession) -> None:
         assert asked.where("text = 'all 4'").count() == 1
     finally:
         spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+
+
+SHAPES: dict[str, tuple[Any, list[tuple[Any, ...]] | str]] = {
+    "tuples": ([(0, 1), (2, 3)], [(0, "1"), (2, "3")]),
+    "lists": ([[0, 1]], [(0, "1")]),
+    "rows": ([Row(0, 1)], [(0, "1")]),  # type: ignore[call-overload]
+    "named rows, in any order": ([Row(text=1, id=0), Row(id=1, text=2)], [(0, "1"), (1, "2")]),
+    "none": ([], []),
+    "no iterator": (None, "DATA_SOURCE_INVALID_RETURN_TYPE"),
+    "no rows": ([1], "DATA_SOURCE_INVALID_RETURN_TYPE"),
+    "other names": ([Row(id=1, other=2)], "DATA_SOURCE_RETURN_SCHEMA_MISMATCH"),
+    "too few": ([(1,)], "DATA_SOURCE_RETURN_SCHEMA_MISMATCH"),
+}
+"""What a source gives for the columns id and text, and what Spark makes of it."""
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_rows_of_others_are_taken_or_refused_as_ever(spark: SparkSession, shape: str) -> None:
+    """In every shape that a source may give; the name of the one before is taken over."""
+    given, expected = SHAPES[shape]
+
+    class Reader(DataSourceReader):
+        def read(self, partition: Any) -> Any:
+            return given if given is None else iter(given)
+
+    class Shapes(numbers()):  # type: ignore[misc]
+        @classmethod
+        def name(cls) -> str:
+            return "shapes_of_others"
+
+        def reader(self, schema: Any) -> DataSourceReader:
+            return Reader()
+
+    spark.dataSource.register(Shapes)
+    frame = spark.read.format("shapes_of_others").load()
+
+    if isinstance(expected, str):
+        with pytest.raises(PySparkException, match=expected):
+            frame.collect()
+    else:
+        assert [tuple(row) for row in frame.collect()] == expected
+
+
+def test_a_failed_task_of_others_aborts_their_write(spark: SparkSession, tmp_path: Path) -> None:
+    """As their writer does it, and nothing is committed."""
+
+    class Fails(DataSourceWriter):
+        folder = str(tmp_path)
+
+        def write(self, iterator: Iterator[Any]) -> WriterCommitMessage:
+            if any(row.id > 5 for row in iterator):
+                raise ValueError("a row that fails")
+            return WriterCommitMessage()
+
+        def commit(self, messages: Any) -> None:
+            open(f"{self.folder}/committed", "x").close()
+
+        def abort(self, messages: Any) -> None:
+            open(f"{self.folder}/aborted", "x").close()
+
+    class Failing(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "failing_of_others"
+
+        def writer(self, schema: Any, overwrite: bool) -> DataSourceWriter:
+            return Fails()
+
+    spark.dataSource.register(Failing)
+    with pytest.raises(PySparkException, match="a row that fails"):
+        spark.range(8).repartition(3).write.format("failing_of_others").mode("append").save("x")
+
+    assert [path.name for path in tmp_path.iterdir()] == ["aborted"]
 
 
 @pytest.mark.parametrize("arrow", [False, True])
