@@ -73,12 +73,10 @@ if TYPE_CHECKING:
     from arctic.mirror import apply_changes
     from arctic.optimizing.report import OptimizeReport, TableStatus
     from arctic.table.expire_report import ExpireReport
+    from arctic.with_mirrors import mirror_kafka, mirror_mysql, mirror_postgres
     from arctic.with_service import serve
     from arctic.with_spark import (
         local_session,
-        mirror_kafka,
-        mirror_mysql,
-        mirror_postgres,
         optimize,
         package_zip,
         register,
@@ -177,9 +175,9 @@ _HOMES = {
     "apply_changes": "arctic.mirror",
     "local_session": "arctic.with_spark",
     "materialize": "arctic.materialized",
-    "mirror_kafka": "arctic.with_spark",
-    "mirror_mysql": "arctic.with_spark",
-    "mirror_postgres": "arctic.with_spark",
+    "mirror_kafka": "arctic.with_mirrors",
+    "mirror_mysql": "arctic.with_mirrors",
+    "mirror_postgres": "arctic.with_mirrors",
     "optimize": "arctic.with_spark",
     "package_zip": "arctic.with_spark",
     "refresh": "arctic.materialized",

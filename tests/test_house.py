@@ -12,7 +12,13 @@ from tests.house import PAGE, ROOT, House, files_that_test, floors, folder, with
 
 FULL = 14
 """Modules in a folder, at most: more are several subjects."""
-EDGES = ("arctic/api/", "arctic/cli/", "arctic/spark/", "arctic/with_spark.py")
+EDGES = (
+    "arctic/api/",
+    "arctic/cli/",
+    "arctic/spark/",
+    "arctic/with_mirrors.py",
+    "arctic/with_spark.py",
+)
 MAKERS = {
     "arctic/iceberg/catalogs/catalog.py",
     "arctic/job/changes/asked_changes.py",

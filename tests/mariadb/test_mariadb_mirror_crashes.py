@@ -7,21 +7,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 import arctic
-from arctic.job.mirror.write_changes import write_here
+from tests.dying_writer import DiedError, DyingWriter
 from tests.mariadb.followed import Followed
 
 _numbers = itertools.count()
-
-
-class DiedError(Exception):
-    """The process is taken to be gone."""
 
 
 @pytest.fixture
@@ -59,20 +54,9 @@ def test_dying_around_every_commit_loses_and_doubles_nothing(
     source: Followed, before: bool
 ) -> None:
     """First copies, shares of batches, quarantine and later copies included."""
-    commits, worked = 0, False
+    dying, worked = DyingWriter(before=before), False
     for allowed in itertools.chain(range(4), range(100)):
-        left = allowed
-
-        def dying(rows: pa.RecordBatchReader, options: Mapping[str, str]) -> None:
-            nonlocal left, commits
-            if before and left == 0:
-                raise DiedError
-            write_here(rows, options)
-            commits += 1
-            left -= 1
-            if not before and left < 0:
-                raise DiedError
-
+        dying.left = allowed
         try:
             source.mirror(write=dying)
         except DiedError:
@@ -81,7 +65,7 @@ def test_dying_around_every_commit_loses_and_doubles_nothing(
             break
         work(source)
         worked = True
-    assert commits > 8
+    assert dying.commits > 8
     source.check()
     assert [len(source.rows(table)) for table in ("a", "b")] == [8, 1]
     assert {row["more"] for row in source.rows("a")} == {3}

@@ -7,27 +7,22 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 import arctic
 from arctic.job.mirror import mirror_session
 from arctic.job.mirror.sources import postgres_source
-from arctic.job.mirror.write_changes import write_here
+from tests.dying_writer import DiedError, DyingWriter
 from tests.postgres.source import Source
 from tests.postgres.tpcc import Shop
 
 KILLS = 5
-
-
-class DiedError(Exception):
-    """The process is taken to be gone."""
 
 
 @pytest.fixture
@@ -59,20 +54,9 @@ def work(source: Source) -> None:
 @pytest.mark.parametrize("before", [True, False], ids=["before a commit", "after a commit"])
 def test_dying_around_every_commit_loses_and_doubles_nothing(source: Source, before: bool) -> None:
     """The first copy, shares of batches, quarantine and later copies included."""
-    commits = 0
+    dying = DyingWriter(before=before)
     for allowed in range(100):
-        left = allowed
-
-        def dying(rows: pa.RecordBatchReader, options: Mapping[str, str]) -> None:
-            nonlocal left, commits
-            if before and left == 0:
-                raise DiedError
-            write_here(rows, options)
-            commits += 1
-            left -= 1
-            if not before and left < 0:
-                raise DiedError
-
+        dying.left = allowed
         try:
             source.mirror(write=dying)
         except DiedError:
@@ -80,7 +64,7 @@ def test_dying_around_every_commit_loses_and_doubles_nothing(source: Source, bef
                 work(source)
             continue
         break
-    assert commits > 10
+    assert dying.commits > 10
     for table, count in (("a", 8), ("b", 1)):
         assert len(source.rows(table)) == count
     assert {row["more"] for row in source.rows("a")} == {3}

@@ -1,0 +1,219 @@
+"""The verbs that follow another database or topics, by this process or by a Spark session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from arctic import mirror
+from arctic.cdc.decode import Decoding
+from arctic.job.mirror.run_mirror import MirrorReport
+from arctic.job.mirror.topics.follow_topics import TopicReport
+from arctic.job.mirror.write_changes import WriteRows
+from arctic.job.reference import Catalog
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def mirror_postgres(
+    dsn: str,
+    tables: str | Sequence[str],
+    *,
+    into: str,
+    slot: str = "arctic",
+    once: bool = False,
+    max_changes: int = 100_000,
+    interval_seconds: float = 1.0,
+    partition_by: Mapping[str, str | Sequence[str]] | None = None,
+    watermark: bool = False,
+    spark: SparkSession | None = None,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> MirrorReport:
+    """Copy tables of PostgreSQL, then follow their changes; see ``docs/cdc.md``.
+
+    Every change is applied once, in the order of the source's commits, however often this process
+    is killed and started again. Columns that the source adds, renames, widens or drops are changed
+    in the mirror too. Events that a table cannot hold exactly go to ``<into>.cdc_quarantine``, with
+    the reason.
+
+    Args:
+        dsn: what libpq takes, such as ``postgresql://user@host/database``.
+        tables: names as ``schema.table``, or ``schema.table:name`` for a mirror of another name;
+            each needs a primary key, and most ``REPLICA IDENTITY FULL``.
+        into: the namespace that gets a table for each.
+        slot: the replication slot; a missing one is created. Each mirror needs its own.
+        once: return when everything that was committed before the call is mirrored.
+        max_changes: about how many changes one batch has; a transaction is never cut.
+        interval_seconds: seconds to wait when there is nothing to do.
+        partition_by: table -> partition fields of its mirror, as ``create_table`` takes them.
+        watermark: tell each table up to which time of the source it is complete, as the writer
+            ``cdc.<slot>``, also when nothing changes.
+        spark: the session whose cluster writes the rows; None: this process.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Memory: the changes of one batch, a few times.
+
+    Raises:
+        NotFoundError: PostgreSQL has no such table.
+        InvalidInputError: a table that cannot be followed exactly, with what mends it.
+        ConflictError: another process uses the slot.
+        StorageError: PostgreSQL or the catalog cannot be reached; run again, nothing is lost.
+        UnsupportedError: the extra ``cdc`` is not installed.
+    """
+    return mirror.follow_postgres(
+        dsn,
+        tables,
+        into=into,
+        slot=slot,
+        once=once,
+        max_changes=max_changes,
+        interval_seconds=interval_seconds,
+        partition_by=partition_by,
+        watermark=watermark,
+        write=_write_of(spark),
+        warehouse=warehouse,
+        catalog=catalog,
+    )
+
+
+def mirror_mysql(
+    dsn: str,
+    tables: str | Sequence[str],
+    *,
+    into: str,
+    slot: str = "arctic",
+    once: bool = False,
+    max_changes: int = 100_000,
+    interval_seconds: float = 1.0,
+    partition_by: Mapping[str, str | Sequence[str]] | None = None,
+    watermark: bool = False,
+    spark: SparkSession | None = None,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> MirrorReport:
+    """Copy tables of MySQL or MariaDB, then follow their changes; see ``docs/cdc.md``.
+
+    As ``mirror_postgres`` does it, from the binary log: each change once, in the order of commits,
+    columns followed, what a table cannot hold exactly in ``<into>.cdc_quarantine``.
+
+    Args:
+        dsn: ``mysql://user:password@host:port/database``; ``?unix_socket=/path`` for a socket.
+        tables: names as ``schema.table``, or ``schema.table:name`` for a mirror of another name;
+            each needs a primary key.
+        into: the namespace that gets a table for each.
+        slot: names the mirror at the server, which has one reader under a name at a time.
+        once: return when everything that was committed before the call is mirrored.
+        max_changes: about how many changes one batch has; a transaction is never cut.
+        interval_seconds: seconds to wait when there is nothing to do.
+        partition_by: table -> partition fields of its mirror, as ``create_table`` takes them.
+        watermark: tell each table up to which time of the source it is complete, as the writer
+            ``cdc.<slot>``, also when nothing changes.
+        spark: the session whose cluster writes the rows; None: this process.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Memory: the changes of one batch, a few times.
+
+    Raises:
+        NotFoundError: the server has no such table.
+        InvalidInputError: a table or a server that cannot be followed exactly, with what mends it.
+        ConflictError: another process mirrors under this name.
+        StorageError: the server or the catalog cannot be reached; run again, nothing is lost.
+        UnsupportedError: the extra ``mysql`` is not installed, or the log holds what is not known.
+    """
+    return mirror.follow_mysql(
+        dsn,
+        tables,
+        into=into,
+        slot=slot,
+        once=once,
+        max_changes=max_changes,
+        interval_seconds=interval_seconds,
+        partition_by=partition_by,
+        watermark=watermark,
+        write=_write_of(spark),
+        warehouse=warehouse,
+        catalog=catalog,
+    )
+
+
+def mirror_kafka(
+    dsn: str,
+    topics: str | Sequence[str],
+    *,
+    tables: str | Sequence[str],
+    into: str,
+    envelope: str = "debezium",
+    slot: str = "arctic",
+    once: bool = False,
+    max_changes: int = 100_000,
+    interval_seconds: float = 1.0,
+    drops_columns: bool = False,
+    decodings: Mapping[str, Mapping[str, Decoding]] | None = None,
+    config: Mapping[str, str] | None = None,
+    spark: SparkSession | None = None,
+    warehouse: str | None = None,
+    catalog: Catalog | None = None,
+) -> TopicReport:
+    """Apply the messages of topics to tables, each once; see ``docs/kafka.md``.
+
+    Offsets are kept by the tables, in the very commits of their rows. Messages that a table cannot
+    hold exactly go to ``<into>.cdc_quarantine``, with the reason.
+
+    Args:
+        dsn: the brokers, as ``kafka://host:port,host:port``.
+        topics: their names.
+        tables: sources as the messages name them, ``schema.table`` or with ``json`` the topic, or
+            ``source:name`` for a table of another name. The tables must exist, with a key.
+        into: their namespace.
+        envelope: ``debezium``, ``wal2json``, or ``json`` for rows that are in no envelope.
+        slot: names the sequence of batches in the tables; one process at a time.
+        once: return when everything is applied that was there.
+        max_changes: how many messages one batch has at most.
+        interval_seconds: seconds to wait for messages.
+        drops_columns: drop columns that no message of a batch describes.
+        decodings: source -> column -> how its values are written, where no schema says so.
+        config: settings of librdkafka, such as ``security.protocol``.
+        spark: the session whose cluster writes the rows; None: this process.
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Memory: the messages of one batch, a few times.
+
+    Raises:
+        NotFoundError: a topic or a table that is not there.
+        InvalidInputError: an unknown envelope, or a table without a key.
+        ConflictError: another process uses the slot.
+        StorageError: Kafka or the catalog cannot be reached, or messages are gone from Kafka.
+        UnsupportedError: the extra ``kafka`` is not installed.
+    """
+    return mirror.follow_kafka(
+        dsn,
+        topics,
+        tables=tables,
+        into=into,
+        envelope=envelope,
+        slot=slot,
+        once=once,
+        max_changes=max_changes,
+        interval_seconds=interval_seconds,
+        drops_columns=drops_columns,
+        decodings=decodings,
+        config=config,
+        write=_write_of(spark),
+        warehouse=warehouse,
+        catalog=catalog,
+    )
+
+
+def _write_of(spark: SparkSession | None) -> WriteRows | None:
+    """Return what writes rows; None: this process."""
+    if spark is None:
+        return None
+    # Late: following a database needs no Spark, and importing it takes a while.
+    from arctic.spark.local_rows import write_with  # noqa: PLC0415
+
+    return write_with(spark)
