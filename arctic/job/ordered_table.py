@@ -31,15 +31,31 @@ def refuse_engine(table: TableDescription, what: str) -> None:
     Raises:
         UnsupportedError: it has a merge engine.
     """
+    if table.merge_engine is not MergeEngine.LAST_ROW:
+        raise UnsupportedError(f"{what} of table {table.name!r}: {_refusal(table)}")
+
+
+def refuse_edits(table: TableDescription, what: str) -> None:
+    """Refuse a command that sets or removes rows, where the first row of a key stays.
+
+    Args:
+        table: any table.
+        what: the verb, as a message begins.
+
+    Raises:
+        UnsupportedError: it does.
+    """
     why = why_not_edited(table)
     if why is not None:
         raise UnsupportedError(f"{what} of table {table.name!r}: {why}")
 
 
 def why_not_edited(table: TableDescription) -> str | None:
-    """Say why stored rows are neither replaced nor removed by commands; None: they may be."""
-    if table.merge_engine is MergeEngine.LAST_ROW:
-        return None
+    """Say why stored rows are neither set nor removed by commands; None: they may be."""
+    return _refusal(table) if table.merge_engine is MergeEngine.FIRST_ROW else None
+
+
+def _refusal(table: TableDescription) -> str:
     return (
         f"not possible with the merge engine {table.merge_engine.value!r}; see "
         "docs/merge-engines.md for what is"

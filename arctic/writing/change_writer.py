@@ -107,6 +107,9 @@ class ChangeWriter:
         adds = request.fold is not None and request.fold.takes_off
         self._added = request.fold if adds and request.mode is not WriteMode.DELETE else None
         """By what rows are added up; None: they are not, so none can be taken off."""
+        folds = target.table.merge_engine.folds
+        self._sets_apart = folds and request.sets_rows
+        """Whether a key's insert begins anew: it does not follow right after the delete."""
         self._keeps_all = request.mode is WriteMode.APPEND and request.action_column is None
         # Of deletes alone, any order is as good as another, unless they carry their own.
         ordered = bool(request.stored_order) or request.mode is not WriteMode.DELETE
@@ -203,7 +206,8 @@ class ChangeWriter:
         actions = read_actions(rows.column(name), name=name, describe_row=describe_row)
         if self._request.stored_order:
             refuse_images(actions, name=name, describe_row=describe_row)
-        if self._request.engine is not MergeEngine.LAST_ROW and self._added is None:
+        merges = self._request.engine is not MergeEngine.LAST_ROW and not self._request.sets_rows
+        if merges and self._added is None:
             refuse_removals(actions, name=name, describe_row=describe_row)
         return actions
 
@@ -242,7 +246,7 @@ class ChangeWriter:
             rows, locate = self._kept.fill(rows, survivors)
         places = self._places(rows, hashes)
         delete_offsets, insert_offsets, self._next_offset = assign_offsets(
-            survivors, self._next_offset
+            survivors, self._next_offset, apart=self._sets_apart
         )
         if self._target.keys_move:
             nodes = nodes_under(self._target.options.change_mask, hashes)
@@ -281,6 +285,9 @@ class ChangeWriter:
                 upsert_inserts=upsert_inserts,
                 finds_renewed=self._kept is not None,
             )
+        if self._sets_apart:
+            # The delete is by key: with the old row it would have the offset of the insert.
+            survivors = replace(survivors, images=np.zeros_like(survivors.images))
         if upsert_inserts:
             return survivors
         # An insert needs no delete, unless an earlier chunk of this very write inserted the key.

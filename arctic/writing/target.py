@@ -229,6 +229,8 @@ class WriteRequest:
     """What becomes of the rows of a key."""
     fold: FoldRules | None = None
     """By what they are made one; None: they are not."""
+    sets_rows: bool = False
+    """Each row stands for itself, where a table makes one of all rows of a key otherwise."""
     arrival_column: str | None = None
     """Helper column that keeps the order of the rows before they were shuffled."""
     ignored_columns: tuple[str, ...] = ()

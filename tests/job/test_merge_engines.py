@@ -134,7 +134,7 @@ FUNCTIONS = "write.merge-engine.aggregate-functions"
 
 @pytest.mark.parametrize("engine", ["partial-update", "aggregate"])
 def test_what_would_replace_a_folded_row_is_refused(tmp_path: Path, engine: str) -> None:
-    """As with first rows; only keys are deleted."""
+    """As with first rows; but keys are deleted, and commands set and remove rows."""
     table = arctic.create_table(
         NAME,
         SCHEMA,
@@ -146,7 +146,7 @@ def test_what_would_replace_a_folded_row_is_refused(tmp_path: Path, engine: str)
     table.write(pa.table({"id": [1], "note": ["x"]}))
     assert notes(table) == {1: "x"}
     before = table.refresh().versions().num_rows
-    for what in set(REFUSED) - {"delete of keys"}:
+    for what in set(REFUSED) - {"delete of keys", "delete", "update", "merge"}:
         with pytest.raises((arctic.UnsupportedError, arctic.InvalidInputError), match="merge"):
             REFUSED[what](table)
     assert (table.refresh().versions().num_rows, notes(table)) == (before, {1: "x"})
@@ -157,6 +157,31 @@ def test_what_would_replace_a_folded_row_is_refused(tmp_path: Path, engine: str)
     table.restore(version)
     table.write(rows((1, None, "y")))
     assert table.read().read_all().to_pylist() == [{"id": 1, "n": 4, "note": "y"}]
+
+
+@pytest.mark.parametrize("merged", [False, True])
+def test_a_command_sets_what_later_rows_are_folded_with(tmp_path: Path, merged: bool) -> None:
+    """Whatever the key had before; a key that changes takes what its row had along."""
+    table = arctic.create_table(
+        NAME,
+        SCHEMA,
+        primary_key="id",
+        properties={"write.merge-engine": "aggregate", FUNCTIONS: "n: sum"},
+        warehouse=str(tmp_path),
+    )
+    table.write(rows((1, 4, "a"), (2, 4, "b"), (3, 4, "c")))
+    table.write(rows((1, 4, "a"), (2, 4, None), (3, 4, "c")))
+    if merged:
+        table.optimize(type="full")
+    table.update("id = 1", set={"n": "n + 2"})
+    table.update("id = 2", set={"id": "20"})
+    table.delete("n = 8 and id = 3")
+    table.write(rows((1, 1, None), (2, 1, None), (3, 1, None), (20, 1, None)))
+    wanted = [(1, 11, "a"), (2, 1, None), (3, 1, None), (20, 9, "b")]
+    for _ in range(2):
+        found = table.read().read_all().sort_by("id").to_pylist()
+        assert [tuple(row.values()) for row in found] == wanted
+        table.optimize(type="minor")
 
 
 def test_rows_of_files_in_nodes_of_any_depth_are_folded(tmp_path: Path) -> None:

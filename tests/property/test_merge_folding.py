@@ -51,6 +51,14 @@ events = st.tuples(
     st.just("events"),
     st.lists(st.tuples(rows, st.sampled_from(["+I", "-U", "+U", "D"])), min_size=1, max_size=5),
 )
+commands = st.one_of(
+    st.tuples(st.just("update"), st.integers(0, 5)),
+    st.tuples(st.just("delete where"), st.none()),
+    st.tuples(
+        st.just("merge"),
+        st.lists(rows, min_size=1, max_size=3, unique_by=lambda row: str(row["id"])),
+    ),
+)
 deletes = st.tuples(st.just("delete"), st.lists(st.integers(0, 5), min_size=1, max_size=2))
 FILTERS: list[tuple[str, Callable[[Row], bool]]] = [
     ("n > 0", lambda row: row["n"] is not None and row["n"] > 0),
@@ -156,6 +164,25 @@ def deliver(history: MergeHistory, events: list[tuple[Row, str]]) -> None:
         history.rows[row["id"]] = brought
 
 
+def command(history: MergeHistory, kind: str, argument: Any) -> None:
+    """Set or remove rows: what they had before plays no part."""
+    stored = history.rows
+    if kind == "update":
+        history.table.update(f"id = {argument}", set={"note": "'z'", "n": "small"})
+        if argument in stored:
+            row = stored[argument]
+            stored[argument] = {**row, "note": "z", "n": row["small"]}
+    elif kind == "delete where":
+        history.table.delete("n > 0")
+        for key in [key for key, row in stored.items() if FILTERS[0][1](row)]:
+            del stored[key]
+    else:
+        own: list[Row] = [{name: row.get(name) for name in history.names} for row in argument]
+        merge = history.table.merge(history.as_rows(own), on="id")
+        merge.when_matched_update_all().when_not_matched_insert_all().execute()
+        stored.update({row["id"]: row for row in own})
+
+
 ADDED: dict[str, str] = {"n": "sum", "small": "count", "money": "sum"}
 """What a row can be taken off."""
 AGGREGATES = [
@@ -204,7 +231,7 @@ engines = st.one_of(
 @given(
     engine=engines,
     layout=layouts,
-    life=steps(rows, deletes, events),
+    life=steps(rows, deletes, events, commands),
     output=st.sampled_from(["v2", "clean"]),
 )
 @histories(12)
@@ -220,7 +247,9 @@ def test_all_rows_of_a_key_make_one(
         history = MergeHistory(SCHEMA, {**layout, **properties}, fold, warehouse)
         takes_off = properties.get("write.merge-engine.aggregate-functions") == as_property(ADDED)
         for kind, argument in life:
-            if kind != "events":
+            if kind in ("update", "delete where", "merge"):
+                command(history, kind, argument)
+            elif kind != "events":
                 history.step(kind, argument)
             elif takes_off:
                 deliver(history, argument)

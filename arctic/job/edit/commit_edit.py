@@ -29,7 +29,7 @@ from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.edit.edit_report import EditReport
 from arctic.job.edit.sql_rows import one_moment
 from arctic.job.nudge import nudge_service
-from arctic.job.ordered_table import refuse_engine
+from arctic.job.ordered_table import refuse_edits
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import ScanJob, scan_opened
 from arctic.job.reference import TableReference
@@ -93,7 +93,7 @@ def edited(
         commits: False where it only says what it would do, which needs no permission to write.
 
     Raises:
-        UnsupportedError: the table has a merge engine.
+        UnsupportedError: the first row of a key stays.
         ConflictError: others committed during every attempt; nothing was committed.
     """
     started = time.monotonic()
@@ -102,7 +102,7 @@ def edited(
         opened = reference.open(for_writing=commits)
         uuid = uuid or str(opened.base.metadata.table_uuid)
         check_same(opened, table_uuid=uuid)
-        refuse_engine(opened.table, "deleting, updating or merging rows")
+        refuse_edits(opened.table, "deleting, updating or merging rows")
         state = pin(opened, is_fresh=True)
         table = EditedTable(opened=opened, state=state, reference=reference, attempt=number)
         try:
@@ -133,7 +133,7 @@ def written(
         options: write options beside those of the table.
     """
     given = {**table.reference.options, opt.CROSS_PARTITION.name: "assume-stable", **options}
-    job = begin_write(AskedWrite.of(given), schema)
+    job = begin_write(replace(AskedWrite.of(given), sets_rows=True), schema)
     check_same(job.found(), table_uuid=str(table.opened.base.metadata.table_uuid))
     if not job.target.schema.equals(table.opened.arrow_schema, check_metadata=True):
         raise ConflictError(

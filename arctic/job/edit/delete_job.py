@@ -79,8 +79,9 @@ def covers(reference: TableReference, where: Predicate) -> bool:
 
 def _deleted(table: EditedTable, where: Where) -> EditReport:
     name = table.opened.table.name
-    if table.opened.table.ordering_columns:
-        # Every row leaves a delete with its values, which holds against late ones.
+    if table.opened.table.weighs_rows:
+        # Every row leaves a delete with its values, which holds against late ones; and where rows
+        # are folded, no file tells what a key has.
         return _by_key(table, where)
     if where.sql is None:
         found = coverage(table.opened, table.state, where.predicate)

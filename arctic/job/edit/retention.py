@@ -30,6 +30,7 @@ from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.edit.commit_edit import EditedTable, edited
 from arctic.job.edit.edit_report import EditReport
 from arctic.job.edit.whole_files import FileJudge, unmerged_changes
+from arctic.job.ordered_table import refuse_engine
 from arctic.job.reference import TableReference
 from arctic.table.commit_plan import RemoveRows
 from arctic.table.expire_report import ExpiredItem, ExpiredKind
@@ -154,6 +155,7 @@ def expire_rows(
         nonlocal items
         items = ()
         name = table.opened.table.name
+        refuse_engine(table.opened.table, "expiry of rows")
         _check_order(table.opened.table, settings)
         last_ms = _last_commit_ms(table.opened) if settings.from_last_commit else now_ms
         if last_ms is None:

@@ -48,6 +48,8 @@ class AskedWrite:
     """Batches of a stream from one such run to the next."""
     publish_every: int | None
     """The table is published once so many commits are not; None: the write leaves it alone."""
+    sets_rows: bool = False
+    """Rows are those of a command: what a key had plays no part in what it has then."""
     where: Predicate | None = None
     """An overwrite replaces every partition for which it holds, and no other."""
     given: Mapping[str, str] = field(repr=False)
@@ -130,7 +132,8 @@ class AskedWrite:
             ordering_column=self.ordering_column,
             stored_order=table.ordering_columns,
             engine=table.merge_engine,
-            fold=table.fold,
+            fold=None if self.sets_rows else table.fold,
+            sets_rows=self.sets_rows,
             missing_columns=self.missing_columns,
         )
 

@@ -78,6 +78,7 @@ def begin_command(
         asked,
         mode=_MODES.get(command.rows, WriteMode.UPSERT),
         action_column=ACTION if has_actions else None,
+        sets_rows=True,
         # The rows of a table with ordering columns have it not: each key comes once.
         ordering_column=ORDER if has_actions and ORDER in incoming.names else None,
     )

@@ -157,14 +157,23 @@ def first_offset(task: TaskId) -> int:
     return (task.partition_id << _COUNTER_BITS) + 1
 
 
-def assign_offsets(survivors: Survivors, next_offset: int) -> tuple[np.ndarray, np.ndarray, int]:
+def assign_offsets(
+    survivors: Survivors, next_offset: int, *, apart: bool = False
+) -> tuple[np.ndarray, np.ndarray, int]:
     """Number the events that are left.
+
+    Args:
+        survivors: of a chunk.
+        next_offset: where it starts.
+        apart: leave a number out between a delete and its insert, so that they are two events.
 
     Returns:
         The delete's and the insert's offset of each key, meaningful where it has one, each
         strictly rising; then the offset that the next chunk starts at.
     """
-    pairs = survivors.deletes & survivors.inserts & ~survivors.images
+    pairs = (survivors.deletes & survivors.inserts & ~survivors.images).astype(np.int64)
+    if apart:
+        pairs *= 2
     counts = (survivors.deletes | survivors.inserts).astype(np.int64) + pairs
     ends = np.cumsum(counts)
     delete_offsets = next_offset + ends - counts

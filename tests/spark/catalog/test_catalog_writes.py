@@ -29,7 +29,7 @@ def _frame(sql: Sql, *rows: tuple[Any, ...]) -> DataFrame:
 
 
 def test_rows_of_a_key_are_merged_by_the_engine_of_their_table(sql: Sql) -> None:
-    """Read by Spark's own scan where it can; commands that replace stored rows are refused."""
+    """Read by Spark's own scan where it can; commands set and remove them, but the first."""
     functions = "`write.merge-engine.aggregate-functions` = 'n: sum'"
     for name, engine, wanted in (
         ("first", "'first-row'", [(990, 990), (10, 10)]),
@@ -49,16 +49,30 @@ def test_rows_of_a_key_are_merged_by_the_engine_of_their_table(sql: Sql) -> None
         )
         found = sql(f"SELECT count(*), sum(n) FROM {table} GROUP BY note ORDER BY note DESC")
         assert found == wanted
-        for command in (
+        merge = (
+            f"MERGE INTO {table} t USING (SELECT explode(array(2L, 5000L)) AS id) s ON t.id = s.id"
+        )
+        commands = (
             f"DELETE FROM {table} WHERE id = 1",
-            f"UPDATE {table} SET n = 5 WHERE id = 1",
-            f"MERGE INTO {table} t USING (SELECT 1L AS id) s ON t.id = s.id WHEN MATCHED THEN "
-            "DELETE",
-        ):
-            assert "merge engine" in sql.refused(command)
+            f"UPDATE {table} SET n = 5 WHERE id IN (3, 980)",
+            f"{merge} WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id, n) "
+            "VALUES (s.id, 7)",
+        )
+        if name == "first":
+            for command in commands:
+                assert "merge engine" in sql.refused(command)
         arctic.optimize(f"shop.{name}", type="minor")
         found = sql(f"SELECT count(*), sum(n) FROM {table} GROUP BY note ORDER BY note DESC")
         assert found == wanted
+        if name != "first":
+            sql(*commands, f"INSERT INTO {table} VALUES (980, 1, NULL), (1, 1, NULL)")
+            of_keys = f"SELECT id, n FROM {table} WHERE id IN (1, 2, 3, 980, 5000) ORDER BY id"
+            last = 6 if name == "total" else 1
+            for _ in range(2):
+                assert sql(of_keys) == [(1, 1), (3, 5), (980, last), (5000, 7)]
+                arctic.optimize(f"shop.{name}", type="minor")
+            sql(f"TRUNCATE TABLE {table}", f"INSERT INTO {table} VALUES (1, 2, NULL)")
+            assert sql(f"SELECT id, n FROM {table}") == [(1, 2)]
 
 
 def test_the_greatest_row_stays_where_a_table_has_ordering_columns(sql: Sql) -> None:
