@@ -72,7 +72,7 @@ class DataFileReader:
         try:
             self._columns = FileColumns(file, self._parquet.schema, request)
             self._row_groups = matching_row_groups(
-                self._parquet, request.row_filter, self._columns.names, self._columns.constants
+                self._parquet, request, self._columns.names, self._columns.constants
             )
         except BaseException:
             self._parquet.close()
@@ -142,7 +142,7 @@ class DataFileReader:
         """
         groups = self._row_groups if row_groups is None else row_groups
         output = self._columns.project(self._request.schema)
-        test = RowTest(self._columns, self._request.row_filter)
+        test = RowTest(self._columns, self._request)
         for part, deletes in self._sorted_out(groups, index):
             merge = self._merge_columns(deletes)
             checked = self._read(part, output, test, merge, RemovedRows(positions, dead), deletes)

@@ -18,14 +18,13 @@ Memory: one bit for each row of the task's base files.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from arctic.columns.integers.row_set import RowSet
 from arctic.mor.data_file_reader import DataFileReader
 from arctic.mor.deletes.change_deletes import DeleteIndex
 from arctic.mor.deletes.position_deletes import PositionDeletes
 from arctic.mor.deletes.removed_rows import RemovedRows
-from arctic.mor.filters.row_filter import filter_of_deletes
+from arctic.mor.filters.row_filter import of_keys
 from arctic.mor.request import OpenFile, ReadRequest
 from arctic.mor.touched import Touched
 from arctic.scan.task import NodeTask
@@ -53,14 +52,14 @@ def take_rivals(
         kills. They need not be looked up in it any more.
     """
     # A row that the filter drops can outdo one that it keeps, unless it drops the key.
-    of_keys = replace(request, row_filter=filter_of_deletes(request))
+    wanted = of_keys(request)
     data_paths = {part.file.path for part in task.data}
     settled: dict[str, RowSet] = {}
     for rival in task.rivals:
         file = rival.file
         is_data = file.kind is FileKind.BASE and file.path in data_paths
         removed = RemovedRows(positions.rows(file.path, rival.position_deletes), None)
-        with DataFileReader(file, of_keys, open_file, Touched()) as reader:
+        with DataFileReader(file, wanted, open_file, Touched()) as reader:
             dead = RowSet(reader.row_count)
             for found in reader.found_in(index):
                 alive = removed.alive(found.first_row, found.row_count)[found.rows]

@@ -5,14 +5,17 @@ Must not know: which files there are, or how one is read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from arctic.columns.field_ids import field_id, field_with_id
 from arctic.errors import InternalError
+from arctic.table.files import ColumnBounds
 from arctic.table.filters.predicate import Predicate
 from arctic.table.merge_engine import FoldRules, MergeEngine
 from arctic.table.positions.row_places import FILE, POSITION
@@ -39,6 +42,23 @@ PLACE_FIELDS: tuple[pa.Field, ...] = (ROW_FILE_FIELD, ROW_POSITION_FIELD)
 
 META_FIELDS: tuple[pa.Field, ...] = (TRANSACTION_ID_FIELD, FILE_OFFSET_FIELD, CHANGE_ACTION_FIELD)
 """The columns that a look at one store adds after the table's own."""
+
+
+class RowValues(Protocol):
+    """Values that some columns have together: see ``arctic.mor.filters.among``."""
+
+    @property
+    def fields(self) -> tuple[pa.Field, ...]:
+        """The columns, with field ids."""
+
+    def mask(self, columns: Sequence[pa.Array]) -> npt.NDArray[np.bool_]:
+        """Say for each row of the columns of ``fields`` whether it has one of the values."""
+
+    def may_hold(self, bounds: Sequence[ColumnBounds | None]) -> bool:
+        """Say whether a row within bounds, one for each of ``fields``, can have a value."""
+
+    def is_of(self, key: pa.Schema) -> bool:
+        """Say whether rows of one key all have a value, or none: also those that delete the key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +90,8 @@ class ReadRequest:
     """By what the rows of a key are made one; None: they are not."""
     columns: pa.Schema = field(default_factory=lambda: pa.schema([]))
     """All columns of a table that folds rows, which go by one another."""
+    among: RowValues | None = None
+    """Rows that have none of these values are not needed; None: all are."""
     identity_partitions: Mapping[int, int] = field(default_factory=dict)
     """Field id of a column to its place in the partition, where that is the column's very value:
     imported files need not have the column."""

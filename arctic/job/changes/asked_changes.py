@@ -43,6 +43,9 @@ class RowsAsked:
     """The range is one change; else each commit is."""
     tells_updates: bool
     """Both sides of an update are called so; else delete and insert."""
+    by_columns: bool = False
+    """A row is as before where the columns that are read are; else all of its columns are asked,
+    so that how many rows there are does not hang on what is read of them."""
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> RowsAsked | None:

@@ -6,7 +6,7 @@ Rules:
     - What the order of commits does not tell is refused: transactions that are older than their
       commit, and commits whose number nobody knows.
     - Whether a row of a range is the same as before is asked of all its columns, whatever is wanted
-      of them: how many rows there are does not hang on it.
+      of them, unless a caller needs no more: see ``RowsAsked.by_columns``.
 """
 
 from __future__ import annotations
@@ -163,13 +163,17 @@ def plan_row_changes(
     groups = on_newest_state(opened, planned) if start != end else ()
     commits = _Commits.between(opened, start.sequence_number, end.sequence_number)
     told = {field.name for field in COMMIT_FIELDS}
-    # Rows of two states are compared as a whole, by their keys.
+    # Rows of two states are compared, by their keys.
     compares = any(
         isinstance(group, DifferenceGroup)
         or (asked.is_net and any(task.beginning for task in group.tasks))
         for group in groups
     )
-    wanted = row_change_schema(opened, None) if compares else schema
+    wanted = schema
+    if compares:
+        key = () if columns is None else opened.table.primary_key
+        by = None if columns is None else list(dict.fromkeys((*columns, *key)))
+        wanted = row_change_schema(opened, by if asked.by_columns else None)
     rows = pa.schema([nullable_throughout(field) for field in wanted if field.name not in told])
     now = with_types_of_now(rows)
     request = merge_request(opened, settings, schema=now, row_filter=None)

@@ -13,7 +13,7 @@ from arctic.iceberg.metadata.gc_pause import collector_paused
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.read.asked_read import ReadSettings
-from arctic.mor.request import ReadRequest
+from arctic.mor.request import ReadRequest, RowValues
 from arctic.scan.plan_scan import ScanPlan, plan_scan
 from arctic.scan.scan_input import ScanInput, SetApart
 from arctic.scan.store_files import StoreFiles
@@ -117,6 +117,7 @@ def merge_request(
     *,
     schema: pa.Schema,
     row_filter: Predicate | None,
+    among: RowValues | None = None,
 ) -> ReadRequest:
     """Return what the tasks of a read want of every file.
 
@@ -125,6 +126,7 @@ def merge_request(
         settings: of the read.
         schema: exactly what every batch has.
         row_filter: rows that do not match are left out.
+        among: rows without one of these values are not needed.
     """
     return ReadRequest(
         schema=schema,
@@ -137,6 +139,7 @@ def merge_request(
         fold=opened.table.fold,
         columns=opened.arrow_schema if opened.table.fold else pa.schema([]),
         row_filter=row_filter,
+        among=among,
         max_delete_bytes=settings.max_delete_bytes,
         batch_rows=BATCH_ROWS,
         verifies_pages=settings.verifies_pages,

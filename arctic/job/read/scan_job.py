@@ -23,7 +23,7 @@ from arctic.job.read.plan_rows import merge_request, plan_rows
 from arctic.job.read.read_ahead import read_ahead
 from arctic.job.read.read_columns import change_columns, project
 from arctic.job.read.read_task import ArrowReader, GroupReader, MergeReader
-from arctic.mor.request import META_FIELDS, PLACE_FIELDS
+from arctic.mor.request import META_FIELDS, PLACE_FIELDS, RowValues
 from arctic.scan.plan_scan import ScanPlan
 from arctic.scan.scan_input import SetApart
 from arctic.table.filters.predicate import Predicate
@@ -55,7 +55,7 @@ class ScanJob:
         Raises:
             ConflictError: the state expired while it was read.
         """
-        threads = 1 if self.plan is None else self.plan.options.parallelism
+        threads = 1 if self.settings is None else self.settings.division.parallelism
         readings = [partial(self.reader.read, group) for group in self.groups]
         try:
             yield from read_ahead(readings, min(threads, MAX_THREADS))
@@ -108,6 +108,7 @@ def scan_opened(
     *,
     columns: Sequence[str] | None = None,
     row_filter: Predicate | None = None,
+    among: RowValues | None = None,
     snapshot: TableSnapshot | None = None,
     is_fresh: bool = False,
     parallelism: int | None = None,
@@ -120,6 +121,7 @@ def scan_opened(
         asked: what the options say.
         columns: as for ``begin_scan``.
         row_filter: as for ``begin_scan``.
+        among: rows without one of these values are not needed, and may come all the same.
         snapshot: the state to read, where another scan of the same query has pinned it.
         is_fresh: the table was opened just now.
         parallelism: tasks at a time, where neither options nor table say it.
@@ -141,7 +143,7 @@ def scan_opened(
             row_filter=row_filter,
             set_apart=set_apart,
         )
-        request = merge_request(opened, settings, schema=schema, row_filter=row_filter)
+        request = merge_request(opened, settings, schema=schema, row_filter=row_filter, among=among)
         return ScanJob(
             schema=schema,
             groups=plan.groups,

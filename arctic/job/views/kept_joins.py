@@ -63,11 +63,14 @@ def _load_seconds(given: RefreshInput, join: Join) -> None:
     """Load the second rows that these name."""
     space = given.space
     names = [name for name, _ in join.columns]
-    values = space.table(f"SELECT DISTINCT {_listed(names)} FROM {_FIRSTS}")
+    values = space.table(
+        f"SELECT DISTINCT {_listed(names)} FROM {_FIRSTS} "
+        f"WHERE {' AND '.join(f'{quoted(name)} IS NOT NULL' for name in names)}"
+    )
     space.declare(_SECONDS, given.schema(join.second))
     if not values.num_rows:
         return
-    among = {of: values.column(name).drop_null() for name, of in join.columns}
+    among = {of: values.column(name) for name, of in join.columns}
     named = " AND ".join(f"f.{quoted(name)} = g.{quoted(of)}" for name, of in join.columns)
     columns = _listed(given.columns(join.second))
     space.fill_from(

@@ -10,7 +10,7 @@ from arctic.job.reference import TableReference
 from arctic.job.views.refresh_job import refresh_view
 from arctic.job.views.refresh_report import RefreshReport
 from arctic.job.views.source_rows import SourceTable
-from arctic.job.views.view_plan import plan_view
+from arctic.job.views.view_plan import check_lasting, plan_view
 from arctic.job.views.view_state import ViewDefinition
 from arctic.job.views.workspace import workspace
 from arctic.views.parse_view import without_stars
@@ -51,6 +51,7 @@ def materialize_view(
     definition = ViewDefinition(sql=sql, is_whole=is_whole)
     with workspace() as space:
         plan = plan_view(definition, sources, space)
+        check_lasting(definition, space)
     made = create_table(
         into.config,
         into.identifier,

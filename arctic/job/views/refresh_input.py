@@ -9,17 +9,15 @@ import pyarrow as pa
 
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.read.asked_read import AskedRead
-from arctic.job.read.scan_job import ScanJob, scan_opened
+from arctic.job.read.scan_job import ScanJob
 from arctic.job.reference import TableReference
-from arctic.job.views.source_rows import CHANGE_TYPE, Stretch, values_filter
+from arctic.job.views.rows_among import Values, rows_among
+from arctic.job.views.source_rows import CHANGE_TYPE, Stretch
 from arctic.job.views.view_plan import ViewPlan
 from arctic.job.views.workspace import Workspace
 from arctic.views.sql_tree import quoted
 from arctic.views.view_query import Source, ViewQuery
 from arctic.views.view_statements import SIGN, STORED, Statements
-
-Among = Mapping[str, pa.ChunkedArray]
-"""Column -> values: rows with others are not needed, and may come all the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,18 +60,18 @@ class RefreshInput:
         sign = f"CAST(CASE WHEN {came} THEN 1 ELSE -1 END AS TINYINT) AS {SIGN}"
         self.space.load(table, job, ", ".join([*map(quoted, columns), sign]))
 
-    def rows(self, source: Source, among: Among | None = None) -> ScanJob:
+    def rows(self, source: Source, among: Values | None = None) -> ScanJob:
         """Plan a read of the rows of a source, where its stretch ends."""
         end = self.stretches[source.identifier].end
         return self.plan.sources[source.identifier].rows(end, self.columns(source), among)
 
-    def load_stored(self, among: Among | None = None) -> None:
+    def load_stored(self, among: Values | None = None) -> None:
         """Fill ``STORED`` with rows of the view: with all of them, or at least those needed."""
-        job = scan_opened(
+        job = rows_among(
             self.view,
             AskedRead.of(self.reference.options),
-            columns=list(self.statements.columns),
-            row_filter=None if among is None else values_filter(self.view, among),
+            list(self.statements.columns),
+            among,
             is_fresh=True,
         )
         self.space.load(STORED, job)

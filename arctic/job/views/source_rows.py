@@ -3,21 +3,15 @@
 Rules:
     - Rows are read at the position that the changes end at: what is committed meanwhile is of the
       next refresh.
-    - A filter by values leaves out files and row groups as far as it can; rows beside the point may
-      come all the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from arctic import options as opt
-from arctic.errors import InvalidInputError, NotFoundError, UnsupportedError
-from arctic.iceberg.filters.column_tests import ColumnTests
+from arctic.errors import InvalidInputError, NotFoundError
 from arctic.iceberg.metadata.history import lineage
 from arctic.iceberg.snapshots.pinned_state import pinned_state
 from arctic.iceberg.snapshots.state_between import state_between
@@ -26,18 +20,15 @@ from arctic.job.changes.asked_changes import AskedChanges
 from arctic.job.changes.change_job import Changes
 from arctic.job.changes.consumer_job import ConsumerJob
 from arctic.job.read.asked_read import AskedRead
-from arctic.job.read.scan_job import ScanJob, scan_opened
+from arctic.job.read.scan_job import ScanJob
 from arctic.job.reference import TableReference, table_reference
+from arctic.job.views.rows_among import Values, rows_among
 from arctic.options import Scope
-from arctic.table.filters.filter_tree import Filter, Join, predicate_of
-from arctic.table.filters.predicate import Op, Predicate
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.streams.stream_position import StreamPosition
 from arctic.views.view_query import Source
 
 CHANGE_TYPE = "_change_type"
-_LISTED = 10_000
-"""Values that a filter names; of more it knows the least and the greatest."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +49,10 @@ class SourceTable:
         self._place = {**left, opt.PATH.name: identifier}
         self.reference = table_reference(self._place)
         given = {**self._place, opt.CHANGE_ROWS.name: "net"}
-        self._asked = AskedChanges.of(given, Scope.STREAM)
+        asked = AskedChanges.of(given, Scope.STREAM)
+        assert asked.rows is not None
+        # What a view does not read of a row may change as it likes.
+        self._asked = replace(asked, rows=replace(asked.rows, by_columns=True))
         self._changes = Changes(self._asked)
 
     @property
@@ -112,23 +106,17 @@ class SourceTable:
         self,
         at: StreamPosition,
         columns: Sequence[str],
-        among: Mapping[str, pa.ChunkedArray] | None = None,
+        among: Values | None = None,
     ) -> ScanJob:
         """Plan a read of the rows at a position.
 
         Args:
             at: where.
             columns: of the table.
-            among: column -> values; rows with others are not needed.
+            among: rows without one of these values are not needed, and may come all the same.
         """
-        row_filter = None if among is None else values_filter(self.opened, among)
-        return scan_opened(
-            self.opened,
-            AskedRead.of(self._place),
-            columns=columns,
-            row_filter=row_filter,
-            snapshot=self._state(at),
-        )
+        asked = AskedRead.of(self._place)
+        return rows_among(self.opened, asked, columns, among, snapshot=self._state(at))
 
     def hold(self, name: str, position: StreamPosition) -> None:
         """Keep what comes after a position from expiry, under the name of a consumer."""
@@ -148,36 +136,3 @@ class SourceTable:
                 "expired; refresh the view again"
             )
         return pinned_state(opened, None, None)
-
-
-def values_filter(opened: OpenTable, among: Mapping[str, pa.ChunkedArray]) -> Predicate | None:
-    """Return what rows match that have one of the values in each column, and perhaps others."""
-    tests = ColumnTests(opened.table)
-    parts = [_one_of(tests, name, values) for name, values in among.items()]
-    known = tuple(each for each in parts if each is not None)
-    return predicate_of(Join(True, known)) if known else None
-
-
-def _one_of(tests: ColumnTests, name: str, values: pa.ChunkedArray) -> Filter | None:
-    """Return the test of one column; None: no filter can test it, so every row is read."""
-    try:
-        return _test(tests, name, values)
-    except (InvalidInputError, UnsupportedError):
-        return None
-
-
-def _test(tests: ColumnTests, name: str, values: pa.ChunkedArray) -> Filter:
-    found = pc.unique(values)
-    known = found.drop_null()
-    if len(known) > _LISTED:
-        ends = pc.min_max(known)
-        is_among: Filter = Join(
-            True,
-            (
-                tests.compare(name, Op.GE, ends["min"].as_py()),
-                tests.compare(name, Op.LE, ends["max"].as_py()),
-            ),
-        )
-    else:
-        is_among = tests.within(name, known.to_pylist())
-    return Join(False, (is_among, tests.is_null(name))) if found.null_count else is_among

@@ -81,6 +81,17 @@ def plan_view(
     )
 
 
+def check_lasting(definition: ViewDefinition, space: Workspace) -> None:
+    """Refuse a view to be kept from changes that calls what says something else tomorrow.
+
+    Raises:
+        UnsupportedError: naming the function.
+    """
+    changing = space.not_lasting(sorted(called_functions(definition.sql)))
+    if changing and not definition.is_whole:
+        raise not_kept(f"{changing[0]}() is not the same at every refresh")
+
+
 def check_columns(view: OpenTable, plan: ViewPlan) -> None:
     """Refuse to refresh a table whose columns are not those of its statement any more.
 
@@ -105,9 +116,6 @@ def _statements(
     space: Workspace,
 ) -> Statements:
     query = parse_view(definition.sql, {name: each.source for name, each in sources.items()})
-    changing = space.not_lasting(sorted(called_functions(definition.sql)))
-    if changing:
-        raise not_kept(f"{changing[0]}() is not the same at every refresh")
     first = f"FROM {relations[query.first.identifier]} AS {quoted(query.first.alias)}"
     exact = [each.name for each in query.aggregates if _is_exact(each, first, space)]
     for group in query.groups:

@@ -25,7 +25,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from arctic.columns.field_ids import known_field_id
 from arctic.columns.integers.distinct import are_among, common
 from arctic.columns.integers.integer_index import IntArray
 from arctic.columns.key_codes import KeyIndex
@@ -33,6 +32,7 @@ from arctic.mor.changes.change_rows import read_changes
 from arctic.mor.changes.told_rows import DELETE, INSERT, RowChangeShape, places, tell
 from arctic.mor.changes.unchanged import unchanged_keys
 from arctic.mor.coalesce import at_least_one, coalesce
+from arctic.mor.filters.among import Among
 from arctic.mor.key_parts import KeyPart, key_parts
 from arctic.mor.read import read_group
 from arctic.mor.request import (
@@ -44,12 +44,8 @@ from arctic.mor.request import (
 from arctic.scan.changes.change_tasks import ChangeGroup, ChangeTask, ChangeUnit
 from arctic.scan.task import NodeTaskGroup
 from arctic.table.files import Partition
-from arctic.table.filters.predicate import ColumnTest, Op, Predicate, conjunction
 
 _DELETES = ("-D", "-U")
-_LISTED_TYPES = ("int", "long", "string")
-_LISTED_KEYS = 1_000
-"""So many values of a key column are looked for in the bounds of row groups."""
 _NEVER = 0
 """In place of the commit of a row that nobody deleted; sequence numbers begin with 1."""
 
@@ -210,7 +206,10 @@ class _Events:
         targets, first = np.unique(self._targets()[deletes], return_index=True)
         commits = self._commits[deletes[first]]
         deleted = set(self._place[deletes].tolist())
-        wanted = replace(self._request, row_filter=_of_keys(self._deleted_keys(), self._request))
+        if not deleted:
+            return
+        keys = self._key_table.filter(pa.array(self._is_delete))
+        wanted = replace(self._request, among=Among(keys))
         for place, partition in enumerate(self._partitions):
             nodes = tuple(each for each in self._task.beginning if each.partition == partition)
             if place not in deleted or not nodes:
@@ -225,9 +224,6 @@ class _Events:
                 if len(hits):
                     taken = batch.take(pa.array(rows[hits]))
                     yield _Gone(batch=taken, keys=keys[hits], commits=commits[at[hits]])
-
-    def _deleted_keys(self) -> pa.Table:
-        return self._key_table.filter(pa.array(self._is_delete))
 
     def _targets(self) -> IntArray:
         targets: IntArray = self._keys * len(self._partitions) + self._place
@@ -283,15 +279,3 @@ def _unchanged(
     )
     old_keys = np.concatenate([each.keys for each in gone])
     return unchanged_keys(old, old_keys, new, np.concatenate([each.keys[s] for each, s in chosen]))
-
-
-def _of_keys(keys: pa.Table, request: ReadRequest) -> Predicate | None:
-    """Return what rows with these keys match, where they are few: it leaves out row groups."""
-    tests = []
-    for field, told in zip(request.key, request.key_types, strict=True):
-        values = keys.column(field.name).unique()
-        if told in _LISTED_TYPES and len(values) <= _LISTED_KEYS:
-            literal = tuple(values.to_pylist())
-            id_ = known_field_id(field)
-            tests.append(ColumnTest(op=Op.IN, field_id=id_, column=field.name, literal=literal))
-    return conjunction(tuple(tests))

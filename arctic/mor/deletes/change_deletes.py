@@ -39,9 +39,9 @@ from arctic.mor.deletes.row_weights import delete_weights
 from arctic.mor.files.file_columns import FileColumns
 from arctic.mor.files.parquet_footer import Size
 from arctic.mor.files.parquet_input import ParquetInput
-from arctic.mor.filters.key_span import KeySpan, has_span
+from arctic.mor.filters.key_span import KeySpans
 from arctic.mor.filters.prune import matching_row_groups
-from arctic.mor.filters.row_filter import RowTest, filter_of_deletes
+from arctic.mor.filters.row_filter import RowTest, of_keys
 from arctic.mor.request import FILE_OFFSET_FIELD, OpenFile, ReadRequest
 from arctic.mor.touched import Touched
 from arctic.table.files import ColumnBounds, FileKind, TableFile, Value
@@ -112,9 +112,7 @@ class DeleteIndex:
         self._least = int(first.min(initial=np.iinfo(np.int64).max))
         """Of the first ordering column."""
         self._newest_id = int(self._transaction_ids.max(initial=-1))
-        self._spans = [
-            KeySpan(column) if has_span(column.type) else None for column in rows.keys.columns
-        ]
+        self._spans = KeySpans(rows.keys)
 
     def may_follow(self, transaction_id: int, kind: FileKind) -> bool:
         """Say whether some delete can come after a row of a file.
@@ -134,10 +132,7 @@ class DeleteIndex:
         Args:
             bounds: of each key column in key order; None where nothing is known.
         """
-        return all(
-            span is None or span.meets(known)
-            for span, known in zip(self._spans, bounds, strict=True)
-        )
+        return self._spans.meet(bounds)
 
     def match(self, keys: Sequence[pa.Array]) -> Hits:
         """Look keys up: the rows whose key is deleted, ascending, and what the index calls each.
@@ -271,7 +266,7 @@ def every_delete(
 
 
 def _deletes(file: TableFile, *, request: ReadRequest, open_file: OpenFile) -> Iterator[DeleteRows]:
-    key_filter = filter_of_deletes(request)
+    request = of_keys(request)
     if file.kind is not FileKind.CHANGE_DELETE:
         raise InternalError(f"file {file.path!r} of kind {file.kind} is attached as deletes")
     with ParquetInput(
@@ -279,11 +274,11 @@ def _deletes(file: TableFile, *, request: ReadRequest, open_file: OpenFile) -> I
     ) as parquet:
         columns = FileColumns(file, parquet.schema, request)
         wanted = columns.project([*request.key, FILE_OFFSET_FIELD, *request.ordering])
-        test = RowTest(columns, key_filter)
-        groups = matching_row_groups(parquet, key_filter, columns.names, columns.constants)
+        test = RowTest(columns, request)
+        groups = matching_row_groups(parquet, request, columns.names, columns.constants)
         names = list(dict.fromkeys((*wanted.names, *test.projection.names)))
         for _, batch in parquet.batches(names, groups, request.batch_rows):
-            if key_filter is not None:
+            if test.drops_rows:
                 batch = batch.filter(pa.array(test.mask(batch)))
             arrays = wanted.arrays(batch)
             keys, ordering = arrays[: len(request.key)], arrays[len(request.key) + 1 :]

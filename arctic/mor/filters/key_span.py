@@ -1,4 +1,4 @@
-"""Which ranges of one key column hold a value of a set: to leave row groups out of a merge.
+"""Which ranges of key columns hold a value of a set: to leave row groups out of a merge.
 
 Strategy: every value becomes a 64-bit number that keeps the order; a range is looked up among the
 sorted numbers. Integers, dates and times are such numbers. Of strings and binary it is the eight
@@ -14,7 +14,7 @@ Memory: eight bytes for each value; while they are sorted, twice that and one pi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -70,6 +70,22 @@ class KeySpan:
 
     def _number(self, bound: Any) -> int:
         return int(bound) if self._texts is None else self._texts.number(bound)
+
+
+class KeySpans:
+    """The values of several columns."""
+
+    def __init__(self, keys: pa.Table) -> None:
+        self._spans = [
+            KeySpan(column) if has_span(column.type) else None for column in keys.columns
+        ]
+
+    def meet(self, bounds: Sequence[ColumnBounds | None]) -> bool:
+        """Say whether a row may lie within bounds, one for each column; None: nothing is known."""
+        return all(
+            span is None or span.meets(known)
+            for span, known in zip(self._spans, bounds, strict=True)
+        )
 
 
 class _Texts:

@@ -1,4 +1,4 @@
-"""Leave out row groups whose Parquet statistics show that no row can match a filter.
+"""Leave out row groups whose Parquet statistics show that no row of them is wanted.
 
 The same bounds of the key tell which row groups hold no deleted key.
 
@@ -23,6 +23,7 @@ import pyarrow as pa
 from arctic.columns.field_ids import known_field_id
 from arctic.mor.files.parquet_input import ParquetInput
 from arctic.mor.filters.key_span import has_span, is_text_or_bytes
+from arctic.mor.request import ReadRequest
 from arctic.table.files import ColumnBounds, Value
 from arctic.table.filters.predicate import Predicate, may_match, tests_of
 
@@ -33,7 +34,7 @@ _PER_MICROSECOND = {"milliseconds": (1000, 1), "microseconds": (1, 1), "nanoseco
 
 def matching_row_groups(
     parquet: ParquetInput,
-    predicate: Predicate | None,
+    request: ReadRequest,
     names: Mapping[int, str],
     constants: Mapping[int, Value],
 ) -> tuple[int, ...]:
@@ -41,15 +42,22 @@ def matching_row_groups(
 
     Args:
         parquet: a data file, or one of change deletes.
-        predicate: the filter; None keeps every row group.
+        request: which rows match.
         names: field id to name of the top-level columns that the file has.
         constants: field id to the value that every row of the file has.
     """
+    predicate, among = request.row_filter, request.among
+    groups = [
+        group
+        for group in parquet.row_groups
+        if among is None
+        or among.may_hold([key_bounds(parquet, group, names, field) for field in among.fields])
+    ]
     if predicate is None:
-        return tuple(parquet.row_groups)
+        return tuple(groups)
     literals = _literals(predicate)
     kept = []
-    for number in parquet.row_groups:
+    for number in groups:
         rows = parquet.metadata.row_group(number).num_rows
         bounds: dict[int, ColumnBounds] = {}
         for field_id, literal in literals.items():

@@ -1,14 +1,15 @@
-"""A row filter on the columns of one file, and the part of it that holds for deletes too.
+"""What a read wants of the rows of one file, and the part of it that holds for deletes too.
 
 Rules:
-    - A change delete may be left out by a filter of the key alone: a row that it could kill has
-      the same key, so the filter drops that row as well. Floating-point keys are left alone: two
+    - A change delete may be left out by a test of the key alone: a row that it could kill has
+      the same key, so the test drops that row as well. Floating-point keys are left alone: two
       files may keep one value in two widths.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from uuid import UUID
 
 import numpy as np
@@ -21,7 +22,7 @@ from arctic.mor.files.file_columns import FileColumns
 from arctic.mor.filters.evaluate_filter import comparison_type, matching_rows
 from arctic.mor.request import META_FIELDS, ReadRequest
 from arctic.table.files import Value
-from arctic.table.filters.predicate import Predicate, part_on, tests_of
+from arctic.table.filters.predicate import part_on, tests_of
 
 Mask = npt.NDArray[np.bool_]
 
@@ -31,10 +32,11 @@ _META_TYPES: Mapping[int, pa.DataType] = {
 
 
 class RowTest:
-    """Tests batches of one file; without a filter every row matches."""
+    """Tests batches of one file; where a read wants every row, every row matches."""
 
-    def __init__(self, columns: FileColumns, row_filter: Predicate | None) -> None:
-        self._filter = row_filter
+    def __init__(self, columns: FileColumns, request: ReadRequest) -> None:
+        self._filter = row_filter = request.row_filter
+        self._among = request.among
         self._ids = tuple(dict.fromkeys(test.field_id for test in tests_of(row_filter)))
         targets = []
         for number in self._ids:
@@ -42,15 +44,26 @@ class RowTest:
             if number in columns.names:
                 kind = comparison_type(columns.fields[number].type)
             targets.append(field_with_id(str(number), kind, number))
+        targets += () if self._among is None else self._among.fields
         self.projection = columns.project(targets)
         """The columns that have to be read for it, in the types in which they are compared."""
 
+    @property
+    def drops_rows(self) -> bool:
+        """Whether some row may not match."""
+        return self._filter is not None or self._among is not None
+
     def mask(self, batch: pa.RecordBatch) -> Mask:
         """Say for each row of a batch, which holds at least the projection, whether it matches."""
-        if self._filter is None:
+        if not self.drops_rows:
             return np.ones(len(batch), bool)
-        columns = dict(zip(self._ids, self.projection.arrays(batch), strict=True))
-        return matching_rows(self._filter, columns, len(batch))
+        arrays = self.projection.arrays(batch)
+        tested, values = arrays[: len(self._ids)], arrays[len(self._ids) :]
+        mask = np.ones(len(batch), bool) if self._among is None else self._among.mask(values)
+        if self._filter is not None:
+            columns = dict(zip(self._ids, tested, strict=True))
+            mask &= matching_rows(self._filter, columns, len(batch))
+        return mask
 
 
 def _constant_type(value: Value) -> pa.DataType:
@@ -60,7 +73,12 @@ def _constant_type(value: Value) -> pa.DataType:
     return pa.scalar(value).type
 
 
-def filter_of_deletes(request: ReadRequest) -> Predicate | None:
-    """Return the part of a row filter that change deletes can be left out by, if any."""
+def of_keys(request: ReadRequest) -> ReadRequest:
+    """Return a read that wants of rows only what change deletes can be left out by as well."""
     exact_ids = {known_field_id(field) for field in request.key if not pat.is_floating(field.type)}
-    return part_on(request.row_filter, exact_ids)
+    among = request.among
+    return replace(
+        request,
+        row_filter=part_on(request.row_filter, exact_ids),
+        among=among if among is not None and among.is_of(request.key) else None,
+    )

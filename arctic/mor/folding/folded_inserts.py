@@ -35,7 +35,7 @@ from arctic.mor.deletes.change_deletes import DeleteIndex, DeleteRows, every_del
 from arctic.mor.deletes.position_deletes import PositionDeletes
 from arctic.mor.files.project import converter
 from arctic.mor.filters.evaluate_filter import comparison_type, matching_rows
-from arctic.mor.filters.row_filter import filter_of_deletes
+from arctic.mor.filters.row_filter import of_keys
 from arctic.mor.folding.fold_rows import fold_rows
 from arctic.mor.key_parts import KeyPart
 from arctic.mor.request import FILE_OFFSET_FIELD, TRANSACTION_ID_FIELD, OpenFile, ReadRequest
@@ -73,7 +73,7 @@ class FoldedInserts:
         self._positions = positions
         self._inserts = [part for part in task.data if part.file.kind is FileKind.INSERT]
         columns = pa.schema([*_needed(request, self._rules), *_EVENT_FIELDS])
-        self._request = replace(request, schema=columns, row_filter=filter_of_deletes(request))
+        self._request = replace(of_keys(request), schema=columns)
 
     def rows_of(self, file_task: FileTask) -> Iterator[pa.RecordBatch]:
         """Yield the rows that match the filter, with the first of the inserts."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -241,3 +242,29 @@ def test_columns_that_changes_have_themselves_are_refused(tmp_path: Path) -> Non
 
     with pytest.raises(InvalidInputError, match=r"has a column '_change_type'"):
         table.read_changes(options={"start-version": "0", "change-rows": "net"})
+
+
+def test_a_caller_who_needs_no_more_is_told_only_rows_that_differ_in_what_he_reads(
+    tmp_path: Path,
+) -> None:
+    """Of a range and of replaced rows; everybody else is told every row that changed."""
+    schema = pa.schema([*SCHEMA, pa.field("n", pa.int64())])
+    table = arctic.create_table("db.t", schema, primary_key="id", warehouse=str(tmp_path))
+    first = pa.table({"id": [1, 2, 3], "v": ["a", "b", None], "n": [1, 2, 3]}, schema=schema)
+    table.write(first)
+    given = {"path": "db.t", "warehouse": str(tmp_path), "change-rows": "net"}
+    asked = AskedChanges.of({**given, "start-version": "1"}, Scope.CHANGES)
+    assert asked.rows is not None
+    for rows in (asked.rows, replace(asked.rows, by_columns=True)):
+        changes = Changes(replace(asked, rows=rows))
+        for mode in ("upsert", "overwrite"):
+            table.write(first, mode=mode)
+            others = pa.table({"id": [1, 3], "v": ["z", None], "n": [1, 4]}, schema=schema)
+            table.write(others, mode="upsert")
+            start = changes.beginning()
+            end = changes.advance(start, limit=ChangeLimit())
+            told = changes.plan(start, end, columns=["v", "_change_type"]).table()
+            found = {tuple(row.values()) for row in told.to_pylist()}
+            of_first = {("a", "update_preimage"), ("z", "update_postimage")}
+            of_third = {(None, "update_preimage"), (None, "update_postimage")}
+            assert found == (of_first if rows.by_columns else of_first | of_third)

@@ -181,7 +181,7 @@ def test_every_comparison_of_every_type_equals_python(tmp_path: Path, name: str)
         for test in every_test(kind):
             expected = [at for at, row in enumerate(rows) if holds(test, row, kind)]
             assert np.flatnonzero(matching_rows(test, {7: column}, len(rows))).tolist() == expected
-            kept = matching_row_groups(parquet, test, {7: "value"}, {})
+            kept = matching_row_groups(parquet, request(row_filter=test), {7: "value"}, {})
             assert set(kept) >= set(expected), test
             negations = (Op.NE, Op.NOT_IN, Op.NOT_NULL, Op.NOT_STARTS_WITH, Op.NOT_LIKE)
             if test.op not in (*negations, Op.LIKE):
@@ -234,7 +234,9 @@ def test_row_groups_outside_the_bounds_are_not_read(tmp_path: Path) -> None:
     with ParquetInput(base.path, pa.OSFile) as parquet:
         for op, number, literal, expected in cases:
             test = ColumnTest(op=op, field_id=number, column="any", literal=literal)
-            found = matching_row_groups(parquet, test, {1: "id", 2: "text"}, {44: 6})
+            found = matching_row_groups(
+                parquet, request(row_filter=test), {1: "id", 2: "text"}, {44: 6}
+            )
             assert found == expected, test
 
 
@@ -251,7 +253,7 @@ def test_statistics_of_an_uncertain_order_keep_every_row_group(tmp_path: Path) -
     with ParquetInput(base.path, pa.OSFile) as parquet:
         for name, literal in zip(columns, literals, strict=True):
             test = ColumnTest(op=Op.LT, field_id=1, column=name, literal=literal)
-            assert matching_row_groups(parquet, test, {1: name}, {}) == (0,)
+            assert matching_row_groups(parquet, request(row_filter=test), {1: name}, {}) == (0,)
 
 
 def test_nanosecond_bounds_are_widened(tmp_path: Path) -> None:
@@ -261,7 +263,9 @@ def test_nanosecond_bounds_are_widened(tmp_path: Path) -> None:
     with ParquetInput(base.path, pa.OSFile) as parquet:
         for op, literal, kept in [(Op.LE, -1, True), (Op.GE, 2, True), (Op.GT, 2, False)]:
             test = ColumnTest(op=op, field_id=1, column="ts", literal=literal)
-            assert bool(matching_row_groups(parquet, test, {1: "ts"}, {})) == kept
+            assert (
+                bool(matching_row_groups(parquet, request(row_filter=test), {1: "ts"}, {})) == kept
+            )
 
 
 def test_a_uuid_is_compared_by_its_bytes(tmp_path: Path) -> None:
