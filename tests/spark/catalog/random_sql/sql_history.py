@@ -179,26 +179,37 @@ class History:
     def merge(self) -> None:
         """Merge rows, by the key or something else."""
         target = [replace(each, side="t.") for each in self.model.columns]
-        source = [replace(each, side="s.") for each in self.model.columns]
+        source = [self._source_column(each) for each in self.model.columns]
         rows = self._rows()
         if rows and self.pick.chance(10):
             rows.append(self.pick.one(rows))
         key = " AND ".join(
             f"t.{each.name} = s.{each.name}" for each in target if each.number in self.model.key
         )
-        on = self.pick.one([key, key, key, "more", "other"])
+        on = self.pick.one([key, key, key, "more", "other", "computed"])
         if on == "more":
             on = f"{key} AND {self.pick.condition([*target, *source], 1)}"
         elif on == "other":
             other = self.pick.one(target).name
             on = f"t.{other} = s.{other}"
+        elif on == "computed":
+            on = " AND ".join(
+                f"t.{each.name} = s.{each.name}{' + 1' if 'INT' in each.type else ''}"
+                for each in target
+                if each.number in self.model.key
+            )
         clauses = self._clauses(target, source)
         if not clauses:
             return
-        outcome = self.model.merge(self.model.columns, rows, on, clauses)
+        outcome = self.model.merge(source, rows, on, clauses)
         texts = " ".join(map(str, clauses))
-        given = relation(self.model.columns, rows, "s")
+        given = relation(source, rows, "s")
         self.change(f"MERGE INTO {SQL_NAME} t USING {given} ON {on} {texts}", outcome)
+
+    def _source_column(self, column: Column) -> Column:
+        """Return a column of a source, now and then narrower than the one it is for."""
+        is_narrow = column.type == "BIGINT" and self.pick.chance(30)
+        return replace(column, side="s.", type="INT" if is_narrow else column.type)
 
     def _clauses(self, target: list[Column], source: list[Column]) -> list[Clause]:
         clauses = []
