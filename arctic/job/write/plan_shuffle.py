@@ -7,12 +7,17 @@ Rules:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 
 from arctic import options as opt
+from arctic.errors import ArcticError
+from arctic.iceberg.snapshots.list_files import list_added
 from arctic.job.write.shuffle import (
     ARRIVAL_COLUMN,
     ROW_HASH_COLUMN,
@@ -25,6 +30,9 @@ from arctic.tree.node import bucket_mask
 from arctic.writing.straddle import must_own_keys
 from arctic.writing.target import WriteMode
 from arctic.writing.writer import plan_write
+
+_LEARNT_COMMITS = 4
+"""So many of the newest say how rows are spread over partitions: a manifest each, at most."""
 
 
 def plan_shuffle(
@@ -80,6 +88,38 @@ def plan_shuffle(
         deepens=table.partition_follows_key,
         may_stay=job.batch is None and _may_stay(job),
     )
+
+
+def learnt_shares(job: WriteJob) -> PartitionShares:
+    """Return what part of the rows partitions had in the newest commits of a table.
+
+    What cannot be read there is not known: a write goes on without it. An overwrite is thought to
+    be no more of the same.
+    """
+    opened = job.opened
+    if opened is None or job.request.mode is WriteMode.OVERWRITE:
+        return PartitionShares()
+    store = opened.base if opened.change is None else opened.change
+    newest: list[Any] = []
+    snapshot = store.metadata.current_snapshot()
+    while snapshot is not None and len(newest) < _LEARNT_COMMITS:
+        newest.append(snapshot)
+        parent = snapshot.parent_snapshot_id
+        snapshot = None if parent is None else store.metadata.snapshot_by_id(parent)
+    if not newest:
+        return PartitionShares()
+    numbers = [each.sequence_number or 0 for each in newest]
+    rows = Counter[str]()
+    with suppress(ArcticError):
+        for file in list_added(
+            opened,
+            snapshot_id=newest[0].snapshot_id,
+            added_by={each.snapshot_id for each in newest},
+            after_sequence=min(numbers) - 1,
+            field_ids=(),
+        ):
+            rows[job.target.partition_path(file.partition)] += file.record_count
+    return PartitionShares().after(rows)
 
 
 def spread_job(job: WriteJob, incoming: pa.Schema, *, deep_nodes: Mapping[str, int]) -> WriteJob:

@@ -116,5 +116,5 @@ def _written_once(
     frame: DataFrame, asked: AskedWrite, shares: PartitionShares
 ) -> tuple[WrittenFile, ...]:
     job = begin_write(asked, arrow_schema(frame.schema))
-    spread = spread_rows(frame, job, shares=shares if shares.shares else None)
+    spread = spread_rows(frame, job, shares=shares)
     return write_frame(spread.frame, spread.job)

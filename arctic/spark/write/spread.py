@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
-from arctic.job.write.plan_shuffle import plan_shuffle, spread_job
+from arctic.job.write.plan_shuffle import learnt_shares, plan_shuffle, spread_job
 from arctic.job.write.shuffle import ARRIVAL_COLUMN, ROW_HASH_COLUMN, TASK_COLUMN, ShufflePlan
 from arctic.job.write.told_spread import told_spread
 from arctic.job.write.write_job import WriteJob
@@ -57,9 +57,10 @@ def spread_rows(
     Args:
         frame: the rows as the user has them.
         job: the write of them, as it began.
-        shares: what part of the rows partitions are thought to have; None: nobody knows.
+        shares: what part of the rows partitions are thought to have; None: as the table has it.
     """
-    plan = plan_shuffle(job, frame.columns, shares=shares)
+    known = shares if shares is not None and shares.shares else None
+    plan = plan_shuffle(job, frame.columns, shares=known)
     max_tasks = job.max_tasks
     if plan is None:
         fewer = frame if max_tasks is None else frame.coalesce(max_tasks)
@@ -68,6 +69,9 @@ def spread_rows(
     count = count if max_tasks is None else min(count, max_tasks)
     if plan.may_stay and is_narrow(frame, most_tasks=min(_MOST_IN_PLACE, count)):
         return SpreadRows(frame=frame, job=job, told={})
+    if shares is None and plan.partition_arrays is not None:
+        # Asked only where rows are sent to other tasks: it reads metadata of the table.
+        plan = plan_shuffle(job, frame.columns, shares=learnt_shares(job)) or plan
     plan = plan.for_tasks(count)
     spread = (
         frame.withColumn(ARRIVAL_COLUMN, F.monotonically_increasing_id())

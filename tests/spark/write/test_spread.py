@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -159,3 +160,34 @@ def test_a_frame_that_cannot_be_planned_is_not_narrow(lake: Lake) -> None:
     assert not is_narrow(frame, most_tasks=0)
     with _set(lake, {"spark.sql.ansi.enabled": "true"}):
         assert isinstance(is_narrow(broken, most_tasks=2), bool)
+
+
+@pytest.mark.parametrize("key", [("id", "region"), ()], ids=["key", "no key"])
+def test_a_partition_that_was_hot_is_written_by_several_tasks(
+    lake: Lake, key: tuple[str, ...]
+) -> None:
+    """As the newest commits of the table tell; the last row of a key still wins."""
+    one_node = {"change.file-index.hash-bucket": "1"} if key else None
+    lake.create(primary_key=key, partition_by=["region"], properties=one_node)
+    times = 2 if key else 1
+    frame = lake.spark.range(0, 4000 * times, 1, 4).selectExpr(
+        "id % 4000 AS id",
+        "IF(id % 5 > 0, 'eu', CONCAT('r', id % 4000 % 3)) AS region",
+        "CAST(id AS double) AS amount",
+    )
+    largest, known = [], set[str]()
+    with _set(lake, {"spark.sql.shuffle.partitions": "8"}):
+        for _ in range(2):
+            lake.save(frame, "upsert" if key else "append")
+            rows = Counter[str]()
+            for file in lake.load(f"{NAME}.files").collect():
+                if file["kind"] in ("B", "I") and file["path"] not in known:
+                    known.add(file["path"])
+                    rows[Path(file["path"]).name.split("-")[3]] += file["record_count"]
+            largest.append(max(rows.values()))
+    last = 4000.0 * (times - 1)
+    expected = [(n, "eu" if n % 5 else f"r{n % 3}", n + last) for n in range(4000)]
+
+    assert largest[0] >= 3200
+    assert largest[1] <= 1700
+    assert lake.rows() == sorted(expected if key else expected * 2)
