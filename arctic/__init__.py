@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from arctic.job.past.clone_job import CloneReport
     from arctic.job.publish.publish_report import PublishReport
     from arctic.job.views.refresh_report import RefreshReport
-    from arctic.materialized import materialize, refresh
+    from arctic.materialized import list_views, materialize, refresh
     from arctic.mirror import apply_changes
     from arctic.optimizing.report import OptimizeReport, TableStatus
     from arctic.table.expire_report import ExpireReport
@@ -127,6 +127,7 @@ __all__ = [
     "expire",
     "explain",
     "list_tables",
+    "list_views",
     "local_session",
     "materialize",
     "mirror_kafka",
@@ -173,6 +174,7 @@ _HOMES = {
     "TableStatus": "arctic.optimizing.report",
     "Window": "arctic.job.complete.window_job",
     "apply_changes": "arctic.mirror",
+    "list_views": "arctic.materialized",
     "local_session": "arctic.with_spark",
     "materialize": "arctic.materialized",
     "mirror_kafka": "arctic.with_mirrors",

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import pyarrow as pa
+
 from arctic.job.reference import Catalog, as_names, call_options, table_reference
+from arctic.job.views import list_views as listing
 from arctic.job.views.materialize_job import materialize_view
 from arctic.job.views.refresh_job import refresh_view
 from arctic.job.views.refresh_report import RefreshReport
@@ -83,3 +86,18 @@ def refresh(
     """
     reference = table_reference(call_options(view, warehouse, catalog))
     return refresh_view(reference, is_full=full)
+
+
+def list_views(*, warehouse: str | None = None, catalog: Catalog | None = None) -> pa.Table:
+    """List the views of a catalog with each of their sources, and how far they are behind.
+
+    Args:
+        warehouse: folder of the embedded catalog.
+        catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Returns:
+        ``view``, ``source``, ``refreshed_at`` (when a refresh last took something from the source),
+        ``commits_behind``, ``rows_behind``, ``behind`` (how old the oldest of these commits is),
+        ``refreshes_every`` (by a service) and ``statement``, sorted.
+    """
+    return listing.list_views(call_options(None, warehouse, catalog))

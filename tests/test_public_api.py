@@ -35,6 +35,7 @@ VERBS = {
         "catalog"
     ),
     "list_tables": "namespace, *, warehouse, catalog",
+    "list_views": "*, warehouse, catalog",
     "local_session": "*, master, app_name, conf",
     "materialize": "sql, into, *, full, partition_by, properties, exist_ok, warehouse, catalog",
     "mirror_kafka": (

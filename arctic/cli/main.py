@@ -43,7 +43,7 @@ from arctic.cli.verbs.past import (
     versions,
 )
 from arctic.cli.verbs.publish import publish, unpublish
-from arctic.cli.verbs.view_commands import materialize, refresh
+from arctic.cli.verbs.view_commands import materialize, refresh, views
 from arctic.errors import ArcticError
 from arctic.redact import without_secrets
 
@@ -101,7 +101,7 @@ for _command in (
     ui,
     *(watermarks, retire_writer, ready, windows),
     *(consumers, drop_consumer),
-    *(materialize, refresh),
+    *(materialize, refresh, views),
     *(publish, unpublish, adopt, release, repair),
     *(cdc, package, spark_conf),
 ):

@@ -102,6 +102,7 @@ from arctic.options.service_options import (
     OPTIMIZE_GROUP,
     OPTIMIZE_QUOTA,
     SELF_PUBLISHING,
+    SELF_REFRESHING_MS,
     TABLE_EXPIRE,
 )
 from arctic.options.table_options import (
@@ -226,6 +227,7 @@ __all__ = [
     "SAVE_MODE",
     "SEALED_PREFIX",
     "SELF_PUBLISHING",
+    "SELF_REFRESHING_MS",
     "SEQUENCE_GROUPS",
     "SKIP_OVERWRITES",
     "SNAPSHOT_ID",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arctic.options.option import Option, Scope
-from arctic.options.option_values import group_name, ratio, truth
+from arctic.options.option_values import duration_ms, group_name, optional, ratio, truth
 
 _TABLE = frozenset({Scope.TABLE})
 
@@ -34,4 +34,12 @@ SELF_PUBLISHING = Option(
     default=False,
     scopes=_TABLE,
     doc="Whether a service publishes the table for other engines whenever it finds it changed.",
+)
+SELF_REFRESHING_MS = Option(
+    name="self-refreshing.interval",
+    parse=optional(duration_ms),
+    default=None,
+    scopes=_TABLE,
+    doc="Time between two refreshes of a view by a service, where a source changed, such as 10m; "
+    "0: as soon as it finds one changed; not set: it refreshes none.",
 )

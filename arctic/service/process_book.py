@@ -47,7 +47,7 @@ class ProcessBook:
 
         Args:
             table: its table.
-            kind: ``optimize`` or ``clean``.
+            kind: ``optimize``, ``clean``, ``publish`` or ``refresh``.
             process_id: of one that a call wanted; None: it is new.
             predicted_ms: slot time that it is reckoned with.
         """

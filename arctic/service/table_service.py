@@ -28,6 +28,7 @@ from arctic.service.scheduling.group import Group
 from arctic.service.scheduling.outlook import NOTHING_DUE
 from arctic.service.scheduling.publish_queue import PublishQueue
 from arctic.service.scheduling.ranks import Scheduler
+from arctic.service.scheduling.refresh_queue import RefreshQueue
 from arctic.service.scheduling.table_queue import Start
 from arctic.service.slot_runner import SlotRunner, Slots
 from arctic.service.table_work import Outcome, TableWork
@@ -84,6 +85,7 @@ class TableService:
         self.asked = AskedRuns()
         self.cleaning = CleaningQueue(every_ms=settings.clean_every_ms)
         self._publishing = PublishQueue()
+        self._refreshing = RefreshQueue()
         self.groups = {
             name: Group(settings.scheduler, slots=slots) for name, slots in settings.groups.items()
         }
@@ -192,6 +194,7 @@ class TableService:
             with self.changed:
                 if names is None:
                     self._publishing.begin_look()
+                    self._refreshing.begin_look()
                 for name in gone:
                     self._forget(name)
                 for table in found:
@@ -237,6 +240,7 @@ class TableService:
         now_ms, name = self.work.now_ms(), table.name
         self.cleaning.looked(name, table.wishes, now_ms)
         self._publishing.looked(name, table.places, is_wished=table.wishes.is_published)
+        self._refreshing.looked(name, table.places, table.wishes.refreshing)
         place = table.wishes.group
         if self.placed.get(name) not in (None, place):
             self._forget(name)
@@ -262,6 +266,7 @@ class TableService:
     def _forget(self, name: str) -> None:
         self.reads.forget(name)
         self._publishing.forget(name)
+        self._refreshing.forget(name)
         place = self.placed.pop(name, None)
         if place is not None:
             self.groups[place].forget(name)
@@ -290,6 +295,9 @@ class TableService:
         published = self._publishing.begin(self.busy)
         if published is not None:
             self._spawn_for(published, self._publish, (published,))
+        view = self._refreshing.begin(self.busy, self.work.now_ms())
+        if view is not None:
+            self._spawn_for(view, self._refresh, (view,))
 
     def _spawn_for(
         self, name: str, work: Callable[..., None], arguments: tuple[object, ...]
@@ -342,6 +350,14 @@ class TableService:
         self.book.ended(log, worked)
         with self.changed:
             self._publishing.ended(name, is_good=worked.outcome is Outcome.DONE)
+            self._done(name)
+
+    def _refresh(self, name: str) -> None:
+        log = self.book.began(name, "refresh", process_id=None, predicted_ms=None)
+        worked = self.work.refresh(name)
+        self.book.ended(log, worked)
+        with self.changed:
+            self._refreshing.ended(name, is_good=worked.outcome is Outcome.DONE)
             self._done(name)
 
     def _done(self, name: str) -> None:

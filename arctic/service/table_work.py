@@ -1,4 +1,4 @@
-"""One table, worked on: optimized or cleaned under a lease, or published.
+"""One table, worked on: optimized or cleaned under a lease, or published, or refreshed.
 
 Rules:
     - Nothing that a table does to the work reaches the service: every failure is an answer.
@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from arctic.errors import ConflictError
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.commits.lease import Lease, end_lease, extend_lease, take_lease
 from arctic.iceberg.commits.service_mark import mark_namespaces, unmark_namespaces
@@ -23,6 +24,7 @@ from arctic.job.tasks.run_tasks import TaskRunner
 from arctic.job.upkeep.asked_upkeep import AskedExpire, AskedOptimize
 from arctic.job.upkeep.expire_job import expire_table
 from arctic.job.upkeep.optimize_job import optimize_table
+from arctic.job.views.refresh_job import refresh_view
 from arctic.optimizing.report import OptimizeReport
 from arctic.service.cleaning_queue import Cleaning
 from arctic.service.event_log import Say, why
@@ -159,6 +161,27 @@ class TableWork:
                     )
         except Exception as error:  # noqa: BLE001 - a table must not stop the service, see above
             return self._failed(table, "publishing", error)
+        return Worked(outcome=Outcome.DONE)
+
+    def refresh(self, view: str) -> Worked:
+        """Refresh a view; without a lease, as commits decide."""
+        try:
+            if self._wishes(view).refreshing is None:
+                return Worked(outcome=Outcome.DONE)
+            report = refresh_view(self.asked(view).reference, is_full=False)
+            if report.snapshot_id is not None:
+                self.say(
+                    "refreshed",
+                    table=view,
+                    upserts=report.upserts,
+                    deletes=report.deletes,
+                    full=report.is_full,
+                    seconds=round(report.seconds, 3),
+                )
+        except ConflictError:  # somebody else did it at the same time
+            return Worked(outcome=Outcome.DONE)
+        except Exception as error:  # noqa: BLE001 - a view must not stop the service, see above
+            return self._failed(view, "refreshing", error)
         return Worked(outcome=Outcome.DONE)
 
     def extend(self, table: str) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
+import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import NoSuchPropertyException
@@ -22,11 +23,12 @@ from arctic.job.upkeep.asked_upkeep import AskedOptimize
 from arctic.scan.read_summary import ReadSummary
 from arctic.service import heartbeat, table_service
 from arctic.service.heartbeat import Heartbeat
+from arctic.service.table_work import Outcome
 from arctic.service.watching.table_look import TableLook
 from arctic.service.watching.told_reads import ToldRead
 from arctic.service.watching.watch import Watch, Watched
 from arctic.table.property_names import CLEANED_TIME
-from tests.service.lake import HOUR_MS, Lake
+from tests.service.lake import HOUR_MS, SCHEMA, Lake
 
 FRESH = [{"id": 1, "name": "new"}, {"id": 2, "name": "new"}]
 
@@ -84,6 +86,31 @@ def test_tables_that_ask_for_it_are_published(lake: Lake) -> None:
 
     lake.service().run_once()
     assert lake.tables("published") == ["db.shown"]
+    assert not lake.tables("failed")
+
+
+def test_views_that_ask_for_it_are_refreshed(lake: Lake) -> None:
+    """The view of a view after it; once for each state, and nobody else's."""
+    lake.make("db.t")
+    every = {"self-refreshing.interval": "0"}
+    for view, sql, asks in (
+        ("db.z", "SELECT name, count(*) AS n FROM db.t GROUP BY name", every),
+        ("db.a", "SELECT _group AS name, n FROM db.z", every),
+        ("db.alone", "SELECT id FROM db.t", {}),
+    ):
+        arctic.materialize(sql, view, properties=asks, warehouse=lake.warehouse)
+    rows = pa.table({"id": [3], "name": ["new"]}, schema=SCHEMA)
+    arctic.write("db.t", rows, mode="upsert", warehouse=lake.warehouse)
+
+    lake.service().run_once()
+    assert [f["table"] for said, f in lake.said if said == "refreshed"] == ["db.z", "db.a"]
+    shown = arctic.read("db.a", warehouse=lake.warehouse).read_all()
+    assert shown["n"].to_pylist() == [3]
+    assert lake.service().work.refresh("db.alone").outcome is Outcome.DONE
+
+    lake.forget()
+    lake.service().run_once()
+    assert not lake.tables("refreshed")
     assert not lake.tables("failed")
 
 

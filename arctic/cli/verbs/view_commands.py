@@ -1,15 +1,16 @@
-"""The commands for views: materialize, refresh."""
+"""The commands for views: materialize, refresh, views."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import timedelta
 from typing import Any
 
 import click
 
 from arctic import materialized
 from arctic.cli.place import catalog_options, place_of
-from arctic.cli.printed.render import print_json
+from arctic.cli.printed.render import print_json, print_rows
 from arctic.job.views.refresh_report import RefreshReport
 
 
@@ -39,6 +40,23 @@ def refresh(views: tuple[str, ...], full: bool, output: str, **place: Any) -> No
     """Bring VIEWS up to their sources, one after another."""
     for view in views:
         _print(materialized.refresh(view, full=full, **place_of(**place)), output)
+
+
+@click.command()
+@catalog_options
+def views(output: str, **place: Any) -> None:
+    """List the views with each of their sources, and how far they are behind."""
+    found = materialized.list_views(**place_of(**place))
+    if output == "json":
+        rows = found.to_pylist()
+        print_json([{name: _number(each) for name, each in row.items()} for row in rows])
+    else:
+        print_rows(found)
+
+
+def _number(value: Any) -> Any:
+    """Return a duration in seconds, and other values as they are."""
+    return value.total_seconds() if isinstance(value, timedelta) else value
 
 
 def _print(report: RefreshReport, output: str) -> None:

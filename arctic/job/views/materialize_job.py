@@ -48,7 +48,7 @@ def materialize_view(
     sources = {each: SourceTable(into, each) for each in names}
     if not is_whole:
         sql = without_stars(sql, {name: each.source for name, each in sources.items()})
-    definition = ViewDefinition(sql=sql, is_whole=is_whole)
+    definition = ViewDefinition(sql=sql, is_whole=is_whole, sources=names)
     with workspace() as space:
         plan = plan_view(definition, sources, space)
         check_lasting(definition, space)

@@ -25,7 +25,7 @@ from arctic.job.views.view_state import Standing, ViewDefinition, consumer_of
 from arctic.job.views.workspace import Workspace, workspace
 from arctic.table.streams.stream_batch import StreamBatch
 from arctic.table.streams.stream_position import StreamPosition
-from arctic.views.sql_tree import source_names, whole_statement
+from arctic.views.sql_tree import whole_statement
 from arctic.views.view_statements import difference
 
 
@@ -45,7 +45,7 @@ def refresh_view(reference: TableReference, *, is_full: bool) -> RefreshReport:
     began = time.monotonic()
     view = reference.open()
     definition, standing = ViewDefinition.of(view), Standing.of(view)
-    sources = {each: SourceTable(reference, each) for each in source_names(definition.sql)}
+    sources = {each: SourceTable(reference, each) for each in definition.sources}
     is_full = is_full or definition.is_whole or standing.number < 0
     with workspace() as space:
         plan = plan_view(definition, sources, space)

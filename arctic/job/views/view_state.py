@@ -29,11 +29,18 @@ class ViewDefinition:
     sql: str
     is_whole: bool
     """Every refresh computes all rows anew."""
+    sources: tuple[str, ...]
+    """The tables that it reads, by name."""
 
     @property
     def properties(self) -> dict[str, str]:
         """As the table keeps it."""
-        told = {"version": _VERSION, "sql": self.sql, "full": self.is_whole}
+        told = {
+            "version": _VERSION,
+            "sql": self.sql,
+            "full": self.is_whole,
+            "sources": self.sources,
+        }
         return {VIEW: json.dumps(told, separators=(",", ":"))}
 
     @classmethod
@@ -44,19 +51,26 @@ class ViewDefinition:
             InvalidInputError: the table is no view.
             FormatError: what it says is not readable.
         """
-        text = opened.base.properties.get(VIEW)
+        return cls.told(opened.base.properties, opened.table.name)
+
+    @classmethod
+    def told(cls, properties: Mapping[str, str], name: str) -> ViewDefinition:
+        """Read it from the properties of a table's base; raises as ``of``."""
+        text = properties.get(VIEW)
         if text is None:
-            raise InvalidInputError(
-                f"table {opened.table.name!r} is no view; arctic.materialize makes one"
-            )
+            raise InvalidInputError(f"table {name!r} is no view; arctic.materialize makes one")
         try:
             told = json.loads(text)
             if told["version"] != _VERSION:
                 raise ValueError(f"version {told['version']}")
-            return cls(sql=str(told["sql"]), is_whole=bool(told["full"]))
+            return cls(
+                sql=str(told["sql"]),
+                is_whole=bool(told["full"]),
+                sources=tuple(map(str, told["sources"])),
+            )
         except (ValueError, KeyError, TypeError) as error:
             raise FormatError(
-                f"table {opened.table.name!r}: property {VIEW} = {text!r}: expected a view of "
+                f"table {name!r}: property {VIEW} = {text!r}: expected a view of "
                 f"version {_VERSION}; a newer Arctic may read it"
             ) from error
 

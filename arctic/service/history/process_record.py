@@ -33,7 +33,7 @@ class ProcessRecord:
     id: int
     table: str
     kind: str
-    """``optimize`` or ``clean``."""
+    """``optimize``, ``clean``, ``publish`` or ``refresh``."""
     trigger: str
     """``service`` or ``call``."""
     status: ProcessStatus

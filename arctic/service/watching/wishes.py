@@ -9,8 +9,11 @@ from enum import Enum
 from arctic import options as opt
 from arctic.iceberg.commits.lease import cleaned_ms
 from arctic.iceberg.ownership.clones import may_delete
+from arctic.job.views.view_state import ViewDefinition
 from arctic.optimizing.settings import min_plan_interval_ms
+from arctic.service.scheduling.refresh_queue import Refreshing
 from arctic.service.scheduling.table_state import TableTerms
+from arctic.table.property_names import VIEW
 
 
 class CleaningStep(Enum):
@@ -29,6 +32,8 @@ class Wishes:
     is_optimized: bool
     terms: TableTerms
     is_published: bool
+    refreshing: Refreshing | None
+    """None: it is no view, or not to be refreshed."""
     is_cleaned: bool
     cleaned_ms: int | None
 
@@ -48,6 +53,7 @@ class Wishes:
                 min_interval_ms=min_plan_interval_ms({}, properties) or 0,
             ),
             is_published=opt.SELF_PUBLISHING.value({}, properties),
+            refreshing=_refreshing(properties),
             is_cleaned=opt.TABLE_EXPIRE.value({}, properties) and may_delete(properties),
             cleaned_ms=cleaned_ms(properties),
         )
@@ -62,3 +68,10 @@ class Wishes:
         if self.cleaned_ms is None:
             return CleaningStep.DRY_RUN
         return CleaningStep.CLEAN if abs(now_ms - self.cleaned_ms) >= every_ms else None
+
+
+def _refreshing(properties: Mapping[str, str]) -> Refreshing | None:
+    every_ms = opt.SELF_REFRESHING_MS.value({}, properties)
+    if every_ms is None or VIEW not in properties:
+        return None
+    return Refreshing(sources=ViewDefinition.told(properties, "").sources, every_ms=every_ms)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -162,3 +163,29 @@ def test_the_commands_say_what_was_done(
     with pytest.raises(SystemExit):
         main(["refresh", "shop.totals", "--full", "--output", "json", *at])
     assert json.loads(capsys.readouterr().out)["is_full"] is True
+
+
+def test_the_list_of_views_tells_how_far_each_is_behind(
+    place: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By source; also where the source does not know the view any more."""
+    every = {"self-refreshing.interval": "10m"}
+    arctic.materialize(TOTALS, "shop.totals", properties=every, **place)
+    arctic.materialize("SELECT _group AS g, n FROM shop.totals", "shop.counts", **place)
+    put(place, (3, "a", 1.0), (4, "c", 1.0))
+
+    counts, totals = arctic.list_views(**place).to_pylist()
+    assert (counts["view"], counts["source"]) == ("shop.counts", "shop.totals")
+    assert (counts["commits_behind"], counts["refreshes_every"]) == (0, None)
+    assert (totals["view"], totals["source"]) == ("shop.totals", "shop.orders")
+    assert totals["statement"].startswith("SELECT")
+    assert (totals["commits_behind"], totals["rows_behind"]) == (1, 4)
+    assert totals["refreshes_every"] == timedelta(minutes=10)
+
+    arctic.refresh("shop.totals", **place)
+    arctic.drop_consumer("shop.totals", "view:shop.counts", **place)
+    with pytest.raises(SystemExit):
+        main(["views", "--output", "json", "--warehouse", place["warehouse"]])
+    counts, totals = json.loads(capsys.readouterr().out)
+    assert (counts["commits_behind"], counts["behind"]) == (None, None)
+    assert (totals["commits_behind"], totals["refreshes_every"]) == (0, 600)
