@@ -21,6 +21,8 @@ ENGINES := $(VENV)/engines
 # a library for the whole of it.
 ICEBERG_JAVA := $(VENV)/iceberg-java
 HADOOP_AWS := $(VENV)/hadoop-aws
+# Spark's own suites, as Maven has them, and a PySpark of their release.
+SPARK_SUITES := $(VENV)/spark-suites
 # A broker, whose jars are all that it needs.
 KAFKA := $(VENV)/kafka
 JARS := $(ICEBERG_JAVA)/.installed $(HADOOP_AWS)/.installed $(KAFKA)/.installed
@@ -205,6 +207,17 @@ $(ENGINES)/.installed: pyproject.toml
 	@$(ENGINES)/bin/python -m pip install --quiet --no-input --disable-pip-version-check 'pip>=25.1'
 	@$(ENGINES)/bin/python -m pip install --quiet --no-input --disable-pip-version-check \
 		--group engines 2> $(ENGINES).log || { tail -n 20 $(ENGINES).log >&2; exit 1; }
+	@touch $@
+
+.PHONY: spark-suites
+spark-suites: $(READY) $(SPARK_SUITES)/.installed ## Run Spark's own suites of commands on Arctic's catalog
+	@$(PYTHON) -m benchmarks.spark_suites --home $(abspath $(SPARK_SUITES)) $(ARGS)
+
+$(SPARK_SUITES)/.installed: benchmarks/spark_suites/pom.xml $(READY)
+	@rm -rf $(SPARK_SUITES)
+	@mvn -B -q -f $< dependency:copy-dependencies -DoutputDirectory=$(abspath $(SPARK_SUITES))/jars
+	@$(PYTHON) -m pip install --quiet --no-input --disable-pip-version-check --target $(SPARK_SUITES)/python \
+		"pyspark==$$(sed -n 's/.*<spark.version>\(.*\)<.*/\1/p' $<)"
 	@touch $@
 
 matrix: $(READY) ## Try versions of Python, PySpark, pyarrow and pandas together; ARGS=--write-docs writes the page

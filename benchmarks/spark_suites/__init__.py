@@ -1,0 +1,1 @@
+"""Spark's own suites on Arctic's catalog: ``make spark-suites``."""
