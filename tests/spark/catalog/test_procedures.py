@@ -66,6 +66,20 @@ def test_a_table_is_optimized_cleaned_and_looked_at(orders: Sql) -> None:
     assert orders.rows("shop.orders") == [(1, "Bern"), (2, "Oslo"), (3, "Lima")]
 
 
+def test_a_view_is_made_and_refreshed(orders: Sql) -> None:
+    """From the rows that changed, and computed anew where that is asked for."""
+    made = orders(
+        "CALL arctic.system.materialize('shop.long', 'SELECT id, city FROM shop.orders "
+        "WHERE length(city) = 4', properties => map('self-refreshing.interval', '10m'))"
+    )
+    assert [row[:4] for row in made] == [("shop.long", True, 3, 0)]
+    orders("DELETE FROM arctic.shop.orders WHERE id = 2")
+    (kept,) = orders("CALL arctic.system.refresh('shop.long')")
+    assert kept[:4] == ("shop.long", False, 0, 1)
+    (anew,) = orders("CALL arctic.system.refresh(table => 'shop.long', full => true)")
+    assert anew[:4] == ("shop.long", True, 0, 0)
+
+
 def test_states_are_named_and_brought_back(orders: Sql) -> None:
     """By version, tag, snapshot and time; each is a new state, and both stores go together."""
     versions = orders("CALL arctic.system.versions('shop.orders')")
@@ -160,7 +174,7 @@ def test_procedures_are_listed_and_described(sql: Sql) -> None:
     """All of them in one namespace."""
     listed = sql("SHOW PROCEDURES IN arctic.system")
 
-    assert len(listed) == 22
+    assert len(listed) == 24
     assert all(row[:2] == ("arctic", ["system"]) for row in listed)
     assert sql("SHOW PROCEDURES IN arctic") == listed
     assert sql("SHOW PROCEDURES IN arctic.shop") == []

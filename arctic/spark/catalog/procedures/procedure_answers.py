@@ -32,6 +32,7 @@ from arctic.spark.catalog.procedures.procedure import (
 )
 from arctic.spark.catalog.procedures.sharing_procedures import SHARING_PROCEDURES
 from arctic.spark.catalog.procedures.upkeep_procedures import UPKEEP_PROCEDURES
+from arctic.spark.catalog.procedures.view_procedures import VIEW_PROCEDURES
 
 NAMESPACE = "system"
 _PROCEDURES: Mapping[str, Procedure] = {
@@ -39,6 +40,7 @@ _PROCEDURES: Mapping[str, Procedure] = {
     **PAST_PROCEDURES,
     **CONSUMER_PROCEDURES,
     **SHARING_PROCEDURES,
+    **VIEW_PROCEDURES,
 }
 
 
