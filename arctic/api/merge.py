@@ -11,7 +11,8 @@ from arctic.job.edit.edit_report import EditReport
 from arctic.job.edit.merging.merge_clauses import Clause, When, all_columns, inserted
 from arctic.job.edit.merging.merge_job import merge_rows
 from arctic.job.edit.update_job import checked_assignments
-from arctic.job.reference import TableReference
+from arctic.job.publish.after_edit import committed
+from arctic.job.write.asked_write import AskedWrite
 
 _Asked = tuple[When, str | None, Mapping[str, Any] | str | None]
 _ALL = "*"
@@ -24,10 +25,8 @@ class Merge:
     Clauses of one kind are tried in their order, and the first whose condition is true acts.
     """
 
-    def __init__(
-        self, reference: TableReference, source: pa.Table, on: str | Sequence[str]
-    ) -> None:
-        self._reference = reference
+    def __init__(self, asked: AskedWrite, source: pa.Table, on: str | Sequence[str]) -> None:
+        self._table = asked
         self._source = source
         self._on = on
         self._asked: list[_Asked] = []
@@ -75,7 +74,8 @@ class Merge:
             ConflictError: others committed during every attempt; nothing was changed.
             CommitStateUnknownError: the catalog did not answer; look before merging again.
         """
-        return merge_rows(self._reference, self._source, self._on, self._clauses)
+        report = merge_rows(self._table.reference.whole(), self._source, self._on, self._clauses)
+        return committed(self._table, report)
 
     def _with(self, when: When, condition: str | None, what: Any) -> Merge:
         self._asked.append((when, condition, what))

@@ -24,11 +24,10 @@ from arctic.iceberg.tables.rename_table import rename_table
 from arctic.iceberg.tables.set_properties import PropertyChange, set_properties
 from arctic.job.changes.asked_changes import Moment
 from arctic.job.changes.consumer_job import list_consumers
-from arctic.job.edit.delete_job import delete_where
 from arctic.job.edit.edit_report import EditReport
-from arctic.job.edit.update_job import update_where
 from arctic.job.past.named_states import Tag, drop_table_tag, list_tags, list_versions, tag_table
 from arctic.job.past.restore_job import RestoreReport
+from arctic.job.publish import after_edit
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import begin_scan
 from arctic.job.reference import as_names, placed, table_reference
@@ -136,33 +135,45 @@ class Table:
         given = {**self._options, **calls.mode_option(mode)}
         return write_data(data, calls.joined(given, options))
 
-    def delete(self, where: Any = None) -> EditReport:
+    def delete(self, where: Any = None, *, options: Mapping[str, str] | None = None) -> EditReport:
         """Delete the rows that a condition is true of, in one commit; without one, all rows.
 
         Args:
             where: a filter as ``read`` takes it, or any condition of SQL, which DuckDB evaluates.
+            options: what follows the commit: ``optimize``, ``publish``, ``publish-every-commits``.
         """
-        return delete_where(table_reference(self._options), where)
+        return after_edit.delete(self._options, where, options)
 
-    def update(self, where: Any = None, *, set: Mapping[str, Any]) -> EditReport:
+    def update(
+        self,
+        where: Any = None,
+        *,
+        set: Mapping[str, Any],
+        options: Mapping[str, str] | None = None,
+    ) -> EditReport:
         """Set columns of the rows that a condition is true of, in one commit.
 
         Args:
             where: as ``delete`` takes it; None: all rows.
             set: column -> an expression of SQL over the row, such as ``"price * 2"`` or
                 ``"'Rome'"``, or a number, truth value or None.
+            options: as of ``delete``.
         """
-        return update_where(table_reference(self._options), set, where)
+        return after_edit.update(self._options, set, where, options)
 
-    def merge(self, source: Any, on: str | Sequence[str]) -> Merge:
+    def merge(
+        self, source: Any, on: str | Sequence[str], *, options: Mapping[str, str] | None = None
+    ) -> Merge:
         """Begin a merge of rows into the table, which ``execute`` of what it returns carries out.
 
         Args:
             source: rows, as ``write`` takes them; all of them are held in memory.
             on: the columns that must be equal, or a condition such as
                 ``"target.id = source.user_id"``.
+            options: as of ``delete``.
         """
-        return Merge(table_reference(self._options), batches_of(source).read_all(), on)
+        asked = after_edit.asked_edit(self._options, options)
+        return Merge(asked, batches_of(source).read_all(), on)
 
     def optimize(self, **arguments: Any) -> OptimizeReport:
         """Optimize in this process; takes the arguments of ``arctic.optimize`` but ``spark``."""

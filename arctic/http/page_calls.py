@@ -116,7 +116,7 @@ def _lake(control: ServiceControl, shown: Shown) -> LakeFacts:
                 busy=each.busy_slots,
                 waiting=each.pending,
                 longest_wait_ms=each.longest_wait_ms,
-                is_peak=each.stretched > 1,
+                stretched=each.stretched,
             )
             for each in control.groups()
         ),

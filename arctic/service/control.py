@@ -17,9 +17,9 @@ from arctic.iceberg.tables.missing_table import existing_store
 from arctic.iceberg.values.names import parse_identifier
 from arctic.optimizing.settings import OptimizeType
 from arctic.scan.read_summary import ReadSummary
-from arctic.service.asked_runs import AskedRun
 from arctic.service.history.history_file import History
 from arctic.service.history.process_record import ProcessRecord, ProcessStatus
+from arctic.service.scheduling.asked_runs import AskedRun
 from arctic.service.scheduling.table_state import Phase
 from arctic.service.table_service import TableService
 from arctic.service.watching.table_view import GroupView, TableView
@@ -95,11 +95,11 @@ class ServiceControl:
         views = {}
         with self.service.changed:
             for each in seen:
-                group = self.service.groups.get(each.wishes.group)
+                group = self.service.runs.groups.get(each.wishes.group)
                 views[each.name] = TableView.of(
                     each,
                     None if group is None else group.state(each.name),
-                    is_worked_on=each.name in self.service.busy,
+                    is_worked_on=each.name in self.service.runs.busy,
                     now_ms=now_ms,
                 )
         views |= {name: TableView(name=name, failure=failure) for name, failure in told.items()}
@@ -125,11 +125,11 @@ class ServiceControl:
         """Return every group, sorted by name."""
         now_ms = self.now_ms()
         with self.service.changed:
-            tables = Counter(self.service.placed.values())
+            tables = Counter(self.service.runs.placed.values())
             running = Counter(
-                self.service.placed[name]
-                for name in self.service.busy
-                if name in self.service.placed
+                self.service.runs.placed[name]
+                for name in self.service.runs.busy
+                if name in self.service.runs.placed
             )
             return [
                 GroupView(
@@ -143,7 +143,7 @@ class ServiceControl:
                     longest_wait_ms=group.longest_wait_ms(now_ms),
                     stretched=group.stretched(now_ms),
                 )
-                for name, group in sorted(self.service.groups.items())
+                for name, group in sorted(self.service.runs.groups.items())
             ]
 
     def nudge(self, name: str | None = None) -> None:
@@ -198,22 +198,22 @@ class ServiceControl:
                 "due"
             )
         view = self.table(name)
-        if view.group in self.service.groups and name not in self.service.placed:
+        if view.group in self.service.runs.groups and name not in self.service.runs.placed:
             # A look that is under way has seen it, and places all tables when it has seen all.
             self.service.look(frozenset({name}), patience_seconds=_PATIENCE_SECONDS)
         with self.service.changed:
-            group = self.service.placed.get(name)
+            group = self.service.runs.placed.get(name)
             if group is None:
                 why = view.failure or f"it is of group {view.group!r}"
                 raise InvalidInputError(
                     f"table {name!r}: this service does not optimize it: {why}; its groups are "
-                    f"{', '.join(sorted(self.service.groups))}"
+                    f"{', '.join(sorted(self.service.runs.groups))}"
                 )
             if not self.service.goes_on:
                 raise ConflictError(f"table {name!r}: the service stops; ask it when it is back")
-            self.service.asked.check(name)
+            self.service.runs.asked.check(name)
             process_id = self.service.book.asked(name, "optimize", type)
-            self.service.asked.add(
+            self.service.runs.asked.add(
                 AskedRun(table=name, group=group, type=type, process_id=process_id)
             )
             self.service.changed.notify_all()
@@ -230,9 +230,9 @@ class ServiceControl:
         with self.service.changed:
             if not self.service.goes_on:
                 raise ConflictError(f"table {name!r}: the service stops; ask it when it is back")
-            self.service.cleaning.check(name)
+            self.service.runs.cleaning.check(name)
             process_id = self.service.book.asked(name, "clean", None)
-            self.service.cleaning.ask(name, process_id)
+            self.service.runs.cleaning.ask(name, process_id)
             self.service.changed.notify_all()
         return self.process(process_id)
 
@@ -246,20 +246,20 @@ class ServiceControl:
             ConflictError: the table is being cleaned, which cannot be cancelled.
         """
         with self.service.changed:
-            run = self.service.asked.drop(name)
-            waiting = self.service.cleaning.drop(name) if run is None else run.process_id
+            run = self.service.runs.asked.drop(name)
+            waiting = self.service.runs.cleaning.drop(name) if run is None else run.process_id
             if waiting is not None:
                 self.service.book.dropped(waiting, ProcessStatus.CANCELLED)
                 return ProcessStatus.WAITING.value
-            if self.service.cleaning.now == name:
+            if self.service.runs.cleaning.now == name:
                 raise ConflictError(
                     f"table {name!r} is being cleaned; a cleaning ends by itself, and the next is "
                     "kept away by table-expire.enabled = 'false'"
                 )
-            group = self.service.placed.get(name)
-            if group is None or name not in self.service.busy:
+            group = self.service.runs.placed.get(name)
+            if group is None or name not in self.service.runs.busy:
                 raise NotFoundError(f"table {name!r}: nothing of it runs or waits")
-            self.service.slots[group].cancel(name)
+            self.service.runs.slots[group].cancel(name)
             return Phase.RUNNING.value
 
     def process(self, process_id: int) -> ProcessRecord:
@@ -286,12 +286,12 @@ class ServiceControl:
                 f"{MOST_SLOTS:,}"
             )
         with self.service.changed:
-            group = self.service.groups.get(name)
+            group = self.service.runs.groups.get(name)
             if group is None:
-                known = ", ".join(sorted(self.service.groups))
+                known = ", ".join(sorted(self.service.runs.groups))
                 raise NotFoundError(f"group {name!r}: this service has {known}")
             group.slots = slots
-            self.service.slots[name].fill()
+            self.service.runs.slots[name].fill()
         self.service.work.say("scaled", group=name, slots=slots)
         return next(view for view in self.groups() if view.name == name)
 

@@ -18,6 +18,7 @@ _STATUS = {
     Outcome.FAILED: ProcessStatus.FAILED,
     Outcome.STOPPED: ProcessStatus.LOST,
     Outcome.CANCELLED: ProcessStatus.CANCELLED,
+    Outcome.GONE: ProcessStatus.CANCELLED,
 }
 
 

@@ -21,7 +21,8 @@ from arctic.service.executors.task_place import RunnerPlace, TaskPlace, ThreadPl
 from arctic.service.history.history_file import History
 from arctic.service.process_book import ProcessBook
 from arctic.service.scheduling.ranks import SCHEDULERS
-from arctic.service.table_service import ServiceSettings, TableService
+from arctic.service.table_runs import ServiceSettings
+from arctic.service.table_service import TableService
 from arctic.service.table_work import TableWork
 from arctic.service.watching.watch import Watch
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from arctic.errors import ConflictError
-from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
+from arctic.errors import ArcticError, ConflictError
+from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
 from arctic.iceberg.commits.lease import Lease, end_lease, extend_lease, take_lease
 from arctic.iceberg.commits.service_mark import mark_namespaces, unmark_namespaces
 from arctic.iceberg.tables.missing_table import existing_store
@@ -45,6 +45,8 @@ class Outcome(Enum):
     FAILED = "failed"
     STOPPED = "stopped"
     CANCELLED = "cancelled"
+    GONE = "gone"
+    """The table was dropped meanwhile."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,12 +228,20 @@ class TableWork:
             done = Worked(outcome=Outcome.CANCELLED)
         except Exception as error:  # noqa: BLE001 - a table must not stop the service, see above
             done = self._failed(table, what, error)
+        if done.outcome is Outcome.GONE:
+            return done
         is_cleaned = isinstance(done.report, ExpireReport)
         try:
             end_lease(self.config, table, lease, now_ms=self.now_ms(), cleaned=is_cleaned)
         except Exception as error:  # noqa: BLE001 - it expires by itself
             self._failed(table, "giving the lease back", error)
         return done
+
+    def _is_gone(self, table: str) -> bool:
+        try:
+            return load_table(open_catalog(self.config), parse_identifier(table)) is None
+        except ArcticError:
+            return False
 
     def _age_ms(self, table: str) -> int:
         """Return the time by which ages are counted: a clock that jumps ahead makes nothing old."""
@@ -253,6 +263,9 @@ class TableWork:
         return Wishes.of(base.properties)
 
     def _failed(self, table: str, what: str, error: Exception) -> Worked:
+        if self._is_gone(table):
+            # The next look tells of it.
+            return Worked(outcome=Outcome.GONE, failure=f"the table was dropped while {what}")
         said = why(error)
         self.say("failed", table=table, what=what, why=said)
         return Worked(outcome=Outcome.FAILED, failure=said)

@@ -42,6 +42,8 @@ def test_the_overview_shows_every_table_and_those_that_are_broken(caller: Caller
         assert name in page.text
     assert 'href="/tables/db.own"' in page.text
     assert 'href="/tables/db.lost"' not in page.text
+    assert "fulls are put off, and a table rests up to 8 times as long" in page.text
+    assert "; a peak:" not in page.text
     assert "hidden-place" not in page.text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 import time
@@ -71,3 +72,32 @@ def test_who_stops_in_the_middle_is_closed(port: int, sent: bytes) -> None:
         except ConnectionResetError:
             pass
     assert read < LARGE
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"\x16\x03\x01\x02\x00\r\n\r\n",
+        b"GET /small HTTP/1.1\r\n\r\n",
+        b"GET /small HTTP/1.1\r\nhost: here\r\nx: " + b"y" * 200_000,
+        _HEAD % b"small" + b"transfer-encoding: chunked\r\n\r\nno length\r\n",
+        _HEAD % b"small" + b"content-length: many\r\n\r\n",
+    ],
+    ids=["encrypted", "host", "long", "chunk", "length"],
+)
+def test_what_cannot_be_read_is_refused_as_any_call(port: int, sent: bytes) -> None:
+    """By a document of JSON, and the connection is closed."""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
+        connection.sendall(sent)
+        answer = b""
+        try:
+            while part := connection.recv(1_000_000):
+                answer += part
+        except ConnectionResetError:
+            pass
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert b"content-type: application/json" in head.lower()
+    said = json.loads(body)["error"]
+    assert said["kind"] == "InvalidInputError"
+    assert "expected a line, a host and short headers" in said["message"]

@@ -207,7 +207,7 @@ def lake(*rows: TableRow, broken: tuple[str, ...] = (), slots: bool = False) -> 
         broken=tuple(BrokenTable(name=name, why=f"half of it is gone: {name}") for name in broken),
         slots=(
             GroupSlots(
-                name="default", slots=4, busy=3, waiting=2, longest_wait_ms=90_000, is_peak=True
+                name="default", slots=4, busy=3, waiting=2, longest_wait_ms=90_000, stretched=2.5
             ),
         )
         if slots

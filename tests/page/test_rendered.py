@@ -145,3 +145,11 @@ def test_without_jinja_the_remedy_is_named(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(UnsupportedError, match=r"pip install '\.\[serve\]'"):
         failure_page("a", "b", FILE)
+
+
+def test_a_group_in_a_peak_says_what_gives_way() -> None:
+    """And by how much; one that is in none has the policy to read all the same."""
+    page = overview_page(lake(slots=True), SERVED, links={})
+
+    assert "fulls are put off, and tables rest 2.5 times as long" in page
+    assert "Writers are not slowed" in page

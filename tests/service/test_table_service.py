@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,13 @@ from pyiceberg.table import Table
 import arctic
 from arctic.iceberg.catalogs.catalog import load_table, open_catalog
 from arctic.iceberg.commits.lease import Lease, cleaned_ms, lease_of, take_lease
+from arctic.job.tasks.run_tasks import Task
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
 from arctic.scan.read_summary import ReadSummary
 from arctic.service import heartbeat, table_service
+from arctic.service.executors.task_place import ThreadPlace
 from arctic.service.heartbeat import Heartbeat
+from arctic.service.history.process_record import ProcessStatus
 from arctic.service.table_work import Outcome
 from arctic.service.watching.table_look import TableLook
 from arctic.service.watching.told_reads import ToldRead
@@ -190,8 +193,8 @@ def test_a_lease_that_cannot_be_extended_keeps_no_other_from_it(
     for name in ("db.bad", "db.good"):
         lake.make(name)
     service = lake.service()
-    service.busy |= {"db.bad", "db.good"}
-    for name in service.busy:
+    service.runs.busy |= {"db.bad", "db.good"}
+    for name in service.runs.busy:
         take_lease(lake.config, name, service.work._lease(), now_ms=lake.now_ms)
     lake.now_ms += HOUR_MS // 2
     load = SqlCatalog.load_table
@@ -212,7 +215,7 @@ def test_a_lease_that_cannot_be_extended_keeps_no_other_from_it(
                 assert time.monotonic() < end
                 opened = arctic.open_table("db.good", warehouse=lake.warehouse)
                 found = lease_of(opened.properties)
-    service.busy.clear()
+    service.runs.busy.clear()
     service.stop()
 
     assert "db.bad" in lake.tables("failed")
@@ -390,6 +393,33 @@ def test_a_table_where_nothing_changed_is_not_listed_again(
     assert (lake.tables("found"), lake.tables("dropped")) == (["db.a", "db.b", "db.c"], ["db.a"])
 
 
+class _Dropping(ThreadPlace):
+    """Somebody drops the table right before its task runs, and its files with it."""
+
+    def __init__(self, lake: Lake) -> None:
+        self._lake = lake
+
+    def run(self, work: Callable[[Any], Any], task: Task[Any]) -> Any:
+        """Drop, then work."""
+        arctic.drop_table("db.t", purge=True, warehouse=self._lake.warehouse)
+        return super().run(work, task)
+
+
+def test_a_table_that_is_dropped_during_its_run_is_told_of_once(lake: Lake) -> None:
+    """As dropped, by the next look, and not as failed; its process was cancelled."""
+    lake.make("db.t", **{"table-expire.enabled": "false"})
+    service = lake.service(place=lambda: _Dropping(lake))
+    service.run_once()
+    service.look()
+
+    assert [event for event, _ in lake.said] == ["found", "dropped"]
+    (process,) = lake.open[0].processes(table="db.t", limit=2)
+    assert (process.status, process.failure) == (
+        ProcessStatus.CANCELLED,
+        "the table was dropped while optimizing",
+    )
+
+
 def test_a_look_tells_the_scheduler_how_often_a_table_is_read(lake: Lake) -> None:
     """As readers told it since the look before, and once that is believed of each."""
     lake.make("db.t")
@@ -402,7 +432,7 @@ def test_a_look_tells_the_scheduler_how_often_a_table_is_read(lake: Lake) -> Non
     service.look()
     service.stop()
 
-    state = service.groups["default"].state("db.t")
+    state = service.runs.groups["default"].state("db.t")
     assert state is not None
     assert state.terms.reads_per_hour == 4
 
@@ -417,7 +447,7 @@ def test_a_service_that_begins_knows_when_others_optimized_a_table(lake: Lake) -
     service.look()
     service.stop()
 
-    states = {name: service.groups["default"].state(name) for name in ("db.never", "db.since")}
+    states = {name: service.runs.groups["default"].state(name) for name in ("db.never", "db.since")}
     told = {name: state.terms.optimized_ms for name, state in states.items() if state is not None}
     assert told["db.never"] is not None
     assert told["db.since"] is not None

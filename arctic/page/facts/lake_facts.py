@@ -50,8 +50,8 @@ class GroupSlots:
     waiting: int
     """Tables that wait for a slot."""
     longest_wait_ms: int
-    is_peak: bool
-    """Fulls are put off, because more waits than the slots can do soon."""
+    stretched: float
+    """By how much tables rest longer; above 1 there is a peak, and fulls are put off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from arctic.page.facts.lake_facts import BrokenTable, GroupSlots, LakeFacts, TableRow
 from arctic.page.views.bars import Bars, draw_bars
 from arctic.scan.explain import counted
+from arctic.service.scheduling.peak import POLICY as PEAK_POLICY
 
 _BANDS = ((90, 100), (70, 89), (50, 69), (25, 49), (0, 24))
 
@@ -41,6 +42,8 @@ class Overview:
     bytes: int
     unmerged_bytes: int
     due: int
+    peak_policy: str = PEAK_POLICY
+    """What gives way where more waits than the slots can do."""
 
 
 def draw_overview(lake: LakeFacts, links: Mapping[str, str]) -> Overview:

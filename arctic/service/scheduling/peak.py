@@ -12,6 +12,14 @@ from __future__ import annotations
 
 _PEAK_MS = 900_000
 _MOST_STRETCH = 8.0
+POLICY = (
+    f"A peak is more waiting work than the slots of a group do in {_PEAK_MS // 60_000} minutes, "
+    "fulls not counted. Then freshness of base gives way, and ingestion does not: fulls are put "
+    f"off, and a table rests up to {_MOST_STRETCH:.0f} times as long between two runs. Writers are "
+    "not slowed; rows stay fresh, because readers merge what base does not hold yet, and reads "
+    "cost more."
+)
+"""For people."""
 
 
 def stretch(waiting_work_ms: int, slots: int) -> float:

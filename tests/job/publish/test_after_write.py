@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import arctic
-from arctic.errors import StorageError
+from arctic.errors import InvalidInputError, StorageError
 from arctic.job.publish import after_write
 from tests.iceberg.plain_readers import by_pyiceberg, plain_catalog
 
@@ -81,3 +81,42 @@ def test_a_write_stands_whose_table_cannot_be_published(
 
     assert found[0].filename == __file__
     assert arctic.read("db.t", warehouse=str(tmp_path)).read_all().num_rows == 1
+
+
+def test_an_edit_publishes_what_it_committed(tmp_path: Path) -> None:
+    """As a write does, and only where it committed anything."""
+    for number in range(3):
+        write(tmp_path, number, publish="auto")
+    table = arctic.open_table("db.t", warehouse=str(tmp_path))
+    auto = {"publish": "auto"}
+
+    table.update("id = 1", set={"n": "n + 10"}, options=auto)
+    assert shown(tmp_path) == now(tmp_path)
+    table.delete("id = 0", options={**auto, "optimize": "auto"})
+    assert shown(tmp_path) == now(tmp_path)
+    rows = pa.table({"id": [1, 7], "n": [0, 0]})
+    table.merge(rows, on="id", options=auto).when_not_matched_insert_all().execute()
+    assert [row["id"] for row in shown(tmp_path) or []] == [1, 2, 7]
+    before = published_at(tmp_path)
+    table.delete("id = 100", options=auto)
+    assert published_at(tmp_path) == before
+    table.delete("id = 7")
+    assert shown(tmp_path) != now(tmp_path)
+
+
+def published_at(folder: Path) -> int | None:
+    """Return the snapshot that other engines read."""
+    with plain_catalog(folder) as catalog:
+        found = catalog.load_table("db.t_fresh").current_snapshot()
+        return None if found is None else found.snapshot_id
+
+
+def test_an_edit_refuses_options_that_it_does_not_go_by(tmp_path: Path) -> None:
+    """Before anything is changed."""
+    write(tmp_path, 1)
+    table = arctic.open_table("db.t", warehouse=str(tmp_path))
+    with pytest.raises(InvalidInputError, match=r"write-mode.*optimize, publish"):
+        table.delete(options={"write-mode": "append"})
+    with pytest.raises(InvalidInputError, match="publish = 'always'"):
+        table.merge(pa.table({"id": [1]}), on="id", options={"publish": "always"})
+    assert len(now(tmp_path)) == 1

@@ -1,0 +1,226 @@
+"""What is begun of each table, and what becomes of it: runs, cleanings, publications, refreshes.
+
+Rules:
+    - What is begun is decided in `scheduling`; here are the threads that carry it out, one for each
+      table that is worked on.
+    - Who calls holds the condition, which guards all that is counted here.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from arctic.service.cleaning_queue import Cleaning, CleaningQueue
+from arctic.service.executors.task_place import TaskPlace
+from arctic.service.history.process_record import ProcessStatus
+from arctic.service.process_book import ProcessBook
+from arctic.service.scheduling.asked_runs import AskedRun, AskedRuns
+from arctic.service.scheduling.group import Group
+from arctic.service.scheduling.outlook import NOTHING_DUE
+from arctic.service.scheduling.publish_queue import PublishQueue
+from arctic.service.scheduling.ranks import Scheduler
+from arctic.service.scheduling.refresh_queue import RefreshQueue
+from arctic.service.scheduling.table_queue import Start
+from arctic.service.slot_runner import SlotRunner, Slots
+from arctic.service.table_work import Outcome, TableWork
+from arctic.service.watching.watch import Watched
+
+_CANCELLED_MS = 600_000
+"""How long a table is left alone after somebody cancelled its run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceSettings:
+    """How a service works."""
+
+    groups: Mapping[str, int]
+    """Name -> slots."""
+    scheduler: Scheduler
+    interval_ms: int
+    """Between two looks at the catalog."""
+    clean_every_ms: int
+
+
+class TableRuns:
+    """What waits, and what is under way, of the tables of one catalog."""
+
+    def __init__(
+        self,
+        work: TableWork,
+        book: ProcessBook,
+        settings: ServiceSettings,
+        places: Mapping[str, Callable[[], TaskPlace]],
+        changed: threading.Condition,
+        ended: Callable[[str], None],
+    ) -> None:
+        """Begin the executors.
+
+        Args:
+            work: what is done with a table.
+            book: where processes are written down.
+            settings: how the service works.
+            places: group -> a new place for an executor of it.
+            changed: guards all of this, and is told of it.
+            ended: is told of a table that nobody works on any more.
+        """
+        self.busy: set[str] = set()
+        """Tables that are worked on."""
+        self.placed: dict[str, str] = {}
+        """Table -> its group."""
+        self.asked = AskedRuns()
+        self.cleaning = CleaningQueue(every_ms=settings.clean_every_ms)
+        self.publishing = PublishQueue()
+        self.refreshing = RefreshQueue()
+        self.groups = {
+            name: Group(settings.scheduler, slots=slots) for name, slots in settings.groups.items()
+        }
+        self.slots = {
+            name: Slots(name, group, changed, work.now_ms, places[name])
+            for name, group in self.groups.items()
+        }
+        self.stops = False
+        self._work = work
+        self._book = book
+        self._settings = settings
+        self._changed = changed
+        self._ended = ended
+
+    def stop(self) -> None:
+        """Begin nothing any more."""
+        self.stops = True
+        self._changed.notify_all()
+        for slots in self.slots.values():
+            slots.stop()
+
+    def take(self, table: Watched, *, reads_per_hour: float) -> None:
+        """Take note of a table as it is now."""
+        now_ms, name = self._work.now_ms(), table.name
+        self.cleaning.looked(name, table.wishes, now_ms)
+        self.publishing.looked(name, table.places, is_wished=table.wishes.is_published)
+        self.refreshing.looked(name, table.places, table.wishes.refreshing)
+        place = table.wishes.group
+        if self.placed.get(name) not in (None, place):
+            self.forget(name)
+        group = self.groups.get(place)
+        if group is None:
+            return
+        self.placed[name] = place
+        normal = in_peak = NOTHING_DUE
+        if table.look is not None:
+            normal = table.look.outlook(now_ms, with_full=True)
+            in_peak = table.look.outlook(now_ms, with_full=False)
+        terms = replace(
+            table.wishes.terms,
+            reads_per_hour=reads_per_hour,
+            optimized_ms=None if table.look is None else table.look.optimized_ms,
+        )
+        group.looked(name, terms, normal, in_peak, now_ms)
+        if name not in self.busy:
+            lease = table.lease
+            is_held = lease is not None and lease.keeps_out(self._work.owner, now_ms)
+            group.block(name, lease.until_ms if lease is not None and is_held else 0)
+
+    def forget(self, name: str) -> None:
+        """Let go of a table that is gone."""
+        self.publishing.forget(name)
+        self.refreshing.forget(name)
+        place = self.placed.pop(name, None)
+        if place is not None:
+            self.groups[place].forget(name)
+        run, cleaning = self.asked.drop(name), self.cleaning.forget(name)
+        for process_id in (None if run is None else run.process_id, cleaning):
+            if process_id is not None:
+                self._book.dropped(process_id, ProcessStatus.CANCELLED)
+
+    def begin_all(self) -> None:
+        """Begin whatever can be begun now."""
+        if self.stops:
+            return
+        slots = {name: group.slots for name, group in self.groups.items()}
+        while (run := self.asked.begin(self.busy, slots)) is not None:
+            self._spawn_for(run.table, self._optimize, (run.group, run))
+        for place, group in self.groups.items():
+            while (start := group.begin(self._work.now_ms())) is not None:
+                if start.name in self.busy:
+                    # It is being cleaned, or a call's run is at it, whose end lets it go on.
+                    group.block(start.name, self._work.now_ms() + self._settings.interval_ms)
+                else:
+                    self._spawn_for(start.name, self._optimize, (place, start))
+        cleaning = self.cleaning.begin(self.busy, self._work.now_ms())
+        if cleaning is not None:
+            self._spawn_for(cleaning.table, self._clean, (cleaning,))
+        published = self.publishing.begin(self.busy)
+        if published is not None:
+            self._spawn_for(published, self._publish, (published,))
+        view = self.refreshing.begin(self.busy, self._work.now_ms())
+        if view is not None:
+            self._spawn_for(view, self._refresh, (view,))
+
+    def _spawn_for(
+        self, name: str, work: Callable[..., None], arguments: tuple[object, ...]
+    ) -> None:
+        self.busy.add(name)
+        threading.Thread(target=work, args=arguments, name=f"arctic-{name}", daemon=True).start()
+
+    def _optimize(self, place: str, start: Start | AskedRun) -> None:
+        group, slots = self.groups[place], self.slots[place]
+        if isinstance(start, AskedRun):
+            name, process_id, predicted_ms = start.table, start.process_id, None
+        else:
+            name, process_id, predicted_ms = start.name, None, start.outlook.work_ms
+        log = self._book.began(name, "optimize", process_id=process_id, predicted_ms=predicted_ms)
+        worked = self._work.optimize(
+            name,
+            SlotRunner(table=name, slots=slots, parallelism=max(1, group.slots), log=log),
+            is_peak=isinstance(start, Start) and start.is_peak,
+            type=start.type if isinstance(start, AskedRun) else None,
+            is_asked=isinstance(start, AskedRun),
+        )
+        self._book.ended(log, worked)
+        with self._changed:
+            slots.ended(name)
+            self.asked.ended(name)
+            now_ms = self._work.now_ms()
+            if worked.outcome is Outcome.LEASED:
+                group.block(name, now_ms + self._settings.interval_ms)
+            elif worked.outcome is Outcome.CANCELLED:
+                group.postpone(name, now_ms + _CANCELLED_MS)
+            else:
+                group.end_process(name, now_ms, is_good=worked.outcome is not Outcome.FAILED)
+            self._done(name)
+
+    def _clean(self, cleaning: Cleaning) -> None:
+        name = cleaning.table
+        log = self._book.began(name, "clean", process_id=cleaning.process_id, predicted_ms=None)
+        worked = self._work.clean(cleaning, every_ms=self._settings.clean_every_ms)
+        self._book.ended(log, worked)
+        with self._changed:
+            self.cleaning.ended(name, is_done=worked.outcome is Outcome.DONE)
+            place = self.placed.get(name)
+            if place is not None:
+                self.groups[place].block(name, 0)
+            self._done(name)
+
+    def _publish(self, name: str) -> None:
+        log = self._book.began(name, "publish", process_id=None, predicted_ms=None)
+        worked = self._work.publish(name)
+        self._book.ended(log, worked)
+        with self._changed:
+            self.publishing.ended(name, is_good=worked.outcome is Outcome.DONE)
+            self._done(name)
+
+    def _refresh(self, name: str) -> None:
+        log = self._book.began(name, "refresh", process_id=None, predicted_ms=None)
+        worked = self._work.refresh(name)
+        self._book.ended(log, worked)
+        with self._changed:
+            self.refreshing.ended(name, is_good=worked.outcome is Outcome.DONE)
+            self._done(name)
+
+    def _done(self, name: str) -> None:
+        """Let others at a table, and look at what became of it."""
+        self.busy.discard(name)
+        self._ended(name)
+        self._changed.notify_all()
