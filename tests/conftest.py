@@ -36,6 +36,9 @@ settings.register_profile(
 _PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci")
 settings.load_profile(_PROFILE)
 
+# Needs dbt, which has an environment of its own: its test runs it there.
+collect_ignore = ["spark/dbt_suites.py"]
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with slow files, or with the tests of one example where a failure ends the run.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -155,6 +156,21 @@ def test_columns_that_change_while_the_mirror_follows(source: Followed, at_once:
     source.mirror()
     source.check()
     assert source.quarantine() == []
+
+
+def test_a_copy_in_a_later_file_of_the_log_is_gone_on_from(source: Followed) -> None:
+    """The server tells its files by when they were begun, in seconds."""
+    source.run("INSERT INTO t (id) VALUES (20)")
+    source.mirror()
+    source.run("INSERT INTO t (id) VALUES (21)")
+    source.mirror()
+    time.sleep(1.1)
+    source.run("FLUSH BINARY LOGS", "ALTER TABLE t ADD COLUMN counted INT NOT NULL DEFAULT 7")
+    source.run("INSERT INTO t (id) VALUES (22)")
+    source.mirror()
+    source.run("INSERT INTO t (id) VALUES (23)")
+    source.mirror()
+    source.check()
 
 
 def _snapshots(source: Followed) -> list[Any]:

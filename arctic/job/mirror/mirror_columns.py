@@ -71,8 +71,7 @@ def column_step(
             filenode=source.filenode,
             copy_after=log_end if must_copy else state.copy_after,
             copy_replaces=is_other or state.copy_replaces,
-            place=max(source.place, state.place),
-        ),
+        ).beyond(source.place),
     )
 
 

@@ -194,7 +194,7 @@ class MirrorSession:
                 continue
             logger.info("copied %s", name)
             done = replace(mirror.state, copy_after=None, copy_replaces=False)
-            self._remember(name, replace(done, place=max(place, done.place)))
+            self._remember(name, done.beyond(place))
 
     def _remember(self, name: str, state: MirrorState) -> None:
         self._tables[name] = self._tables[name].with_state(state)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from arctic.errors import FormatError
 from arctic.table.property_names import MIRROR_SOURCE
@@ -52,6 +52,13 @@ class MirrorState:
     """Everything up to here of the log is in the table, whatever its batches say; -1: they do."""
     log: str = ""
     """Tells the piece of the log with that place from another one of the same name."""
+
+    def beyond(self, place: int) -> MirrorState:
+        """Return the state with everything up to ``place`` of the log in the table.
+
+        What told the piece of the log with the old place is forgotten: it may be another piece.
+        """
+        return replace(self, place=place, log="") if place > self.place else self
 
     def property(self) -> dict[str, str]:
         """Return it as a table property."""

@@ -204,8 +204,9 @@ class BinlogLog:
 
     def noted(self, state: MirrorState, reached: int) -> MirrorState:
         """Return the place too, once for each file of the log."""
-        is_noted = file_number(reached) == file_number(state.place) and state.log
-        if is_noted or not self.binlog.mark:
+        ahead = file_number(reached) - file_number(state.place)
+        # A table may be in a later file than the one that is read for another table.
+        if ahead < 0 or (not ahead and state.log) or not self.binlog.mark:
             return state
         return replace(state, place=max(reached, state.place), log=self.binlog.mark)
 
