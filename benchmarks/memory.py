@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 _PAUSE_SECONDS = 0.05
@@ -49,6 +51,16 @@ class PeakMemory:
             sizes = _sizes(self._root, with_java=self._with_java)
             self.total_bytes = max(self.total_bytes, sum(sizes))
             self.process_bytes = max(self.process_bytes, max(sizes, default=0))
+
+
+def peak_of(command: Sequence[str]) -> tuple[str, PeakMemory]:
+    """Run a command in a process of its own; return what it prints, and its memory."""
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    with running, PeakMemory(running.pid) as memory:
+        said, _ = running.communicate()
+    if running.returncode:
+        raise subprocess.CalledProcessError(running.returncode, command)
+    return said, memory
 
 
 def _sizes(root: int, *, with_java: bool) -> list[int]:

@@ -84,19 +84,21 @@ def release(
 def repair(
     identifier: str, *, warehouse: str | None = None, catalog: Catalog | None = None
 ) -> RepairReport:
-    """Turn the equality deletes of an Iceberg table into position deletes, in one commit.
+    """Turn the equality deletes of an Iceberg table into positions, in one commit.
 
     Engines such as Flink and Kafka Connect name dead rows by key; afterwards they are named by
-    their place, which every reader of format version 2 understands. No data file is rewritten. The
+    their place, which every reader understands: in position deletes of format version 2, or in
+    deletion vectors, in a table of version 3. No data file is rewritten. The
     table may be any Iceberg table, or one of Arctic's that holds such deletes in its base store.
 
     Args:
-        identifier: ``namespace.table``, of format version 2.
+        identifier: ``namespace.table``, of format version 2 or 3.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
 
-    Memory: half a GiB, and some row groups of the columns that deletes go by; beyond that, the
-    folder for temporary files. It needs DuckDB (extra ``cdc``).
+    Memory: half a GiB for keys, beyond that the folder for temporary files; some row groups of the
+    columns that deletes go by; and an entry for each file, of some KiB. It needs DuckDB (extra
+    ``cdc``).
 
     Raises:
         NotFoundError: no such table.

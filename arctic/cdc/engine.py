@@ -99,13 +99,27 @@ def streamed(
 
     connection.register(table, pa.RecordBatchReader.from_batches(schema, given()))
     try:
-        yield
-    except _duckdb().Error as error:
+        with engine_errors():
+            yield
+    except StorageError:
         if failed:
             raise failed[0]  # noqa: B904 - DuckDB only repeats it, without its kind
-        raise StorageError(f"DuckDB failed: {str(error).partition(chr(10))[0]}") from error
+        raise
     finally:
         connection.unregister(table)
+
+
+@contextmanager
+def engine_errors() -> Iterator[None]:
+    """Say where a statement fails that nobody asked for in SQL, or the rows that it returns.
+
+    Raises:
+        StorageError: with what DuckDB says, as where the folder for what does not fit is full.
+    """
+    try:
+        yield
+    except (_duckdb().Error, pa.ArrowException) as error:
+        raise StorageError(f"DuckDB failed: {str(error).partition(chr(10))[0]}") from error
 
 
 def _duckdb() -> Any:

@@ -24,6 +24,7 @@ from arctic.table.positions.position_delete import (
     DELETED_POSITION_NAME,
 )
 from arctic.writing.files.node_files import Destination, NodeFiles
+from arctic.writing.rows.gather import Picked
 from arctic.writing.target import TaskId, WriteTarget
 
 ANY_SIZE = 2**62
@@ -34,6 +35,9 @@ POSITION_DELETE_SCHEMA = pa.schema(
         field_with_id(DELETED_POSITION_NAME, pa.int64(), DELETED_POSITION_ID, nullable=False),
     ]
 )
+_PATHS = pa.dictionary(pa.int32(), pa.string())
+_REPEATED = POSITION_DELETE_SCHEMA.set(0, POSITION_DELETE_SCHEMA.field(0).with_type(_PATHS))
+"""The same in a file; in memory the path is there once."""
 _MARKED_ROWS = 2**17
 """Position deletes made at a time: each repeats a path, and an array holds 2 GiB of text."""
 
@@ -45,12 +49,7 @@ def marks(file: TableFile, dead: npt.NDArray[np.int64]) -> Iterator[tuple[Destin
         file: a data file.
         dead: numbers of its rows, ascending.
     """
-    place = Destination(
-        partition=file.partition,
-        node=file.node,
-        kind=FileKind.POS_DELETE,
-        referenced_path=file.path,
-    )
+    place = _place(file)
     for start in range(0, len(dead), _MARKED_ROWS):
         positions = pa.array(dead[start : start + _MARKED_ROWS], pa.int64())
         paths = pa.repeat(pa.scalar(file.path, pa.string()), len(positions))
@@ -67,7 +66,7 @@ def mark_rows(
     Args:
         target: the table.
         task: names the files.
-        dead: data files, each with the numbers of its dead rows, ascending.
+        dead: data files, each once, with the numbers of its dead rows, ascending.
 
     Raises:
         StorageError: a file could not be created or written; none is left.
@@ -77,14 +76,27 @@ def mark_rows(
     files = NodeFiles(
         replace(target, options=replace(target.options, target_file_bytes=ANY_SIZE)),
         task,
-        schemas={FileKind.POS_DELETE: POSITION_DELETE_SCHEMA},
+        schemas={FileKind.POS_DELETE: _REPEATED},
         transaction_id=max(file.transaction_id for file, _ in dead),
     )
     try:
-        for file, rows in dead:
-            for place, table in marks(file, rows):
-                files.add(place, table)
+        files.add_whole((_place(file), _marked(file, rows)) for file, rows in dead if len(rows))
         return files.close()
     except BaseException:
         files.abort()
         raise
+
+
+def _place(file: TableFile) -> Destination:
+    return Destination(
+        partition=file.partition,
+        node=file.node,
+        kind=FileKind.POS_DELETE,
+        referenced_path=file.path,
+    )
+
+
+def _marked(file: TableFile, dead: npt.NDArray[np.int64]) -> Picked:
+    paths = pa.DictionaryArray.from_arrays(np.zeros(len(dead), np.int32), [file.path])
+    rows = pa.Table.from_arrays([paths, pa.array(dead, pa.int64())], schema=_REPEATED)
+    return Picked(source=rows, numbers=None, nbytes=rows.nbytes)

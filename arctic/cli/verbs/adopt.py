@@ -49,7 +49,7 @@ def release(table: str, discard_changes: bool, output: str, **place: Any) -> Non
 @click.argument("table")
 @catalog_options
 def repair(table: str, output: str, **place: Any) -> None:
-    """Turn the equality deletes of the Iceberg table TABLE into position deletes."""
+    """Turn the equality deletes of the Iceberg table TABLE into position deletes or vectors."""
     report = api.repair(table, **place_of(**place))
     if output == "json":
         print_json({**asdict(report), "seconds": round(report.seconds, 3)})

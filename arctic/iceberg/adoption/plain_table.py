@@ -56,7 +56,11 @@ def open_plain(config: CatalogConfig, identifier: str, key: Sequence[str]) -> Op
 
 
 def open_keyless(
-    config: CatalogConfig, identifier: str, *, check: Callable[[Table, str], None]
+    config: CatalogConfig,
+    identifier: str,
+    *,
+    check: Callable[[Table, str], None],
+    versions: tuple[int, ...] = (2,),
 ) -> OpenTable:
     """Open an Iceberg table, whosever it is, as a table without a key.
 
@@ -64,6 +68,7 @@ def open_keyless(
         config: the catalog.
         identifier: ``namespace.table``.
         check: refuses some tables; is given the store, and what messages call it.
+        versions: of the format, that are not refused.
 
     Raises:
         NotFoundError: no such table.
@@ -75,7 +80,7 @@ def open_keyless(
     store = existing_store(catalog, parts)
     subject = f"table {identifier!r}"
     check(store, subject)
-    check_store(store, subject=subject)
+    check_store(store, subject=subject, versions=versions)
     return OpenTable(
         table=describe(parts, store, None, ()),
         arrow_schema=arrow_schema(store.schema()),

@@ -43,6 +43,12 @@ def vector_place(file: DataFile) -> BlobPlace | None:
     return None if offset is None or length is None else BlobPlace(offset, length)
 
 
+def vector_target(file: DataFile) -> str | None:
+    """Return the data file that the vector of a delete file is of; None: it does not say."""
+    found = _value(file, _FIELDS["referenced_data_file"])
+    return None if found is None else str(found)
+
+
 def with_fields(file: DataFile, **fields: Any) -> DataFile:
     """Return a data or delete file with the fields of version 3, of which some may be given."""
     full = DataFile(*_padded(file, len(_FIELDS)))

@@ -36,15 +36,16 @@ def check_is_base(table: Table, parts: tuple[str, ...]) -> None:
         )
 
 
-def check_store(store: Table, *, subject: str) -> None:
+def check_store(store: Table, *, subject: str, versions: tuple[int, ...] = (2,)) -> None:
     """Refuse a store whose files this version would misread.
 
     Raises:
         UnsupportedError: naming the subject.
     """
     version = store.metadata.format_version
-    if version != 2:
-        raise UnsupportedError(f"{subject}: Iceberg format version {version}; expected 2")
+    if version not in versions:
+        expected = " or ".join(map(str, versions))
+        raise UnsupportedError(f"{subject}: Iceberg format version {version}; expected {expected}")
     if len(store.metadata.partition_specs) != 1:
         raise UnsupportedError(
             f"{subject}: its partition spec was changed, so its files do not all have the same "

@@ -1,7 +1,9 @@
 """The rows that equality deletes kill, file by file.
 
-Strategy: the keys of a partition's deletes go into a table of DuckDB, each with its newest sequence
-number; then the key columns of each data file are joined with it.
+Strategy: the keys that deletes name go into a table of DuckDB for each set of columns, each key of
+a partition once, with its newest sequence number. The key columns of all data files are streamed
+through one join with it, and what dies is sorted by its place. So each file is read once for each
+set of columns, and no work is done for each pair of files.
 
 Memory: ``MOST_BYTES`` and a few row groups of the key columns; beyond that, a temporary folder. And
 eight bytes for each dead row of a file.
@@ -11,136 +13,177 @@ from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
-from arctic.cdc.engine import name as quoted
-from arctic.cdc.engine import spilling_engine, streamed
+from arctic.cdc.engine import engine_errors, spilling_engine, streamed
 from arctic.columns.field_ids import field_id
-from arctic.columns.integers.distinct import distinct
 from arctic.errors import UnsupportedError
-from arctic.iceberg.adoption.equality_deletes import EqualityDelete, Repairable
+from arctic.iceberg.adoption.equality_deletes import Repairable
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.adopt.unique_key import MOST_BYTES
+from arctic.job.read.open_ahead import opened_in_order
 from arctic.job.upkeep.mask_files import Dead
 from arctic.mor.data_file_reader import DataFileReader
 from arctic.mor.request import OpenFile, ReadRequest
 from arctic.mor.touched import Touched
-from arctic.table.files import Partition, TableFile
+from arctic.table.files import TableFile
 
-_NUMBER = "_row"
+_TABLE_ORDER = "SET disabled_optimizers = 'join_order,build_side_probe_side'"
+"""Nothing is known of the size of a stream, so which side is held must not be guessed."""
+_PLACE = [
+    pa.field("part", pa.int32()),
+    pa.field("newest", pa.int64()),
+    pa.field("place", pa.int64()),
+]
+"""Beside the columns of a key: the number of its partition, the sequence number of its file, and
+the number of its row among those of all data files."""
 
 
-def dead_rows(
-    opened: OpenTable, found: Repairable, request: ReadRequest, open_file: OpenFile
-) -> Iterator[Dead]:
+def dead_rows(opened: OpenTable, found: Repairable, request: ReadRequest) -> Iterator[Dead]:
     """Yield each data file that has rows which equality deletes kill, with their numbers.
 
     Args:
         opened: the table.
         found: its files.
         request: how files are read.
-        open_file: opens them.
 
     Raises:
-        UnsupportedError: a column that deletes go by is nested, gone or a floating-point number.
-        StorageError: a file is missing or cannot be read.
+        UnsupportedError: a column that deletes go by is nested, gone or a floating-point number, or
+            has a default value.
+        StorageError: a file is missing or cannot be read, or the temporary folder is full.
     """
-    deletes: dict[Partition, dict[tuple[int, ...], list[EqualityDelete]]] = {}
+    deletes: dict[tuple[int, ...], list[TableFile]] = defaultdict(list)
     for each in found.deletes:
-        by_columns = deletes.setdefault(each.file.partition, defaultdict(list))
-        by_columns[each.field_ids].append(each)
-    data: dict[Partition, list[TableFile]] = defaultdict(list)
-    for file in found.data:
-        data[file.partition].append(file)
-    columns = {ids: _columns(opened, ids) for each in deletes.values() for ids in each}
-    for partition, by_columns in deletes.items():
-        files = _Files(request, open_file)
-        with (
-            tempfile.TemporaryDirectory(prefix="arctic-repair-") as folder,
-            spilling_engine(folder, MOST_BYTES) as connection,
-        ):
-            tables = [
-                _Keys(connection, number, columns[ids], some, files)
-                for number, (ids, some) in enumerate(by_columns.items())
-            ]
-            for file in data[partition]:
-                dead = [
-                    keys.dead_rows(file) for keys in tables if keys.newest > file.sequence_number
-                ]
-                rows = distinct(np.concatenate(dead)) if dead else np.zeros(0, np.int64)
-                if len(rows):
-                    yield file, rows
+        deletes[each.field_ids].append(each.file)
+    columns = {ids: _columns(opened, ids) for ids in deletes}
+    with (
+        tempfile.TemporaryDirectory(prefix="arctic-repair-") as folder,
+        spilling_engine(folder, MOST_BYTES) as connection,
+    ):
+        search = _Search(opened, connection, request, found.data)
+        for ids, some in deletes.items():
+            search.look_up(columns[ids], some)
+        yield from search.dead()
 
 
-class _Files:
-    """Reads columns of files, whole."""
-
-    def __init__(self, request: ReadRequest, open_file: OpenFile) -> None:
-        self._request = request
-        self._open_file = open_file
-
-    def batches(self, file: TableFile, fields: Sequence[pa.Field]) -> Iterator[pa.RecordBatch]:
-        with DataFileReader(file, self._request, self._open_file, Touched()) as reader:
-            yield from reader.every_row(fields, reader.row_groups)
-
-
-class _Keys:
-    """The dead keys of a partition by some columns, in a table of DuckDB."""
+class _Search:
+    """The rows of all data files that are known to be dead, in a table of DuckDB."""
 
     def __init__(
-        self,
-        connection: Any,
-        number: int,
-        columns: Sequence[pa.Field],
-        deletes: Sequence[EqualityDelete],
-        files: _Files,
+        self, opened: OpenTable, connection: Any, request: ReadRequest, data: Sequence[TableFile]
     ) -> None:
-        self.newest = max(each.file.sequence_number for each in deletes)
+        self._opened = opened
         self._connection = connection
-        self._table = f"dead_{number}"
-        self._columns = columns
-        self._files = files
-        self._names = [quoted(f"k{place}") for place in range(len(columns))]
-        self._schema = pa.schema(
-            [pa.field(f"k{place}", each.type) for place, each in enumerate(columns)]
-            + [pa.field(_NUMBER, pa.int64())]
-        )
-        every = ", ".join(self._names)
-        with streamed(connection, "given", self._schema, self._of_deletes(deletes)):
-            connection.execute(
-                f"CREATE TABLE {self._table} AS SELECT {every}, max({_NUMBER}) AS newest "
-                f"FROM given GROUP BY {every}"
+        self._request = request
+        self._data = data
+        self._starts = np.cumsum([0, *(file.record_count for file in data)])
+        self._parts: dict[tuple[object, ...], int] = {}
+        connection.execute(_TABLE_ORDER)
+        connection.execute("CREATE TABLE dead (place BIGINT)")
+
+    def look_up(self, columns: Sequence[pa.Field], deletes: Sequence[TableFile]) -> None:
+        """Find the rows that have the keys of deletes, in the files that these can touch."""
+        names = [f"k{number}" for number in range(len(columns))]
+        key = ", ".join(["part", *names])
+        newest: dict[int, int] = {}
+        for file in deletes:
+            part = self._part(file)
+            newest[part] = max(newest.get(part, 0), file.sequence_number)
+        with self._given(columns, [(file, 0) for file in deletes]):
+            self._connection.execute(
+                f"CREATE TABLE keys AS SELECT {key}, max(newest) AS newest "
+                f"FROM given GROUP BY {key}"
             )
+        touched = [
+            (file, int(start))
+            for file, start in zip(self._data, self._starts[:-1], strict=True)
+            if newest.get(self._part(file), 0) > file.sequence_number
+        ]
+        same = " AND ".join(f"g.{name} IS NOT DISTINCT FROM k.{name}" for name in names)
+        with self._given(columns, touched):
+            self._connection.execute(
+                "INSERT INTO dead SELECT g.place FROM given g JOIN keys k "
+                f"ON g.part = k.part AND {same} AND k.newest > g.newest"
+            )
+        self._connection.execute("DROP TABLE keys")
 
-    def dead_rows(self, file: TableFile) -> Any:
-        """Return the numbers of the rows of a data file that are dead, in any order."""
-        same = " AND ".join(f"g.{name} IS NOT DISTINCT FROM d.{name}" for name in self._names)
-        with streamed(self._connection, "given", self._schema, self._of_data(file)):
-            found = self._connection.execute(
-                f"SELECT g.{_NUMBER} FROM given g JOIN {self._table} d ON {same} "
-                f"WHERE d.newest > {file.sequence_number}"
-            ).to_arrow_table()
-        return found.column(0).to_numpy()
+    def dead(self) -> Iterator[Dead]:
+        """Yield the files with dead rows; a row may have been found by several sets of columns."""
+        with engine_errors():
+            found = self._connection.execute("SELECT DISTINCT place FROM dead ORDER BY place")
+            yield from _by_file(self._data, self._starts, found.to_arrow_reader())
 
-    def _of_deletes(self, deletes: Sequence[EqualityDelete]) -> Iterator[pa.RecordBatch]:
-        for each in deletes:
-            for batch in self._files.batches(each.file, self._columns):
-                yield self._numbered(
-                    batch, np.full(len(batch), each.file.sequence_number, np.int64)
-                )
+    @contextmanager
+    def _given(
+        self, columns: Sequence[pa.Field], files: Sequence[tuple[TableFile, int]]
+    ) -> Iterator[None]:
+        """Let one statement read columns of files, each with the place of its first row."""
+        keys = [pa.field(f"k{number}", column.type) for number, column in enumerate(columns)]
+        schema = pa.schema([*_PLACE, *keys])
+        io = self._opened.io
+        with (
+            opened_in_order(io, [file.path for file, _ in files]) as open_file,
+            streamed(
+                self._connection, "given", schema, self._batches(columns, files, schema, open_file)
+            ),
+        ):
+            yield
 
-    def _of_data(self, file: TableFile) -> Iterator[pa.RecordBatch]:
-        first = 0
-        for batch in self._files.batches(file, self._columns):
-            yield self._numbered(batch, np.arange(first, first + len(batch), dtype=np.int64))
-            first += len(batch)
+    def _batches(
+        self,
+        columns: Sequence[pa.Field],
+        files: Sequence[tuple[TableFile, int]],
+        schema: pa.Schema,
+        open_file: OpenFile,
+    ) -> Iterator[pa.RecordBatch]:
+        for file, place in files:
+            part = self._part(file)
+            with DataFileReader(file, self._request, open_file, Touched()) as reader:
+                for batch in reader.every_row(columns, reader.row_groups):
+                    rows = len(batch)
+                    placed = [
+                        np.full(rows, part, np.int32),
+                        np.full(rows, file.sequence_number, np.int64),
+                        np.arange(place, place + rows, dtype=np.int64),
+                    ]
+                    yield pa.RecordBatch.from_arrays(
+                        [*map(pa.array, placed), *batch.columns], schema=schema
+                    )
+                    place += rows
 
-    def _numbered(self, batch: pa.RecordBatch, numbers: Any) -> pa.RecordBatch:
-        return pa.RecordBatch.from_arrays([*batch.columns, pa.array(numbers)], schema=self._schema)
+    def _part(self, file: TableFile) -> int:
+        """Return the number of a file's partition."""
+        # As a partition -0.0 is not 0.0, and NaN is one; as Python's numbers it is otherwise.
+        values = tuple(
+            repr(value) if isinstance(value, float) else value for value in file.partition
+        )
+        return self._parts.setdefault(values, len(self._parts))
+
+
+def _by_file(
+    data: Sequence[TableFile], starts: npt.NDArray[np.int64], found: Iterable[pa.RecordBatch]
+) -> Iterator[Dead]:
+    """Divide the places of rows, ascending, by the files that they are in."""
+    at, held = -1, [np.zeros(0, np.int64)]
+    for batch in found:
+        places = batch.column(0).to_numpy()
+        files = np.searchsorted(starts, places, side="right") - 1
+        ends = [*np.flatnonzero(np.diff(files)) + 1, len(files)]
+        for begin, end in pairwise([0, *ends]):
+            if files[begin] != at:
+                if at >= 0:
+                    yield data[at], np.concatenate(held)
+                at, held = int(files[begin]), []
+            held.append(places[begin:end] - starts[at])
+    if at >= 0:
+        yield data[at], np.concatenate(held)
 
 
 def _columns(opened: OpenTable, ids: Sequence[int]) -> tuple[pa.Field, ...]:
@@ -153,6 +196,11 @@ def _columns(opened: OpenTable, ids: Sequence[int]) -> tuple[pa.Field, ...]:
             raise UnsupportedError(
                 f"table {opened.table.name!r}: rows are deleted by the column with field id "
                 f"{number}, which {what}; expected top-level columns that are compared exactly"
+            )
+        if opened.base.schema().find_field(number).initial_default is not None:
+            raise UnsupportedError(
+                f"table {opened.table.name!r}: rows are deleted by {field.name!r}, which has "
+                "a default value in files that lack it; expected one without"
             )
         columns.append(field)
     return tuple(columns)

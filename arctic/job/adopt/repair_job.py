@@ -1,4 +1,4 @@
-"""Equality deletes of any Iceberg table become position deletes, in one commit.
+"""Equality deletes of any Iceberg table become position deletes or vectors, in one commit.
 
 Engines that write without reading, such as Flink and Kafka Connect, name dead rows by key. A reader
 looks every row up among those keys, for ever, and many readers do not at all.
@@ -12,14 +12,19 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from arctic.errors import ArcticError, CommitStateUnknownError, ConflictError, StorageError
-from arctic.iceberg.adoption.equality_deletes import commit_repair, equality_deletes, open_any
+from arctic.iceberg.adoption.equality_deletes import (
+    Repair,
+    commit_repair,
+    equality_deletes,
+    open_any,
+)
 from arctic.iceberg.storage.table_io import is_file_gone
 from arctic.job.adopt.dead_keys import dead_rows
+from arctic.job.adopt.merged_vectors import write_merged
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.plan_rows import merge_request
 from arctic.job.upkeep.mask_files import write_masks
 from arctic.retry import WHERE_OUTRUN
-from arctic.table.files import WrittenFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +37,10 @@ class RepairReport:
     removed: int
     """Equality-delete files that are gone."""
     added: int
-    """Position-delete files that took their place, one for each data file with dead rows."""
+    """Position-delete files that took their place, or deletion vectors in a table of format version
+    3: one for each data file with dead rows."""
     rows: int
-    """Rows that these name."""
+    """Rows that these name; vectors also name those that were dead by earlier ones."""
     seconds: float
 
     def __str__(self) -> str:
@@ -49,7 +55,7 @@ class RepairReport:
 
 
 def repair_table(asked: AskedRead) -> RepairReport:
-    """Replace the equality deletes of a table by position deletes.
+    """Replace the equality deletes of a table by position deletes, or by deletion vectors.
 
     Args:
         asked: names the table.
@@ -78,27 +84,28 @@ def _repaired(asked: AskedRead, started: float) -> RepairReport:
     reference = asked.reference.whole()
     opened = open_any(reference.config, reference.identifier)
     found = equality_deletes(opened)
-    snapshot_id, rows = None, 0
-    masks: tuple[WrittenFile, ...] = ()
+    snapshot_id, repair = None, Repair()
     if found.deletes:
         request = merge_request(
             opened, asked.settings(opened), schema=pa.schema([]), row_filter=None
         )
-        dead = dead_rows(opened, found, request, opened.io.open_input)
-        masks = write_masks(opened, opened.base.location(), dead)
+        dead = dead_rows(opened, found, request)
+        if opened.base.metadata.format_version == 2:
+            repair = Repair(masks=write_masks(opened, opened.base.location(), dead))
+        else:
+            repair = write_merged(opened, found, dead)
         try:
-            snapshot_id = commit_repair(opened, found, masks)
+            snapshot_id = commit_repair(opened, found, repair)
         except CommitStateUnknownError:
             raise
         except ArcticError:
-            opened.io.delete_quietly([file.path for file in masks])
+            opened.io.delete_quietly(repair.paths)
             raise
-        rows = sum(file.record_count for file in masks)
     return RepairReport(
         table=opened.table.name,
         snapshot_id=snapshot_id,
         removed=len(found.deletes),
-        added=len(masks),
-        rows=rows,
+        added=len(repair.paths),
+        rows=repair.rows,
         seconds=time.monotonic() - started,
     )

@@ -19,8 +19,9 @@ Must not know: what rows mean.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 import pyarrow as pa
 
@@ -134,18 +135,18 @@ class NodeFiles:
             for place, part in zip(destinations[some], made, strict=True):
                 self.add(place, part)
 
-    def add_whole(self, parts: Sequence[tuple[Destination, Picked]]) -> None:
+    def add_whole(self, parts: Iterable[tuple[Destination, Picked]]) -> None:
         """Take all rows that some destinations will ever have; they are written at once.
 
         Args:
-            parts: each destination once, with rows of a table that is in memory anyway: they are
-                taken from it only when they are written.
+            parts: each destination once, with rows of a table that is in memory anyway, or is made
+                when it is asked for; they are taken from it only when they are written.
 
         Raises:
             StorageError: a file could not be created or written.
         """
-        step, options = _WHOLE_AT_ONCE, self._target.options
-        for some in (parts[start : start + step] for start in range(0, len(parts), step)):
+        options, coming = self._target.options, iter(parts)
+        while some := list(islice(coming, _WHOLE_AT_ONCE)):
             left = [
                 (place, cut(rows, options.row_group_bytes, options.row_group_rows))
                 for place, rows in some

@@ -22,7 +22,7 @@ from arctic.iceberg.adoption.commit_as_seen import commit_as_seen
 from arctic.iceberg.adoption.part_pair import part_pair
 from arctic.job.adopt import adopt_job, unique_key
 from arctic.job.adopt.unique_key import check_unique
-from tests.iceberg.plain_readers import by_pyiceberg, plain_catalog
+from tests.iceberg.plain_readers import by_duckdb, by_pyiceberg, plain_catalog
 
 COLUMNS = Schema(
     NestedField(1, "id", LongType(), required=False),
@@ -78,7 +78,10 @@ def properties(folder: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("layout", list(SPECS))
 def test_an_adopted_table_takes_upserts(folder: str, layout: str) -> None:
-    """Its rows are where they were; every kind of optimizing and cleaning leaves them right."""
+    """Its rows are where they were; every kind of optimizing and cleaning leaves them right.
+
+    What is published of it is right too, and a filter hides no row of it.
+    """
     plain(folder, spec=SPECS[layout])
     before = properties(folder)
     table = arctic.adopt("db.t", primary_key="id", warehouse=folder)
@@ -89,9 +92,17 @@ def test_an_adopted_table_takes_upserts(folder: str, layout: str) -> None:
         expected.update({row["id"]: row for row in rows(ids, n).to_pylist()})
 
     def check() -> None:
-        assert rows_of(table.read().read_all()) == rows_of(
-            pa.Table.from_pylist(list(expected.values()), schema=rows(range(0), 1).schema)
-        )
+        due = sorted(expected.values(), key=lambda row: row["id"])
+        assert rows_of(table.read().read_all()) == due
+        arctic.publish("db.t", warehouse=folder)
+        assert rows_of(by_pyiceberg(folder, "db.t_fresh")) == due
+        with plain_catalog(folder) as catalog:
+            shown = catalog.load_table("db.t_fresh")
+            for n in (1, 2, 3):
+                found = shown.scan(f"n = {n} and id >= 4 and region = 'us'").to_arrow()
+                assert rows_of(found) == [
+                    row for row in due if row["n"] == n and row["id"] >= 4 and row["region"] == "us"
+                ]
 
     check()
     upsert(range(40, 60), 2)
@@ -104,6 +115,7 @@ def test_an_adopted_table_takes_upserts(folder: str, layout: str) -> None:
     table.expire(options={"change.data.ttl.minutes": "0", "snapshot.keep.duration": "0"})
     check()
 
+    arctic.unpublish("db.t", warehouse=folder)
     arctic.release("db.t", warehouse=folder)
     assert rows_of(by_pyiceberg(folder, "db.t")) == sorted(
         expected.values(), key=lambda row: row["id"]
@@ -236,6 +248,9 @@ def test_files_without_field_ids_are_adopted(folder: str, tmp_path: Path) -> Non
     table.write(rows(range(5), 2), mode="upsert")
 
     assert sorted(table.read().read_all().column("n").to_pylist()) == [1] * 15 + [2] * 5
+    arctic.publish("db.t", warehouse=folder)
+    for read in (by_pyiceberg, by_duckdb):
+        assert rows_of(read(folder, "db.t_fresh")) == rows_of(table.read().read_all())
 
 
 def test_changed_columns_are_adopted(folder: str) -> None:

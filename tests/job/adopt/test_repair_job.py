@@ -21,12 +21,19 @@ from pyiceberg.typedef import Record
 from pyiceberg.types import DoubleType, LongType, NestedField, StringType
 
 import arctic
-from arctic.iceberg.adoption.equality_deletes import commit_repair
+from arctic.cdc.engine import streamed
+from arctic.iceberg.adoption.equality_deletes import commit_repair, equality_deletes, open_any
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.commits.commit_loop import commit_snapshot
 from arctic.iceberg.commits.snapshot_producer import SnapshotPlan
 from arctic.iceberg.commits.staging import staged_on
-from arctic.job.adopt import repair_job
+from arctic.iceberg.metadata.version_three import with_fields
+from arctic.iceberg.ownership.registered_table import register_table, table_like
+from arctic.iceberg.publishing.published_table import OUTPUTS
+from arctic.iceberg.publishing.vector_files import blob_rows
+from arctic.job.adopt import dead_keys, repair_job
+from arctic.job.adopt.unique_key import MOST_BYTES
+from arctic.table.positions.position_delete import DELETED_PATH_ID
 from tests.iceberg.plain_readers import by_duckdb, by_pyiceberg, plain_catalog
 
 COLUMNS = Schema(
@@ -44,16 +51,20 @@ _numbers = itertools.count()
 class Plain:
     """A plain Iceberg table as Flink writes one, and the rows that are alive in it."""
 
-    def __init__(self, folder: Path, *, by_region: bool = False) -> None:
+    def __init__(
+        self, folder: Path, *, by_region: bool = False, by: str | None = None, version: int = 2
+    ) -> None:
         self.folder = str(folder)
-        self.by_region = by_region
+        self.by = "region" if by_region else by
         self.alive: list[Row] = []
-        spec = PartitionSpec(PartitionField(2, 1000, IdentityTransform(), "region"))
+        spec = PartitionSpec()
+        if self.by is not None:
+            field = PartitionField(IDS[self.by], 1000, IdentityTransform(), self.by)
+            spec = PartitionSpec(field)
         arctic.create_table(f"db.first_{next(_numbers)}", pa.schema(TYPES), warehouse=self.folder)
         self.catalog = open_catalog(CatalogConfig.from_options({"warehouse": self.folder}))
-        self.catalog.create_table(
-            "db.t", COLUMNS, partition_spec=spec if by_region else PartitionSpec()
-        )
+        model = self.catalog.create_table("db.model", COLUMNS, partition_spec=spec)
+        register_table(table_like(model, ("db", "t"), {}, version=version))
 
     def commit(self, rows: Sequence[Row], deletes: Sequence[tuple[str, Sequence[Row]]]) -> None:
         """Commit rows, and deletes of older rows by some columns, joined by blanks, at once."""
@@ -63,12 +74,11 @@ class Plain:
             for part in self.parts(keys):
                 files.append(self.file(part, names, deletes=True))
                 dead = {tuple(key[name] for name in names) for key in part}
-                region = part[0]["region"] if self.by_region else None
                 self.alive = [
                     row
                     for row in self.alive
                     if tuple(row[name] for name in names) not in dead
-                    or (self.by_region and row["region"] != region)
+                    or self.partition(row) != self.partition(part[0])
                 ]
         self.alive += rows
         plan = SnapshotPlan(operation=Operation.OVERWRITE, added=tuple(files))
@@ -78,10 +88,12 @@ class Plain:
 
     def parts(self, rows: Sequence[Row]) -> list[list[Row]]:
         """Return rows as they lie in files: by partition, if there are any."""
-        if not self.by_region:
-            return [list(rows)] if rows else []
-        regions = dict.fromkeys(row["region"] for row in rows)
-        return [[row for row in rows if row["region"] == region] for region in regions]
+        every = dict.fromkeys(map(self.partition, rows))
+        return [[row for row in rows if self.partition(row) == each] for each in every]
+
+    def partition(self, row: Row) -> str:
+        """Return what is the same for rows of one partition: NaN is one, and -0.0 is not 0.0."""
+        return "" if self.by is None else repr(row[self.by])
 
     def file(self, rows: list[Row], names: tuple[str, ...], *, deletes: bool = False) -> DataFile:
         """Write a file of some columns."""
@@ -97,7 +109,7 @@ class Plain:
             content=DataFileContent.EQUALITY_DELETES if deletes else DataFileContent.DATA,
             file_path=f"file://{path}",
             file_format=FileFormat.PARQUET,
-            partition=Record(rows[0]["region"]) if self.by_region else Record(),
+            partition=Record() if self.by is None else Record(rows[0][self.by]),
             record_count=len(rows),
             file_size_in_bytes=path.stat().st_size,
             equality_ids=[IDS[name] for name in names] if deletes else None,
@@ -111,6 +123,47 @@ class Plain:
         for read in (by_pyiceberg, by_duckdb):
             assert in_order(read(self.folder, "db.t").to_pylist()) == in_order(self.alive)
         return report
+
+
+def share_puffin(plain: Plain) -> str:
+    """Put the vectors of a table into one Puffin file, as others do; return its path."""
+    table = plain.catalog.load_table("db.t")
+    found = equality_deletes(
+        open_any(CatalogConfig.from_options({"warehouse": plain.folder}), "db.t")
+    )
+    content, added = b"PFA1", []
+    for file in found.data:
+        vector = found.vectors[file.path]
+        with table.io.new_input(vector.path).open() as stream:
+            blob = stream.read()[vector.place.offset :][: vector.place.length]
+        entry = DataFile.from_args(
+            content=DataFileContent.POSITION_DELETES,
+            file_path=f"file://{plain.folder}/shared.puffin",
+            file_format=FileFormat.PUFFIN,
+            partition=Record(),
+            record_count=len(blob_rows(blob)),
+            file_size_in_bytes=1_000,
+            lower_bounds={DELETED_PATH_ID: file.path.encode()},
+            upper_bounds={DELETED_PATH_ID: file.path.encode()},
+        )
+        entry.spec_id = 0
+        added.append(
+            with_fields(
+                entry,
+                referenced_data_file=file.path,
+                content_offset=len(content),
+                content_size_in_bytes=len(blob),
+            )
+        )
+        content += blob
+    Path(plain.folder, "shared.puffin").write_bytes(content)
+    plan = SnapshotPlan(
+        operation=Operation.OVERWRITE,
+        added=tuple(added),
+        removed_paths=frozenset(vector.path for vector in found.vectors.values()),
+    )
+    commit_snapshot(table, lambda head, number: staged_on(head, plan, number))
+    return str(added[0].file_path)
 
 
 def in_order(rows: Sequence[Row]) -> list[Row]:
@@ -150,6 +203,66 @@ def test_what_comes_after_a_repair_is_repaired_too(tmp_path: Path) -> None:
     assert (report.removed, report.rows) == (1, 2 + 1)
 
 
+def test_vectors_take_the_rows_of_earlier_ones_over(tmp_path: Path) -> None:
+    """In a table of version 3 a data file has one, whose rows are all that are dead in it."""
+    plain = Plain(tmp_path, version=3)
+    plain.commit([row(number) for number in range(10)], [])
+    plain.commit([row(number) for number in range(10, 20)], [])
+    plain.commit([row(1, n=2)], [("id", [row(1), row(11)])])
+    first = plain.repair()
+    plain.commit([row(2, n=2)], [("id", [row(1), row(2)]), ("id region", [row(3)])])
+    second = plain.repair()
+    plain.commit([], [("id", [row(99)])])
+    third = plain.repair()
+
+    assert (first.added, first.rows) == (2, 2)
+    assert (second.added, second.rows) == (2, 1 + 2 + 1)
+    assert (third.removed, third.added) == (1, 0)
+    live = plain.catalog.load_table("db.t").inspect.delete_files().to_pylist()
+    assert sorted(file["record_count"] for file in live) == [1, 1, 3]
+    assert all(file["file_path"].endswith(".puffin") for file in live)
+
+
+def test_vectors_that_share_a_file_are_all_written_again(tmp_path: Path) -> None:
+    """Others put several into one Puffin file, which goes whole."""
+    plain = Plain(tmp_path, version=3)
+    plain.commit([row(number) for number in range(10)], [])
+    plain.commit([row(number) for number in range(10, 20)], [])
+    plain.commit([], [("id", [row(1), row(11)])])
+    plain.repair()
+    shared = share_puffin(plain)
+    plain.commit([], [("id", [row(2)])])
+    report = arctic.repair("db.t", warehouse=plain.folder)
+
+    assert (report.added, report.rows) == (2, 2 + 1)
+    plain.repair()
+    live = plain.catalog.load_table("db.t").inspect.delete_files().to_pylist()
+    assert shared not in [file["file_path"] for file in live]
+
+
+def test_a_vector_that_comes_meanwhile_is_not_doubled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The repair begins again, and takes it over."""
+    plain = Plain(tmp_path, version=3)
+    plain.commit([row(1), row(2), row(3)], [])
+    plain.commit([], [("id", [row(1)])])
+    late = [[row(2)]]
+
+    def slow(*arguments: Any) -> Any:
+        if late:
+            plain.commit([], [("id", late.pop())])
+            plain.repair()
+            plain.commit([], [("id", [row(3)])])
+        return commit_repair(*arguments)
+
+    monkeypatch.setattr(repair_job, "commit_repair", slow)
+    report = plain.repair()
+
+    assert report.rows == 3
+    assert len(plain.catalog.load_table("db.t").inspect.delete_files()) == 1
+
+
 def test_deletes_of_nothing_go(tmp_path: Path) -> None:
     """No file takes their place."""
     plain = Plain(tmp_path)
@@ -172,6 +285,61 @@ def test_an_adopted_table_may_have_been_repaired(tmp_path: Path) -> None:
     plain.repair()
     table = arctic.adopt("db.t", primary_key="id", warehouse=plain.folder)
     assert in_order(table.read().read_all().to_pylist()) == in_order(plain.alive)
+    table.write(pa.table({"id": pa.array([2], pa.int64())}), mode="delete")
+    for output in OUTPUTS:  # which takes position deletes of the table over
+        arctic.publish("db.t", into=f"db.{output}", output=output, warehouse=plain.folder)
+        for read in (by_pyiceberg, by_duckdb):
+            assert read(plain.folder, f"db.{output}").to_pylist() == [row(1, n=2)]
+
+
+def test_numbers_are_partitions_as_iceberg_compares_them(tmp_path: Path) -> None:
+    """NaN is one partition, whose deletes were lost if it was none; -0.0 is not that of 0.0."""
+    plain = Plain(tmp_path, by="score")
+    scores = [float("nan"), -0.0, 0.0]
+    plain.commit([{**row(number), "score": score} for number, score in enumerate(scores)], [])
+    plain.commit([], [("id", [{**row(0), "score": scores[0]}, {**row(2), "score": -0.0}])])
+    report = arctic.repair("db.t", warehouse=plain.folder)
+
+    assert (report.removed, report.rows) == (2, 1)
+
+
+@pytest.mark.parametrize("most_bytes", [MOST_BYTES, 2**23])
+def test_many_files_are_looked_at_in_one_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_bytes: int
+) -> None:
+    """However many there are, and where they do not fit into memory."""
+    plain = Plain(tmp_path)
+    for number in range(12):
+        begin = number * 50
+        plain.commit([row(begin + each, n=each) for each in range(100)], [])
+        plain.commit([], [("id", [row(begin + each) for each in range(0, 100, 3)])])
+    statements = []
+
+    def counted(*arguments: Any) -> Any:
+        statements.append(arguments[1])
+        return streamed(*arguments)
+
+    monkeypatch.setattr(dead_keys, "streamed", counted)
+    monkeypatch.setattr(dead_keys, "MOST_BYTES", most_bytes)
+    report = plain.repair()
+
+    assert report.added == 12
+    assert len(statements) == 2, "one of keys, one of data"
+
+
+def test_keys_that_cannot_be_kept_anywhere_change_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table is as it was, and the error is one of storage."""
+    plain = Plain(tmp_path)
+    plain.commit([row(number) for number in range(20_000)], [])
+    plain.commit([], [("id", [row(number) for number in range(20_000)])])
+    monkeypatch.setattr(dead_keys, "MOST_BYTES", 2**20)
+    with pytest.raises(arctic.StorageError, match="DuckDB failed: Out of Memory"):
+        arctic.repair("db.t", warehouse=plain.folder)
+
+    monkeypatch.undo()
+    assert plain.repair().rows == 20_000
 
 
 def test_data_that_comes_meanwhile_is_not_touched(
@@ -243,13 +411,22 @@ _commits = st.lists(
 )
 
 
-@given(commits=_commits, by_region=st.booleans(), repair_after=st.integers(0, 5))
-@settings(max_examples=15, deadline=None)
+@given(
+    commits=_commits,
+    by_region=st.booleans(),
+    version=st.sampled_from([2, 3]),
+    repair_after=st.integers(0, 5),
+)
+@settings(max_examples=16, deadline=None)
 def test_any_history_is_repaired(
-    tmp_path_factory: pytest.TempPathFactory, commits: Any, by_region: bool, repair_after: int
+    tmp_path_factory: pytest.TempPathFactory,
+    commits: Any,
+    by_region: bool,
+    version: int,
+    repair_after: int,
 ) -> None:
     """Rows and deletes of one commit do not touch each other; older rows die wherever they are."""
-    plain = Plain(tmp_path_factory.mktemp("lake"), by_region=by_region)
+    plain = Plain(tmp_path_factory.mktemp("lake"), by_region=by_region, version=version)
     for number, (rows, deletes) in enumerate(commits):
         if by_region:  # a delete is of one partition, so it names its partition's columns
             deletes = [(names, keys) for names, keys in deletes if "region" in names]
