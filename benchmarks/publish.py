@@ -2,7 +2,11 @@
 
 Orders of twelve columns are loaded and merged, and published. Then one row of a hundred is upserted
 by ``arctic.write``, and what a publish takes is compared with that: once where the process that
-publishes is new to the table, and once more after several upserts. The limit is the upsert.
+publishes is new to the table, and once more after several upserts. The limit is the upsert. The
+memory is that of a process which does nothing but the publish after one more upsert.
+
+The peer is a table that engines read as it is: Iceberg's MERGE of the same rows in Spark, by
+merge-on-read, whose session has done one before. ``--no-peer`` leaves it out.
 
 The data is made up and the same every time; figures of two commits compare only on the same quiet
 machine, so read the ratios.
@@ -19,14 +23,20 @@ from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 import arctic
 from benchmarks.measure import Report, seconds
+from benchmarks.memory import peak_of
 from benchmarks.orders import base_rows, change_rows
-from benchmarks.peers.inputs import widened
+from benchmarks.peers.driver import Driver
+from benchmarks.peers.environments import PEERS, interpreter
+from benchmarks.peers.inputs import WIDE_SCHEMA, widened
 
 TABLE = "bench.orders"
 KEY = "order_id"
+PEER = "iceberg-mor"
+PEER_SECONDS = 1_800
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,49 +44,78 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make bench-publish", description=__doc__)
     parser.add_argument("--rows", type=int, default=2_000_000, help="rows of the load")
     parser.add_argument("--repeats", type=int, default=5, help="upserts, each published")
+    parser.add_argument("--no-peer", action="store_true", help="measure Arctic alone")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="arctic-bench-") as folder:
-        measure_publish(Path(folder), rows=given.rows, repeats=given.repeats)
+        measure_publish(
+            Path(folder), rows=given.rows, repeats=given.repeats, with_peer=not given.no_peer
+        )
     return 0
 
 
-def measure_publish(folder: Path, *, rows: int, repeats: int) -> None:
+def measure_publish(folder: Path, *, rows: int, repeats: int, with_peer: bool) -> None:
     """Measure publishes after a load, after upserts of 1 %, and after a full optimize."""
     report = Report(f"publish: {rows:,} rows, upserts of {rows // 100:,}")
-    place = str(folder)
+    place, few = str(folder / "arctic"), rows // 100
     report.step("load")
-    load = pa.concat_tables(widened(chunk) for chunk in base_rows(rows))
-    options = {"primaryKey": KEY}
-    arctic.write(TABLE, load, mode="upsert", options=options, warehouse=place)
+    changes = [folder / f"upsert{number}" / "0.parquet" for number in range(repeats + 1)]
+    for number, path in enumerate(changes):
+        path.parent.mkdir()
+        pq.write_table(widened(change_rows(rows, few, number=number)), path)
+    load = (batch for chunk in base_rows(rows) for batch in widened(chunk).to_batches())
+    reader = pa.RecordBatchReader.from_batches(WIDE_SCHEMA, load)
+    arctic.write(TABLE, reader, mode="upsert", options={"primaryKey": KEY}, warehouse=place)
     arctic.optimize(TABLE, type="full", warehouse=place)
     first = seconds(lambda: arctic.publish(TABLE, warehouse=place))
     upserts, publishes = [], []
-    for number in range(repeats):
+    for number, path in enumerate(changes[:repeats]):
         report.step(f"upsert and publish {number + 1} of {repeats}")
-        changes = widened(change_rows(rows, rows // 100, number=number))
-        upserts.append(
-            seconds(partial(arctic.write, TABLE, changes, mode="upsert", warehouse=place))
-        )
+        given = pq.read_table(path)
+        upserts.append(seconds(partial(arctic.write, TABLE, given, mode="upsert", warehouse=place)))
         publishes.append(seconds(lambda: arctic.publish(TABLE, warehouse=place)))
     upsert = statistics.median(upserts)
-    few = rows // 100
+    add = partial(report.add, limit=upsert, limit_name="upsert of 1 %")
     report.add("upsert of 1 %", upsert, rows=few)
-    report.add("first publish", first, rows=rows, limit=upsert, limit_name="upsert of 1 %")
-    for what, taken in (
-        ("publish after the first upsert", publishes[0]),
-        ("publish after an upsert, median", statistics.median(publishes)),
-        ("publish after the last upsert", publishes[-1]),
-    ):
-        report.add(what, taken, rows=few, limit=upsert, limit_name="upsert of 1 %")
+    add("first publish", first, rows=rows)
+    add("publish after the first upsert", publishes[0], rows=few)
+    add("publish after an upsert, median", statistics.median(publishes), rows=few)
+    add("publish after the last upsert", publishes[-1], rows=few)
     nothing = seconds(lambda: arctic.publish(TABLE, warehouse=place), repeats=3)
-    report.add(
-        "publish of nothing new", nothing, rows=few, limit=upsert, limit_name="upsert of 1 %"
-    )
+    add("publish of nothing new", nothing, rows=few)
+    arctic.write(TABLE, pq.read_table(changes[-1]), mode="upsert", warehouse=place)
+    alone = [sys.executable, "-m", "arctic.cli", "publish", TABLE, "--warehouse", place]
+    report.note("memory of a publish alone", str(peak_of(alone)[1]))
+    if with_peer:
+        report.step("the same upserts by Iceberg's MERGE")
+        merges = _merges(folder, rows, changes[:repeats])
+        merge = statistics.median(merges)
+        add("Iceberg's MERGE, median", merge, rows=few)
+        both = upsert + statistics.median(publishes)
+        report.add("upsert and publish", both, rows=few, limit=merge, limit_name="Iceberg's MERGE")
     full = seconds(lambda: arctic.optimize(TABLE, type="full", warehouse=place))
     after = seconds(lambda: arctic.publish(TABLE, warehouse=place))
     report.add("full optimize", full, rows=rows)
     report.add("publish after it", after, rows=rows, limit=full, limit_name="full optimize")
     report.show()
+
+
+def _merges(folder: Path, rows: int, changes: Sequence[Path]) -> list[float]:
+    """Return what a MERGE of each of some files takes, in a table of the same rows."""
+    peer = next(peer for peer in PEERS if peer.name == PEER)
+    command = [str(interpreter(peer)), "-m", f"benchmarks.peers.systems.{peer.script}"]
+    command += [str(folder / "lake"), *peer.arguments]
+    load = folder / "load"
+    load.mkdir()
+    for number, chunk in enumerate(base_rows(rows)):
+        pq.write_table(widened(chunk), load / f"{number}.parquet")
+    with Driver(command, log=folder / "log.txt", scratch=folder / "scratch") as driver:
+        driver.hello()
+        driver.call("load", str(load), limit_seconds=PEER_SECONDS)
+        merges = [
+            driver.call("upsert", str(path.parent), limit_seconds=PEER_SECONDS)[0]["seconds"][0]
+            for path in (changes[0], *changes)
+        ]
+    return merges[1:]
 
 
 if __name__ == "__main__":

@@ -19,8 +19,8 @@ def publish(
 
     No data file is rewritten: that table takes over the files of the pair by reference, and names
     the rows of them that are dead in position deletes, or in deletion vectors. The first call makes
-    it; every call after that looks up only what changed since the last one, and is one commit, or
-    none where nothing did. ``docs/engines.md`` says which engines read it.
+    it; every call after that looks up only what changed since the last one, and makes one snapshot,
+    or none where nothing did. ``docs/engines.md`` says which engines read it.
 
     Args:
         identifier: ``namespace.table``, with a primary key.
@@ -28,7 +28,8 @@ def publish(
             end, if left out.
         output: ``v2`` names dead rows in position deletes; ``v3`` in deletion vectors, in a table
             of format version 3; ``clean`` copies the files that have dead rows, without these, for
-            engines that apply no deletes. As the published table was made, or ``v2``, if left out.
+            engines that apply no deletes. If left out, as the published table was made; a new one
+            as the table's property ``publish.output`` says.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
 

@@ -101,6 +101,7 @@ from arctic.options.read_options import (
 from arctic.options.service_options import (
     OPTIMIZE_GROUP,
     OPTIMIZE_QUOTA,
+    PUBLISHED_OUTPUT,
     SELF_PUBLISHING,
     SELF_REFRESHING_MS,
     TABLE_EXPIRE,
@@ -221,6 +222,7 @@ __all__ = [
     "PATH",
     "PRIMARY_KEY",
     "PUBLISH",
+    "PUBLISHED_OUTPUT",
     "PUBLISH_EVERY",
     "ROW_GROUP_BYTES",
     "ROW_GROUP_ROWS",

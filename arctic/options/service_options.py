@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arctic.options.option import Option, Scope
-from arctic.options.option_values import duration_ms, group_name, optional, ratio, truth
+from arctic.options.option_values import duration_ms, group_name, one_of, optional, ratio, truth
 
 _TABLE = frozenset({Scope.TABLE})
 
@@ -34,6 +34,14 @@ SELF_PUBLISHING = Option(
     default=False,
     scopes=_TABLE,
     doc="Whether a service publishes the table for other engines whenever it finds it changed.",
+)
+PUBLISHED_OUTPUT = Option(
+    name="publish.output",
+    parse=one_of("v2", "v3", "clean"),
+    default="v2",
+    scopes=_TABLE,
+    doc="How a published table leaves dead rows out, for one that is made without saying so: "
+    "position deletes (v2), deletion vectors (v3), or copies of files (clean).",
 )
 SELF_REFRESHING_MS = Option(
     name="self-refreshing.interval",

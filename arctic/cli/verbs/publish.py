@@ -15,7 +15,8 @@ _into = click.option("--into", metavar="NAME", help="The published table; else T
 _form = click.option(
     "--form",
     type=click.Choice(["v2", "v3", "clean"]),
-    help="Position deletes, vectors, or copies without dead rows; else as it was published before.",
+    help="Position deletes, vectors, or copies without dead rows; else as it was published before, "
+    "or as the property publish.output says.",
 )
 
 

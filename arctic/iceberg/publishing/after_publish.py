@@ -49,9 +49,11 @@ def check_still_there(opened: OpenTable, name: str, output: str, state: TableSna
     if not is_pair:
         drop_shown(opened.base, name)
         raise ConflictError(f"table {opened.table.name!r} was dropped or released meanwhile")
-    name_in_base(replace(opened, base=base), name, output)  # as it is now
+    name_in_base(replace(opened, base=base), name, output)  # as it is now, or is then
+    base_id = state.base_snapshot_id
     try:
-        is_gone = has_expired(opened, state)
+        is_gone = base_id is not None and base.metadata.snapshot_by_id(base_id) is None
+        is_gone = is_gone or has_expired(opened, replace(state, base_snapshot_id=None))
     except NotFoundError as error:
         raise ConflictError(error.message) from error
     if is_gone:

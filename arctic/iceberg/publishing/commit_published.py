@@ -30,6 +30,7 @@ from arctic.iceberg.publishing.published_table import register_published
 from arctic.iceberg.publishing.shown_files import NO_SNAPSHOT
 from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.table.expiry import is_old
 from arctic.table.files import FileKind, WrittenFile
 from arctic.table.property_names import PUBLISHED_BASE, PUBLISHED_CHANGE
 from arctic.table.snapshot import TableSnapshot
@@ -104,7 +105,7 @@ def commit_published(
 
     if is_new:
         return _first(published, what)
-    committed = commit_snapshot(published, stage)
+    committed = commit_snapshot(published, stage, is_fresh=True)
     return None if committed is None else committed.snapshot_id
 
 
@@ -125,6 +126,11 @@ def forget_old(published: Table, *, keep_ms: int, min_count: int) -> Sequence[st
 
     Files of the pair are the pair's to delete.
 
+    Args:
+        published: the table, as it was loaded: what came since is not old.
+        keep_ms: how long its snapshots stay.
+        min_count: how many of them stay in any case.
+
     Returns:
         The files that were deleted.
 
@@ -132,7 +138,11 @@ def forget_old(published: Table, *, keep_ms: int, min_count: int) -> Sequence[st
         ConflictError: other commits won every retry; nothing was removed.
         StorageError: the catalog or a file cannot be reached.
     """
-    rules = KeepRules(keep_ms=keep_ms, min_count=min_count, now_ms=time.time_ns() // 1_000_000)
+    now_ms = time.time_ns() // 1_000_000
+    times = [each.timestamp_ms for each in published.metadata.snapshots]
+    if not any(is_old(each, duration_ms=keep_ms, now_ms=now_ms) for each in times):
+        return ()
+    rules = KeepRules(keep_ms=keep_ms, min_count=min_count, now_ms=now_ms)
     removed = expire_snapshots(published, rules, needed=frozenset, dry_run=False)
     if not removed.snapshots:
         return ()

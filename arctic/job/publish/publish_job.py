@@ -5,8 +5,8 @@ have killed are named in position deletes, one delete file for each data file, w
 of the one before. Files of which no row is left are left out.
 
 Rules:
-    - What is shown is looked at before the pair is pinned, and must still be so at the commit: so
-      what is shown never goes back to an older state.
+    - The pair that is pinned has the snapshots that are shown, or was opened after they were
+      looked at. They must still be shown at the commit: so it never goes back to an older state.
     - A publish that would change nothing makes no commit.
     - A new published table is registered with its first snapshot: nobody finds it empty.
     - Files of an attempt that was not committed are deleted.
@@ -33,7 +33,6 @@ from arctic.iceberg.publishing.commit_published import commit_published, forget_
 from arctic.iceberg.publishing.drop_published import drop_published
 from arctic.iceberg.publishing.published_table import (
     OUTPUTS,
-    V2,
     PublishedTable,
     check_name,
     check_shows,
@@ -44,7 +43,7 @@ from arctic.iceberg.publishing.published_table import (
     output_of,
     register_published,
 )
-from arctic.iceberg.publishing.shown_files import NOTHING_SHOWN, shown_files
+from arctic.iceberg.publishing.shown_files import NOTHING_SHOWN, Shown, shown_files
 from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.storage.table_io import is_file_gone
 from arctic.iceberg.tables.open_table import OpenTable
@@ -63,7 +62,8 @@ def publish_table(reference: TableReference, into: str | None, output: str | Non
     Args:
         reference: the table.
         into: the name that it is shown under; None: the one that it has, or one with ``_fresh``.
-        output: one of ``OUTPUTS``; None: as the published table was made, or ``v2``.
+        output: one of ``OUTPUTS``; None: as the published table was made; for a new one what the
+            table's property ``publish.output`` says.
 
     Raises:
         NotFoundError: no such table.
@@ -107,17 +107,20 @@ def _publish(
 ) -> PublishReport:
     catalog = open_catalog(reference.config)
     check_writable(catalog)
-    # Looked at before the pair is: what is pinned afterwards is no older than what it shows.
-    name = into or _usual_name(reference.open())
-    published = find_published(catalog, name)
-    shown = NOTHING_SHOWN if published is None else shown_files(published)
     opened = reference.open(for_writing=True)
     _check_keyed(opened)
+    name = into or _usual_name(opened)
     check_name(opened, name)
-    if published is not None:
+    published = find_published(catalog, name)
+    shown = NOTHING_SHOWN if published is None else shown_files(published)
+    if published is not None and not _knows(opened, shown):
+        opened = reference.open(for_writing=True)
+    if published is None:
+        made = output or opt.PUBLISHED_OUTPUT.value({}, opened.table.properties)
+    else:
         check_shows(published, opened)
         _check_output(published, name, output)
-    made = output or V2 if published is None else output_of(published)
+        made = output_of(published)
     name_in_base(opened, name, made)
     if published is None:
         view = new_published(opened, name, made)
@@ -153,6 +156,15 @@ def _publish(
             min_count=opt.SNAPSHOT_KEEP_COUNT.value({}, opened.table.properties),
         )
     return replace(report, seconds=time.monotonic() - started)
+
+
+def _knows(opened: OpenTable, shown: Shown) -> bool:
+    """Say whether a pair, as it was opened, is for certain no older than what is shown of it."""
+    return shown.state is not None and all(
+        snapshot_id is None
+        or (store is not None and store.metadata.snapshot_by_id(snapshot_id) is not None)
+        for store, snapshot_id in zip((opened.base, opened.change), shown.state, strict=True)
+    )
 
 
 def _check_output(published: PublishedTable, name: str, output: str | None) -> None:

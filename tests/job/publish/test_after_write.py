@@ -10,6 +10,7 @@ import pytest
 
 import arctic
 from arctic.errors import InvalidInputError, StorageError
+from arctic.iceberg.publishing.published_table import OUTPUTS
 from arctic.job.publish import after_write
 from tests.iceberg.plain_readers import by_pyiceberg, plain_catalog
 
@@ -45,6 +46,32 @@ def test_a_write_publishes_what_it_committed(tmp_path: Path) -> None:
     assert shown(tmp_path) == shown(tmp_path, "db.other") == now(tmp_path)
     write(tmp_path, 3)
     assert shown(tmp_path) != now(tmp_path)
+
+
+@pytest.mark.parametrize("output", OUTPUTS)
+def test_a_property_says_how_a_table_is_published_first(tmp_path: Path, output: str) -> None:
+    """Whoever publishes it, unless a call says otherwise; one that is published stays as it is."""
+    place, given = str(tmp_path), {"publish.output": output}
+    arctic.create_table(
+        "db.t",
+        pa.schema([pa.field("id", pa.int64(), nullable=False), ("n", pa.int64())]),
+        primary_key=["id"],
+        properties=given,
+        warehouse=place,
+    )
+    write(tmp_path, 1, publish="auto")
+    arctic.publish("db.t", into="db.other", output="clean", warehouse=place)
+    table = arctic.open_table("db.t", warehouse=place)
+    table.set_properties({"publish.output": "v3"})
+    write(tmp_path, 2, publish="auto")
+
+    assert shown(tmp_path) == shown(tmp_path, "db.other") == now(tmp_path)
+    with plain_catalog(tmp_path) as catalog:
+        made = [
+            catalog.load_table(name).properties["arctic.published-output"]
+            for name in ("db.t_fresh", "db.other")
+        ]
+    assert made == [output, "clean"]
 
 
 def test_a_write_may_leave_several_commits_together(tmp_path: Path) -> None:

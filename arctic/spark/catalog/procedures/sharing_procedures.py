@@ -76,7 +76,7 @@ SHARING_PROCEDURES: Mapping[str, Procedure] = {
         parameters=(
             TABLE,
             Parameter(name="into", kind=TEXT, doc=f"{_INTO}; else as before, or with _fresh"),
-            Parameter(name="output", kind=TEXT, doc="v2 or clean; else as before, or v2"),
+            Parameter(name="output", kind=TEXT, doc="v2, v3 or clean; else as before"),
         ),
         columns=_PUBLISHED,
         run=_publish,
