@@ -191,7 +191,7 @@ def _face(
         from arctic.http.http_settings import HttpSettings  # noqa: PLC0415
     except ImportError as error:
         raise UnsupportedError(
-            f"http: {error}; install the extra: pip install 'arctic-lakehouse[serve]'"
+            f"http: {error}; install the extra, in a checkout: pip install '.[serve]'"
         ) from error
     settings = HttpSettings.of(address, token_file)
     return HttpFace(settings, counts=counts, interval_seconds=interval_seconds, say=log)

@@ -111,7 +111,7 @@ def test_without_the_extra_the_face_is_refused_and_the_rest_works(
     lake = Lake(tmp_path)
     lake.make("db.t", **{"table-expire.enabled": "false"})
 
-    with pytest.raises(UnsupportedError, match=r"pip install 'arctic-lakehouse\[serve\]'"):
+    with pytest.raises(UnsupportedError, match=r"pip install '\.\[serve\]'"):
         arctic.serve(http="127.0.0.1:0", stop=threading.Event(), warehouse=lake.warehouse)
     arctic.serve(once=True, say=lake.say, warehouse=lake.warehouse)
 
