@@ -1,11 +1,13 @@
-"""Live long random lives of tables with ordering columns and merge engines: ``make fuzz-layers``.
+"""Live long random lives of tables, against dictionaries: ``make fuzz-layers``.
 
     make fuzz-layers ARGS="--histories 10000 --seed 7 --workers 2"
 
-Late, doubled and shuffled events, with optimize, expire and changes of columns between them; after
-every step the table is compared with a dictionary. The histories are those of the tests of the
-same names, dealt into parts that each have a seed and a process of their own, so that a part that
-fails is run again by itself.
+Tables with ordering columns and merge engines get late, doubled and shuffled events, with optimize,
+expire and changes of columns between them. Tables that share files are published, cloned, restored,
+released, dropped and cleaned, and what is published is read by other engines. After every step each
+is compared with a dictionary. The histories are those of the tests of the same names, dealt into
+parts that each have a seed and a process of their own, so that a part that fails is run again by
+itself.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ KINDS = {
     "ordering": "test_ordered_histories.py",
     "first-row": "test_merge_first_row.py",
     "folding": "test_merge_folding.py",
+    "sharing": "test_sharing_machine.py",
 }
 """What is lived through, and the file of it; folding is partial-update and aggregate."""
 _ROOT = Path(__file__).parents[1]
