@@ -1,6 +1,6 @@
 """What a catalog of Spark is answered; ``catalog_questions`` has what it asks.
 
-``Questions.java`` and its neighbours are the other half.
+``CatalogProtocol.java`` is the other half; a golden file holds both to the same words.
 
 Must not know: how anything is answered.
 """

@@ -1,6 +1,6 @@
 """What a catalog of Spark asks Python; ``catalog_protocol`` has what it is answered.
 
-``Questions.java`` and its neighbours are the other half.
+``CatalogQuestions.java`` is the other half; a golden file holds both to the same words.
 
 Rules:
     - A name is its parts: those of the namespace, then the table's.
@@ -93,7 +93,7 @@ class AlterTableQuestion:
     catalog: Mapping[str, str]
     name: Name
     changes: Sequence[Mapping[str, Any]]
-    """Each with its ``kind``; see ``Changes.java``. A ``column_type`` is a row of one column."""
+    """Each with its ``kind``; the golden file has all. A ``column_type`` is a row of one column."""
     of_pipeline: bool
     """Whether a pipeline asks, not a statement: it fits the table to what its flows write."""
 
@@ -165,8 +165,8 @@ class SaveQuestion:
 
     options: Mapping[str, str]
     """Of the table, with those of the write."""
-    replaces: str | None
-    """``table``, the ``partitions`` that it has rows for, or those ``where``; None: nothing."""
+    overwrites: bool
+    """Whether rows are replaced; which ones, ``where`` or the options say."""
     where: Sequence[Any] | None
     """Hints, as a scan has them, that must all hold for the partitions that are replaced."""
     pins: Sequence[str]

@@ -195,12 +195,6 @@ def read_question(text: str) -> Question:
     return kind(**asked)
 
 
-def question_text(question: Question) -> str:
-    """Return a question as the JVM writes it."""
-    asks = {kind: ask for ask, kind in QUESTIONS.items()}
-    return _json({"ask": asks[type(question)], **_fields(question)})
-
-
 def answer_text(answer: Answer) -> str:
     """Return an answer as the JVM reads it."""
     return _json(answer)
@@ -211,13 +205,6 @@ def asked_of_worker(requested: StructType) -> ScanQuestion | None:
     if not requested.fields or QUESTION_KEY not in requested.fields[0].metadata:
         return None
     return ScanQuestion(**json.loads(requested.fields[0].metadata[QUESTION_KEY]))
-
-
-def asking_worker(requested: StructType, question: ScanQuestion) -> StructType:
-    """Return the columns that a scan wants, with what it asks the worker that plans it."""
-    asking = StructType.fromJson(requested.jsonValue())
-    asking.fields[0].metadata = {QUESTION_KEY: _json(question)}
-    return asking
 
 
 def answered_by_worker(answer: ScanAnswer) -> str:

@@ -52,8 +52,6 @@ def _save(asked: SaveQuestion, frame: DataFrame) -> None:
         if settled is None:
             return
         options = settled
-    if asked.replaces == "partitions":
-        options[opt.PARTITION_OVERWRITE_MODE.name.lower()] = "dynamic"
     where = None
     if asked.where is not None:
         table = AskedWrite.of(options).reference.open().table
@@ -62,7 +60,7 @@ def _save(asked: SaveQuestion, frame: DataFrame) -> None:
     save_rows(
         frame,
         options,
-        overwrite=asked.replaces is not None,
+        overwrite=asked.overwrites,
         where=where,
         seen=seen,
         is_statement=asked.is_statement,

@@ -9,9 +9,10 @@ import pickle
 import pyarrow as pa
 import pytest
 
-from arctic.spark.base.protocol import PlanAnswer, PlanQuestion, ScanQuestion, question_text
+from arctic.spark.base.protocol import PlanAnswer, PlanQuestion, ScanQuestion
 from arctic.spark.jvm import driver_planner
 from arctic.spark.jvm.driver_planner import DriverPlanner
+from tests.spark.jvm.java_half import question_text
 from tests.spark.lake import NAME, Lake
 
 pytestmark = pytest.mark.spark

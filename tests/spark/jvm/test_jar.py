@@ -14,6 +14,7 @@ from arctic.spark.base.private_names import jvm
 from arctic.spark.jvm.compiled import compiled, takes_names
 from arctic.spark.jvm.install_catalog import CATALOG_CLASS
 from arctic.spark.jvm.jar import cache_folder, jar_of, make_jar, sources
+from tests.house import LONG
 
 
 @pytest.mark.spark
@@ -83,6 +84,13 @@ def test_jars_that_nobody_uses_go(
     os.utime(made, (0, 0))
     jar_of(jvm(spark))
     assert os.stat(made).st_mtime > 0
+
+
+def test_each_file_of_java_is_read_at_once() -> None:
+    """As those of Python are; what is longer has two subjects."""
+    lines = {name: text.count("\n") for name, text in sources().items()}
+
+    assert {name: count for name, count in lines.items() if count > LONG} == {}
 
 
 def _homeless() -> Path:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import pickle
-from dataclasses import fields
+from dataclasses import asdict
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
-from pyspark.sql import SparkSession
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import LongType, StructField, StructType
 
-from arctic.spark.base.private_names import ROW_INDEX_COLUMN, gateway, jvm
+from arctic.spark.base.private_names import ROW_INDEX_COLUMN
 from arctic.spark.base.protocol import (
     QUESTION_KEY,
     AggregatesAnswer,
@@ -34,16 +33,14 @@ from arctic.spark.base.protocol import (
     answer_text,
     answered_by_worker,
     asked_of_worker,
-    asking_worker,
     bytes_of,
-    question_text,
     read_question,
     texts_of,
 )
-from arctic.spark.jvm.compiled import compiled
 from arctic.spark.read.hints import hinted_filter
 from arctic.spark.read.reader import FIRST_ROW_COLUMN
 from tests.factories.tables import columns_of, table_of
+from tests.spark.jvm.java_half import Java, camel, question_text
 
 TYPES = {
     "id": "long",
@@ -153,10 +150,10 @@ def test_a_question_of_another_release_is_not_guessed(question: dict[str, Any]) 
 
 def test_a_worker_is_asked_by_the_columns_that_it_must_return() -> None:
     """A scan that Spark plans by itself asks nothing."""
-    asking = asking_worker(COLUMNS, SCAN)
+    asking = StructType.fromJson(COLUMNS.jsonValue())
+    asking.fields[0].metadata = {QUESTION_KEY: json.dumps(asdict(SCAN))}
 
     assert asked_of_worker(asking) == SCAN
-    assert asking.names == COLUMNS.names
     assert asked_of_worker(COLUMNS) is None
     assert asked_of_worker(StructType()) is None
 
@@ -170,92 +167,6 @@ def test_long_bytes_travel_in_texts_that_any_json_takes() -> None:
     assert max(map(len, texts)) < 20_000_000
     assert bytes_of(texts) == data
     assert texts_of(b"") == []
-
-
-class Java:
-    """Protocol.java, compiled as the product does; Py4J does not know its classes by name."""
-
-    def __init__(self, session: SparkSession) -> None:
-        self._jvm, self._gateway = jvm(session), gateway(session)
-        self._connector = self._jvm.org.apache.spark.sql.connector
-        self._loader = compiled(self._jvm)
-        self._json: Any = self._jvm.com.fasterxml.jackson.databind.ObjectMapper()
-
-    def call(self, name: str, *arguments: Any, owner: str = "Protocol") -> Any:
-        """Call a function."""
-        for method in self._loader.loadClass(f"arctic.spark.{owner}").getMethods():
-            if method.getName() == name and method.getParameterCount() == len(arguments):
-                return method.invoke(None, self._array(arguments))
-        raise AssertionError(name)
-
-    def made(self, record: str, told: Any) -> Any:
-        """Return the record of an answer."""
-        found = self._loader.loadClass(f"arctic.spark.Protocol${record}")
-        return found.getConstructors()[0].newInstance(self._array([self.value(told)]))
-
-    def constant(self, owner: str, name: str) -> Any:
-        """Return a constant of one of our classes."""
-        return self._loader.loadClass(f"arctic.spark.{owner}").getField(name).get(None)
-
-    def value(self, value: Any) -> Any:
-        """Return a value as Java reads it from JSON."""
-        return self._json.readValue(json.dumps(value), self._jvm.java.lang.Object().getClass())
-
-    def plain(self, value: Any) -> Any:
-        """Return a value as Python reads it from JSON; of a record, the public fields."""
-        return json.loads(self._json.writeValueAsString(value))
-
-    def columns(self, schema: StructType) -> Any:
-        """Return columns as Spark has them in the JVM."""
-        return self._jvm.org.apache.spark.sql.types.DataType.fromJson(schema.json())
-
-    def spark_column(self, name: str) -> Any:
-        """Return a column as a filter of Spark has it."""
-        return self._connector.expressions.Expressions.column(name)
-
-    def literal(self, value: Any) -> Any:
-        """Return a literal as a filter of Spark has it."""
-        spark = self._jvm.org.apache.spark
-        types = spark.sql.types.DataTypes
-        given: tuple[Any, Any]
-        if isinstance(value, Decimal):
-            given = spark.sql.types.Decimal.apply(str(value)), types.createDecimalType(10, 2)
-        elif isinstance(value, str):
-            given = spark.unsafe.types.UTF8String.fromString(value), types.StringType
-        elif isinstance(value, bytes):
-            given = bytearray(value), types.BinaryType
-        elif isinstance(value, bool):
-            given = value, types.BooleanType
-        elif isinstance(value, int):
-            given = value, types.IntegerType
-        else:
-            given = value, types.DoubleType
-        return self._connector.expressions.LiteralValue(*given)
-
-    def predicate(self, name: str, *operands: Any) -> Any:
-        """Return a filter of Spark."""
-        kind = self._connector.expressions.Expression
-        array = self._gateway.new_array(kind, len(operands))
-        for place, operand in enumerate(operands):
-            array[place] = operand
-        return self._connector.expressions.filter.Predicate(name, array)
-
-    def scan(self, question: ScanQuestion) -> Any:
-        """Return what a scan knows of its query."""
-        given = [getattr(question, field.name) for field in fields(question)]
-        return self.call("scan", self.value(given[0]), *given[1:])
-
-    def _array(self, values: Any) -> Any:
-        listed = self._jvm.java.util.ArrayList()
-        for value in values:
-            listed.add(value)
-        return listed.toArray()
-
-
-@pytest.fixture(scope="module")
-def java(spark: SparkSession) -> Java:
-    """The other half."""
-    return Java(spark)
 
 
 @pytest.mark.spark
@@ -302,9 +213,9 @@ def test_java_reads_the_answers_of_the_golden_file(java: Java) -> None:
     answers = GOLDEN["answers"]
 
     for name in ("plan", "plan without files"):
-        assert java.plain(java.made("PlanAnswer", answers[name])) == _camel(answers[name])
+        assert java.plain(java.made("PlanAnswer", answers[name])) == camel(answers[name])
     told = answers["aggregates"]
-    assert java.plain(java.made("AggregatesAnswer", told)) == _camel(told)
+    assert java.plain(java.made("AggregatesAnswer", told)) == camel(told)
     assert java.plain(java.call("placed", java.value(answers["place"]))) == {
         "path": "db.t",
         "warehouse": "/w",
@@ -333,7 +244,7 @@ def test_a_worker_and_java_understand_each_other(java: Java) -> None:
     pickled = pickle.dumps(InputPartition(answered_by_worker(TOLD)))
 
     assert asked_of_worker(StructType.fromJson(json.loads(asking.json()))) == SCAN
-    assert java.plain(java.call("answered", bytearray(pickled))) == _camel(
+    assert java.plain(java.call("answered", bytearray(pickled))) == camel(
         GOLDEN["answers"]["plan"]["scan"]
     )
 
@@ -376,15 +287,3 @@ def test_what_is_asked_may_have_no_answer_and_a_failure_is_the_querys(java: Java
     for how in ("asked", "demanded"):
         with pytest.raises(Py4JJavaError, match="IllegalArgumentException: StorageError: gone"):
             java.call(how, Says(json.dumps(GOLDEN["answers"]["failure"])), question)
-
-
-def _camel(told: Any) -> Any:
-    """Return an answer with its names as Java spells them."""
-    if not isinstance(told, dict):
-        return told
-    return {_camel_name(name): _camel(value) for name, value in told.items()}
-
-
-def _camel_name(name: str) -> str:
-    first, *others = name.split("_")
-    return "".join([first, *(other.title() for other in others)])

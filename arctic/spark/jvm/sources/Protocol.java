@@ -235,7 +235,8 @@ public final class Protocol {
     return told;
   }
 
-  private static Object needed(Map told, String field) {
+  /** Returns a field that an answer must have. */
+  public static Object needed(Map told, String field) {
     Object value = told.get(field);
     if (value == null) {
       throw new IllegalStateException("an answer of Python's without '" + field + "'");

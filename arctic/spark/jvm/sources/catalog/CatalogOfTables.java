@@ -1,8 +1,9 @@
 package arctic.spark.catalog;
 
-import arctic.spark.Protocol;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -46,7 +47,7 @@ public class CatalogOfTables implements StagingTableCatalog, SupportsNamespaces,
   }
 
   public Identifier[] listTables(String[] namespace) {
-    return listed("tables", namespace);
+    return identifiers(CatalogQuestions.tables(options, Arrays.asList(namespace)));
   }
 
   public Table loadTable(Identifier table) {
@@ -74,21 +75,17 @@ public class CatalogOfTables implements StagingTableCatalog, SupportsNamespaces,
   }
 
   public Table createTable(Identifier table, TableInfo wanted) {
-    Map question = Definitions.with(about("create_table", Questions.parts(table)), wanted);
-    question.put("stage", null);
-    return told(Questions.answer(question));
+    return told(Answers.to(definition(table, wanted, wanted.properties(), null)));
   }
 
   /** Of CREATE TABLE ... LIKE, which Spark 4.3 brings: what is said wins over the source's. */
   public Table createTableLike(Identifier table, TableInfo wanted, Table source) {
-    Map question = Definitions.with(about("create_table", Questions.parts(table)), wanted);
-    question.put("stage", null);
+    Map properties = new LinkedHashMap();
     if (source instanceof CatalogTable) {
-      Map properties = ((CatalogTable) source).definition();
-      properties.putAll(wanted.properties());
-      question.put("properties", properties);
+      properties.putAll(((CatalogTable) source).definition());
     }
-    return told(Questions.answer(question));
+    properties.putAll(wanted.properties());
+    return told(Answers.to(definition(table, wanted, properties, null)));
   }
 
   public StagedTable stageCreate(Identifier table, TableInfo wanted) {
@@ -104,10 +101,8 @@ public class CatalogOfTables implements StagingTableCatalog, SupportsNamespaces,
   }
 
   public Table alterTable(Identifier table, TableChange[] changes) {
-    Map question = about("alter_table", Questions.parts(table));
-    question.put("changes", Changes.told(changes));
-    question.put("of_pipeline", Boolean.valueOf(Changes.areOfPipeline()));
-    return told(Questions.answer(question));
+    return told(Answers.to(CatalogQuestions.alterTable(
+        options, parts(table), Changes.told(changes), Changes.areOfPipeline())));
   }
 
   public boolean dropTable(Identifier table) {
@@ -119,12 +114,11 @@ public class CatalogOfTables implements StagingTableCatalog, SupportsNamespaces,
   }
 
   public void renameTable(Identifier table, Identifier other) {
-    Map question = about("rename_table", Questions.parts(table));
     // Spark leaves the name of the catalog before a new name that has one.
     boolean named = other.namespace().length > 1 && other.namespace()[0].equals(name);
-    List parts = Arrays.asList(Questions.parts(other));
-    question.put("new_name", named ? parts.subList(1, parts.size()) : parts);
-    Questions.answer(question);
+    List parts = parts(other);
+    Answers.to(CatalogQuestions.renameTable(
+        options, parts(table), named ? parts.subList(1, parts.size()) : parts));
   }
 
   public String[][] listNamespaces() {
@@ -132,7 +126,8 @@ public class CatalogOfTables implements StagingTableCatalog, SupportsNamespaces,
   }
 
   public String[][] listNamespaces(String[] namespace) {
-    List names = (List) Questions.answer(about("namespaces", namespace)).get("names");
+    List names = CatalogProtocol.names(
+        Answers.to(CatalogQuestions.namespaces(options, Arrays.asList(namespace))));
     String[][] found = new String[names.size()][];
     for (int i = 0; i < found.length; i++) {
       found[i] = (String[]) ((List) names.get(i)).toArray(new String[0]);
@@ -141,38 +136,46 @@ public class CatalogOfTables implements StagingTableCatalog, SupportsNamespaces,
   }
 
   public Map loadNamespaceMetadata(String[] namespace) {
-    return (Map) Questions.answer(about("namespace", namespace)).get("properties");
+    return CatalogProtocol.properties(
+        Answers.to(CatalogQuestions.namespace(options, Arrays.asList(namespace))));
   }
 
   public void createNamespace(String[] namespace, Map properties) {
-    Map question = about("create_namespace", namespace);
-    question.put("properties", properties);
-    Questions.answer(question);
+    Answers.to(CatalogQuestions.createNamespace(options, Arrays.asList(namespace), properties));
   }
 
   public void alterNamespace(String[] namespace, NamespaceChange[] changes) {
-    Map question = about("alter_namespace", namespace);
-    question.put("changes", Changes.told(changes));
-    Questions.answer(question);
+    Answers.to(CatalogQuestions.alterNamespace(
+        options, Arrays.asList(namespace), Changes.told(changes)));
   }
 
   public boolean dropNamespace(String[] namespace, boolean cascade) {
-    Map question = about("drop_namespace", namespace);
-    question.put("cascade", Boolean.valueOf(cascade));
-    return ((Boolean) Questions.answer(question).get("found")).booleanValue();
+    return CatalogProtocol.found(Answers.to(
+        CatalogQuestions.dropNamespace(options, Arrays.asList(namespace), cascade)));
   }
 
   public UnboundProcedure loadProcedure(Identifier procedure) {
-    Map question = about("procedure", Questions.parts(procedure));
-    return new CatalogProcedure(name, options, Questions.answer(question));
+    return new CatalogProcedure(name, options,
+        Answers.to(CatalogQuestions.procedure(options, parts(procedure))));
   }
 
   public Identifier[] listProcedures(String[] namespace) {
-    return listed("procedures", namespace);
+    return identifiers(CatalogQuestions.procedures(options, Arrays.asList(namespace)));
   }
 
-  private Identifier[] listed(String ask, String[] namespace) {
-    List names = (List) Questions.answer(about(ask, namespace)).get("names");
+  /** Returns namespace and name as one. */
+  protected static List parts(Identifier table) {
+    List parts = new ArrayList(Arrays.asList(table.namespace()));
+    parts.add(table.name());
+    return parts;
+  }
+
+  protected final Map options() {
+    return options;
+  }
+
+  private static Identifier[] identifiers(Map question) {
+    List names = CatalogProtocol.names(Answers.to(question));
     Identifier[] found = new Identifier[names.size()];
     for (int i = 0; i < found.length; i++) {
       String[] parts = (String[]) ((List) names.get(i)).toArray(new String[0]);
@@ -182,30 +185,27 @@ public class CatalogOfTables implements StagingTableCatalog, SupportsNamespaces,
     return found;
   }
 
-  protected final Map about(String ask, String[] parts) {
-    return Questions.about(ask, options, parts);
-  }
-
   private Table loaded(Identifier table, String version, Long microseconds) {
-    Map question = about("table", Questions.parts(table));
-    question.put("version", version);
-    question.put("microseconds", microseconds);
-    return told(Questions.answer(question));
+    return told(Answers.to(
+        CatalogQuestions.table(options, parts(table), version, microseconds)));
   }
 
   private Table told(Map answer) {
-    return new CatalogTable(name, answer);
+    return new CatalogTable(name, new CatalogProtocol.TableAnswer(answer));
   }
 
   private StagedTable staged(String stage, Identifier table, TableInfo wanted) {
-    Map question = Definitions.with(about("create_table", Questions.parts(table)), wanted);
-    question.put("stage", stage);
-    return new StagedCatalogTable(name, Questions.answer(question));
+    Map answer = Answers.to(definition(table, wanted, wanted.properties(), stage));
+    return new StagedCatalogTable(name, new CatalogProtocol.TableAnswer(answer));
+  }
+
+  private Map definition(Identifier table, TableInfo wanted, Map properties, String stage) {
+    return CatalogQuestions.createTable(options, parts(table), Definitions.schema(wanted),
+        Definitions.partitions(wanted), properties, Definitions.constraints(wanted), stage);
   }
 
   private boolean dropped(Identifier table, boolean purge) {
-    Map question = about("drop_table", Questions.parts(table));
-    question.put("purge", Boolean.valueOf(purge));
-    return ((Boolean) Questions.answer(question).get("found")).booleanValue();
+    return CatalogProtocol.found(
+        Answers.to(CatalogQuestions.dropTable(options, parts(table), purge)));
   }
 }

@@ -4,7 +4,6 @@ import arctic.spark.Protocol;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.catalog.procedures.BoundProcedure;
@@ -18,22 +17,22 @@ import org.apache.spark.sql.types.StructType;
 public final class CatalogProcedure implements UnboundProcedure, BoundProcedure {
   private final String catalog;
   private final Map options;
-  private final Map told;
+  private final CatalogProtocol.ProcedureAnswer told;
   private final StructType parameters;
 
-  CatalogProcedure(String catalog, Map options, Map told) {
+  CatalogProcedure(String catalog, Map options, Map answer) {
     this.catalog = catalog;
     this.options = options;
-    this.told = told;
-    this.parameters = (StructType) DataType.fromJson(Protocol.json(told.get("parameters")));
+    this.told = new CatalogProtocol.ProcedureAnswer(answer);
+    this.parameters = (StructType) DataType.fromJson(Protocol.json(told.parameters));
   }
 
   public String name() {
-    return (String) told.get("name");
+    return told.name;
   }
 
   public String description() {
-    return (String) told.get("description");
+    return told.description;
   }
 
   public boolean isDeterministic() {
@@ -45,14 +44,13 @@ public final class CatalogProcedure implements UnboundProcedure, BoundProcedure 
   }
 
   public ProcedureParameter[] parameters() {
-    List defaults = (List) told.get("defaults");
     ProcedureParameter[] all = new ProcedureParameter[parameters.length()];
     for (int i = 0; i < all.length; i++) {
       StructField field = parameters.apply(i);
       ProcedureParameter.Builder made = ProcedureParameter.in(field.name(), field.dataType())
           .comment((String) field.getComment().get());
-      all[i] = defaults.get(i) == null ? made.build()
-          : made.defaultValue((String) defaults.get(i)).build();
+      all[i] = told.defaults.get(i) == null ? made.build()
+          : made.defaultValue((String) told.defaults.get(i)).build();
     }
     return all;
   }
@@ -63,9 +61,8 @@ public final class CatalogProcedure implements UnboundProcedure, BoundProcedure 
       StructField field = parameters.apply(i);
       arguments.put(field.name(), PlainValues.plain(given.get(i, field.dataType())));
     }
-    Map question = Questions.about("call", options, new String[] {name()});
-    question.put("catalog_name", catalog);
-    question.put("arguments", arguments);
-    return Collections.singletonList(new ToldRows(Questions.answer(question))).iterator();
+    Map answer = Answers.to(CatalogQuestions.call(
+        options, Collections.singletonList(name()), catalog, arguments));
+    return Collections.singletonList(new ToldRows(answer)).iterator();
   }
 }

@@ -37,7 +37,7 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
     SupportsMetadataColumns, SupportsDeleteV2, SupportsPartitionManagement {
   private static final String[] OF_THE_PLACE =
       new String[] {"provider", "location", "is_managed_location"};
-  private final Map told;
+  private final CatalogProtocol.TableAnswer told;
   private final String name;
   private final StructType schema;
   private final ArcticTable scans;
@@ -47,10 +47,10 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
   private final List seen;
 
   /** Takes the catalog's name and the answer of Python. */
-  public CatalogTable(String catalog, Map told) {
+  public CatalogTable(String catalog, CatalogProtocol.TableAnswer told) {
     this.told = told;
-    this.name = catalog + "." + (String) told.get("name");
-    this.schema = (StructType) DataType.fromJson(Protocol.json(told.get("schema")));
+    this.name = catalog + "." + told.name;
+    this.schema = (StructType) DataType.fromJson(Protocol.json(told.schema));
     this.scans = ArcticTable.of(schema, Pins.SHARED, Callback.AT_USE);
     this.seen = new ArrayList();
   }
@@ -79,37 +79,35 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
   }
 
   final boolean isWritable() {
-    return Boolean.TRUE.equals(told.get("is_writable"));
+    return told.isWritable;
   }
 
   /** The columns of the key, in key order; empty where there is none. */
   public final String[] key() {
-    return (String[]) ((List) told.get("key")).toArray(new String[0]);
+    return (String[]) told.key.toArray(new String[0]);
+  }
+
+  /** Returns null where DELETE, UPDATE and MERGE are not refused. */
+  final String refusedCommands() {
+    return told.refusedCommands;
   }
 
   /** Columns of which the greatest values of a key win; empty where the later commit does. */
-  /** Returns null where DELETE, UPDATE and MERGE are not refused. */
-  final String refusedCommands() {
-    return (String) told.get("refused_commands");
-  }
-
   public final String[] ordering() {
-    return (String[]) ((List) told.get("ordering")).toArray(new String[0]);
+    return (String[]) told.ordering.toArray(new String[0]);
   }
 
   /** What says to Python which table this is, joined with the options of a read or a write. */
   public final CaseInsensitiveStringMap with(CaseInsensitiveStringMap given) {
     Map joined = new HashMap(given.asCaseSensitiveMap());
-    Map own = (Map) told.get("options");
-    List refused = (List) told.get("refused_options");
     for (Iterator each = joined.keySet().iterator(); each.hasNext();) {
       String option = (String) each.next();
-      if (refused.contains(option.toLowerCase()) || option.toLowerCase().startsWith("catalog.")) {
+      if (told.refusedOptions.contains(option.toLowerCase()) || option.toLowerCase().startsWith("catalog.")) {
         throw new IllegalArgumentException("option " + option + " of a read or write of " + name
             + ": a table of a catalog is where it is, and read as it is; use format(\"arctic\")");
       }
     }
-    for (Iterator each = own.entrySet().iterator(); each.hasNext();) {
+    for (Iterator each = told.options.entrySet().iterator(); each.hasNext();) {
       Map.Entry entry = (Map.Entry) each.next();
       String other = given.get(entry.getKey());
       if (other != null && !other.equals(entry.getValue())) {
@@ -135,7 +133,7 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
   }
 
   public Transform[] partitioning() {
-    return Definitions.transforms((List) told.get("partitions"));
+    return Definitions.transforms(told.partitions);
   }
 
   /** Where a row is stored, if nothing else tells it apart. */
@@ -144,7 +142,7 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
   }
 
   public Map properties() {
-    return (Map) told.get("properties");
+    return told.properties;
   }
 
   /** The properties that a table has which is made like this one. */
@@ -182,7 +180,7 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
 
   private ShownPartitions partitions() {
     if (partitions == null) {
-      partitions = new ShownPartitions((Map) told.get("options"));
+      partitions = new ShownPartitions(told.options);
     }
     return partitions;
   }
@@ -213,11 +211,11 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
 
   /** Whether metadata alone says which rows go; Python looks again when they do. */
   public boolean canDeleteWhere(Predicate[] predicates) {
-    return isWritable() && WholeDelete.asked((Map) told.get("options"), predicates, true);
+    return isWritable() && WholeDelete.asked(told.options, predicates, true);
   }
 
   public void deleteWhere(Predicate[] predicates) {
-    if (!WholeDelete.asked((Map) told.get("options"), predicates, false)) {
+    if (!WholeDelete.asked(told.options, predicates, false)) {
       throw new IllegalStateException("DELETE of " + name + ": its condition is not known here, "
           + "and no row was deleted; expected comparisons of columns with values");
     }
@@ -236,7 +234,7 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
     return other instanceof CatalogTable && ((CatalogTable) other).isCached()
         && ((CatalogTable) other).name.equals(name)
         && ((CatalogTable) other).schema.equals(schema)
-        && ((CatalogTable) other).told.get("options").equals(told.get("options"));
+        && ((CatalogTable) other).told.options.equals(told.options);
   }
 
   /** Whether it is one of those that Spark may take for one another. */

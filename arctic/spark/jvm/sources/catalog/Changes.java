@@ -3,7 +3,6 @@ package arctic.spark.catalog;
 import arctic.spark.Protocol;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.connector.catalog.NamespaceChange;
@@ -13,8 +12,8 @@ import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
-/** Changes of tables and namespaces, in the protocol's words: a kind, and what it is about. */
-final class Changes {
+/** Changes of tables and namespaces, in the protocol's words. */
+public final class Changes {
   /** The package of Spark's pipelines. */
   private static final String PIPELINES = "org.apache.spark.sql.pipelines.";
 
@@ -35,7 +34,7 @@ final class Changes {
     return false;
   }
 
-  static List told(TableChange[] changes) {
+  public static List told(TableChange[] changes) {
     List all = new ArrayList();
     for (int i = 0; i < changes.length; i++) {
       all.add(told(changes[i]));
@@ -48,12 +47,12 @@ final class Changes {
     for (int i = 0; i < changes.length; i++) {
       if (changes[i] instanceof NamespaceChange.SetProperty) {
         NamespaceChange.SetProperty set = (NamespaceChange.SetProperty) changes[i];
-        all.add(property("set_property", set.property(), set.value()));
+        all.add(CatalogQuestions.propertyChange("set_property", set.property(), set.value()));
       } else if (changes[i] instanceof NamespaceChange.RemoveProperty) {
-        all.add(property("remove_property",
+        all.add(CatalogQuestions.propertyChange("remove_property",
             ((NamespaceChange.RemoveProperty) changes[i]).property(), null));
       } else {
-        all.add(property(changes[i].getClass().getSimpleName(), null, null));
+        all.add(CatalogQuestions.propertyChange(changes[i].getClass().getSimpleName(), null, null));
       }
     }
     return all;
@@ -62,57 +61,48 @@ final class Changes {
   private static Map told(TableChange change) {
     if (change instanceof TableChange.SetProperty) {
       TableChange.SetProperty set = (TableChange.SetProperty) change;
-      return property("set_property", set.property(), set.value());
+      return CatalogQuestions.propertyChange("set_property", set.property(), set.value());
     }
     if (change instanceof TableChange.RemoveProperty) {
-      return property("remove_property", ((TableChange.RemoveProperty) change).property(), null);
+      return CatalogQuestions.propertyChange("remove_property", ((TableChange.RemoveProperty) change).property(), null);
     }
     if (!(change instanceof TableChange.ColumnChange)) {
-      return property(change.getClass().getSimpleName(), null, null);
+      return CatalogQuestions.propertyChange(change.getClass().getSimpleName(), null, null);
     }
-    Map words = new LinkedHashMap();
-    words.put("kind", change.getClass().getSimpleName());
-    words.put("column", Arrays.asList(((TableChange.ColumnChange) change).fieldNames()));
+    List column = Arrays.asList(((TableChange.ColumnChange) change).fieldNames());
     if (change instanceof TableChange.AddColumn) {
       TableChange.AddColumn add = (TableChange.AddColumn) change;
-      words.put("kind", "add_column");
-      words.put("column_type", columnType(add.fieldNames(), add.dataType()));
-      words.put("nullable", Boolean.valueOf(add.isNullable()));
-      words.put("comment", add.comment());
-      words.put("position", position(add.position()));
       // Without a default, old rows have nulls as well.
       boolean none = add.defaultValue() == null || add.defaultValue().getValue().value() == null;
-      words.put("default", none ? null : add.defaultValue().toString());
-    } else if (change instanceof TableChange.RenameColumn) {
-      words.put("kind", "rename_column");
-      words.put("new_name", ((TableChange.RenameColumn) change).newName());
-    } else if (change instanceof TableChange.UpdateColumnType) {
-      words.put("kind", "update_type");
-      TableChange.UpdateColumnType update = (TableChange.UpdateColumnType) change;
-      words.put("column_type", columnType(update.fieldNames(), update.newDataType()));
-    } else if (change instanceof TableChange.UpdateColumnNullability) {
-      words.put("kind", "update_nullability");
-      words.put("nullable",
-          Boolean.valueOf(((TableChange.UpdateColumnNullability) change).nullable()));
-    } else if (change instanceof TableChange.UpdateColumnComment) {
-      words.put("kind", "update_comment");
-      words.put("comment", ((TableChange.UpdateColumnComment) change).newComment());
-    } else if (change instanceof TableChange.UpdateColumnPosition) {
-      words.put("kind", "update_position");
-      words.put("position", position(((TableChange.UpdateColumnPosition) change).position()));
-    } else if (change instanceof TableChange.DeleteColumn) {
-      words.put("kind", "delete_column");
-      words.put("if_exists", ((TableChange.DeleteColumn) change).ifExists());
+      return CatalogQuestions.addColumn(column, columnType(add.fieldNames(), add.dataType()),
+          add.isNullable(), add.comment(), position(add.position()),
+          none ? null : add.defaultValue().toString());
     }
-    return words;
-  }
-
-  private static Map property(String kind, String name, String value) {
-    Map words = new LinkedHashMap();
-    words.put("kind", kind);
-    words.put("name", name);
-    words.put("value", value);
-    return words;
+    if (change instanceof TableChange.RenameColumn) {
+      return CatalogQuestions.renameColumn(column, ((TableChange.RenameColumn) change).newName());
+    }
+    if (change instanceof TableChange.UpdateColumnType) {
+      TableChange.UpdateColumnType update = (TableChange.UpdateColumnType) change;
+      return CatalogQuestions.updateType(
+          column, columnType(update.fieldNames(), update.newDataType()));
+    }
+    if (change instanceof TableChange.UpdateColumnNullability) {
+      return CatalogQuestions.updateNullability(
+          column, ((TableChange.UpdateColumnNullability) change).nullable());
+    }
+    if (change instanceof TableChange.UpdateColumnComment) {
+      return CatalogQuestions.updateComment(
+          column, ((TableChange.UpdateColumnComment) change).newComment());
+    }
+    if (change instanceof TableChange.UpdateColumnPosition) {
+      return CatalogQuestions.updatePosition(
+          column, position(((TableChange.UpdateColumnPosition) change).position()));
+    }
+    if (change instanceof TableChange.DeleteColumn) {
+      return CatalogQuestions.deleteColumn(
+          column, ((TableChange.DeleteColumn) change).ifExists().booleanValue());
+    }
+    return CatalogQuestions.columnChange(change.getClass().getSimpleName(), column);
   }
 
   /** Returns a row of one column: Spark writes a collation beside a type, not into it. */

@@ -1,7 +1,6 @@
 package arctic.spark.catalog;
 
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -69,14 +68,14 @@ final class CommandPlan {
     return this;
   }
 
-  Map told() {
-    Map words = new LinkedHashMap();
-    words.put("rows", kind);
-    words.put("once", once);
-    words.put("checks_inserts", Boolean.valueOf(checksInserts));
-    words.put("is_blind", Boolean.valueOf(isBlind));
-    words.put("reads", reads);
-    words.put("where", where == null ? new ArrayList() : where);
-    return words;
+  /**
+   * Returns what Python must know of it. Subqueries have read the table in some states, or are to
+   * look at it: then the rows are not blind; and where they have, they may have looked at any row.
+   */
+  Map told(String command, List seen, boolean areToLook, boolean isPlanned) {
+    boolean haveLooked = !seen.isEmpty();
+    return CatalogQuestions.command(command, kind, once, checksInserts,
+        isBlind && !haveLooked && !areToLook, haveLooked ? null : reads,
+        where == null ? new ArrayList() : where, seen, isPlanned);
   }
 }

@@ -2,7 +2,6 @@ package arctic.spark.catalog;
 
 import arctic.spark.Protocol;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.connector.catalog.CatalogV2Util;
@@ -19,23 +18,25 @@ import org.apache.spark.sql.connector.expressions.Transform;
 final class Definitions {
   private Definitions() {}
 
-  /** Adds what is wanted of a new table to a question. */
-  static Map with(Map question, TableInfo wanted) {
-    question.put("schema", Protocol.fields(
-        CatalogV2Util.v2ColumnsToStructType(wanted.columns()).json()));
+  static Map schema(TableInfo wanted) {
+    return Protocol.fields(CatalogV2Util.v2ColumnsToStructType(wanted.columns()).json());
+  }
+
+  static List partitions(TableInfo wanted) {
     List partitions = new ArrayList();
     for (int i = 0; i < wanted.partitions().length; i++) {
       partitions.add(told(wanted.partitions()[i]));
     }
-    question.put("partitions", partitions);
-    question.put("properties", wanted.properties());
+    return partitions;
+  }
+
+  static List constraints(TableInfo wanted) {
     List constraints = new ArrayList();
     Constraint[] given = wanted.constraints();
     for (int i = 0; given != null && i < given.length; i++) {
       constraints.add(told(given[i]));
     }
-    question.put("constraints", constraints);
-    return question;
+    return constraints;
   }
 
   private static List told(Transform transform) {
@@ -55,8 +56,6 @@ final class Definitions {
   }
 
   private static Map told(Constraint constraint) {
-    Map words = new LinkedHashMap();
-    words.put("text", constraint.toDDL());
     List columns = new ArrayList();
     if (constraint instanceof PrimaryKey) {
       NamedReference[] key = ((PrimaryKey) constraint).columns();
@@ -64,8 +63,7 @@ final class Definitions {
         columns.add(String.join(".", key[i].fieldNames()));
       }
     }
-    words.put("primary_key", columns);
-    return words;
+    return CatalogQuestions.constraint(constraint.toDDL(), columns);
   }
 
   /** Returns the transforms of an answer: a name, a width where it takes one, a column. */

@@ -2,9 +2,7 @@ package arctic.spark.catalog;
 
 import arctic.spark.Hints;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.connector.write.SupportsOverwriteV2;
@@ -22,9 +20,9 @@ final class FrameWrite implements WriteBuilder, V1Write, InsertableRelation, Sup
   private final List seen;
   /** Whether a statement names the tables that its rows are of. */
   private final boolean isStatement;
-  /** Null: nothing is replaced. */
-  private String replaces;
-  /** Null: what is replaced needs no condition. */
+  /** Whether rows are replaced, and not added alone. */
+  private boolean overwrites;
+  /** Conditions of what is replaced; null: it needs none. */
   private List where;
 
   FrameWrite(String name, CaseInsensitiveStringMap options, List seen, boolean isStatement) {
@@ -35,12 +33,12 @@ final class FrameWrite implements WriteBuilder, V1Write, InsertableRelation, Sup
   }
 
   public WriteBuilder truncate() {
-    replaces = "table";
+    overwrites = true;
     return this;
   }
 
   public WriteBuilder overwrite(Predicate[] predicates) {
-    replaces = "where";
+    overwrites = true;
     where = new ArrayList();
     for (int i = 0; i < predicates.length; i++) {
       List hint = Hints.of(predicates[i]);
@@ -66,13 +64,7 @@ final class FrameWrite implements WriteBuilder, V1Write, InsertableRelation, Sup
   }
 
   public void insert(Dataset frame, boolean unused) {
-    Map question = new LinkedHashMap();
-    question.put("ask", "save");
-    question.put("options", options.asCaseSensitiveMap());
-    question.put("replaces", replaces);
-    question.put("where", where);
-    question.put("pins", seen);
-    question.put("is_statement", Boolean.valueOf(isStatement));
-    Questions.answer(question, frame);
+    Answers.to(CatalogQuestions.save(
+        options.asCaseSensitiveMap(), overwrites, where, seen, isStatement), frame);
   }
 }

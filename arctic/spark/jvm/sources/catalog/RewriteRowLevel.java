@@ -114,20 +114,12 @@ public final class RewriteRowLevel extends Rule {
 
   private static LogicalPlan append(DataSourceV2Relation target, CatalogTable table,
       String command, CommandPlan plan) {
-    Map asked = plan.told();
-    asked.put("command", command);
     // Scans of subqueries are planned by now, perhaps of a state that is not the newest any more.
     CaseInsensitiveStringMap own = table.with(new CaseInsensitiveStringMap(new HashMap()));
     Map pinned = Pins.SHARED.ofThisQuery();
     List seen = Pins.newest(pinned, own);
-    asked.put("pins", seen);
-    if (!seen.isEmpty() || Uncached.takes(plan.rows, table)) {
-      asked.put("is_blind", Boolean.FALSE);   // a subquery of its source has looked, or is to look
-    }
-    if (!seen.isEmpty()) {
-      asked.put("reads", null);
-    }
-    asked.put("is_planned", Boolean.valueOf(!pinned.isEmpty()));
+    Map asked = plan.told(
+        command, seen, Uncached.takes(plan.rows, table), !pinned.isEmpty());
     return append(target, new RowLevelTarget(table, asked), plan.rows);
   }
 

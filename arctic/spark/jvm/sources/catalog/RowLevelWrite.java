@@ -1,6 +1,5 @@
 package arctic.spark.catalog;
 
-import java.util.LinkedHashMap;
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.connector.write.V1Write;
@@ -34,9 +33,6 @@ final class RowLevelWrite implements WriteBuilder, V1Write, InsertableRelation {
   }
 
   public void insert(Dataset frame, boolean unused) {
-    Map question = new LinkedHashMap(command);
-    question.put("ask", "row_level");
-    question.put("options", options.asCaseSensitiveMap());
-    Questions.answer(question, frame);
+    Answers.to(CatalogQuestions.rowLevel(options.asCaseSensitiveMap(), command), frame);
   }
 }

@@ -1,7 +1,6 @@
 package arctic.spark.catalog;
 
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -18,10 +17,7 @@ final class ShownPartitions {
 
   /** Takes what says which table it is. */
   ShownPartitions(Map options) {
-    Map question = new LinkedHashMap();
-    question.put("ask", "partitions");
-    question.put("options", options);
-    told = new ToldRows(Questions.answer(question));
+    told = new ToldRows(Answers.to(CatalogQuestions.partitions(options)));
   }
 
   StructType names() {

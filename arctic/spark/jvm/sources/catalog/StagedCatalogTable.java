@@ -1,17 +1,15 @@
 package arctic.spark.catalog;
 
-import java.util.LinkedHashMap;
-import java.util.Map;
 import org.apache.spark.sql.connector.catalog.StagedTable;
 import org.apache.spark.sql.connector.metric.CustomTaskMetric;
 
 /** A table that is being made, seen under its name when its rows are in it; or not at all. */
 final class StagedCatalogTable extends CatalogTable implements StagedTable {
-  private final Map told;
+  private final String staged;
 
-  StagedCatalogTable(String catalog, Map told) {
+  StagedCatalogTable(String catalog, CatalogProtocol.TableAnswer told) {
     super(catalog, told);
-    this.told = told;
+    this.staged = told.staged;
   }
 
   public void commitStagedChanges() {
@@ -28,10 +26,6 @@ final class StagedCatalogTable extends CatalogTable implements StagedTable {
   }
 
   private void settle(boolean keeps) {
-    Map question = new LinkedHashMap();
-    question.put("ask", "settle");
-    question.put("staged", told.get("staged"));
-    question.put("keeps", Boolean.valueOf(keeps));
-    Questions.answer(question);
+    Answers.to(CatalogQuestions.settle(staged, keeps));
   }
 }

@@ -14,9 +14,10 @@ final class ToldRows implements LocalScan {
   private final StructType schema;
   private final List rows;
 
-  ToldRows(Map told) {
-    schema = (StructType) DataType.fromJson(Protocol.json(told.get("schema")));
-    rows = (List) told.get("rows");
+  ToldRows(Map answer) {
+    CatalogProtocol.RowsAnswer told = new CatalogProtocol.RowsAnswer(answer);
+    schema = (StructType) DataType.fromJson(Protocol.json(told.schema));
+    rows = told.rows;
   }
 
   public StructType readSchema() {

@@ -6,7 +6,6 @@ import java.lang.reflect.Constructor;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.catalyst.expressions.And;
@@ -46,12 +45,7 @@ final class WholeDelete {
       }
       where.add(hint);
     }
-    Map question = new LinkedHashMap();
-    question.put("ask", "delete");
-    question.put("options", table);
-    question.put("where", where);
-    question.put("only_asks", Boolean.valueOf(only));
-    return Boolean.TRUE.equals(Questions.answer(question).get("found"));
+    return CatalogProtocol.found(Answers.to(CatalogQuestions.delete(table, where, only)));
   }
 
   private static boolean take(Expression condition, List predicates) {

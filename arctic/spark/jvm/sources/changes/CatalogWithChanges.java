@@ -12,7 +12,6 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 public final class ArcticCatalog extends CatalogOfTables {
   public Changelog loadChangelog(Identifier table, ChangelogContext context,
       CaseInsensitiveStringMap options) {
-    Map question = about("changelog", Questions.parts(table));
     ChangelogRange range = context.range();
     Object start = null;
     Optional end = Optional.empty();
@@ -27,12 +26,10 @@ public final class ArcticCatalog extends CatalogOfTables {
           + "; expected versions or timestamps");
     }
     boolean net = context.deduplicationMode() == ChangelogContext.DeduplicationMode.NET_CHANGES;
-    question.put("start", start);
-    question.put("start_inclusive", Boolean.valueOf(range.startingBoundInclusive()));
-    question.put("end", end.orElse(null));
-    question.put("end_inclusive", Boolean.valueOf(range.endingBoundInclusive()));
-    question.put("is_net", Boolean.valueOf(net));
-    question.put("tells_updates", Boolean.valueOf(context.computeUpdates()));
-    return new TableChanges(new CatalogTable(name(), Questions.answer(question)), net);
+    Map answer = Answers.to(CatalogQuestions.changelog(options(), parts(table), start,
+        range.startingBoundInclusive(), end.orElse(null), range.endingBoundInclusive(), net,
+        context.computeUpdates()));
+    return new TableChanges(
+        new CatalogTable(name(), new CatalogProtocol.TableAnswer(answer)), net);
   }
 }

@@ -4,7 +4,6 @@ import arctic.spark.Callback;
 import arctic.spark.Protocol;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.QueryContext;
@@ -19,40 +18,25 @@ import org.apache.spark.sql.connector.catalog.Identifier;
 import org.apache.spark.unsafe.Platform;
 
 /**
- * What a catalog asks Python: the other half of catalog_questions.py.
+ * Asks Python what a catalog wants to know.
  *
  * A failure comes back with its kind, and is thrown as what Spark's contract says.
  */
-public final class Questions {
-  private Questions() {}
-
-  /** Returns a question about a table or a namespace of a catalog with these options. */
-  public static Map about(String ask, Map catalog, String[] name) {
-    Map question = new LinkedHashMap();
-    question.put("ask", ask);
-    question.put("catalog", catalog);
-    question.put("name", Arrays.asList(name));
-    return question;
-  }
-
-  /** Returns namespace and name as one. */
-  public static String[] parts(Identifier table) {
-    String[] parts = (String[]) Arrays.copyOf(table.namespace(), table.namespace().length + 1);
-    parts[parts.length - 1] = table.name();
-    return parts;
-  }
+public final class Answers {
+  private Answers() {}
 
   /** Asks; what fails is thrown, also what the method that asks does not declare. */
-  public static Map answer(Map question) {
-    return checked(Callback.needed().apply(Protocol.json(question)), (List) question.get("name"));
+  public static Map to(Map question) {
+    return checked(Callback.needed().apply(Protocol.json(question)),
+        CatalogQuestions.name(question));
   }
 
   /** Hands a frame to Python together with a question. */
-  public static Map answer(Map question, Object frame) {
+  public static Map to(Map question, Object frame) {
     List both = new ArrayList();
     both.add(Protocol.json(question));
     both.add(frame);
-    return checked(Callback.needed().apply(both), (List) question.get("name"));
+    return checked(Callback.needed().apply(both), CatalogQuestions.name(question));
   }
 
   private static Map checked(Object answer, List name) {
@@ -60,16 +44,17 @@ public final class Questions {
       Platform.throwException((Throwable) answer);
     }
     Map told = Protocol.fields((String) answer);
-    if (told.get("error") != null) {
+    String error = CatalogProtocol.error(told);
+    if (error != null) {
       // Rows are saved by the options of a table; a failure of that names it in its text.
       String[] parts = name == null ? null : (String[]) name.toArray(new String[0]);
-      Platform.throwException(
-          thrown((String) told.get("kind"), (String) told.get("error"), parts));
+      Platform.throwException(thrown(CatalogProtocol.kind(told), error, parts));
     }
     return told;
   }
 
-  private static Throwable thrown(String kind, String error, String[] name) {
+  /** Returns a failure as Spark calls it. */
+  public static Throwable thrown(String kind, String error, String[] name) {
     if ("no_such_table".equals(kind)) {
       return new NoSuchTableException(identifier(name));
     }
