@@ -7,12 +7,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from arctic.spark.base.private_names import is_classic, jvm_session, python_includes
+from arctic.spark.base.private_names import is_classic, python_includes, python_sources
 from arctic.spark.edge.reader_options import install_reader_options
 from arctic.spark.edge.save_modes import install_save_modes
 from arctic.spark.edge.stream_modes import install_stream_modes
@@ -56,7 +55,7 @@ def _is_found(session: SparkSession) -> bool:
             lacks = "ModuleNotFoundError: No module named 'arctic'" in str(error)
             return error.getCondition() != "DATA_SOURCE_NOT_FOUND" and not lacks
         return True
-    manager: Any = jvm_session(session).sessionState().dataSourceManager()
+    manager = python_sources(session)
     if not manager.dataSourceExists(FORMAT):
         return False
     function = manager.lookupDataSource(FORMAT).dataSourceCls()

@@ -25,9 +25,29 @@ def is_classic(session: SparkSession) -> bool:
     return hasattr(session, _SESSION)
 
 
-def jvm_session(session: SparkSession) -> Any:
-    """Return a classic session in the JVM: its rules, data sources, and settings of Hadoop."""
-    return getattr(session, _SESSION)
+def add_optimizer_rule(session: SparkSession, install: Any) -> None:
+    """Have a classic session optimize its queries by one more rule, which ``install`` makes."""
+    getattr(session, _SESSION).extensions().injectOptimizerRule(install)
+
+
+def python_sources(session: SparkSession) -> Any:
+    """Return the data sources of Python's that a classic session knows, in the JVM."""
+    return _state(session).dataSourceManager()
+
+
+def parsed_name(session: SparkSession, name: str) -> list[str]:
+    """Return the parts of a name as SQL has them."""
+    parsed = _state(session).sqlParser().parseMultipartIdentifier(name)
+    return [parsed.apply(place) for place in range(parsed.length())]
+
+
+def hadoop_settings(session: SparkSession) -> Any:
+    """Return what opens files in the JVM of a classic session."""
+    return _state(session).newHadoopConf()
+
+
+def _state(session: SparkSession) -> Any:
+    return getattr(session, _SESSION).sessionState()
 
 
 def jvm(session: SparkSession) -> Any:
@@ -52,8 +72,16 @@ def python_includes(session: SparkSession) -> list[str]:
 
 
 def jvm_frame(frame: DataFrame) -> Any:
-    """Return a frame of a classic session in the JVM: its plan, and functions on Arrow data."""
+    """Return a frame of a classic session in the JVM, for functions on Arrow data."""
     return frame._jdf
+
+
+def planned(frame: DataFrame) -> Any:
+    """Return how a frame of a classic session would be carried out now.
+
+    The frame itself would keep the plan, and never see what is committed later: this is a copy's.
+    """
+    return jvm_frame(frame.select("*")).queryExecution()
 
 
 def context_of_jvm(connection: Any, java_session: Any) -> SparkContext:

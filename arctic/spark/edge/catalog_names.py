@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from arctic.spark.base.private_names import is_classic, jvm_session
+from arctic.spark.base.private_names import is_classic, parsed_name
 from arctic.spark.catalog.described import table_options
 from arctic.spark.jvm.install_catalog import CATALOG_CLASS
 
@@ -30,8 +30,7 @@ def options_of_name(session: SparkSession, name: str) -> dict[str, str] | None:
     """
     if not is_classic(session):
         return None
-    parsed = jvm_session(session).sessionState().sqlParser().parseMultipartIdentifier(name)
-    parts = [parsed.apply(place) for place in range(parsed.length())]
+    parts = parsed_name(session, name)
     catalog = session.catalog.currentCatalog()
     if len(parts) > 1 and session.conf.get(f"{_SETTING}{parts[0]}", None) is not None:
         catalog, parts = parts[0], parts[1:]

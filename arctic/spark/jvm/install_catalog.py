@@ -12,7 +12,7 @@ import logging
 
 from pyspark.sql import SparkSession
 
-from arctic.spark.base.private_names import gateway, jvm, jvm_context, jvm_session
+from arctic.spark.base.private_names import add_optimizer_rule, gateway, jvm, jvm_context
 from arctic.spark.jvm.compiled import compiled, takes_names
 
 CATALOG_CLASS = "arctic.spark.catalog.ArcticCatalog"
@@ -37,7 +37,7 @@ def install_catalog(session: SparkSession) -> bool:
     for rule in _RULES:
         found = compiled(jvm(session)).loadClass(f"{rule}$Install").getConstructors()[0]
         made = found.newInstance(gateway(session).new_array(jvm(session).java.lang.Object, 0))
-        jvm_session(session).extensions().injectOptimizerRule(made)
+        add_optimizer_rule(session, made)
     return True
 
 

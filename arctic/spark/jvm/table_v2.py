@@ -25,7 +25,7 @@ from typing import Any
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from arctic.spark.base.private_names import is_classic, jvm, jvm_session
+from arctic.spark.base.private_names import add_optimizer_rule, is_classic, jvm, python_sources
 from arctic.spark.jvm.compiled import compiled, named_classes
 from arctic.spark.jvm.driver_planner import driver_planner
 from arctic.spark.jvm.extension import CONF, has_extension
@@ -66,7 +66,7 @@ def install_own_scans(session: SparkSession) -> bool:
         name_catalog(session)
         return True
     try:
-        jvm_session(session).extensions().injectOptimizerRule(_rule(session))
+        add_optimizer_rule(session, _rule(session))
     except Py4JError as error:
         _log.warning("queries read all columns of all files, this Spark is unknown: %s", error)
         return False
@@ -97,8 +97,7 @@ def _answer_catalogs(session: SparkSession) -> None:
 
 def _answer(session: SparkSession, classes: Any) -> None:
     callback = _callback(classes)
-    sources = jvm_session(session).sessionState().dataSourceManager()
-    callback.getField("source").set(None, sources.lookupDataSource(FORMAT))
+    callback.getField("source").set(None, python_sources(session).lookupDataSource(FORMAT))
     callback.getField("function").set(None, driver_planner(session))
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
-from arctic.spark.base.private_names import jvm, jvm_session
+from arctic.spark.base.private_names import hadoop_settings, jvm
 
 _FOLDER = "arctic"
 
@@ -57,5 +57,4 @@ class CheckpointFile:
 
     def _opened(self) -> tuple[Any, Any]:
         path = jvm(self._session).org.apache.hadoop.fs.Path(self._path)
-        configuration = jvm_session(self._session).sessionState().newHadoopConf()
-        return path.getFileSystem(configuration), path
+        return path.getFileSystem(hadoop_settings(self._session)), path

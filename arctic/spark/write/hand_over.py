@@ -25,7 +25,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.types import AtomicType, BinaryType, DataType, StringType, VariantType
 
-from arctic.spark.base.private_names import jvm_frame
+from arctic.spark.base.private_names import planned
 
 _ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 _BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
@@ -66,8 +66,7 @@ def _is_short(frame: DataFrame) -> bool:
     if not all(_is_plain(field.dataType) for field in frame.schema):
         return False
     try:
-        # A copy: the user's own frame would keep the plan, and never see what is committed later.
-        plan = str(jvm_frame(frame.select("*")).queryExecution().optimizedPlan().toString())
+        plan = str(planned(frame).optimizedPlan().toString())
     except (Py4JError, PySparkException):
         return False  # Whoever asks for the rows is told why.
     return not any(word in plan for word in _PYTHON_NODES)

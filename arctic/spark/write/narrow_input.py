@@ -10,13 +10,11 @@ Must not know: tables, how rows are spread.
 
 from __future__ import annotations
 
-from typing import Any
-
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from arctic.spark.base.private_names import is_classic, jvm_frame
+from arctic.spark.base.private_names import is_classic, planned
 
 _ADAPTIVE = "spark.sql.adaptive.enabled"
 _MOST_BYTES = 64 << 20
@@ -42,8 +40,7 @@ def _is_narrow(frame: DataFrame, most_tasks: int) -> bool:
     # With adaptive execution, and only then, one look tells whether anything is exchanged.
     if str(frame.sparkSession.conf.get(_ADAPTIVE)).lower() != "true":
         return False
-    # A copy: the user's own frame would keep the plan, and never see what is committed later.
-    execution: Any = jvm_frame(frame.select("*")).queryExecution()
+    execution = planned(frame)
     if int(execution.optimizedPlan().stats().sizeInBytes()) > _MOST_BYTES:
         return False
     if execution.executedPlan().getClass().getSimpleName() == "AdaptiveSparkPlanExec":

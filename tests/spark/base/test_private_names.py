@@ -15,6 +15,8 @@ from arctic.spark.base import private_names as private
 
 PACKAGE = Path(arctic.spark.__file__).parent
 HOME = PACKAGE / "base" / "private_names.py"
+INTERNAL = ("extensions", "queryExecution", "sessionState", "sharedState")
+"""What a session and a frame in the JVM keep for Spark itself, under names without underscores."""
 
 
 @pytest.mark.spark
@@ -24,14 +26,18 @@ def test_every_private_name_is_there(spark: SparkSession) -> None:
     writer = spark.readStream.format("rate").load().writeStream
     java = private.jvm(spark)
     ours = [
-        (private.jvm_session(spark), "sessionState"),
         (private.jvm_context(spark.sparkContext), "getExecutorMemoryStatus"),
-        (private.jvm_frame(frame), "queryExecution"),
+        (private.jvm_frame(frame), "mapInArrow"),
+        (private.planned(frame), "optimizedPlan"),
+        (private.planned(frame), "executedPlan"),
+        (private.python_sources(spark), "lookupDataSource"),
+        (private.hadoop_settings(spark), "get"),
         (private.jvm_column(F.col("id")), "toString"),
         (private.jvm_stream_writer(writer), "start"),
     ]
 
     assert private.is_classic(spark)
+    assert private.parsed_name(spark, "a.`b.c`") == ["a", "b.c"]
     assert private.python_includes(spark) == []
     assert all(callable(getattr(behind, name)) for behind, name in ours)
     assert len(private.gateway(spark).new_array(java.java.lang.Object, 2)) == 2
@@ -51,7 +57,10 @@ def test_every_private_name_is_there(spark: SparkSession) -> None:
 
 
 def test_no_other_module_of_the_edge_has_a_private_name() -> None:
-    """Of Spark or of anything else: what is behind an underscore is its owner's."""
+    """Of Spark or of anything else: what is behind an underscore is its owner's.
+
+    Nor goes any from a session or a frame to what Spark's own modules alone are to see.
+    """
     found = [
         f"{path.relative_to(PACKAGE)} {name}"
         for path in sorted(PACKAGE.rglob("*.py"))
@@ -71,4 +80,5 @@ def _private(node: ast.AST) -> list[str]:
         name = "" if is_own else node.attr
     elif isinstance(node, ast.Constant) and isinstance(node.value, str):
         name = node.value if node.value.startswith("_j") else ""
-    return [name] if name.startswith("_") and not name.startswith("__") else []
+    is_private = name.startswith("_") and not name.startswith("__")
+    return [name] if is_private or name in INTERNAL else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import arctic
-from arctic.spark.base.private_names import gateway, jvm, jvm_session
+from arctic.spark.base.private_names import gateway, jvm
 from tests.spark.catalog.sql import Sql
 
 pytestmark = pytest.mark.spark
@@ -75,7 +75,7 @@ def test_a_condition_that_is_not_known_is_never_passed_over(sql: Sql) -> None:
     namespace = gateway(sql.spark).new_array(java.java.lang.String, 1)
     namespace[0] = "shop"
     identifier = getattr(java, f"{names}.catalog.Identifier").of(namespace, "t")
-    catalogs = jvm_session(sql.spark).sessionState().catalogManager()
+    catalogs = sql.spark._jsparkSession.sessionState().catalogManager()
     table = catalogs.catalog("arctic").loadTable(identifier)
 
     assert not table.canDeleteWhere(predicates)
