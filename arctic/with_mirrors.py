@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from arctic import mirror
 from arctic.cdc.decode import Decoding
-from arctic.job.mirror.run_mirror import MirrorReport
-from arctic.job.mirror.topics.follow_topics import TopicReport
-from arctic.job.mirror.write_changes import WriteRows
-from arctic.job.reference import Catalog
+from arctic.cdc.envelopes import envelope_of
+from arctic.job.mirror.mirror_settings import check_names, target_of
+from arctic.job.mirror.run_mirror import MirrorReport, MirrorSettings, run_mirror
+from arctic.job.mirror.topics.follow_topics import TopicReport, TopicSettings, follow_topics
+from arctic.job.mirror.write_changes import WriteRows, write_here
+from arctic.job.reference import Catalog, as_names, call_options, placed
+from arctic.mysql.mysql_tables import parse_table
+from arctic.mysql.server import server_of
+from arctic.postgres.source_tables import parse_name
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,19 +67,21 @@ def mirror_postgres(
         StorageError: PostgreSQL or the catalog cannot be reached; run again, nothing is lost.
         UnsupportedError: the extra ``cdc`` is not installed.
     """
-    return mirror.follow_postgres(
-        dsn,
-        tables,
-        into=into,
+    settings = MirrorSettings(
+        dsn=dsn,
+        tables=as_names(tables),
+        namespace=into,
+        place=placed(call_options(None, warehouse, catalog)),
         slot=slot,
-        once=once,
         max_changes=max_changes,
-        interval_seconds=interval_seconds,
-        partition_by=partition_by,
         watermark=watermark,
-        write=_write_of(spark),
-        warehouse=warehouse,
-        catalog=catalog,
+        partition_by={
+            ".".join(parse_name(name)): as_names(fields)
+            for name, fields in (partition_by or {}).items()
+        },
+    )
+    return run_mirror(
+        settings, write=_write_of(spark), once=once, interval_seconds=interval_seconds
     )
 
 
@@ -124,19 +130,23 @@ def mirror_mysql(
         StorageError: the server or the catalog cannot be reached; run again, nothing is lost.
         UnsupportedError: the extra ``mysql`` is not installed, or the log holds what is not known.
     """
-    return mirror.follow_mysql(
-        dsn,
-        tables,
-        into=into,
+    database = server_of(dsn)["database"]
+    settings = MirrorSettings(
+        dsn=dsn,
+        tables=as_names(tables),
+        namespace=into,
+        place=placed(call_options(None, warehouse, catalog)),
         slot=slot,
-        once=once,
         max_changes=max_changes,
-        interval_seconds=interval_seconds,
-        partition_by=partition_by,
         watermark=watermark,
-        write=_write_of(spark),
-        warehouse=warehouse,
-        catalog=catalog,
+        database="mysql",
+        partition_by={
+            ".".join(parse_table(name, database)): as_names(fields)
+            for name, fields in (partition_by or {}).items()
+        },
+    )
+    return run_mirror(
+        settings, write=_write_of(spark), once=once, interval_seconds=interval_seconds
     )
 
 
@@ -190,29 +200,29 @@ def mirror_kafka(
         StorageError: Kafka or the catalog cannot be reached, or messages are gone from Kafka.
         UnsupportedError: the extra ``kafka`` is not installed.
     """
-    return mirror.follow_kafka(
-        dsn,
-        topics,
-        tables=tables,
-        into=into,
-        envelope=envelope,
+    names = dict(target_of(text) for text in as_names(tables))
+    check_names(names)
+    settings = TopicSettings(
+        dsn=dsn,
+        config=dict(config or {}),
+        topics=as_names(topics),
+        envelope=envelope_of(envelope),
+        tables=names,
+        namespace=into,
+        place=placed(call_options(None, warehouse, catalog)),
         slot=slot,
-        once=once,
         max_changes=max_changes,
-        interval_seconds=interval_seconds,
         drops_columns=drops_columns,
-        decodings=decodings,
-        config=config,
-        write=_write_of(spark),
-        warehouse=warehouse,
-        catalog=catalog,
+        decodings=dict(decodings or {}),
+    )
+    return follow_topics(
+        settings, write=_write_of(spark), once=once, interval_seconds=interval_seconds
     )
 
 
-def _write_of(spark: SparkSession | None) -> WriteRows | None:
-    """Return what writes rows; None: this process."""
+def _write_of(spark: SparkSession | None) -> WriteRows:
     if spark is None:
-        return None
+        return write_here
     # Late: following a database needs no Spark, and importing it takes a while.
     from arctic.spark.local_rows import write_with  # noqa: PLC0415
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arctic import api
+from arctic.api import calls
 from arctic.job.mirror.write_changes import WriteRows
 from arctic.job.reference import Catalog, call_options
 from arctic.optimizing.report import OptimizeReport
@@ -52,7 +52,7 @@ def local_session(
 def spark_conf(
     name: str = "arctic", *, warehouse: str | None = None, catalog: Catalog | None = None
 ) -> dict[str, str]:
-    """Return the settings that give a Spark without Python Arctic's catalog.
+    """Return the settings that give Arctic's catalog to a Spark that no Python begins.
 
     For the spark-sql shell, the Thrift server, spark-submit and the server of Spark Connect, as
     lines of ``spark-defaults.conf`` or ``--conf``. The first query that names the catalog starts a
@@ -73,7 +73,7 @@ def spark_conf(
 
 
 def package_zip(path: str | os.PathLike[str]) -> str:
-    """Write this package to a zip for workers of a cluster that have all but it.
+    """Write this package to a zip, for workers of a cluster that have all that it needs but not it.
 
     ``spark.sparkContext.addPyFile(arctic.package_zip("arctic.zip"))`` hands it to them, and so does
     ``spark-submit --py-files arctic.zip``. They need pyarrow and PyIceberg of their own.
@@ -130,6 +130,9 @@ def optimize(
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
 
+    Memory of each running task: the deletes of one node (``merge.max-delete-bytes``), the sort
+    buffer (``self-optimizing.sort-buffer-bytes``), the write buffer and some row groups.
+
     Raises:
         NotFoundError: no such table.
         InvalidInputError: a type, filter or option that cannot be understood.
@@ -142,12 +145,5 @@ def optimize(
         from arctic.spark.tasks.spark_tasks import SparkRunner  # noqa: PLC0415 - late, as in register
 
         runner = SparkRunner(spark)
-    return api.optimize(
-        identifier,
-        type=type,
-        where=where,
-        options=options,
-        runner=runner,
-        warehouse=warehouse,
-        catalog=catalog,
-    )
+    base = call_options(identifier, warehouse, catalog)
+    return calls.run_optimize(base, type=type, where=where, options=options, runner=runner)

@@ -24,7 +24,6 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 import arctic
-from arctic.mirror import follow_kafka, follow_mysql
 from benchmarks.measure import Report, seconds
 from tests.kafka.broker import running_broker
 from tests.mariadb.server import running_server
@@ -109,7 +108,7 @@ def _mysql(rows: pa.Table, place: Path, batch: int) -> list[tuple[str, float]]:
         dsn = f"mysql://root@localhost/shop?unix_socket={socket}"
 
         def follow() -> None:
-            report = follow_mysql(
+            report = arctic.mirror_mysql(
                 dsn, "orders", into="mysql", once=True, max_changes=batch, interval_seconds=0,
                 warehouse=str(place),
             )  # fmt: skip
@@ -132,7 +131,7 @@ def _mysql(rows: pa.Table, place: Path, batch: int) -> list[tuple[str, float]]:
             cursor.execute("CREATE TABLE again LIKE orders")
             cursor.execute("INSERT INTO again SELECT * FROM orders")
             copied = seconds(
-                lambda: follow_mysql(
+                lambda: arctic.mirror_mysql(
                     dsn, "again", into="mysql", slot="again", once=True, interval_seconds=0,
                     warehouse=str(place),
                 )
@@ -155,7 +154,7 @@ def _kafka(rows: pa.Table, place: Path, batch: int) -> list[tuple[str, float]]:
             source = "shop.orders" if envelope == "debezium" else f"{topic}:orders"
 
             def follow(envelope: str = envelope, topic: str = topic, source: str = source) -> None:
-                report = follow_kafka(
+                report = arctic.mirror_kafka(
                     f"kafka://{broker}", topic, tables=source, into=envelope, envelope=envelope,
                     once=True, max_changes=batch, interval_seconds=0.2, warehouse=str(place),
                 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import pkgutil
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import arctic
+from arctic import api
 
 VERBS = {
     "adopt": "identifier, *, primary_key, files, check_key, warehouse, catalog",
@@ -231,6 +233,21 @@ def test_the_package_works_without(module: str) -> None:
 def test_a_task_of_spark_imports_no_catalog() -> None:
     """A worker that reads or writes local files is ready in a tenth of a second."""
     assert _printed(_IMPORT_FOR_TASKS) == ""
+
+
+def test_a_public_name_is_defined_once() -> None:
+    """Where verbs are, what has the name is what ``import arctic`` offers, and nothing else."""
+    package = Path(arctic.__file__).parent
+    homes: dict[str, list[str]] = {}
+    for path in sorted([*package.glob("*.py"), *(package / "api").glob("*.py")]):
+        module = ".".join(path.relative_to(package.parent).with_suffix("").parts)
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in arctic.__all__:
+                homes.setdefault(node.name, []).append(module)
+
+    assert VERBS.keys() <= homes.keys()
+    assert {name: [getattr(arctic, name).__module__] for name in homes} == homes
+    assert [name for name in api.__all__ if getattr(api, name) is not getattr(arctic, name)] == []
 
 
 def test_no_module_has_the_name_of_what_is_offered() -> None:

@@ -1,5 +1,7 @@
 """The verbs a user calls, without Spark: tables, reads, writes and plans.
 
+``arctic`` is their address for users; this package calls them here.
+
 Every function takes ``warehouse=``, a folder with the embedded SQLite catalog, or ``catalog=``,
 the name of a PyIceberg catalog or a mapping of its properties.
 """
@@ -8,7 +10,7 @@ from arctic.api.adopting import adopt, release, repair
 from arctic.api.cloning import clone
 from arctic.api.completing import ready, windows
 from arctic.api.consuming import Consumer, consumer, consumers, drop_consumer
-from arctic.api.maintenance import expire, optimize, retire_writer, status, watermarks
+from arctic.api.maintenance import expire, retire_writer, status, watermarks
 from arctic.api.publishing import publish, unpublish
 from arctic.api.rows import explain, read, read_changes, write
 from arctic.api.table import Table
@@ -42,7 +44,6 @@ __all__ = [
     "explain",
     "list_tables",
     "open_table",
-    "optimize",
     "publish",
     "read",
     "read_changes",

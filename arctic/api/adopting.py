@@ -32,7 +32,7 @@ def adopt(
             name; the plain Iceberg table that has it, if left out.
         check_key: look whether several rows have the same key. It needs DuckDB (extra ``cdc``),
             half a GiB of memory, and room for the keys in the folder for temporary files. Without
-            it a key that is not unique is believed to be, and both of its rows are read.
+            it nobody notices keys that repeat, and reads return each of their rows.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
 
@@ -62,8 +62,8 @@ def release(
 ) -> None:
     """Make a table with a primary key a plain Iceberg table again: its base store, as it is.
 
-    The change store goes, with its files. Who writes meanwhile is told that the table is gone, or
-    has the release refused.
+    The change store goes, with its files. A write at the same time either fails, because the table
+    is gone, or is faster, and the release is refused.
 
     Args:
         identifier: ``namespace.table``.
@@ -86,10 +86,10 @@ def repair(
 ) -> RepairReport:
     """Turn the equality deletes of an Iceberg table into positions, in one commit.
 
-    Engines such as Flink and Kafka Connect name dead rows by key; afterwards they are named by
-    their place, which every reader understands: in position deletes of format version 2, or in
-    deletion vectors, in a table of version 3. No data file is rewritten. The
-    table may be any Iceberg table, or one of Arctic's that holds such deletes in its base store.
+    Flink, Kafka Connect and others write deletes by key, which few readers apply. Afterwards dead
+    rows are named by their place, which every reader understands: in position deletes of format
+    version 2, or in deletion vectors, in a table of version 3. No data file is rewritten. The table
+    may be any Iceberg table, or one of Arctic's that holds such deletes in its base store.
 
     Args:
         identifier: ``namespace.table``, of format version 2 or 3.

@@ -122,7 +122,7 @@ def _scan(
     )
 
 
-def read(
+def read_rows(
     base: Mapping[str, str], *, limit: int | None = None, **arguments: Any
 ) -> pa.RecordBatchReader:
     """Begin to read rows."""
@@ -135,7 +135,7 @@ def read(
 
 def head(base: Mapping[str, str], rows: int, **arguments: Any) -> pa.Table:
     """Read the first rows that come, and no more than they take."""
-    return read(base, limit=rows, **arguments).read_all()
+    return read_rows(base, limit=rows, **arguments).read_all()
 
 
 def count(
@@ -191,7 +191,7 @@ def _stream(job: ScanJob, limit: int | None) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_pylist([], schema=job.schema)
 
 
-def explain(
+def explain_read(
     base: Mapping[str, str], *, verbose: bool = False, analyze: bool = False, **arguments: Any
 ) -> str:
     """Return the plan of a read as text."""
@@ -204,7 +204,7 @@ def explain(
     return f"{plan}\n\n{touched_by(job)}" if analyze else plan
 
 
-def optimize(
+def run_optimize(
     base: Mapping[str, str],
     *,
     type: str | None = None,
@@ -222,14 +222,14 @@ def optimize(
     )
 
 
-def status(
+def status_of(
     base: Mapping[str, str], *, where: Any = None, options: Mapping[str, str] | None = None
 ) -> TableStatus:
     """Say what is due."""
     return table_status(AskedOptimize.of(joined(base, options)), where=where)
 
 
-def expire(
+def run_expire(
     base: Mapping[str, str],
     *,
     dry_run: bool = False,

@@ -27,8 +27,8 @@ def ready(
 ) -> Readiness:
     """Say whether every row before a moment of event time is in a table, or wait until it is.
 
-    That is so once its watermark is there: the least of all writers that have a name, so none of
-    them brings an earlier row any more.
+    A table is complete up to its watermark: the least of the watermarks of its named writers, none
+    of which brings an earlier row any more.
 
     Args:
         identifier: ``namespace.table``; its property ``table.event-time-field`` names a column.
@@ -40,7 +40,7 @@ def ready(
         catalog: a PyIceberg catalog instead, by name or by properties.
 
     Returns:
-        What is true if the table is complete; else it says which writers are behind.
+        A report that is true if the table is complete; else it says which writers are behind.
 
     Raises:
         NotFoundError: no such table.
@@ -75,7 +75,7 @@ def windows(
     Args:
         identifier: ``namespace.table``; its property ``table.event-time-field`` names a column.
         every: how long a window is, such as ``10min``; the first of them began with 1970, in UTC.
-        consumer: a name for whoever works on them; each gets every window.
+        consumer: a name for whoever works on the windows; every consumer gets all of them.
         start: a moment in the first window of a new name; the last that is complete, if left out.
         wait: how many seconds to wait for another window; 0 yields those that are complete now.
         writers: names of writers that count even if they have never written.

@@ -87,7 +87,7 @@ def consumer(
     warehouse: str | None = None,
     catalog: Catalog | None = None,
 ) -> Consumer:
-    """Return a consumer of a table's changes; one of a new name is begun and kept with the table.
+    """Return the consumer of this name of a table's changes, and begin it if there is none.
 
     Args:
         identifier: ``namespace.table``.

@@ -7,33 +7,10 @@ from typing import Any
 
 from arctic.api import calls
 from arctic.job.reference import Catalog, call_options, table_reference
-from arctic.job.tasks.run_tasks import TaskRunner
 from arctic.job.upkeep.writers import retire_writer as retire
 from arctic.job.upkeep.writers import writer_watermarks
-from arctic.optimizing.report import OptimizeReport, TableStatus
+from arctic.optimizing.report import TableStatus
 from arctic.table.expire_report import ExpireReport
-
-
-def optimize(
-    identifier: str,
-    *,
-    type: str | None = None,
-    where: Any = None,
-    options: Mapping[str, str] | None = None,
-    runner: TaskRunner | None = None,
-    warehouse: str | None = None,
-    catalog: Catalog | None = None,
-) -> OptimizeReport:
-    """Optimize as ``arctic.optimize`` does, with the tasks run by ``runner``.
-
-    Arguments are those of ``arctic.optimize``; without ``runner`` the tasks are threads of this
-    process.
-
-    Memory of each running task: the deletes of one node (``merge.max-delete-bytes``), the sort
-    buffer (``self-optimizing.sort-buffer-bytes``), the write buffer and some row groups.
-    """
-    base = call_options(identifier, warehouse, catalog)
-    return calls.optimize(base, type=type, where=where, options=options, runner=runner)
 
 
 def status(
@@ -59,7 +36,8 @@ def status(
         NotFoundError: no such table.
         InvalidInputError: a filter or option that cannot be understood.
     """
-    return calls.status(call_options(identifier, warehouse, catalog), where=where, options=options)
+    base = call_options(identifier, warehouse, catalog)
+    return calls.status_of(base, where=where, options=options)
 
 
 def expire(
@@ -73,7 +51,7 @@ def expire(
     """Delete what nobody needs any more: merged changes, old snapshots, unreferenced files.
 
     Current rows stay as they are; ``docs/cleaning.md`` says how much of the past can be read
-    afterwards. The next run finishes one that was interrupted.
+    afterwards. A run that was interrupted is finished by the next one.
 
     Args:
         identifier: ``namespace.table``.
@@ -92,7 +70,7 @@ def expire(
         CommitStateUnknownError: the catalog did not answer; expire again, nothing is lost.
     """
     base = call_options(identifier, warehouse, catalog)
-    return calls.expire(base, dry_run=dry_run, options=options)
+    return calls.run_expire(base, dry_run=dry_run, options=options)
 
 
 def watermarks(

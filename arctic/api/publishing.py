@@ -17,19 +17,19 @@ def publish(
 ) -> PublishReport:
     """Show the newest rows of a table as one plain Iceberg table, which any engine reads.
 
-    No data file is rewritten: that table takes over the files of the pair by reference, and names
-    the rows of them that are dead in position deletes, or in deletion vectors. The first call makes
-    it; every call after that looks up only what changed since the last one, and makes one snapshot,
-    or none where nothing did. ``docs/engines.md`` says which engines read it.
+    No data file is rewritten: the published table refers to those of this one, and marks their dead
+    rows by position deletes, or by deletion vectors. The first call makes it. Each later one looks
+    up only what changed since, and makes one snapshot, or none where nothing did.
+    ``docs/engines.md`` says which engines read it.
 
     Args:
         identifier: ``namespace.table``, with a primary key.
-        into: the name of the published table; as it was published before, or with ``_fresh`` at its
-            end, if left out.
-        output: ``v2`` names dead rows in position deletes; ``v3`` in deletion vectors, in a table
+        into: the name of the published table. None: the one it has been published under, or at
+            first its own with ``_fresh`` at the end.
+        output: ``v2`` marks dead rows by position deletes; ``v3`` by deletion vectors, in a table
             of format version 3; ``clean`` copies the files that have dead rows, without these, for
-            engines that apply no deletes. If left out, as the published table was made; a new one
-            as the table's property ``publish.output`` says.
+            engines that apply no deletes. None: as the published table was made; a new one as the
+            table's property ``publish.output`` says.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
 

@@ -52,7 +52,7 @@ def read(
         UnsupportedError: content that would be read wrongly.
     """
     base = call_options(identifier, warehouse, catalog)
-    return calls.read(
+    return calls.read_rows(
         base,
         columns=columns,
         filter=filter,
@@ -172,7 +172,7 @@ def explain(
         NotFoundError: no such table, column or snapshot.
     """
     base = call_options(identifier, warehouse, catalog)
-    return calls.explain(
+    return calls.explain_read(
         base,
         verbose=verbose,
         analyze=analyze,

@@ -90,7 +90,7 @@ class Table:
 
     def read(self, **arguments: Any) -> pa.RecordBatchReader:
         """Read rows; takes the arguments of ``arctic.read``."""
-        return calls.read(self._options, **arguments)
+        return calls.read_rows(self._options, **arguments)
 
     def dataset(self, **arguments: Any) -> TableDataset:
         """Pin a state for engines that scan; takes the arguments of ``arctic.dataset``."""
@@ -177,19 +177,19 @@ class Table:
 
     def optimize(self, **arguments: Any) -> OptimizeReport:
         """Optimize in this process; takes the arguments of ``arctic.optimize`` but ``spark``."""
-        return calls.optimize(self._options, **arguments)
+        return calls.run_optimize(self._options, **arguments)
 
     def status(self, **arguments: Any) -> TableStatus:
         """Say what is due; takes the arguments of ``arctic.status``."""
-        return calls.status(self._options, **arguments)
+        return calls.status_of(self._options, **arguments)
 
     def explain(self, **arguments: Any) -> str:
         """Return the plan of a read; takes the arguments of ``arctic.explain``."""
-        return calls.explain(self._options, **arguments)
+        return calls.explain_read(self._options, **arguments)
 
     def expire(self, **arguments: Any) -> ExpireReport:
         """Delete what nobody needs any more; takes the arguments of ``arctic.expire``."""
-        return calls.expire(self._options, **arguments)
+        return calls.run_expire(self._options, **arguments)
 
     def clean_orphans(self, **arguments: Any) -> ExpireReport:
         """Delete files that nothing refers to; takes ``dry_run`` and ``options`` of ``expire``."""

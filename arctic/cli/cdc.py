@@ -12,7 +12,7 @@ import click
 from arctic.cli.place import catalog_options, place_of
 from arctic.cli.printed.render import print_json
 from arctic.job.mirror.run_mirror import MirrorReport
-from arctic.mirror import follow_kafka, follow_mysql, follow_postgres
+from arctic.with_mirrors import mirror_kafka, mirror_mysql, mirror_postgres
 
 Report = TypeVar("Report")
 
@@ -70,7 +70,7 @@ watermark_option = click.option(
 @mirror_options
 def postgres(**given: Any) -> None:
     """Copy tables of PostgreSQL, then follow their changes, each exactly once."""
-    report, output = _followed(follow_postgres, given)
+    report, output = _followed(mirror_postgres, given)
     _print_report(report, output, f"{report.place >> 32:X}/{report.place & 0xFFFFFFFF:X}")
 
 
@@ -81,7 +81,7 @@ def postgres(**given: Any) -> None:
 @mirror_options
 def mysql(**given: Any) -> None:
     """Copy tables of MySQL or MariaDB, then follow their changes, each exactly once."""
-    report, output = _followed(follow_mysql, given)
+    report, output = _followed(mirror_mysql, given)
     _print_report(report, output, f"{report.place >> 32}:{report.place & 0xFFFFFFFF}")
 
 
@@ -110,7 +110,7 @@ def kafka(**given: Any) -> None:
     topics = [name for text in given.pop("topics") for name in text.split(",") if name]
     config = dict(text.partition("=")[::2] for text in given.pop("config"))
     envelope = given.pop("envelope")
-    follow = partial(follow_kafka, topics=topics, envelope=envelope, config=config)
+    follow = partial(mirror_kafka, topics=topics, envelope=envelope, config=config)
     report, output = _followed(follow, given)
     if output == "json":
         print_json(asdict(report))

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from arctic import api
+from arctic import api, with_spark
 from arctic.cli.place import catalog_options, name_value_pairs, place_of
 from arctic.cli.printed.expire import print_report as print_expire_report
 from arctic.cli.printed.optimize import (
@@ -56,7 +56,7 @@ def status(table: str, where: str | None, output: str, **place: Any) -> None:
 @catalog_options
 def optimize(table: str, kind: str | None, where: str | None, output: str, **place: Any) -> None:
     """Fold the changes of TABLE into base files, and small files into large ones."""
-    report = api.optimize(table, type=kind, where=where, **place_of(**place))
+    report = with_spark.optimize(table, type=kind, where=where, **place_of(**place))
     if output == "json":
         print_report_json(report)
     else:

@@ -21,10 +21,12 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 import arctic
+from arctic.cdc.envelopes import envelope_of
 from arctic.cli.main import main
 from arctic.errors import ConflictError, InvalidInputError, NotFoundError, StorageError
-from arctic.job.mirror.write_changes import write_here
-from arctic.mirror import follow_kafka
+from arctic.job.mirror.mirror_settings import target_of
+from arctic.job.mirror.topics.follow_topics import TopicSettings, follow_topics
+from arctic.job.mirror.write_changes import WriteRows, write_here
 from tests.kafka.broker import running_broker
 
 _numbers = itertools.count()
@@ -94,7 +96,24 @@ class Shop:
     def follow(self, **changed: Any) -> arctic.TopicReport:
         """Bring the tables up to date."""
         given = {"tables": TABLES, "into": "m", "once": True, "interval_seconds": 0.3}
-        return follow_kafka(self.dsn, self.topic, **{**given, **self.place, **changed})
+        return arctic.mirror_kafka(self.dsn, self.topic, **{**given, **self.place, **changed})
+
+    def follow_by(self, write: WriteRows, *, max_changes: int) -> arctic.TopicReport:
+        """Bring the tables up to date by writes that a test carries out."""
+        settings = TopicSettings(
+            dsn=self.dsn,
+            config={},
+            topics=[self.topic],
+            envelope=envelope_of("debezium"),
+            tables=dict(map(target_of, TABLES)),
+            namespace="m",
+            place=self.place,
+            slot="arctic",
+            max_changes=max_changes,
+            drops_columns=False,
+            decodings={},
+        )
+        return follow_topics(settings, write=write, once=True, interval_seconds=0.3)
 
     def check(self) -> None:
         """Compare tables with what they must come to."""
@@ -156,7 +175,7 @@ def test_dying_around_every_commit_loses_and_doubles_nothing(shop: Shop, before:
                 raise DiedError
 
         try:
-            shop.follow(write=dying, max_changes=25)
+            shop.follow_by(dying, max_changes=25)
         except DiedError:
             deaths += 1
             shop.work(5 if allowed < 3 else 0, chance)
@@ -257,7 +276,7 @@ def test_shuffled_and_doubled_rows_of_an_ordered_table(broker: str, tmp_path: Pa
     for row in chance.sample(rows * 2, 400):
         producer.produce("shuffled", json.dumps(row), partition=chance.randrange(3))
     producer.flush()
-    follow_kafka(
+    arctic.mirror_kafka(
         f"kafka://{broker}", "shuffled", tables="shuffled", into="m", envelope="json", once=True,
         max_changes=70, interval_seconds=0.3, **place,
     )  # fmt: skip
@@ -270,18 +289,18 @@ def test_what_would_lose_messages_is_refused(shop: Shop) -> None:
     """Messages that are gone, another process under the name, tables and topics that are not."""
     shop.work(20, random.Random(1))
     with pytest.raises(NotFoundError, match="topic 'nope' of Kafka not found"):
-        follow_kafka(shop.dsn, "nope", tables=TABLES, into="m", once=True, **shop.place)
+        arctic.mirror_kafka(shop.dsn, "nope", tables=TABLES, into="m", once=True, **shop.place)
     with pytest.raises(NotFoundError, match=r"m\.none"):
         shop.follow(tables=["public.none"])
     with pytest.raises(InvalidInputError, match="expected kafka://host:port"):
-        follow_kafka("me:secret@host", "t", tables=TABLES, into="m", once=True, **shop.place)
+        arctic.mirror_kafka("me:secret@host", "t", tables=TABLES, into="m", once=True, **shop.place)
 
     def beside(rows: pa.RecordBatchReader, options: Mapping[str, str]) -> None:
         shop.follow()
         write_here(rows, options)
 
     with pytest.raises(ConflictError, match="another process writes under that name"):
-        shop.follow(write=beside, max_changes=5)
+        shop.follow_by(beside, max_changes=5)
     shop.follow()
     shop.check()
     shop.work(20, random.Random(2))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -33,7 +33,7 @@ _LOOK_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicReport:
-    """What one run did."""
+    """What one run of following topics did."""
 
     batches: int
     events: int
@@ -61,8 +61,8 @@ class TopicSettings:
     """Catalog options."""
     slot: str
     max_changes: int
-    drops_columns: bool = False
-    decodings: Mapping[str, Mapping[str, Decoding]] = field(default_factory=dict)
+    drops_columns: bool
+    decodings: Mapping[str, Mapping[str, Decoding]]
 
     @property
     def writer(self) -> str:

@@ -32,7 +32,7 @@ _CLEANED = pa.schema(
 
 
 def _optimize(call: Call) -> Iterator[Mapping[str, Any]]:
-    report = calls.optimize(
+    report = calls.run_optimize(
         call.options,
         type=call.given("type"),
         where=call.given("where"),
@@ -55,7 +55,7 @@ def _optimize(call: Call) -> Iterator[Mapping[str, Any]]:
 
 
 def _expire(call: Call) -> Iterator[Mapping[str, Any]]:
-    report = calls.expire(
+    report = calls.run_expire(
         call.options, dry_run=bool(call.given("dry_run")), options=call.given("options")
     )
     return _cleaned(report)
@@ -77,7 +77,7 @@ def _cleaned(report: ExpireReport) -> Iterator[Mapping[str, Any]]:
 
 
 def _status(call: Call) -> Iterator[Mapping[str, Any]]:
-    found = calls.status(call.options, where=call.given("where"), options=call.given("options"))
+    found = calls.status_of(call.options, where=call.given("where"), options=call.given("options"))
     for each in found.worst_first:
         health = each.health
         yield {
@@ -96,7 +96,7 @@ def _status(call: Call) -> Iterator[Mapping[str, Any]]:
 
 
 def _explain(call: Call) -> Iterator[Mapping[str, Any]]:
-    plan = calls.explain(
+    plan = calls.explain_read(
         call.options,
         columns=call.given("columns"),
         filter=call.given("filter"),
