@@ -97,6 +97,10 @@ AT_ONCE = RetryPolicy(retries=4)
 WHERE_OUTRUN = RetryPolicy(retries=4)
 """For long work on a state of a table, done again on the newest one where a commit was faster."""
 
+CATCHING_UP = RetryPolicy(retries=49)
+"""For a commit that is first brought up to what others have committed, who go on meanwhile: all of
+it is far cheaper than to begin the write anew."""
+
 COMMANDS = RetryPolicy(retries=19, total_ms=60_000, sure_retries=4)
 """For a command that is done again where another one changed what it has read. Two that change the
 same rows without a pause are as likely to win, so one in thirty would lose five times in a row."""

@@ -1,8 +1,8 @@
-"""What others may ask of a service that runs, by any thread: to tell, and to do.
+"""What others may ask of a running service, from any thread: what it knows, and what it should do.
 
 Rules:
-    - What is told is what the last look showed: nothing here asks the catalog, but where a table is
-      named that the service does not know yet.
+    - Answers are from the last look. Only for a table that the service does not know yet is the
+      catalog asked.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class ServiceControl:
             NotFoundError: no such table.
             StorageError: the catalog cannot be reached.
         """
-        for _ in range(2):
+        for _ in range(2):  # before it is looked at, and after: what fails is not tried again
             for view in self.tables():
                 if view.name == name:
                     return view
@@ -274,7 +274,7 @@ class ServiceControl:
         return found
 
     def scale(self, name: str, slots: int) -> GroupView:
-        """Give a group another number of slots; executors that are too many finish their tasks.
+        """Give a group another number of slots; executors beyond it finish the task they have.
 
         Raises:
             NotFoundError: no such group.

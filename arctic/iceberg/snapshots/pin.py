@@ -26,10 +26,10 @@ from arctic.iceberg.snapshots.tags import TagState, find_tag, tags_of
 from arctic.iceberg.snapshots.versions import table_versions
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.values.partition_key import partition_keys
+from arctic.retry import AT_ONCE
 from arctic.table.files import Partition
 from arctic.table.snapshot import NOTHING_MERGED, TableSnapshot
 
-_TRIES = 10
 _NAMED_SNAPSHOTS = 5
 """How many snapshots of each store an error lists."""
 
@@ -139,7 +139,7 @@ def _loaded(opened: OpenTable, *, is_fresh: bool = False) -> _Stores:
 
 
 def _newest(opened: OpenTable, *, is_fresh: bool) -> TableSnapshot:
-    for attempt in range(_TRIES):
+    for attempt in AT_ONCE.tries():
         stores = _loaded(opened, is_fresh=is_fresh and attempt == 0)
         base, change = stores.base.current_snapshot(), stores.change
         merged = stores.merged(base)

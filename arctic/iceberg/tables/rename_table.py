@@ -48,9 +48,8 @@ from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.iceberg.tables.set_properties import commit_properties
 from arctic.iceberg.translate import catalog_errors
 from arctic.iceberg.values.names import change_identifier, check_new_name, parse_identifier
+from arctic.retry import SMALL_RACES
 from arctic.table.property_names import CHANGE_IDENTIFIER, CHANGE_MOVES_TO
-
-_TRIES = 20
 
 
 def rename_table(config: CatalogConfig, identifier: str, new_identifier: str) -> OpenTable:
@@ -121,17 +120,19 @@ def _place(catalog: Catalog, base: Table, *, name: str) -> tuple[str, ...]:
 
 def _settle(catalog: Catalog, base: Table, *, name: str) -> None:
     """Let base say where its change store is, and that it goes nowhere, unless others move it."""
-    for left in reversed(range(_TRIES)):
+    outrun: ConflictError | None = None
+    for attempt in SMALL_RACES.tries():
+        if attempt:
+            refresh(base)
         there = ".".join(_place(catalog, base, name=name))
         has_arrived = base.properties.get(CHANGE_MOVES_TO) == there
         removed = (CHANGE_MOVES_TO,) if has_arrived else ()
         try:
             return _commit(catalog, base, {CHANGE_IDENTIFIER: there}, removed, name=name)
-        except ConflictError:
-            if not left:
-                raise
-            refresh(base)
-    return None
+        except ConflictError as error:
+            outrun = error
+    assert outrun is not None  # every try either returned or was outrun
+    raise outrun
 
 
 def _commit(

@@ -13,9 +13,8 @@ from arctic.job.changes.change_job import Changes, chosen_columns
 from arctic.job.changes.change_range import range_end, settled_heads, start_position
 from arctic.job.changes.row_change_job import row_change_schema
 from arctic.job.read.scan_job import ScanJob
+from arctic.retry import AT_ONCE
 from arctic.table.streams.stream_position import StreamPosition
-
-_MAX_BEGINNINGS = 5
 
 
 def change_schema(asked: AskedChanges) -> pa.Schema:
@@ -43,15 +42,18 @@ def begin_changes(asked: AskedChanges, *, columns: Sequence[str] | None = None) 
     """
     changes = Changes(asked)
     wanted = columns if columns is not None else asked.columns
-    for _ in range(_MAX_BEGINNINGS - 1):
+    expired: NotFoundError | None = None
+    for _ in AT_ONCE.tries():
         start, last = _range(changes, asked)
         try:
             return changes.plan(start, last, columns=wanted)
-        except NotFoundError:
+        except NotFoundError as error:
             # The rows that are there now expired before their files were listed.
             if start.pin is None:
                 raise
-    return changes.plan(*_range(changes, asked), columns=wanted)
+            expired = error
+    assert expired is not None  # every try either returned or failed
+    raise expired
 
 
 def _range(changes: Changes, asked: AskedChanges) -> tuple[StreamPosition, StreamPosition]:

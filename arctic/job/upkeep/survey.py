@@ -27,13 +27,12 @@ from arctic.optimizing.planning.partition_files import PartitionFiles, files_by_
 from arctic.optimizing.report import PartitionStatus, TableStatus
 from arctic.optimizing.settings import OptimizeSettings
 from arctic.optimizing.sizing_choices import sizing_choices
+from arctic.retry import AT_ONCE
 from arctic.scan.explain import counted
 from arctic.table.files import Partition
 from arctic.table.node_trees import NodeTrees
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.table_description import Column
-
-_MAX_OPENINGS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,14 +161,14 @@ def _pinned(
     opened: OpenTable, *, for_writing: bool, is_fresh: bool
 ) -> tuple[OpenTable, TableSnapshot]:
     """Pin the state of a table, opened with every column that rows of that state can have."""
-    for _ in range(_MAX_OPENINGS):
+    for _ in AT_ONCE.tries():
         snapshot = pin(opened, is_fresh=is_fresh)
         if opened.is_described:
             return opened, snapshot
         opened = reopen(opened, for_writing=for_writing)
         is_fresh = True
     raise ConflictError(
-        f"table {opened.table.name!r}: its columns changed {_MAX_OPENINGS} times while it was "
+        f"table {opened.table.name!r}: its columns changed {AT_ONCE.most_tries} times while it was "
         "opened; try again"
     )
 

@@ -27,16 +27,13 @@ from arctic.job.write.beside.places_beside import check_places, places_now
 from arctic.job.write.unreferenced import delete_results
 from arctic.job.write.write_job import WriteJob
 from arctic.job.write.write_task import ADDED_DELETES_TASK
+from arctic.retry import CATCHING_UP
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.streams.watermark import Watermark
 from arctic.writing.place_writer import dead_of
 from arctic.writing.plan_commit import plan_append
 from arctic.writing.position_marks import mark_rows
 from arctic.writing.target import TaskId, TaskResult
-
-_MAX_ROUNDS = 30
-"""Looks at where the rows are, each as long as one run of optimizing, and all of them far cheaper
-than to begin anew; none reads a file that is where it was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +74,7 @@ def commit_buried(
     dead, before = dead_of(results), job.on_top_of
     if before is None:
         raise InternalError(f"rows of table {job.identifier!r} go, but of no known state")
-    for number in range(_MAX_ROUNDS):
+    for number in CATCHING_UP.tries():
         if number:
             opened = opened_now()
         now, places = places_now(
@@ -103,8 +100,8 @@ def commit_buried(
             delete_results(job.target, gone.results)
             raise
     raise ConflictError(
-        f"table {opened.table.name!r}: others committed each of {_MAX_ROUNDS} times before the "
-        f"rows were marked that this write takes the place of ({outrun.message})"
+        f"table {opened.table.name!r}: others committed each of {CATCHING_UP.most_tries} times "
+        f"before the rows were marked that this write takes the place of ({outrun.message})"
     ) from outrun
 
 

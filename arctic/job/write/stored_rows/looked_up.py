@@ -24,12 +24,11 @@ from arctic.job.read.locate import RowLocator, locate_rows
 from arctic.job.write.stored_rows.kept_rows import KeptRows
 from arctic.job.write.stored_rows.moved_rows import MovedRows
 from arctic.job.write.unreferenced import delete_results, deleted_on_failure
+from arctic.retry import CATCHING_UP
 from arctic.table.streams.stream_batch import StreamBatch
 from arctic.table.streams.watermark import Watermark
 from arctic.writing.plan_commit import plan_append
 from arctic.writing.target import TaskResult, WriteTarget
-
-_MAX_ROUNDS = 50
 
 
 def commit_looked_up(
@@ -63,7 +62,7 @@ def commit_looked_up(
     added: list[TaskResult] = []
     parts: list[MovedRows | KeptRows] = [MovedRows(target, locator)] if target.keys_move else []
     parts += [KeptRows(target, locator, kept)] if kept else []
-    for attempt in range(_MAX_ROUNDS):
+    for attempt in CATCHING_UP.tries():
         with deleted_on_failure(target, added, results):
             opened, fresh = on_newest_state(
                 opened,
@@ -97,8 +96,8 @@ def commit_looked_up(
             raise
     delete_results(target, added)
     raise ConflictError(
-        f"table {opened.table.name!r}: other writers committed during each of {_MAX_ROUNDS} "
-        "attempts, and rows were looked up for this write; write again"
+        f"table {opened.table.name!r}: other writers committed during each of "
+        f"{CATCHING_UP.most_tries} attempts, and rows were looked up for this write; write again"
     )
 
 
