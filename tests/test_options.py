@@ -1,10 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
+import ast
+import pickle
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import arctic
 from arctic import options as opt
 from arctic.errors import InvalidInputError
 from arctic.options import OPTIONS, Option, Scope, check_known
@@ -199,3 +203,61 @@ def test_a_value_is_refused_where_nobody_reads_it(name: str, text: str, scope: S
 def test_times_are_milliseconds_or_iso_texts(text: str, milliseconds: int) -> None:
     """With a zone: without one nobody knows when."""
     assert opt.AS_OF_TIMESTAMP.value({"as-of-timestamp": text}) == milliseconds
+
+
+def test_texts_are_found_in_any_case_and_stay_as_they_were_given() -> None:
+    """Also by whom they are sent to, and among texts of any other mapping."""
+    texts = opt.Texts.of({"Write-Mode": "upsert", "path": "db.t"})
+
+    assert texts.spelt("WRITE-mode") == "Write-Mode"
+    assert texts.spelt("mode") is None
+    assert opt.Texts.of(texts) is texts
+    assert texts == {"Write-Mode": "upsert", "path": "db.t"}
+    again = pickle.loads(pickle.dumps(texts))
+    assert (again, again.spelt("PATH")) == (texts, "path")
+    with pytest.raises(InvalidInputError, match="option Write-Mode = 'upset'"):
+        opt.WRITE_MODE.value({"Write-Mode": "upset"})
+
+
+def test_a_record_of_settings_has_no_default_of_what_an_option_says() -> None:
+    """It would be a second one, and in force wherever somebody forgets the option.
+
+    None says that nothing was asked for, and is no value.
+    """
+    package = Path(arctic.__file__).parent
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in package.rglob("*.py")]
+    classes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    defaults = {
+        (record.name, field.target.id)
+        for record in classes
+        for field in record.body
+        if isinstance(field, ast.AnnAssign)
+        and isinstance(field.target, ast.Name)
+        and field.value is not None
+        and not (isinstance(field.value, ast.Constant) and field.value.value is None)
+    }
+    told = {pair for record in classes for pair in _told_by_options(record)}
+
+    assert ("ReadSettings", "max_delete_bytes") in told
+    assert ("ScanOptions", "target_bytes") in told
+    assert told & defaults == set()
+
+
+def _told_by_options(record: ast.ClassDef) -> Iterator[tuple[str, str]]:
+    """Return the fields that are given the value of an option, in a class or by one."""
+    for call in ast.walk(record):
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+            name = record.name if call.func.id == "cls" else call.func.id
+            for keyword in call.keywords:
+                if keyword.arg is not None and _reads_option(keyword.value):
+                    yield name, keyword.arg
+
+
+def _reads_option(value: ast.expr) -> bool:
+    return any(
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "opt"
+        and node.attr.isupper()
+        for node in ast.walk(value)
+    )

@@ -54,3 +54,21 @@ def value_bytes(array: pa.Array) -> npt.NDArray[np.uint8]:
     """Return the bytes that ``value_offsets`` counts; empty where no value has any."""
     data = array.buffers()[1 if pat.is_fixed_size_binary(array.type) else 2]
     return np.frombuffer(data or b"", np.uint8)
+
+
+def with_children(array: pa.Array, kind: pa.DataType, children: pa.Array) -> pa.Array:
+    """Return the lists or maps of an array over other children; offsets and nulls are shared.
+
+    Args:
+        array: of lists or of maps.
+        kind: of the result.
+        children: as many as the array's own, in their order.
+    """
+    return pa.Array.from_buffers(
+        kind,
+        len(array),
+        array.buffers()[:2],
+        null_count=array.null_count,
+        offset=array.offset,
+        children=[children],
+    )

@@ -22,6 +22,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
+from arctic.columns.buffers import fixed_values
 from arctic.columns.integers.integer_index import IntArray
 from arctic.columns.row_order import ascending
 from arctic.errors import InvalidInputError
@@ -158,11 +159,11 @@ def _of_floats(column: pa.Array) -> IntArray:
 def _of_decimals(column: pa.Array) -> tuple[IntArray, IntArray]:
     if not len(column):
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    halves = np.frombuffer(column.buffers()[1], np.int64)[2 * column.offset :]
+    halves = fixed_values(column, np.int64, 2)
     nulls = column.is_null().to_numpy(zero_copy_only=False)
     # Of the lower half the first bit is no sign.
-    low = np.where(nulls, LEAST_NUMBER, halves[: 2 * len(column) : 2] ^ np.int64(LEAST_NUMBER))
-    high = np.where(nulls, LEAST_NUMBER, halves[1 : 2 * len(column) : 2])
+    low = np.where(nulls, LEAST_NUMBER, halves[:, 0] ^ np.int64(LEAST_NUMBER))
+    high = np.where(nulls, LEAST_NUMBER, halves[:, 1])
     return high, low
 
 

@@ -121,6 +121,7 @@ from arctic.options.table_options import (
     SEQUENCE_GROUPS,
     WATERMARK_LATENESS,
 )
+from arctic.options.texts import Texts
 from arctic.options.write_options import (
     ACTION_COLUMN,
     CROSS_PARTITION,
@@ -265,6 +266,7 @@ __all__ = [
     "WRITE_MODE",
     "Option",
     "Scope",
+    "Texts",
     "check_known",
     "default_parallelism",
     "nearest",

@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Generic, TypeVar
 
 from arctic.errors import InvalidInputError
+from arctic.options.texts import Texts
 
 T = TypeVar("T")
 
@@ -62,16 +63,17 @@ class Option(Generic[T]):
         if Scope.TABLE in self.scopes and properties is not None:
             sources.append(("table property", properties))
         for where, mapping in sources:
-            given = {name.lower(): (name, text) for name, text in mapping.items()}
+            given = Texts.of(mapping)
             for name in self.names:
-                if name.lower() in given:
-                    return self._parsed(where, *given[name.lower()])
+                spelt = given.spelt(name)
+                if spelt is not None:
+                    return self._parsed(where, spelt, given[spelt])
         return self.default
 
     def is_given(self, properties: Mapping[str, str]) -> bool:
         """Say whether a table's properties have it, whatever its value."""
-        given = {name.lower() for name in properties}
-        return any(name.lower() in given for name in self.names)
+        given = Texts.of(properties)
+        return any(given.spelt(name) is not None for name in self.names)
 
     def _parsed(self, where: str, name: str, text: str) -> T:
         try:

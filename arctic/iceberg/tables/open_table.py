@@ -58,6 +58,7 @@ from arctic.iceberg.values.names import change_identifier, parse_identifier
 from arctic.iceberg.values.ordering import check_ordering, ordering_columns
 from arctic.iceberg.values.partitioning import Partitioner, check_partition_fields, partition_fields
 from arctic.iceberg.values.schema import arrow_schema
+from arctic.options import Texts
 from arctic.retry import RetryPolicy
 from arctic.table.table_description import TableDescription
 
@@ -288,7 +289,7 @@ def describe(
         merge_engine=merge_engine(base.properties),
         fold=fold_rules(base.properties, base.schema()),
         partition_fields=partition_fields(base.spec()),
-        properties=dict(base.properties),
+        properties=Texts(base.properties),
         base_location=base.location(),
         change_location=None if change is None else change.location(),
         change_identifier=None if change is None else tuple(change.name()),

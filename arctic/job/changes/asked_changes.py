@@ -108,6 +108,7 @@ class AskedChanges:
             InvalidInputError: an unknown option, a bad value, no table, or options that contradict
                 each other.
         """
+        options = opt.Texts.of(options)
         opt.check_known(options, scope)
         if opt.STORE.value(options) == "base":
             raise InvalidInputError("option store = 'base' for changes; expected 'change' or none")
@@ -138,7 +139,7 @@ class AskedChanges:
                 max_rows=opt.MAX_ROWS.value(options),
             ),
             consumer=opt.CONSUMER_ID.value(options),
-            given=dict(options),
+            given=options,
         )
 
     @property

@@ -89,13 +89,14 @@ class AskedRead:
         Raises:
             InvalidInputError: an unknown option, a bad value, or no table.
         """
+        options = opt.Texts.of(options)
         opt.check_known(options, Scope.READ)
         return cls(
             reference=parse_reference(options),
             columns=opt.COLUMNS.value(options),
             store=opt.STORE.value(options),
             state=PastState.of(options),
-            given=dict(options),
+            given=options,
         )
 
     def settings(self, opened: OpenTable, *, parallelism: int | None = None) -> ReadSettings:

@@ -33,7 +33,7 @@ class AskedOptimize:
             InvalidInputError: an unknown option, a bad value, or no table.
         """
         opt.check_known(options, Scope.OPTIMIZE)
-        return cls(reference=table_reference(options), given=dict(options))
+        return cls(reference=table_reference(options), given=opt.Texts.of(options))
 
     def settings(self, opened: OpenTable) -> OptimizeSettings:
         """Return what is in force for a table; raises as ``OptimizeSettings.of``."""
@@ -89,7 +89,7 @@ class AskedExpire:
             InvalidInputError: an unknown option, a bad value, no table, or a metadata table.
         """
         opt.check_known(options, Scope.EXPIRE)
-        return cls(reference=table_reference(options), given=dict(options))
+        return cls(reference=table_reference(options), given=opt.Texts.of(options))
 
     def settings(self, opened: OpenTable) -> ExpireSettings:
         """Return what is in force for a table.

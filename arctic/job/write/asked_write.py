@@ -67,6 +67,7 @@ class AskedWrite:
             InvalidInputError: an unknown option, a bad value, no table, or options that contradict
                 each other.
         """
+        options = opt.Texts.of(options)
         opt.check_known(options, Scope.WRITE)
         missing = opt.MISSING_COLUMNS.value(options)
         return cls(
@@ -87,7 +88,7 @@ class AskedWrite:
             optimizes=opt.OPTIMIZE.value(options) == "auto",
             optimize_every=opt.OPTIMIZE_EVERY.value(options),
             publish_every=_publish_every(options),
-            given=dict(options),
+            given=options,
         )
 
     @property

@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 import pyarrow as pa
 import pyarrow.types as pat
 
+from arctic.columns.buffers import with_children
 from arctic.columns.cast import widen
 from arctic.columns.field_ids import child_fields, field_id, is_any_list
 from arctic.columns.promotions import reads_as
@@ -121,7 +122,7 @@ def _list(source: pa.Field, target: pa.Field, by_name: bool, subject: str) -> Co
     def convert(column: pa.Array) -> pa.Array:
         if not pat.is_list(column.type):
             column = column.cast(plain)
-        return _with_children(column, target.type, turn(column.values))
+        return with_children(column, target.type, turn(column.values))
 
     return convert
 
@@ -137,18 +138,6 @@ def _map(source: pa.Field, target: pa.Field, by_name: bool, subject: str) -> Con
             [parts[0](column.keys), parts[1](column.items)],
             fields=list(child_fields(target.type)),
         )
-        return _with_children(column, target.type, entries)
+        return with_children(column, target.type, entries)
 
     return convert
-
-
-def _with_children(column: pa.Array, target: pa.DataType, children: pa.Array) -> pa.Array:
-    """Return the same lists over other children, without copying offsets or nulls."""
-    return pa.Array.from_buffers(
-        target,
-        len(column),
-        column.buffers()[:2],
-        null_count=column.null_count,
-        offset=column.offset,
-        children=[children],
-    )
