@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, is_hypothesis_test, settings
 
+from tests.spent_time import SHORTEST_SECONDS, spent_by_file, told
 from tests.warm_python import serve_python
 
 # Every run draws the same examples, so that a red run is red for everybody; `deep` explores, by
@@ -103,3 +104,13 @@ def pytest_make_collect_report(
     report = yield
     _refuse_skip(report)
     return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say where the time of a long run went."""
+    reports = (each for found in terminalreporter.stats.values() for each in found)
+    by_file = spent_by_file(reports)
+    if sum(by_file.values()) >= SHORTEST_SECONDS:
+        terminalreporter.section("where the time went: folders, files")
+        for line in told(by_file):
+            terminalreporter.write_line(line)
