@@ -145,7 +145,6 @@ pictures: $(READY) ## Draw the pictures of docs/page.md anew; needs Chromium
 
 house: $(READY) ## Count the rooms of the package; ARGS=--tests lists which file tests which module
 	@$(PYTHON) -m tests.house $(ARGS)
-	@$(PYTHON) -m tests.hops
 
 bench: $(READY) ## Measure a table through Spark, planning and merging
 	@$(PYTHON) -m benchmarks $(ARGS)

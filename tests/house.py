@@ -1,6 +1,7 @@
 """Draws the rooms of the package from its imports, and counts: ``make house``.
 
 ``ARGS="--tree ../other"`` counts another checkout, ``ARGS=--tests`` lists the test of each module.
+What one write and one read pass through is counted by ``tests/hops.py`` of the same checkout.
 ``make docs`` puts the drawing into docs/architecture.md, where a test compares it with the code.
 """
 
@@ -8,9 +9,11 @@ from __future__ import annotations
 
 import argparse
 import ast
+import re
+import subprocess
 import sys
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -24,7 +27,8 @@ LONG = 300
 """Lines above which a module is named."""
 _PUBLIC = "tests/test_public_api.py"
 """Calls whatever `import arctic` offers."""
-_BEGIN, _END = "<!-- rooms: make docs -->", "<!-- end of rooms -->"
+_LAYER = re.compile(r'^ +"(?P<rooms>[a-z_| ]+)", # (?P<says>.+)$', re.MULTILINE)
+"""A layer of pyproject.toml, and what it says of it."""
 
 Arrows = Mapping[str, frozenset[str]]
 """What each imports, by name."""
@@ -83,6 +87,26 @@ def floors(arrows: Arrows) -> int | None:
     return max(depth.values())
 
 
+def circles(arrows: Arrows) -> frozenset[frozenset[str]]:
+    """Return the places that reach one another, in sets as large as they are."""
+    reach = {name: _reached(arrows, name) for name in arrows}
+    return frozenset(
+        frozenset(each for each in reach[name] if name in reach[each])
+        for name in arrows
+        if name in reach[name]
+    )
+
+
+def _reached(arrows: Arrows, start: str) -> frozenset[str]:
+    found: set[str] = set()
+    waiting = [start]
+    while waiting:
+        new = arrows[waiting.pop()] - found
+        found |= new
+        waiting.extend(new)
+    return frozenset(found)
+
+
 def counted(house: House) -> Iterator[tuple[str, str]]:
     """Return what is counted, each with its name."""
     importers = Counter(each for imported in house.modules.values() for each in imported)
@@ -101,11 +125,18 @@ def counted(house: House) -> Iterator[tuple[str, str]]:
     yield "lines", f"{sum(map(house.lines, house.modules)):,}"
     yield "arrows between modules", f"{sum(map(len, house.modules.values())):,}"
     yield "arrows between folders", f"{sum(map(len, between.values())):,}"
+    yield "circles of modules", _sets(circles(house.modules))
+    yield "circles of folders", _sets(circles(_without_parents(between)))
     yield "floors of modules", str(floors(house.modules) or "a circle")
     yield "floors of folders", str(floors(_without_parents(between)) or "a circle")
     yield "modules with one importer", str(list(importers.values()).count(1))
     yield "file names that occur twice", f"{len(twice)} {' '.join(sorted(twice))}".strip()
     yield f"modules above {LONG} lines", f"{len(long)} {' '.join(long)}".strip()
+
+
+def _sets(found: Iterable[frozenset[str]]) -> str:
+    texts = sorted(" ".join(sorted(each)) for each in found)
+    return f"{len(texts)} {', '.join(texts)}".strip()
 
 
 def _without_parents(between: Arrows) -> Arrows:
@@ -123,22 +154,28 @@ def _without_parents(between: Arrows) -> Arrows:
 def files_that_test(house: House) -> Mapping[str, str]:
     """Return the file that tests each module: its own, or one that reaches it by few arrows.
 
-    A module that no tested module imports is not among them.
+    Its own has its name, and lies in its room or imports it. A module that no tested module imports
+    is not among them.
     """
-    files = sorted((house.root / "tests").rglob("test_*.py"))
-    found = {
-        module: file
-        for file in files
-        for module in house.modules
-        if module.rpartition(".")[2].strip("_") == file.stem.removeprefix("test_")
+    tests = house.root / "tests"
+    files = {file: frozenset(_imported(file)) for file in sorted(tests.rglob("test_*.py"))}
+    public = {
+        module
+        for package in (house.root / PACKAGE).rglob("__init__.py")
+        for module in _imported(package)
     }
-    for package in (house.root / PACKAGE).rglob("__init__.py"):
-        for module in house.modules.keys() & set(_imported(package)):
-            found.setdefault(module, house.root / _PUBLIC)
-    for file in files:
-        for module in _imported(file):
-            if module in house.modules:
-                found.setdefault(module, file)
+    found = {}
+    for module in house.modules:
+        rooms, name = module.split(".")[1:-1], f"test_{module.rpartition('.')[2].strip('_')}.py"
+        importing = [file for file, imported in files.items() if module in imported]
+        named = [file for file in importing if file.name == name]
+        near = _nearest(tests.joinpath(*rooms), named or importing)
+        if tests.joinpath(*rooms, name) in files:
+            found[module] = tests.joinpath(*rooms, name)
+        elif module in public and not named:
+            found[module] = house.root / _PUBLIC
+        elif near is not None:
+            found[module] = near
     waiting = deque(found)
     while waiting:
         importer = waiting.popleft()
@@ -148,6 +185,15 @@ def files_that_test(house: House) -> Mapping[str, str]:
     return {name: str(found[name].relative_to(house.root)) for name in sorted(found)}
 
 
+def _nearest(room: Path, files: Iterable[Path]) -> Path | None:
+    """Return the file whose folder shares most rooms with one; of equals the first."""
+
+    def shared(file: Path) -> int:
+        return sum(each in (room, *room.parents) for each in file.parents)
+
+    return max(files, key=shared, default=None)
+
+
 def _imported(file: Path) -> Iterator[str]:
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -155,8 +201,17 @@ def _imported(file: Path) -> Iterator[str]:
             yield from (f"{node.module}.{each.name}" for each in node.names)
 
 
+def layers(root: Path) -> str:
+    """Return the layers of the package with what pyproject.toml says of each, as Markdown."""
+    project = (root / "pyproject.toml").read_text(encoding="utf-8")
+    contract = project.partition(f'containers = ["{PACKAGE}"]\n')[2].partition("\n]\n")[0]
+    found = [(each["rooms"], each["says"]) for each in _LAYER.finditer(contract)]
+    lines = (f"{rooms:20}  {says}" for rooms, says in found)
+    return "\n".join(["```", *lines, "```"])
+
+
 def drawing(house: House) -> str:
-    """Return the rooms and what they say of themselves, and the layers, as Markdown."""
+    """Return the rooms and what they say of themselves, as Markdown."""
     return "\n".join(_drawing(house))
 
 
@@ -201,10 +256,13 @@ def _file(root: Path, module: str) -> Path:
 
 
 def with_drawing(page: str, house: House) -> str:
-    """Return the text of a page with the drawing of today between its two marks."""
-    before, _, rest = page.partition(_BEGIN)
-    _, _, after = rest.partition(_END)
-    return f"{before}{_BEGIN}\n\n{drawing(house)}\n\n{_END}{after}"
+    """Return the text of a page with the layers and the drawing of today, each in its place."""
+    for what, text in (("layers", layers(house.root)), ("rooms", drawing(house))):
+        begin, end = f"<!-- {what}: make docs -->", f"<!-- end of {what} -->"
+        before, _, rest = page.partition(begin)
+        _, _, after = rest.partition(end)
+        page = f"{before}{begin}\n\n{text}\n\n{end}{after}"
+    return page
 
 
 def main() -> None:
@@ -223,7 +281,12 @@ def main() -> None:
             print(f"{module:48} {tested.get(module, 'nothing')}")
     else:
         for name, value in counted(house):
-            print(f"{name:32} {value}")
+            print(f"{name:32} {value}", flush=True)
+        if (house.root / "tests" / "hops.py").is_file():
+            # From its folder, so that it is that package which is counted.
+            subprocess.run([sys.executable, "-m", "tests.hops"], cwd=house.root, check=True)
+        else:
+            print("hops: nothing in that checkout counts them, see its history")
 
 
 if __name__ == "__main__":

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import pytest
 
-from tests.hops import measure
+from tests.hops import Hops, measure
+
+MOST_FILES = {"an upsert": 110, "an upsert of Spark": 105, "a read": 85}
+"""As many as there are today, rounded up to fives: what grows is looked at first."""
 
 
-def test_a_write_opens_its_table_once_and_looks_once_more(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Hops]:
+    """What was counted."""
+    return measure(str(tmp_path_factory.mktemp("hops")))
+
+
+def test_a_write_opens_its_table_once_and_looks_once_more(found: dict[str, Hops]) -> None:
     """Its commit does, and nobody in between; a read only opens."""
-    found = measure(str(tmp_path))
-
     for title in ("an upsert", "an upsert of Spark"):
         counts = {what: found[title].count(what) for what in ("opens", "pins", "refreshes")}
         assert counts == {"opens": 1, "pins": 1, "refreshes": 0}
@@ -18,3 +25,9 @@ def test_a_write_opens_its_table_once_and_looks_once_more(tmp_path: Path) -> Non
     assert found["a read"].count("opens") == 1
     assert found["a read"].count("refreshes") == 0
     assert all("option reads" in hops.text(title) for title, hops in found.items())
+
+
+@pytest.mark.parametrize("title", MOST_FILES)
+def test_no_more_files_are_passed_than_today(found: dict[str, Hops], title: str) -> None:
+    """Whoever follows one call reads them all; ``python -m tests.hops --files`` lists them."""
+    assert len(found[title].files) <= MOST_FILES[title]

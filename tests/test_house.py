@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.house import PAGE, ROOT, House, files_that_test, floors, folder, with_drawing
+from tests.house import (
+    PAGE,
+    ROOT,
+    House,
+    circles,
+    files_that_test,
+    floors,
+    folder,
+    layers,
+    with_drawing,
+)
 
 FULL = 14
 """Modules in a folder, at most: more are several subjects."""
@@ -108,6 +118,30 @@ def test_options_are_texts_at_the_edges_only() -> None:
     assert {path for path in takers if not path.startswith(EDGES)} == MAKERS
 
 
+def test_the_architecture_page_has_every_layer(house: House) -> None:
+    """One of which pyproject.toml says nothing would not be drawn."""
+    lines = [line.partition("  ")[0] for line in layers(ROOT).splitlines()[1:-1]]
+
+    assert {room for line in lines for room in line.split(" | ")} == {
+        module.split(".")[1] for module in house.modules
+    }
+
+
+def test_circles_are_counted_with_what_is_in_them() -> None:
+    """A place that reaches itself by another one, and all that do with it."""
+    none = frozenset[str]()
+    arrows = {
+        "a": frozenset({"b"}),
+        "b": frozenset({"c"}),
+        "c": frozenset({"a"}),
+        "d": frozenset({"a"}),
+        "e": none,
+    }
+
+    assert circles(arrows) == {frozenset({"a", "b", "c"})}
+    assert circles({"a": frozenset({"b"}), "b": none}) == frozenset()
+
+
 def test_floors_count_the_longest_way_down() -> None:
     """In places; a circle has no floors."""
     none = frozenset[str]()
@@ -128,4 +162,27 @@ def test_a_module_that_nothing_tested_imports_is_found(tmp_path: Path) -> None:
     assert files_that_test(small) == {
         "arctic.roof": "tests/test_roof.py",
         "arctic.wall": "tests/test_roof.py",
+    }
+
+
+def test_a_module_is_not_tested_by_what_only_has_its_name(tmp_path: Path) -> None:
+    """Its own file lies in its room, or imports it."""
+    for path, text in {
+        "arctic/__init__.py": "",
+        "tests/attic/test_roof.py": "from arctic.attic import roof",
+        "tests/cellar/test_roof.py": "",
+        "tests/cellar/test_wall.py": "",
+        "tests/garden/test_wall.py": "from arctic.attic.wall import brick",
+        "tests/garden/test_wood.py": "from arctic.attic.beam import wood",
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text, encoding="utf-8")
+    names = ("attic.roof", "attic.wall", "attic.beam", "cellar.roof")
+    small = House(root=tmp_path, modules={f"arctic.{name}": frozenset[str]() for name in names})
+
+    assert files_that_test(small) == {
+        "arctic.attic.beam": "tests/garden/test_wood.py",
+        "arctic.attic.roof": "tests/attic/test_roof.py",
+        "arctic.attic.wall": "tests/garden/test_wall.py",
+        "arctic.cellar.roof": "tests/cellar/test_roof.py",
     }

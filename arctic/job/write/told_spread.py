@@ -1,7 +1,9 @@
 """A write whose rows were spread by one process, and that another process begins.
 
-Spark Connect's client plans how rows are spread, and the server begins the write of the frame that
-arrives there. What an overwrite replaces was fixed by the client, before the rows were read.
+A server of Spark Connect that runs with Arctic's settings does all of a save itself. One that has
+only got the package from its client cannot: the client plans how rows are spread, and a worker of
+the server begins the write of the frame that arrives there, with nothing but its options. What an
+overwrite replaces was fixed by the client, before the rows were read.
 
 Rules:
     - What is told can only narrow the write: a number that the change store has not reached would
