@@ -122,6 +122,8 @@ public final class ArcticTable extends PythonTable {
     private Integer limit;
     /** Null: rows are wanted, or metadata does not say. */
     private Scan answer;
+    /** Whether metadata was asked, which says the same for parts of an aggregate. */
+    private boolean isAsked;
 
     Builder(ArcticTable table, CaseInsensitiveStringMap options) {
       this.table = table;
@@ -166,7 +168,8 @@ public final class ArcticTable extends PythonTable {
     }
 
     public boolean pushAggregation(Aggregation aggregation) {
-      if (answer == null && hints.isEmpty()) {
+      if (!isAsked && hints.isEmpty()) {
+        isAsked = true;
         answer = KnownRow.of(table.planner, table.pins, table.schema, options, aggregation);
       }
       return answer != null;
