@@ -41,7 +41,7 @@ class AlreadyExistsError(ArcticError, ValueError):
 
 
 class UnsupportedError(ArcticError, NotImplementedError):
-    """Something valid that this version would read or write wrongly, so it refuses."""
+    """Something valid that this version cannot handle, and refuses to read or write wrongly."""
 
 
 class FormatError(ArcticError):

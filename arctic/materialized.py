@@ -27,15 +27,15 @@ def materialize(
     warehouse: str | None = None,
     catalog: Catalog | None = None,
 ) -> RefreshReport:
-    """Make a table of what a statement returns, to be kept up by ``refresh``.
+    """Make a view: a table of what a statement returns, which ``refresh`` brings up to date.
 
     Args:
         sql: one SELECT of DuckDB's SQL over tables of the catalog, ``namespace.table``: columns and
             conditions of one table with a primary key, GROUP BY of any table, or a join of two by
             the whole primary key of one of them.
         into: ``namespace.table``, which is created.
-        full: every refresh computes all rows anew, so that any statement will do; the table has
-            no primary key then.
+        full: compute all rows anew at every refresh. Any statement will do then, and the table
+            has no primary key.
         partition_by: of the table, as ``create_table`` takes it.
         properties: of the table.
         exist_ok: refresh the view where it is there already, of the same statement.
@@ -70,8 +70,8 @@ def refresh(
 ) -> RefreshReport:
     """Bring a view up to its sources, from what has changed in them since the last refresh.
 
-    The rows and the places of the sources are one commit: a refresh that fails leaves the view as
-    it was, and one that is called again goes on there.
+    The new rows, and how far each source was read, are one commit: a refresh that fails leaves the
+    view as it was, and the next one begins where the last one ended.
 
     Args:
         view: ``namespace.table``, as ``materialize`` made it.

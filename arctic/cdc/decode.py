@@ -20,7 +20,7 @@ from arctic.errors import InvalidInputError
 
 
 class Encoding(Enum):
-    """How an event writes the values of a column."""
+    """The form in which an event writes a value."""
 
     TEXT = "text"
     """As PostgreSQL prints them, or JSON: numbers in decimal, times in ISO form."""
@@ -45,7 +45,7 @@ class Encoding(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decoding:
-    """How an event writes the values of one column."""
+    """How the values of one column are read: their form, and what it needs."""
 
     encoding: Encoding = Encoding.TEXT
     scale: int = 0

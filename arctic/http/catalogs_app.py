@@ -3,8 +3,8 @@
 Rules:
     - A table is addressed by its catalog first, ``/catalogs/prod/api/v1/tables/shop.users``: below
       the name of a catalog stands all that a service of this catalog alone has.
-    - The process is at work, and ready, while it is for one of them: who begins it anew for one
-      that is away would stop the others. Each catalog says the same of itself.
+    - The process is alive, and ready, while it is so for one of the catalogs: to restart it for one
+      that is away would stop the others. Each catalog answers the same questions for itself.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Who may call, and with how much: decided from the head of a request, before its body is read.
 
 Rules:
-    - Without a token only this machine can call, and a browser at this machine is no caller of its
-      own: a page of another site, also one whose name was made to mean this machine, is refused.
-    - With a token every call shows it, but those that tell nothing of any table.
-    - What is refused is answered and closed; a body is never read to its end for that.
+    - Without a token only this machine can call. Pages of other sites in a browser on this machine
+      are refused, also of a site whose name was made to resolve to this machine.
+    - With a token every call must show it, except calls whose answers say nothing of any table.
+    - A refused call is answered and its connection closed; its body is not read to the end.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def refusal(status: int, kind: str, message: str, **headers: str) -> JSONRespons
 
 
 def as_told(error: ArcticError) -> ArcticError:
-    """Return an error as callers are told it: they named no catalog, which was there before."""
+    """Return an error as callers see it: a catalog that is gone is not their mistake."""
     return _AWAY if isinstance(error, MissingCatalogError) else error
 
 

@@ -63,5 +63,5 @@ class AskedService:
         return dict(self.groups) or {"default": default_parallelism()}
 
     def executor(self, group: str) -> str:
-        """Return what the executors of a group are."""
+        """Return the kind of a group's executors."""
         return self.executors.get(group, THREAD)

@@ -30,7 +30,7 @@ class BackgroundLook:
         goes_on: Callable[[], bool],
         meanwhile: Callable[[], None],
     ) -> Exception | None:
-        """Look, and return why that failed, when it is done or nobody goes on to wait for it.
+        """Look, and return why it failed, if it did; returns early where the caller stops waiting.
 
         Args:
             look: what is done.

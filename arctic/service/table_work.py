@@ -2,8 +2,8 @@
 
 Rules:
     - Nothing that a table does to the work reaches the service: every failure is an answer.
-    - What was decided at a look may wait for hours. A table is asked anew under the lease, and
-      nothing is done that was not decided both times.
+    - What a look decided may wait for hours. It is decided again under the lease, and only what was
+      decided both times is done.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def join_of(join: Any, sources: Sequence[Source]) -> Join:
 
 
 def conjuncts(condition: Any) -> list[Any]:
-    """Return what must all be true for a condition to be."""
+    """Return the parts of a condition that are joined by AND."""
     exp = expressions()
     bare = condition.unnest()
     if not isinstance(bare, exp.And):

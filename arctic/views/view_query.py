@@ -39,7 +39,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregate:
-    """What a column says of the rows of its group."""
+    """An aggregate: what a column computes from the rows of its group."""
 
     function: str
     """``count``, ``sum``, ``avg``, ``min``, ``max``; empty: known from all rows only."""

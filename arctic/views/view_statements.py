@@ -210,7 +210,7 @@ class Statements:
         return f"{known} UNION ALL {counted}"
 
     def lost_groups(self) -> str:
-        """Return the statement that counts groups with less than no row: none, or all is wrong."""
+        """Return the statement that counts groups of fewer than 0 rows: there must be none."""
         return f"SELECT count(*) FROM {KNOWN} WHERE NOT {RECOUNT} AND {self._count} < 0"
 
     @property
@@ -240,7 +240,7 @@ class Statements:
 
 
 def difference(columns: Sequence[str], key: Sequence[str], action: str) -> str:
-    """Return the statement of what makes ``STORED`` rows ``FRESH`` ones.
+    """Return the statement of the changes that turn ``STORED`` into ``FRESH``.
 
     Args:
         columns: of the view.

@@ -20,7 +20,7 @@ from arctic.retry import WHERE_OUTRUN
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CloneReport:
-    """What one clone is of."""
+    """The two tables of a clone, and the state in which they parted."""
 
     table: str
     """The source."""

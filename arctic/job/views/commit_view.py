@@ -1,9 +1,9 @@
 """The commit of a refresh: rows of the view, and where its sources stand, in one snapshot.
 
 Rules:
-    - Of two refreshes that began at one place one commits, and the other is told so: neither adds
-      its changes to those of the other.
-    - One that found no row to change commits where the sources stand all the same.
+    - Of two refreshes that began at the same place one commits, and the other is refused: its
+      changes would be counted twice.
+    - A refresh that found no row to change still commits where the sources stand.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a refresh computes: rows of the view as they are, and as the view has them.
 
-Strategy: both come to lie in the workspace, in ``FRESH`` and ``STORED``, for those rows of the view
-that may have changed. The difference of the two is what is written, so what comes out the same is
-not.
+Strategy: the rows of the view that may have changed are put into the workspace, as they are now
+(``FRESH``) and as the view has them (``STORED``). Their difference is written, so rows that did not
+change after all are not.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from arctic.views.view_statements import CHANGED, FRESH, SIGN, STORED
 
 
 def all_rows(given: RefreshInput) -> None:
-    """Compute all rows, beside all that the view has."""
+    """Compute all rows, and load all that the view has."""
     space, relations = given.space, {}
     for place, source in enumerate(given.query.sources):
         space.load(relation(place), given.rows(source))

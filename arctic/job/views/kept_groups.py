@@ -1,4 +1,4 @@
-"""Groups of a view, kept up: what their changed rows add and take back, or counted anew.
+"""Groups of a view: what their changed rows add and take back, or the whole group counted anew.
 
 Memory: the values that tell the changed groups apart, beside the workspace.
 """

@@ -1,4 +1,4 @@
-"""Rows of a join, kept up: computed anew where either side of them changed.
+"""Rows of a join, computed anew where either side of them changed.
 
 A row of the view is a row of the first table with at most one of the second. So the rows that may
 have changed are those whose first row changed, and those whose first row names a second that did.

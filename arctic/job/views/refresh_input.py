@@ -48,7 +48,7 @@ class RefreshInput:
         return [name for name in source.columns if name in self.query.used[source.alias]]
 
     def schema(self, source: Source) -> pa.Schema:
-        """Return what rows of a source have."""
+        """Return the schema of the rows that are read of a source."""
         own = self.plan.sources[source.identifier].opened.arrow_schema
         return pa.schema([own.field(name) for name in self.columns(source)])
 

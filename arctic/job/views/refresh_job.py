@@ -1,4 +1,4 @@
-"""One refresh of a view: from where its sources stood to where they stand.
+"""One refresh of a view: from where its sources stood last time to where they stand now.
 
 Rules:
     - The view's rows and where it stands are read of one state of its table, and the commit is
@@ -30,7 +30,7 @@ from arctic.views.view_statements import difference
 
 
 def refresh_view(reference: TableReference, *, is_full: bool) -> RefreshReport:
-    """Bring a view up to its sources.
+    """Bring a view up to date with its sources.
 
     Args:
         reference: the view.

@@ -1,9 +1,9 @@
 """Rows of a table that have one of many values, read from as few of its files as can be.
 
 Rules:
-    - Values are looked up only where the table tells them apart as SQL does: not across kinds of
+    - Values are looked up only where the table compares them as SQL does: not across kinds of
       types, nor where numbers round.
-    - Where they cannot be, more rows come: whoever asks tests them himself.
+    - Where they are not, more rows are read: the caller tests them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def rows_among(
     snapshot: TableSnapshot | None = None,
     is_fresh: bool = False,
 ) -> ScanJob:
-    """Plan a read of rows that have one of some values, and perhaps of others.
+    """Plan a read of the rows that have one of some values; it may return others too.
 
     Args:
         opened: the table.

@@ -1,7 +1,7 @@
 """A source of a view: its changes since a position, and its rows at one.
 
 Rules:
-    - Rows are read at the position that the changes end at: what is committed meanwhile is of the
+    - Rows are read at the position where the changes end: what is committed later belongs to the
       next refresh.
 """
 

@@ -50,7 +50,7 @@ def relation(place: int) -> str:
 def plan_view(
     definition: ViewDefinition, sources: Mapping[str, SourceTable], space: Workspace
 ) -> ViewPlan:
-    """Work out how a view is kept.
+    """Decide how a view is kept, from its statement and its sources.
 
     Args:
         definition: what it is of.
@@ -82,7 +82,7 @@ def plan_view(
 
 
 def check_lasting(definition: ViewDefinition, space: Workspace) -> None:
-    """Refuse a view to be kept from changes that calls what says something else tomorrow.
+    """Refuse to keep a view from changes if it calls functions whose result changes with time.
 
     Raises:
         UnsupportedError: naming the function.

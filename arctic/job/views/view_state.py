@@ -109,7 +109,7 @@ class Standing:
         return cls(number=number, positions=positions)
 
     def next(self, positions: Mapping[str, StreamPosition]) -> StreamBatch:
-        """Return what the next refresh commits beside its rows."""
+        """Return the standing that the next refresh commits with its rows."""
         told = {name: each.to_json() for name, each in positions.items()}
         return StreamBatch(
             query_id=_WRITER,

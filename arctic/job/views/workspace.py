@@ -100,7 +100,7 @@ class Workspace:
         return not any(_FLOATS.search(each) for each in self.types(statement))
 
     def not_lasting(self, functions: Sequence[str]) -> list[str]:
-        """Return those functions that say something else from time to time, sorted."""
+        """Return the functions whose result changes with time or chance, sorted."""
         known = {row[0] for row in self._connection.execute(_NOT_LASTING).fetchall()}
         return sorted(known & set(functions))
 

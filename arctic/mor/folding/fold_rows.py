@@ -5,9 +5,9 @@ rows, and each function needs to know only where runs begin: which row of a run 
 becomes of its values together.
 
 Rules:
-    - What a run is folded to can be folded on with the runs of the key that come later, and gives
-      the same as all of them at once.
-    - A null takes no part, but in ``last_value`` and ``first_value``, and in a group of columns.
+    - The row that a run is folded to can be folded again with later runs of its key: the result is
+      that of folding all of them at once.
+    - Nulls are left out, except by ``last_value`` and ``first_value``, and in a group of columns.
 
 Must not know: files, where rows come from.
 """

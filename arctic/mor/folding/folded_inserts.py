@@ -9,8 +9,8 @@ key: whatever came before it plays no part.
 
 Rules:
     - All inserts of a key are in one task, with all deletes of it and all rows of base.
-    - A row of base is folded iff a delete kills it, so it never leaves by itself as well.
-    - A filter is tested on folded rows, but for what it says of the key.
+    - A row of base is folded iff a delete kills it, so it is never returned a second time unfolded.
+    - A filter is tested on folded rows; only what it says of the key may be tested before.
 
 Memory: the inserts of a part of the keys and their rows of base, about ``max_delete_bytes``, and a
 few numbers for each.
@@ -53,7 +53,7 @@ _BEFORE_ALL = -1
 
 
 class FoldedInserts:
-    """What becomes of the inserts of one task."""
+    """The folded rows of one task."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class FoldedInserts:
         self._request = replace(of_keys(request), schema=columns)
 
     def rows_of(self, file_task: FileTask) -> Iterator[pa.RecordBatch]:
-        """Yield the rows that match the filter, with the first of the inserts."""
+        """Yield all folded rows that match the filter in place of the first file of inserts."""
         for part in self._parts() if file_task is self._inserts[0] else ():
             events = self._events(part)
             if events is not None:

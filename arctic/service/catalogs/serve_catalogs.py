@@ -3,7 +3,7 @@
 Rules:
     - Each catalog has its own tables, groups, slots and threads: one that is away, or hangs, keeps
       nobody else waiting, and is tried again until it is back.
-    - What no waiting mends, a name that nobody configured, ends all of them at once.
+    - What waiting cannot mend, such as a catalog that is not configured, ends all of them at once.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The place of one executor, which does one task after another.
 
 Rules:
-    - A place that dies says so by ``LostPlaceError``: its task is given to another. Any other error
-      is that of the task.
+    - A place that dies raises ``LostPlaceError``, and its task is given to another. Any other error
+      is the task's own.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ class History:
         self._run(lambda database: _insert(database, "tasks", values))
 
     def end_task(self, process_id: int, number: int, executor: str, **facts: Any) -> None:
-        """Take note of what came of the try that runs."""
+        """Write down the result of the try that is running."""
         where = {
             "process_id": process_id,
             "number": number,

@@ -2,7 +2,7 @@
 
 Rules:
     - Saying an event never waits: what cannot be kept in mind is counted and dropped.
-    - A failure to tell is told to the log alone, for told to the outlet it would have no end.
+    - A failure to tell goes to the log alone: telling the outlet of it would never end.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ class Group:
         self._tables.ended(table, now_ms, is_good=is_good)
 
     def forgive(self, since_ms: int) -> None:
-        """Take note that runs that failed since a time did so by no fault of their tables."""
+        """Forget the failures since a time, which were no fault of the tables."""
         self._tables.forgive(since_ms)
 
     def postpone(self, table: str, until_ms: int) -> None:

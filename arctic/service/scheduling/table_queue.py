@@ -75,7 +75,7 @@ class TableQueue:
             self._keep(state.succeeded(now_ms) if is_good else state.failed(now_ms))
 
     def forgive(self, since_ms: int) -> None:
-        """Take note that runs that failed since a time did so by no fault of their tables."""
+        """Forget the failures since a time, which were no fault of the tables."""
         for state in list(self._tables.values()):
             self._keep(state.forgiven(since_ms))
 

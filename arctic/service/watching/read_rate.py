@@ -4,9 +4,9 @@ Rules:
     - A read weighs less the longer it is ago, by a day for a factor of e, so that nothing but a
       number is kept of those that were told, and a table that is read every morning is told from
       one that nobody reads.
-    - A table that nobody ever told of is read once an hour: its readers may be such as do not tell.
-      One that was told of is read as often as it was told, and once an hour is what is believed of
-      it for its first hour.
+    - A table of which no read was ever told counts as read once an hour: its readers may not tell.
+      To the told reads of any other, and the hours they were told in, one read and one hour are
+      added, so that the first few do not say too much.
 """
 
 from __future__ import annotations

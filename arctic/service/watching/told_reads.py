@@ -40,7 +40,7 @@ class ToldReads:
             self._rates.pop(table, None)
 
     def per_hour(self, table: str, now_ms: int) -> float:
-        """Return how often a table is read; those of which nobody tells are alike."""
+        """Return how often a table is read; all tables without a told read have the same rate."""
         with self._lock:
             return self._rate(table).per_hour(now_ms)
 

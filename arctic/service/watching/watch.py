@@ -83,7 +83,7 @@ class Watch:
 
     @property
     def told(self) -> dict[str, str]:
-        """Why tables could not be looked at that could not be."""
+        """By table, why it could not be looked at."""
         with self._lock:
             return dict(self._told)
 
