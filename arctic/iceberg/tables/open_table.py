@@ -45,7 +45,7 @@ from arctic.iceberg.tables.check_stores import (
     checked_key,
 )
 from arctic.iceberg.tables.keyless_names import note_key, was_keyless
-from arctic.iceberg.tables.missing_table import not_found
+from arctic.iceberg.tables.missing_table import existing_store
 from arctic.iceberg.tables.schema_sync import change_lags, complete_change
 from arctic.iceberg.values.described_columns import described_columns
 from arctic.iceberg.values.merge_engines import (
@@ -111,7 +111,7 @@ def open_table(
         config: the catalog.
         identifier: ``namespace.table``.
         for_writing: complete a schema change that reached only the base store.
-        suggests: name other tables where there is none of this name.
+        suggests: where there is none of this name, wait if it is being replaced, and name others.
 
     Raises:
         InvalidInputError: a name without a namespace, or that of a change store.
@@ -150,9 +150,7 @@ def _open(
 ) -> OpenTable:
     """Load both stores, change first: where it is likely to be, if anywhere."""
     change = None if change_place is None else _usual_change(catalog, change_place)
-    base = load_table(catalog, parts)
-    if base is None:
-        raise not_found(catalog, parts, suggests=suggests)
+    base = existing_store(catalog, parts, suggests=suggests)
     return open_base(config, catalog, parts, base, change=change, for_writing=for_writing)
 
 

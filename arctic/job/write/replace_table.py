@@ -7,16 +7,16 @@ Rules:
       the first where it is by then. So it is moved twice: whoever opened it in between cannot
       commit any more.
     - Until then the old table is read and written under its name. Between two renames nobody has
-      that name; whoever stops there leaves both tables, under names that say what they are.
+      that name, and who asks for it waits (``missing_table``); whoever stops there leaves both
+      tables, under names that say what they are.
     - The files of the old table stay, as those of a table that is dropped do: a reader that is at
       work finishes.
 """
 
 from __future__ import annotations
 
-import re
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -26,26 +26,16 @@ from arctic.iceberg.commits.changed_meanwhile import check_same_rows, check_unch
 from arctic.iceberg.ownership.published import check_unpublished
 from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.drop_table import drop_table
+from arctic.iceberg.tables.missing_table import REPLACED
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.iceberg.tables.rename_table import rename_table
 from arctic.iceberg.values.partition_key import partition_keys
 from arctic.table.snapshot import TableSnapshot
 
-_ASIDE = re.compile(r".+__(?:staged|replaced)_[0-9a-f]{8}")
-
 
 def staged_name(identifier: str) -> str:
     """Return a name beside that of a table, for the one that takes its place."""
     return f"{identifier}__staged_{secrets.token_hex(4)}"
-
-
-def is_aside(name: str) -> bool:
-    """Say whether a name is that of a table which takes the place of another, or gave it.
-
-    >>> is_aside("users__staged_0123abcd"), is_aside("users")
-    (True, False)
-    """
-    return _ASIDE.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +97,7 @@ def replace_table(
 
 
 def _replaced_name(identifier: str) -> str:
-    return f"{identifier}__replaced_{secrets.token_hex(4)}"
+    return f"{identifier}{REPLACED}{secrets.token_hex(4)}"
 
 
 def _give_back(config: CatalogConfig, names: Sequence[str], identifier: str) -> None:
@@ -116,15 +106,6 @@ def _give_back(config: CatalogConfig, names: Sequence[str], identifier: str) -> 
         with suppress(NotFoundError):
             rename_table(config, name, identifier)
             return
-
-
-def traces_of(names: Iterable[str], identifier: str) -> list[str]:
-    """Return the names that tables have where a replacement of one was interrupted.
-
-    >>> traces_of(["a.t__replaced_0123abcd", "a.tt__staged_0123abcd", "a.u"], "a.t")
-    ['a.t__replaced_0123abcd']
-    """
-    return [name for name in names if is_aside(name) and name.rpartition("__")[0] == identifier]
 
 
 def _check_as_found(opened: OpenTable, found: FoundTable | None, identifier: str) -> None:

@@ -55,7 +55,8 @@ def open_or_create(asked: AskedWrite, incoming: pa.Schema, *, exist_ok: bool = T
         )
     key, partition_by = asked.primary_key, asked.partition_by
     try:
-        opened = reference.open(for_writing=True, suggests=False)
+        # One that would be made is not waited for, nor are its neighbours looked at.
+        opened = reference.open(for_writing=True, suggests=key is None)
     except NotFoundError as error:
         if key is None:
             raise NotFoundError(

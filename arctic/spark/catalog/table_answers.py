@@ -12,12 +12,12 @@ from arctic.iceberg.catalogs.catalog import open_catalog
 from arctic.iceberg.catalogs.listing import list_tables, table_identifiers
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.tables.drop_table import drop_table
+from arctic.iceberg.tables.missing_table import REPLACED, is_aside, returned_store, traces_of
 from arctic.iceberg.tables.rename_table import rename_table
 from arctic.job.edit.whole_files import unmerged_changes
 from arctic.job.past_state import PastState
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.reference import parse_reference
-from arctic.job.write.replace_table import is_aside, traces_of
 from arctic.spark.base.catalog_protocol import (
     DoneAnswer,
     FailureKind,
@@ -59,8 +59,10 @@ def table(asked: TableQuestion) -> TableAnswer:
     try:
         answer = described(asked.catalog, asked.name, state=state)
     except NotFoundError as error:
-        _tell_of_traces(asked)
-        raise CatalogFailureError(error.message, FailureKind.NO_SUCH_TABLE) from error
+        if not _has_returned(asked):
+            _tell_of_traces(asked)
+            raise CatalogFailureError(error.message, FailureKind.NO_SUCH_TABLE) from error
+        answer = described(asked.catalog, asked.name, state=state)
     if state:
         PastState.of(state).pinned(parse_reference(answer.options).open())
     return answer
@@ -86,6 +88,13 @@ def partitions(asked: PartitionsQuestion) -> RowsAnswer:
     return RowsAnswer(schema=schema.jsonValue(), rows=rows)
 
 
+def _has_returned(asked: TableQuestion) -> bool:
+    """Say whether the name was free because the table was being replaced, which is over."""
+    with suppress(ArcticError):
+        return returned_store(open_catalog(config_of(asked.catalog)), tuple(asked.name)) is not None
+    return False
+
+
 def _tell_of_traces(asked: TableQuestion) -> None:
     """Name the tables that an interrupted replacement has left, which hold what was there."""
     name = ".".join(asked.name)
@@ -93,7 +102,7 @@ def _tell_of_traces(asked: TableQuestion) -> None:
     with suppress(ArcticError):
         found = table_identifiers(open_catalog(config_of(asked.catalog)), tuple(asked.name[:-1]))
         traces = traces_of([".".join(each) for each in found], name)
-    if any("__replaced_" in each for each in traces):
+    if any(REPLACED in each for each in traces):
         raise CatalogFailureError(
             f"table {name!r} is being replaced, or whoever did was interrupted; if it does not "
             f"come back, of {' and '.join(traces)} the one with 'replaced' is the old table, one "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,18 +17,22 @@ from arctic.errors import ArcticError, ConflictError, NotFoundError
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.catalogs.listing import list_tables
 from arctic.iceberg.commits.commit import commit_append
+from arctic.iceberg.tables import missing_table
 from arctic.iceberg.tables import rename_table as rename_module
+from arctic.iceberg.tables.missing_table import is_aside, traces_of
+from arctic.iceberg.tables.open_table import open_table
 from arctic.job.write import replace_table as module
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.replace_table import (
     find_replaced,
-    is_aside,
     replace_table,
     staged_name,
-    traces_of,
 )
 from arctic.job.write.write_job import WriteJob, begin_write, work_here
 from arctic.job.write.write_task import write_task
+from arctic.retry import RetryPolicy
+from arctic.spark.base.catalog_questions import TableQuestion
+from arctic.spark.catalog.table_answers import table
 from arctic.writing.plan_commit import plan_append
 from arctic.writing.target import TaskResult
 
@@ -138,6 +144,47 @@ def test_a_write_that_finds_it_half_moved_is_not_lost(
     assert [type(each) for each in refused] == [NotFoundError]
     assert arctic.read("m.t").read_all().num_rows == 2
     assert list_tables(config, "m") == ("m.t",)
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_who_asks_for_a_name_while_it_is_free_waits_for_its_table(
+    config: CatalogConfig, monkeypatch: pytest.MonkeyPatch, keyed: bool
+) -> None:
+    """It gets the new one, also as Spark asks; where nobody goes on, it is told after a while."""
+    _made("m.t", keyed=keyed)
+    staged = staged_name("m.t")
+    _made(staged, keyed=not keyed)
+    rename = rename_module.__dict__["_rename"]
+    question = TableQuestion(catalog={}, name=("m", "t"), version=None, microseconds=None)
+    asked: list[Callable[[], int]] = [
+        lambda: arctic.read("m.t").read_all().num_rows,
+        lambda: len(table(question).key) + 2 - (not keyed),
+    ]
+    found: list[int] = []
+    askers: list[threading.Thread] = []
+
+    def moved(catalog: Catalog, old: tuple[str, ...], new: tuple[str, ...]) -> None:
+        if new == ("m", "t"):
+            with pytest.raises(NotFoundError):
+                open_table(config, "m.t", suggests=False)
+            for ask in asked:
+                askers.append(threading.Thread(target=lambda ask=ask: found.append(ask())))
+                askers[-1].start()
+            time.sleep(0.3)
+            assert found == []
+        rename(catalog, old, new)
+
+    monkeypatch.setattr(rename_module, "_rename", moved)
+    replace_table(config, staged, "m.t", find_replaced(config, "m.t"))
+    for asker in askers:
+        asker.join()
+    assert found == [2, 2]
+
+    monkeypatch.setattr(missing_table, "_PATIENCE", RetryPolicy(retries=1))
+    monkeypatch.setattr(rename_module, "_rename", rename)
+    rename_module.rename_table(config, "m.t", "m.t__replaced_0123abcd")
+    with pytest.raises(NotFoundError, match=r"m\.t"):
+        arctic.read("m.t")
 
 
 def test_what_is_left_behind_is_known_by_its_name() -> None:
