@@ -35,7 +35,7 @@ from arctic.errors import ConflictError, InvalidInputError
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.iceberg.translate import catalog_errors
-from arctic.iceberg.values.named_columns import check_unnamed, renamed
+from arctic.iceberg.values.named_columns import check_named, check_unnamed, renamed
 from arctic.iceberg.values.same_schemas import same_schemas
 from arctic.iceberg.values.schema import arrow_type, iceberg_schema
 from arctic.retry import SMALL_RACES
@@ -102,6 +102,7 @@ def evolve_by(
         opened = open_table(config, identifier, for_writing=True)
         change = decide(opened)
         schema = evolved_schema(opened, change)
+        check_named(change.properties, [column.name for column in schema.fields])
         updates = _updates(opened.base, schema, change, subject=f"table {identifier!r}")
         if not updates:
             return opened

@@ -10,7 +10,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyiceberg.catalog import Catalog
@@ -71,10 +71,42 @@ def set_properties(config: CatalogConfig, identifier: str, change: PropertyChang
         ConflictError: other commits won every try; call again.
         CommitStateUnknownError: the catalog did not answer; call again.
     """
+    catalog = open_catalog(config)
+    stores, checked = _checked(catalog, identifier, change)
+    for store in stores:
+        commit_properties(
+            catalog,
+            store,
+            checked.wanted,
+            checked.removed,
+            expected={},
+            subject=f"table {identifier!r}",
+        )
+    return open_table(config, identifier)
+
+
+def checked_change(
+    config: CatalogConfig, identifier: str, change: PropertyChange
+) -> PropertyChange:
+    """Return a change as ``set_properties`` makes it to base; nothing is changed yet.
+
+    Raises:
+        ArcticError: as ``set_properties``, before it commits anything.
+    """
+    (base, *_), checked = _checked(open_catalog(config), identifier, change)
+    wanted = checked.wanted
+    gone = [*checked.removed, *other_spellings(wanted, base.properties)]
+    gone += other_spellings(checked.removed, base.properties)
+    return replace(checked, removed=tuple(dict.fromkeys(gone)))
+
+
+def _checked(
+    catalog: Catalog, identifier: str, change: PropertyChange
+) -> tuple[list[Table], PropertyChange]:
+    """Return the stores, base first, and the change in the spelling that is kept."""
     wanted = user_properties(change.wanted)
     wanted.pop(_FORMAT_VERSION, None)
     parts = parse_identifier(identifier)
-    catalog = open_catalog(config)
     base = existing_store(catalog, parts)
     check_is_base(base, parts)
     stores = [base, *find_change(catalog, base, name=identifier)]
@@ -85,16 +117,7 @@ def set_properties(config: CatalogConfig, identifier: str, change: PropertyChang
         check_removable(name, present)
         if name.lower() in {each.lower() for each in wanted}:
             raise InvalidInputError(f"table property {name!r} is both set and removed")
-    for store in stores:
-        commit_properties(
-            catalog,
-            store,
-            wanted,
-            change.removed,
-            expected={},
-            subject=f"table {identifier!r}",
-        )
-    return open_table(config, identifier)
+    return stores, replace(change, wanted=wanted)
 
 
 def commit_properties(

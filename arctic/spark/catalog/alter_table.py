@@ -1,4 +1,4 @@
-"""Changes of a table that Spark asks for: of its columns all at once, then of its properties.
+"""Changes of a table that Spark asks for: of columns and properties, all in one commit of base.
 
 Rules:
     - Columns within columns are not changed.
@@ -21,7 +21,11 @@ from arctic import options as opt
 from arctic.errors import InvalidInputError, UnsupportedError
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
 from arctic.iceberg.tables.open_table import open_table
-from arctic.iceberg.tables.set_properties import PropertyChange, set_properties
+from arctic.iceberg.tables.set_properties import (
+    PropertyChange,
+    checked_change,
+    set_properties,
+)
 from arctic.spark.base.catalog_protocol import FailureKind, TableAnswer
 from arctic.spark.base.catalog_questions import AlterTableQuestion
 from arctic.spark.base.spark_types import arrow_schema, refuse_collations
@@ -72,13 +76,14 @@ def altered(asked: AlterTableQuestion) -> TableAnswer:
         if asked.of_pipeline:
             _leave_key(wanted, open_table(config, name, suggests=False).table.primary_key)
         _refuse_key(name, [*wanted.set, *wanted.unset])
+        properties = PropertyChange(wanted=wanted.set, removed=tuple(wanted.unset))
         if wanted.are_columns:
             there = open_table(config, name, suggests=False).arrow_schema.names
-            evolve_schema(config, name, _schema_change(wanted, there))
+            of_base = checked_change(config, name, properties)
+            evolve_schema(config, name, _schema_change(wanted, there, of_base))
         if wanted.set or wanted.unset:
-            set_properties(
-                config, name, PropertyChange(wanted=wanted.set, removed=tuple(wanted.unset))
-            )
+            # After columns base has them already, and what is left is the change store's copy.
+            set_properties(config, name, properties)
         return described(asked.catalog, asked.name)
 
 
@@ -90,7 +95,7 @@ def _leave_key(wanted: _Wanted, key: tuple[str, ...]) -> None:
         wanted.set = {name: text for name, text in wanted.set.items() if name not in said}
 
 
-def _schema_change(wanted: _Wanted, there: list[str]) -> SchemaChange:
+def _schema_change(wanted: _Wanted, there: list[str], properties: PropertyChange) -> SchemaChange:
     known = {column.lower(): column for column in there}
 
     def spelt(column: str) -> str:
@@ -108,6 +113,8 @@ def _schema_change(wanted: _Wanted, there: list[str]) -> SchemaChange:
             spelt(column): None if after is None else spelt(after)
             for column, after in wanted.places.items()
         },
+        properties=properties.wanted,
+        removed_properties=properties.removed,
     )
 
 

@@ -9,6 +9,8 @@ import pyarrow as pa
 import pytest
 
 import arctic
+from arctic.iceberg.catalogs.catalog import CatalogConfig
+from arctic.iceberg.tables.open_table import open_table
 from arctic.spark.base.catalog_questions import AlterTableQuestion
 from arctic.spark.catalog.alter_table import altered
 
@@ -78,8 +80,23 @@ def test_a_statement_that_would_change_the_key_is_refused(folder: Path) -> None:
 
 
 def test_columns_and_properties_change_together(folder: Path) -> None:
-    """Whoever asks; neither is forgotten for the other."""
+    """In one commit of base, or none of them does; the change store has them too."""
+    config = CatalogConfig.from_options({"warehouse": str(folder)})
+    before = open_table(config, "shop.t").base.metadata
     table = ask(folder, prop("mine", "x"), MORE, of_pipeline=False)
 
     assert table.schema.names[-1] == "n"
     assert table.properties["mine"] == "x"
+    opened = open_table(config, "shop.t")
+    assert len(opened.base.metadata.metadata_log) == len(before.metadata_log) + 1
+    assert opened.change is not None
+    assert opened.change.properties["mine"] == "x"
+    unset = {"kind": "remove_property", "name": "mine"}
+    again = {**MORE, "column": ["m"]}
+    for wrong in (prop("self-optimizing.sort-columns", "none"), prop("mine", "y")):
+        with pytest.raises(arctic.InvalidInputError, match=r"mine|none"):
+            ask(folder, again, unset, wrong, of_pipeline=False)
+    assert ask(folder, of_pipeline=False).schema.names[-1] == "n"
+    table = ask(folder, again, unset, prop("self-optimizing.sort-columns", "m"), of_pipeline=False)
+    assert table.schema.names[-1] == "m"
+    assert "mine" not in table.properties
