@@ -120,7 +120,7 @@ def test_columns_are_changed_all_at_once(orders: Sql) -> None:
         ("town", "string", True),
         ("price", "decimal128(9, 2)", True),
     ]
-    orders("CALL arctic.system.evolve_schema('shop.orders', drop => array('price'))")
+    orders("CALL arctic.system.evolve('shop.orders', drop => array('price'))")
     assert arctic.open_table("shop.orders").schema.names == ["id", "town"]
     for wrong in ("no such type", "int NOT NULL", "int, y int"):
         call = f"CALL arctic.system.evolve_schema('shop.orders', add => map('x', '{wrong}'))"

@@ -143,6 +143,18 @@ def _going_back(
     )
 
 
+_EVOLVE = Procedure(
+    doc="Adds, renames, widens and drops columns, all at once; returns the columns.",
+    parameters=(
+        TABLE,
+        Parameter(name="add", kind=PAIRS, doc="new columns, as map('email', 'string')"),
+        Parameter(name="rename", kind=PAIRS, doc="old name to new name"),
+        Parameter(name="widen", kind=PAIRS, doc="column to its wider type"),
+        Parameter(name="drop", kind=TEXTS, doc="columns, as array('old')"),
+    ),
+    columns=pa.schema([("column", pa.string()), ("type", pa.string()), ("nullable", pa.bool_())]),
+    run=_evolve_schema,
+)
 PAST_PROCEDURES: Mapping[str, Procedure] = {
     "versions": Procedure(
         doc="Lists the states that commits have made, oldest first, with their numbers and tags.",
@@ -205,18 +217,6 @@ PAST_PROCEDURES: Mapping[str, Procedure] = {
         _rollback_to_timestamp,
         Parameter(name="timestamp", kind=TIME, doc="when the table was so", default=None),
     ),
-    "evolve_schema": Procedure(
-        doc="Adds, renames, widens and drops columns, all at once; returns the columns.",
-        parameters=(
-            TABLE,
-            Parameter(name="add", kind=PAIRS, doc="new columns, as map('email', 'string')"),
-            Parameter(name="rename", kind=PAIRS, doc="old name to new name"),
-            Parameter(name="widen", kind=PAIRS, doc="column to its wider type"),
-            Parameter(name="drop", kind=TEXTS, doc="columns, as array('old')"),
-        ),
-        columns=pa.schema(
-            [("column", pa.string()), ("type", pa.string()), ("nullable", pa.bool_())]
-        ),
-        run=_evolve_schema,
-    ),
+    "evolve": _EVOLVE,
+    "evolve_schema": _EVOLVE,
 }

@@ -21,6 +21,7 @@ import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.SupportsRowLevelOperations;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
 import org.apache.spark.sql.connector.catalog.TableCapability;
+import org.apache.spark.sql.connector.catalog.constraints.Constraint;
 import org.apache.spark.sql.connector.expressions.Transform;
 import org.apache.spark.sql.connector.expressions.filter.Predicate;
 import org.apache.spark.sql.connector.read.ScanBuilder;
@@ -143,6 +144,11 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
 
   public Map properties() {
     return told.properties;
+  }
+
+  /** The key, as SHOW CREATE TABLE writes it again. */
+  public Constraint[] constraints() {
+    return Definitions.constraints(key());
   }
 
   /** The properties that a table has which is made like this one. */

@@ -16,6 +16,8 @@ import org.apache.spark.sql.connector.expressions.Transform;
 
 /** What a table shall be, and how it is partitioned, in Spark's words and in the protocol's. */
 final class Definitions {
+  private static final String KEY = "primary_key";
+
   private Definitions() {}
 
   static Map schema(TableInfo wanted) {
@@ -64,6 +66,25 @@ final class Definitions {
       }
     }
     return CatalogQuestions.constraint(constraint.toDDL(), columns);
+  }
+
+  /** Returns what says that no two rows have the same key, and none has a null in it. */
+  static Constraint[] constraints(String[] key) {
+    if (key.length == 0) {
+      return new Constraint[0];
+    }
+    NamedReference[] columns = new NamedReference[key.length];
+    for (int i = 0; i < key.length; i++) {
+      columns[i] = reference(key[i]);
+    }
+    PrimaryKey.Builder made = Constraint.primaryKey(KEY, columns);
+    made.enforced(false);   // Spark reads no other PRIMARY KEY again
+    return new Constraint[] {made.build()};
+  }
+
+  /** Returns a column by its whole name, whatever characters that has. */
+  static NamedReference reference(String column) {
+    return Expressions.column("`" + column.replace("`", "``") + "`");
   }
 
   /** Returns the transforms of an answer: a name, a width where it takes one, a column. */

@@ -2,7 +2,6 @@ package arctic.spark.catalog;
 
 import java.util.Arrays;
 import java.util.List;
-import org.apache.spark.sql.connector.expressions.Expressions;
 import org.apache.spark.sql.connector.expressions.NamedReference;
 import org.apache.spark.sql.connector.read.ScanBuilder;
 import org.apache.spark.sql.connector.write.DeltaWriteBuilder;
@@ -63,7 +62,7 @@ final class RowLevelCommand implements RowLevelOperationBuilder, SupportsDelta {
     }
     NamedReference[] columns = new NamedReference[key.length];
     for (int i = 0; i < key.length; i++) {
-      columns[i] = Expressions.column("`" + key[i].replace("`", "``") + "`");
+      columns[i] = Definitions.reference(key[i]);
     }
     return columns;
   }
