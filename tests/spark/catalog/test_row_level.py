@@ -345,14 +345,17 @@ def test_who_writes_other_rows_is_in_nobodys_way(shop: Shop, coming: list[int]) 
         "SELECT id, 5 n FROM range(1, 3)",
         "SELECT k + 0L id, n FROM VALUES (1L, 5), (2L, 5), (NULL, 5) v(k, n)",
         "VALUES (1, 5), (2, 5), (NULL, 5) s(id, n)",
+        "SELECT * FROM few",
     ],
-    ids=["range", "values", "narrower values"],
+    ids=["range", "values", "narrower values", "frame"],
 )
-def test_a_merge_of_constants_is_asked_by_its_keys(
+def test_a_merge_of_few_rows_is_asked_by_its_keys(
     shop: Shop, coming: list[int], source: str
 ) -> None:
     """Whatever its clauses leave out, and whatever else its condition asks for."""
     shop.begin(KEYED, "(1, 'a', 10), (2, 'b', 20), (3, 'c', 30)")
+    few = shop.spark.createDataFrame([(1, 5), (2, 5), (None, 5)], "id int, n int")
+    few.createOrReplaceTempView("few")
     merge = "MERGE INTO {t} t USING (" + source + ") s ON t.id = s.id "
     new = " WHEN NOT MATCHED AND s.id = 1 THEN INSERT (id, n) VALUES (s.id, s.n)"
     for number, more in ((11, ""), (-3, ""), (12, "AND t.v = 'b' ")):
@@ -398,17 +401,18 @@ def test_a_merge_takes_what_is_computed_of_its_source_for_a_key(
     assert coming == []
 
 
-def test_a_merge_of_a_source_that_is_read_gives_way_where_it_leaves_rows_out(
+def test_a_merge_of_many_rows_gives_way_where_it_leaves_some_out(
     shop: Shop, coming: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether a row of it that does nothing has met a stored one is not known afterwards."""
     monkeypatch.setattr("arctic.spark.catalog.row_level.COMMANDS", RetryPolicy(retries=1))
     shop.begin(KEYED, "(1, 'a', 10)")
-    shop.spark.createDataFrame([(1, 5), (2, 5)], "id long, n int").createOrReplaceTempView("read")
+    many = shop.spark.range(10_001).selectExpr("id + 1 AS id", "5 AS n")
+    many.createOrReplaceTempView("many")
     coming.extend([16, 17])
     with pytest.raises(PySparkException, match=r"snapshot [0-9]+ \(append\)"):
         shop(
-            "MERGE INTO {t} t USING read s ON t.id = s.id WHEN MATCHED AND t.n > 99 THEN "
+            "MERGE INTO {t} t USING many s ON t.id = s.id WHEN MATCHED AND t.n > 99 THEN "
             "UPDATE SET n = 0 WHEN NOT MATCHED THEN INSERT (id, n) VALUES (s.id, s.n)"
         )
 

@@ -20,6 +20,15 @@ final class CommandPlan {
   private boolean isBlind;
   private String reads;
   private List where;
+  /** Null: it may look at any stored row, or at none. */
+  private SoughtRows sought;
+  private String command;
+  /** States in which subqueries have read the table. */
+  private List seen;
+  /** Whether subqueries are to look at it. */
+  private boolean areToLook;
+  /** Whether some scan is planned already. */
+  private boolean isPlanned;
 
   /**
    * Takes keys to delete, whole rows of keys, or rows that say what they do; without a key whole
@@ -61,21 +70,37 @@ final class CommandPlan {
     return this;
   }
 
-  /** Says that of the table it looks at rows alone whose keys fulfil these; null: at any. */
-  CommandPlan readsKeys(List conditions) {
-    reads = conditions == null ? null : "keys";
-    where = conditions;
+  /** Says that of the table it looks at these rows alone; null: at any. */
+  CommandPlan seeks(SoughtRows these) {
+    sought = these;
     return this;
   }
 
+  /** Says what is known of its statement, see CatalogQuestions. */
+  CommandPlan of(String statement, List states, boolean looks, boolean planned) {
+    command = statement;
+    seen = states;
+    areToLook = looks;
+    isPlanned = planned;
+    return this;
+  }
+
+  SoughtRows sought() {
+    return sought;
+  }
+
   /**
-   * Returns what Python must know of it. Subqueries have read the table in some states, or are to
-   * look at it: then the rows are not blind; and where they have, they may have looked at any row.
+   * Returns what Python must know of it, if of the table these rows are sought. Subqueries have read
+   * the table in some states, or are to look at it: then the rows are not blind; and where they
+   * have, they may have looked at any row.
    */
-  Map told(String command, List seen, boolean areToLook, boolean isPlanned) {
+  Map told(SoughtRows these) {
     boolean haveLooked = !seen.isEmpty();
+    List keys = these == null || reads != null || haveLooked ? null : these.keys();
+    List told = keys == null ? where : keys;
     return CatalogQuestions.command(command, kind, once, checksInserts,
-        isBlind && !haveLooked && !areToLook, haveLooked ? null : reads,
-        where == null ? new ArrayList() : where, seen, isPlanned);
+        isBlind && !haveLooked && !areToLook,
+        keys != null ? "keys" : haveLooked ? null : reads,
+        told == null ? new ArrayList() : told, seen, isPlanned);
   }
 }

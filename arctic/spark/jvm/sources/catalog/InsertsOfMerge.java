@@ -22,11 +22,12 @@ final class InsertsOfMerge {
     if (!merges && !reads(query, target)) {
       return null;
     }
-    if (table.key().length == 0) {
-      return KeylessRows.inserts(target, query);
-    }
     LogicalPlan below = query instanceof MergeRows ? ((MergeRows) query).child() : query;
     Join join = KeyJoin.joinOf(below);
+    SoughtRows sought = SoughtRows.of(query, table);
+    if (table.key().length == 0) {
+      return KeylessRows.inserts(target, query).seeks(sought);
+    }
     boolean exact = join != null && join.joinType().toString().equals("LeftAnti")
         && reads(join.right(), target);
     scala.collection.immutable.Seq columns = target.output();
@@ -39,8 +40,10 @@ final class InsertsOfMerge {
     values.add(CommandRows.text("I"));
     CommandPlan plan = new CommandPlan(CommandRows.ordered(names, values, query, table),
         CommandPlan.ACTIONS).once("target");
-    return isKeyOfSource(query, exact ? KeyJoin.of(below, table) : null, names, table)
-        ? plan : plan.checked();
+    if (!isKeyOfSource(query, exact ? KeyJoin.of(below, table) : null, names, table)) {
+      plan.checked();
+    }
+    return plan.seeks(sought);
   }
 
   /**

@@ -21,8 +21,10 @@ final class MergePlan {
       return blind;
     }
     CommandPlan plan = read(merge, join, rows, row, table);
-    return CommandReads.isWritten(merge, join, row, table) ? plan.readsWritten()
-        : plan.readsKeys(ConstantKeys.where(merge, table));
+    if (CommandReads.isWritten(merge, join, row, table)) {
+      plan.readsWritten();
+    }
+    return plan.seeks(SoughtRows.of(merge, table));
   }
 
   private static CommandPlan read(MergeRows merge, KeyJoin join, CommandRows rows,

@@ -80,8 +80,12 @@ public final class RewriteRowLevel extends Rule {
     if (table.key().length == 0) {
       ProjectingInternalRow stays =
           whole ? (ProjectingInternalRow) projections.rowProjection().get() : null;
+      CommandPlan places = KeylessRows.of(query, stays, key, table).readsWhere(where);
+      if (query instanceof MergeRows) {
+        places.seeks(SoughtRows.of(query, table));
+      }
       return append((DataSourceV2Relation) write.productElement(3), table,
-          command(write).toString(), KeylessRows.of(query, stays, key, table).readsWhere(where));
+          command(write).toString(), places);
     }
     ProjectingInternalRow row =
         whole ? (ProjectingInternalRow) projections.rowProjection().get() : key;
@@ -118,9 +122,10 @@ public final class RewriteRowLevel extends Rule {
     CaseInsensitiveStringMap own = table.with(new CaseInsensitiveStringMap(new HashMap()));
     Map pinned = Pins.SHARED.ofThisQuery();
     List seen = Pins.newest(pinned, own);
-    Map asked = plan.told(
-        command, seen, Uncached.takes(plan.rows, table), !pinned.isEmpty());
-    return append(target, new RowLevelTarget(table, asked), plan.rows);
+    plan.of(command, seen, Uncached.takes(plan.rows, table), !pinned.isEmpty());
+    SoughtRows sought = plan.sought();
+    return append(target, new RowLevelTarget(table, plan),
+        sought == null ? plan.rows : sought.narrowed(plan.rows));
   }
 
   /** Its fields are 6 in Spark 4.1, later there is one more; the plan is not planned twice. */

@@ -1,7 +1,6 @@
 package arctic.spark.catalog;
 
 import java.util.HashSet;
-import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.connector.catalog.TableCapability;
 import org.apache.spark.sql.connector.write.LogicalWriteInfo;
@@ -9,12 +8,11 @@ import org.apache.spark.sql.connector.write.WriteBuilder;
 
 /** A table that takes the rows of one command, whose columns are not the table's alone. */
 final class RowLevelTarget extends CatalogTable {
-  /** What is said to Python beside the rows. */
-  private final Map command;
+  private final CommandPlan plan;
 
-  RowLevelTarget(CatalogTable table, Map command) {
+  RowLevelTarget(CatalogTable table, CommandPlan plan) {
     super(table);
-    this.command = command;
+    this.plan = plan;
   }
 
   public Set capabilities() {
@@ -24,6 +22,6 @@ final class RowLevelTarget extends CatalogTable {
   }
 
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-    return new RowLevelWrite(this, with(info.options()), command);
+    return new RowLevelWrite(this, with(info.options()), plan);
   }
 }

@@ -1,7 +1,9 @@
 package arctic.spark.catalog;
 
-import java.util.Map;
 import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.classic.Dataset$;
+import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.write.V1Write;
 import org.apache.spark.sql.connector.write.Write;
 import org.apache.spark.sql.connector.write.WriteBuilder;
@@ -12,12 +14,12 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 final class RowLevelWrite implements WriteBuilder, V1Write, InsertableRelation {
   private final CatalogTable table;
   private final CaseInsensitiveStringMap options;
-  private final Map command;
+  private final CommandPlan plan;
 
-  RowLevelWrite(CatalogTable table, CaseInsensitiveStringMap options, Map command) {
+  RowLevelWrite(CatalogTable table, CaseInsensitiveStringMap options, CommandPlan plan) {
     this.table = table;
     this.options = options;
-    this.command = command;
+    this.plan = plan;
   }
 
   public Write build() {
@@ -33,6 +35,16 @@ final class RowLevelWrite implements WriteBuilder, V1Write, InsertableRelation {
   }
 
   public void insert(Dataset frame, boolean unused) {
-    Answers.to(CatalogQuestions.rowLevel(options.asCaseSensitiveMap(), command), frame);
+    SoughtRows sought = plan.sought();
+    SparkSession session = (SparkSession) frame.sparkSession();
+    LogicalPlan values = sought == null || !sought.isOpen() ? null
+        : SmallSource.values(sought.source, session);
+    SoughtRows known = values == null ? null : sought.withSource(values);
+    LogicalPlan narrow = known == null ? null
+        : known.narrowed(frame.queryExecution().logical(), sought);
+    Answers.to(
+        CatalogQuestions.rowLevel(options.asCaseSensitiveMap(),
+            plan.told(narrow == null ? sought : known)),
+        narrow == null ? frame : Dataset$.MODULE$.ofRows(session, narrow));
   }
 }

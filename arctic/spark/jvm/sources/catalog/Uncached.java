@@ -63,6 +63,19 @@ public final class Uncached implements Function {
     return again.hasFound;
   }
 
+  /** Says whether a plan reads a table as it is now, by its name in some catalog or by its path. */
+  static boolean reads(LogicalPlan plan, CatalogTable table) {
+    if (isOf(plan, placed(table).get("path"))) {
+      return true;
+    }
+    for (int i = 0; i < plan.children().length(); i++) {
+      if (reads((LogicalPlan) plan.children().apply(i), table)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
   private static CaseInsensitiveStringMap placed(CatalogTable table) {
     return table.with(new CaseInsensitiveStringMap(new HashMap()));
   }
