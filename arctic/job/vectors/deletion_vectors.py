@@ -86,7 +86,7 @@ class DeletionVectors:
         missing = _missing(wanted, known)
         threads = min(THREADS, default_parallelism())
         tasks = _balanced(missing, threads)
-        if _data_rows(tasks) <= FEW_ROWS and _delete_rows(tasks) <= FEW_DELETES:
+        if _are_few(tasks):
             runner = LocalRunner(threads)
         else:
             tasks = _balanced(missing, runner.parallelism * TASKS_PER_CORE)
@@ -108,6 +108,16 @@ class DeletionVectors:
         ]
         self._remember(wanted, now)
         return [each.dead for each in now]
+
+    def prepare(self, work: VectorWork) -> None:
+        """Look up and remember what ``dead_rows`` would look up in this process.
+
+        Raises:
+            ArcticError: as ``dead_rows``.
+        """
+        wanted = [asked for task in work.tasks for asked in _asked(task)]
+        if _are_few(_missing(wanted, [self._recall(asked) for asked in wanted])):
+            self.dead_rows(work, LocalRunner(1))
 
     def _recall(self, asked: _Asked) -> _Known | None:
         with self._lock:
@@ -207,6 +217,10 @@ def _balanced(tasks: Sequence[NodeTask], count: int) -> list[NodeTask]:
             ),
         )
     ]
+
+
+def _are_few(tasks: Sequence[NodeTask]) -> bool:
+    return _data_rows(tasks) <= FEW_ROWS and _delete_rows(tasks) <= FEW_DELETES
 
 
 def _data_rows(tasks: Sequence[NodeTask]) -> int:

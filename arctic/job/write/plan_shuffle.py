@@ -86,7 +86,7 @@ def plan_shuffle(
         shares=known or PartitionShares(),
         # Where keys move, deletes go to partitions that the shuffle knows nothing of.
         deepens=table.partition_follows_key,
-        may_stay=job.batch is None and _may_stay(job),
+        may_stay=job.batch is None and not job.is_joined and _may_stay(job),
     )
 
 

@@ -89,6 +89,8 @@ class WriteJob:
     """Nothing was read in that state when the write began, and all may be read in a later one."""
     read: ReadRows | None = None
     """What of that state they were made of; None: perhaps all of it."""
+    is_joined: bool = False
+    """The rows come out of a join, so out of many tasks: nobody need look whether they are few."""
 
     def __reduce__(self) -> Any:
         """Travel without the open table, which has a catalog connection."""

@@ -83,7 +83,8 @@ def _write(asked: RowLevelQuestion, frame: DataFrame, write: AskedWrite) -> None
                 "again meanwhile; run it again"
             )
         table_uuid = job.table_uuid
-        job = replace(job, read=_read(asked, job))
+        is_joined = asked.command == "MERGE" and not asked.is_blind
+        job = replace(job, read=_read(asked, job), is_joined=is_joined)
         # Nothing of rows that go decides which task is to write it.
         stays = asked.command == "DELETE" and asked.rows == "places"
         spread = SpreadRows(frame=frame, job=job, told={}) if stays else spread_rows(frame, job)

@@ -5,7 +5,7 @@ scan calls back into the process of the session instead, as ``foreachBatch`` doe
 same: the pickled function that reads a partition, and the pickled partitions.
 
 A scan that Spark carries out itself asks once more, when it begins: which rows of its files are
-dead.
+dead. See ``vectors_ahead``.
 
 Rules:
     - Whatever fails while planning is answered with None. Then a worker plans, and a fault of the
@@ -34,8 +34,8 @@ from arctic.job.changes.asked_changes import asks_for_changes
 from arctic.job.read.aggregate_job import known_aggregates
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.reference import placed
-from arctic.job.vectors.deletion_vectors import DeletionVectors
-from arctic.spark.base.handed_on import pin_text, pinned_snapshot, work_of
+from arctic.spark.base.catalog_questions import RowLevelQuestion
+from arctic.spark.base.handed_on import pin_text, pinned_snapshot
 from arctic.spark.base.private_names import gateway
 from arctic.spark.base.protocol import (
     AggregatesAnswer,
@@ -55,6 +55,7 @@ from arctic.spark.base.protocol import (
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.catalog.catalog_answers import answer_catalog
 from arctic.spark.jvm.held_objects import HeldObjects
+from arctic.spark.jvm.vectors_ahead import VectorsAhead
 from arctic.spark.read.reader import ArcticReader
 from arctic.spark.source import READS, plan_batch, relevant_options
 from arctic.spark.tasks.spark_tasks import SparkRunner
@@ -67,7 +68,7 @@ class DriverPlanner:
 
     def __init__(self, session: SparkSession) -> None:
         self._session = session
-        self._vectors = DeletionVectors()
+        self._vectors = VectorsAhead()
         self._held = HeldObjects()
 
     def apply(self, question: Any) -> Any:
@@ -91,13 +92,18 @@ class DriverPlanner:
             answer = _place(asked)
         elif isinstance(asked, PlanQuestion | AggregatesQuestion):
             answer = _known_or_planned(asked)
+            if isinstance(answer, PlanAnswer) and answer.scan.work is not None:
+                self._vectors.planned(answer.scan.work)
+        elif isinstance(asked, RowLevelQuestion):
+            with self._vectors.during_command():
+                answer = answer_catalog(asked, frame, SparkRunner(self._session))
         else:
             answer = answer_catalog(asked, frame, SparkRunner(self._session))
         return answer_text(answer) if isinstance(answer, Answer) else answer
 
     def _dead_rows(self, asked: DeadRowsQuestion) -> Answer:
         try:
-            dead = self._vectors.dead_rows(work_of(asked.work), SparkRunner(self._session))
+            dead = self._vectors.dead_rows(asked.work, SparkRunner(self._session))
         except Exception as error:  # noqa: BLE001 - it becomes an error of the query
             return Failure(error=f"{type(error).__name__}: {error}")
         return DeadRowsAnswer(bits=texts_of(b"".join(rows.to_bytes() for rows in dead)))

@@ -70,6 +70,17 @@ def test_a_table_without_a_key_takes_every_row(sql: Sql) -> None:
     assert again.schema.names == ["id", "region", "name", "at", "day"]
 
 
+def test_a_key_is_written_again_as_it_was_said(sql: Sql) -> None:
+    """Whatever its columns are called."""
+    sql("CREATE TABLE arctic.shop.keyed (a INT, `b c` STRING, n INT, PRIMARY KEY (`b c`, a))")
+    made = sql("SHOW CREATE TABLE arctic.shop.keyed")[0][0]
+
+    assert "PRIMARY KEY (`b c`, a)" in made
+    sql(made.replace("arctic.shop.keyed", "arctic.shop.again"))
+    assert arctic.open_table("shop.again").primary_key == ("b c", "a")
+    assert "PRIMARY KEY" not in sql("SHOW CREATE TABLE arctic.shop.keyed.files")[0][0]
+
+
 def test_every_session_and_thread_finds_the_catalog(sql: Sql) -> None:
     """A new session has its rules too: a filter reaches the scan, and files are Spark's."""
     sql(
