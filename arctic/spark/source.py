@@ -3,11 +3,16 @@
 Each method runs in a worker beside the driver, without a session: the table is opened there, and
 plain values go back. Filters and columns of a query do not come through PySpark's own
 ``pushFilters``, which gives one query the rows of another's filter (see ``table_v2``).
+
+Rules:
+    - Spark starts a Python for each kind of question, which then imports this module anew: what one
+      kind alone needs is imported by its method.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import (
     DataSource,
@@ -20,17 +25,15 @@ from pyspark.sql.types import StructType
 
 from arctic.errors import InvalidInputError
 from arctic.job.changes.asked_changes import AskedChanges, asks_for_changes
-from arctic.job.changes.change_scan import change_schema
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import table_schema
 from arctic.options import OPTIONS, STREAMING, Scope
 from arctic.spark.base.error_surface import message_first
 from arctic.spark.base.protocol import ScanQuestion, asked_of_worker
 from arctic.spark.base.spark_types import spark_schema
-from arctic.spark.read.reader import ArcticReader, plan_reader
-from arctic.spark.stream.stream_source import ArcticStreamReader, plan_change_reader
-from arctic.spark.stream.unregistered_sink import begin_stream_writer
-from arctic.spark.write.spark_writer import begin_writer
+
+if TYPE_CHECKING:
+    from arctic.spark.read.reader import ArcticReader
 
 FORMAT = "arctic"
 NO_ENTRIES = (
@@ -59,6 +62,8 @@ class ArcticDataSource(DataSource):
         """Return the columns that ``load()`` yields."""
         options = self._options_of(*READS)
         if STREAMING.value(options) or asks_for_changes(options):
+            from arctic.job.changes.change_scan import change_schema  # noqa: PLC0415 - late: see the rules
+
             scope = Scope.STREAM if STREAMING.value(options) else Scope.CHANGES
             return spark_schema(change_schema(AskedChanges.of(options, scope)))
         return spark_schema(table_schema(AskedRead.of(options)))
@@ -72,16 +77,22 @@ class ArcticDataSource(DataSource):
     @message_first
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """Begin a stream of changes."""
+        from arctic.spark.stream.stream_source import ArcticStreamReader  # noqa: PLC0415 - likewise
+
         return ArcticStreamReader(self._options_of(*READS), schema)
 
     @message_first
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
         """Begin a batch write."""
+        from arctic.spark.write.spark_writer import begin_writer  # noqa: PLC0415 - likewise
+
         return begin_writer(self._options_of(Scope.WRITE), schema, overwrite=overwrite)
 
     @message_first
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         """Begin to write a batch of a stream, or to commit it."""
+        from arctic.spark.stream.unregistered_sink import begin_stream_writer  # noqa: PLC0415 - likewise
+
         return begin_stream_writer(self._options_of(Scope.WRITE), schema, overwrite=overwrite)
 
     def _options_of(self, *scopes: Scope) -> dict[str, str]:
@@ -105,7 +116,11 @@ def plan_batch(
     """Plan what a relation with these options means in a batch: rows, or changes of them."""
     given = relevant_options(options, *READS)
     if asks_for_changes(given):
+        from arctic.spark.stream.stream_source import plan_change_reader  # noqa: PLC0415 - likewise
+
         return plan_change_reader(AskedChanges.of(given), requested, question)
+    from arctic.spark.read.reader import plan_reader  # noqa: PLC0415 - likewise
+
     return plan_reader(AskedRead.of(given), requested, question)
 
 

@@ -6,9 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrameWriter
 
+import arctic
 from arctic.spark.edge.save_modes import ENDS, LAYOUTS
 
 IMPORTED = """
@@ -16,6 +18,14 @@ import sys, pyspark.sql.datasource
 before = set(sys.modules)
 import pyspark_arctic
 print(*sorted({name.split(".")[0] for name in set(sys.modules) - before}))
+"""
+COLUMNS_ALONE = """
+import sys
+from arctic.spark.source import ArcticDataSource
+
+print(ArcticDataSource({"path": "db.t", "warehouse": sys.argv[1]}).schema().simpleString())
+rooms = ["job.publish", "job.upkeep", "job.write", "optimizing", "spark.stream", "spark.write"]
+print(*(room for room in rooms if f"arctic.{room}" in sys.modules))
 """
 RESTARTED = """
 import sys
@@ -39,6 +49,21 @@ def test_the_module_that_spark_imports_brings_nothing_along() -> None:
     )
 
     assert done.stdout.split() == ["pyspark_arctic"]
+
+
+def test_a_worker_that_tells_columns_brings_nothing_of_writing_along(tmp_path: Path) -> None:
+    """Spark starts a Python for each kind of question, and each imports all anew."""
+    schema = pa.schema([("id", pa.int64())])
+    arctic.create_table("db.t", schema, primary_key=["id"], warehouse=str(tmp_path))
+
+    done = subprocess.run(
+        [sys.executable, "-c", COLUMNS_ALONE, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout.splitlines() == ["struct<id:bigint>", ""]
 
 
 def test_every_way_to_end_a_write_is_known() -> None:

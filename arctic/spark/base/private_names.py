@@ -128,6 +128,17 @@ def frame_of(writer: Any) -> DataFrame:
     return ConnectFrame(writer._df, writer._spark)
 
 
+def has_schema(reader: Any) -> bool:
+    """Say whether a classic ``DataFrameReader`` was told the columns."""
+    return bool(reader._jreader.userSpecifiedSchema().isDefined())
+
+
+def forget_schema(reader: Any) -> None:
+    """Have a classic ``DataFrameReader`` ask for the columns again, as if it was told none."""
+    forget = getattr(reader._jreader, "userSpecifiedSchema_$eq")
+    forget(jvm(session_of(reader)).scala.Option.empty())
+
+
 def session_of(builder: Any) -> SparkSession:
     """Return the session of a reader, or of a ``DataStreamWriter``.
 

@@ -8,6 +8,9 @@ Rules:
     - ``readStream`` asks for the columns that tell what each row does: Spark asks a source for its
       columns without saying whether a stream or a batch is meant, and a stream of rows that does
       not say which of them are deletes would be read wrongly.
+    - Spark would start a Python to ask for the columns, and import all anew there. Where this
+      process plans the scans, it says the columns too. What it cannot answer a worker is asked,
+      which meets the same fault and makes it Spark's.
 
 Must not know: tables.
 """
@@ -15,17 +18,21 @@ Must not know: tables.
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import Any
+
+from pyspark.sql.types import StructType
 
 from arctic.errors import InvalidInputError
 from arctic.job.reference import placed
 from arctic.options import STREAMING, WAREHOUSE
-from arctic.spark.base.private_names import session_of
+from arctic.spark.base.private_names import forget_schema, has_schema, session_of
 from arctic.spark.base.recorded_calls import Asked, Call, record_calls
 from arctic.spark.base.sealed import sealed_name, sealed_names
 from arctic.spark.edge.catalog_names import options_of_name
 from arctic.spark.jvm.extension import saves_on_server
-from arctic.spark.source import FORMAT
+from arctic.spark.jvm.table_v2 import plans_here
+from arctic.spark.source import FORMAT, ArcticDataSource
 from arctic.spark.tasks.workers import check_cluster
 
 
@@ -72,4 +79,19 @@ def _load(
     if is_stream:
         reader.option(STREAMING.name, "true")
     check_cluster(session_of(reader))
-    return call.native(path, format, schema)
+    is_told = schema is not None or not isinstance(path, str | None)
+    if is_stream or is_told or not plans_here(session_of(reader)) or has_schema(reader):
+        return call.native(path, format, schema)
+    given = asked.options if path is None else {**asked.options, "path": path}
+    try:
+        return call.native(path, format, _columns(given))
+    finally:
+        forget_schema(reader)
+
+
+def _columns(options: Mapping[str, str]) -> StructType | None:
+    """Return the columns that these options mean; None: a worker is to say it."""
+    try:
+        return ArcticDataSource(dict(options)).schema()
+    except Exception:  # noqa: BLE001 - whatever it is, a worker meets it too
+        return None

@@ -77,6 +77,11 @@ def install_own_scans(session: SparkSession) -> bool:
     return True
 
 
+def plans_here(session: SparkSession) -> bool:
+    """Say whether scans of a session are planned in this process, as far as it can."""
+    return is_classic(session) and session.conf.get(CONF, None) == "true"
+
+
 def _rule(session: SparkSession) -> Any:
     java = jvm(session)
     classes = compiled(java)

@@ -8,6 +8,9 @@ Rules:
     - A Python that the user names for the workers (PYSPARK_PYTHON) stays.
     - Nothing is written before the workers were found to have what our tasks import; they are
       looked at once for each session.
+    - Workers of this machine alone are begun here as Spark begins them, and asked: a job of Spark,
+      the first of a session, takes far longer. It is run where they do not tell that all is well,
+      and says what is wrong.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import os
 import re
 import shutil
 import socket
+import subprocess
 import sys
 from collections.abc import Callable
 from importlib import import_module
@@ -29,12 +33,21 @@ from pyspark.sql import Column, SparkSession
 from pyspark.sql import functions as F
 
 from arctic.errors import StorageError
-from arctic.spark.base.private_names import is_classic, jvm_context
+from arctic.spark.base.private_names import is_classic, jvm, jvm_context
 
 WORKER_VARIABLE = "PYSPARK_PYTHON"
 """Names the Python of the workers; read when a session starts."""
 
 _NEEDED = ("arctic", "pyarrow", "pyiceberg")
+_ASK = """
+import sys
+from importlib.util import find_spec
+import arctic
+
+version, *needed = sys.argv[1:]
+sys.exit(arctic.__version__ != version or any(find_spec(name) is None for name in needed))
+"""
+_LONGEST_SECONDS = 30
 _MOST_EXECUTORS = 64
 """So many are looked at; the others of a cluster are like them."""
 _REASON = re.compile(r"\[PYTHON_VERSION_MISMATCH\].*|Cannot run program .*|No module named .*")
@@ -70,8 +83,12 @@ def check_workers(session: SparkSession) -> None:
     subject: Any = session.sparkContext if classic else session
     if subject in _good:
         return
+    version: str = import_module("arctic").__version__
+    if classic and _tells_all_is_well(session, version):
+        _good.add(subject)
+        return
     count = _executors(session) if classic else 1
-    look = _look(_NEEDED, import_module("arctic").__version__)
+    look = _look(_NEEDED, version)
     looked_at: Callable[..., Column] = F.udf(look, "string", useArrow=False)
     try:
         rows = session.range(0, count, 1, count).select(looked_at("id").alias("found")).collect()
@@ -102,6 +119,24 @@ def check_cluster(session: SparkSession) -> None:
             f"one, or set {WORKER_VARIABLE} to a path that does so on every machine"
         )
     check_workers(session)
+
+
+def _tells_all_is_well(session: SparkSession, version: str) -> bool:
+    """Say whether the workers' Python, begun here as they are, has what our tasks import."""
+    if re.match(r"local(\[|$)", session.sparkContext.master or "") is None:
+        return False
+    path = jvm(session).java.lang.System.getenv("PYTHONPATH")
+    try:
+        done = subprocess.run(
+            [session.sparkContext.pythonExec, "-c", _ASK, version, *_NEEDED],
+            env={**os.environ, "PYTHONPATH": path or ""},
+            capture_output=True,
+            timeout=_LONGEST_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return False
+    return done.returncode == 0
 
 
 def _look(needed: tuple[str, ...], version: str) -> Callable[[int], str | None]:

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from arctic.errors import StorageError
 from arctic.spark.tasks import workers
-from arctic.spark.tasks.workers import use_this_python
+from arctic.spark.tasks.workers import check_workers, use_this_python
 
 pytestmark = pytest.mark.spark
 
@@ -70,6 +71,28 @@ def test_a_python_that_the_user_names_stays(
     monkeypatch.delenv("PYSPARK_PYTHON")
     use_this_python(spark)
     assert context.pythonExec == sys.executable
+
+
+def test_workers_on_this_machine_are_looked_at_without_a_job(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their Python tells that it has all; one that is not there is looked at by Spark."""
+    monkeypatch.setattr(workers, "_good", set())
+    jobs: list[SparkSession] = []
+
+    def executors(session: SparkSession) -> int:
+        jobs.append(session)
+        return 1
+
+    monkeypatch.setattr(workers, "_executors", executors)
+    check_workers(spark)
+    assert not jobs
+
+    monkeypatch.setattr(workers, "_good", set())
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", "/nowhere/python")
+    with pytest.raises(StorageError, match="Cannot run program"):
+        check_workers(spark)
+    assert jobs == [spark]
 
 
 @pytest.mark.parametrize(
