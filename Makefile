@@ -43,7 +43,7 @@ WORKERS ?= 3
 # A file of tests stays in one process, and files begin in the order that conftest.py gives them.
 SPREAD := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-ordering bench-merge-engines bench-changes bench-views bench-optimize bench-write bench-commits bench-growth bench-streaming bench-sources bench-publish bench-repair bench-requests bench-serve bench-peers engines matrix fuzz fuzz-layers soak sim ci clean
+.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-ordering bench-merge-engines bench-changes bench-views bench-optimize bench-write bench-commits bench-growth bench-streaming bench-small-queries bench-sources bench-publish bench-repair bench-requests bench-serve bench-peers engines matrix fuzz fuzz-layers soak sim ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -175,6 +175,9 @@ bench-commits: $(READY) $(VENV)/.ducklake ## Measure tiny commits beside those o
 
 bench-growth: $(READY) ## Measure a table that grows by upserts, beside one of four nodes
 	@$(PYTHON) -m benchmarks.growth $(ARGS)
+
+bench-small-queries: $(READY) ## Measure what a small query costs through Spark beside spark.read.parquet
+	@$(PYTHON) -m benchmarks.small_queries $(ARGS)
 
 $(VENV)/.ducklake: pyproject.toml $(READY)
 	@$(PYTHON) -m pip install --quiet --no-input --disable-pip-version-check --group ducklake
