@@ -32,6 +32,8 @@ class WriteWork:
     """Finds rows that may be in another partition; None where that cannot be."""
     is_done: bool
     """The rows are in the table already, as a batch that landed: they are only counted."""
+    threads: int = 1
+    """That encode files beside one another in each task; more where few tasks leave cores idle."""
 
 
 def write_task(
@@ -40,7 +42,7 @@ def write_task(
     *,
     partition_id: int,
     task_id: int,
-    threads: int = 1,
+    threads: int | None = None,
 ) -> TaskResult:
     """Write the rows of one task to files that nobody refers to yet.
 
@@ -49,8 +51,7 @@ def write_task(
         batches: rows with the columns that the write began with.
         partition_id: number of the task in the write; unique, and orders its rows.
         task_id: number of the attempt.
-        threads: that encode files beside one another; 1 where other tasks use the cores. The files
-            are the same for any number.
+        threads: instead of those that the work says. The files are the same for any number.
 
     Raises:
         InvalidInputError: a null key or another row that cannot be written, naming it.
@@ -63,7 +64,8 @@ def write_task(
     if work.is_done:
         rows_in = sum(batch.num_rows for batch in batches)
         return TaskResult(task=task, files=(), rows_in=rows_in, inserts=0, deletes=0)
-    target = replace(work.target, options=replace(work.target.options, threads=threads))
+    options = replace(work.target.options, threads=threads or work.threads)
+    target = replace(work.target, options=options)
     writer = open_writer(
         target, task, request=work.request, conform=work.conform, locate=work.locate
     )

@@ -81,7 +81,7 @@ def planned(frame: DataFrame) -> Any:
 
     The frame itself would keep the plan, and never see what is committed later: this is a copy's.
     """
-    return jvm_frame(frame.select("*")).queryExecution()
+    return jvm_frame(frame).alias("rows").queryExecution()
 
 
 def context_of_jvm(connection: Any, java_session: Any) -> SparkContext:

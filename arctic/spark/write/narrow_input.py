@@ -17,31 +17,37 @@ from pyspark.sql import DataFrame
 from arctic.spark.base.private_names import is_classic, planned
 
 _ADAPTIVE = "spark.sql.adaptive.enabled"
-_MOST_BYTES = 64 << 20
-"""By Spark's estimate, which for files is their size. Above this, more tasks pay."""
+_GROWING_NODES = ("Generate", "Expand", "Map", "Python", "Pandas", "Arrow", "Script")
+"""In the names of all nodes of a plan that may make any number of rows of one."""
 
 
-def is_narrow(frame: DataFrame, *, most_tasks: int) -> bool:
+def is_narrow(frame: DataFrame, *, most_tasks: int, most_bytes: int, may_grow: bool = True) -> bool:
     """Say whether a frame's rows are few, and come from few tasks without an exchange.
 
     Args:
         frame: of any session; one of Spark Connect tells nothing.
         most_tasks: inclusive.
+        most_bytes: by Spark's estimate, which for files is their size; inclusive.
+        may_grow: they may be far more than that, as after ``explode``.
     """
     if not is_classic(frame.sparkSession):
         return False
     try:
-        return _is_narrow(frame, most_tasks)
+        return _is_narrow(frame, most_tasks, most_bytes, may_grow)
     except (Py4JError, PySparkException):
         return False  # What Spark cannot plan it will say itself, when the rows are asked for.
 
 
-def _is_narrow(frame: DataFrame, most_tasks: int) -> bool:
+def _is_narrow(frame: DataFrame, most_tasks: int, most_bytes: int, may_grow: bool) -> bool:
     # With adaptive execution, and only then, one look tells whether anything is exchanged.
     if str(frame.sparkSession.conf.get(_ADAPTIVE)).lower() != "true":
         return False
     execution = planned(frame)
-    if int(execution.optimizedPlan().stats().sizeInBytes()) > _MOST_BYTES:
+    plan = execution.optimizedPlan()
+    if int(plan.stats().sizeInBytes()) > most_bytes:
+        return False
+    nodes = "" if may_grow else str(plan.toString())
+    if any(word in nodes for word in _GROWING_NODES):
         return False
     if execution.executedPlan().getClass().getSimpleName() == "AdaptiveSparkPlanExec":
         return False

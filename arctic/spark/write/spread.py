@@ -7,12 +7,13 @@ Rules:
     - Few rows stay where they are if any task may write them: sending them elsewhere would cost
       more than all the rest of the write. Their keys have the order of the tasks then, which is
       that of the frame.
+    - Very few rows of which each key must have one task have one task in all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -35,6 +36,12 @@ _TASKS_PER_CORE = 3
 """Enough to even out skew; each one costs a Python worker's start and its own files."""
 _MOST_IN_PLACE = 2
 """Tasks that write few rows where they are: so often the files of a shuffled write, at most."""
+_FEW_TASKS_THREADS = 2
+"""That encode the files of each task where there are so few of them."""
+_IN_PLACE_BYTES = 64 << 20
+"""Above this, more tasks pay."""
+_ONE_TASK_BYTES = 4 << 20
+"""Up to this, one task has written them before others would have begun."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,17 +74,31 @@ def spread_rows(
         return SpreadRows(frame=fewer, job=job, told={})
     count = _task_count(frame.sparkSession, plan)
     count = count if max_tasks is None else min(count, max_tasks)
-    if plan.may_stay and is_narrow(frame, most_tasks=min(_MOST_IN_PLACE, count)):
+    # A stream that knows what part of the rows partitions have divides them, however few they are.
+    is_few = shares is None and is_narrow(
+        frame,
+        most_tasks=min(_MOST_IN_PLACE, count),
+        most_bytes=_IN_PLACE_BYTES if plan.may_stay else _ONE_TASK_BYTES,
+        may_grow=plan.may_stay,
+    )
+    if is_few:
+        # Of two tasks one may have all rows: Spark cuts a file where no row group begins.
+        threads = min(_FEW_TASKS_THREADS, frame.sparkSession.sparkContext.defaultParallelism)
+        job = replace(job, work=replace(job.work, threads=threads))
+    if is_few and plan.may_stay:
         return SpreadRows(frame=frame, job=job, told={})
-    if shares is None and plan.partition_arrays is not None:
-        # Asked only where rows are sent to other tasks: it reads metadata of the table.
-        plan = plan_shuffle(job, frame.columns, shares=learnt_shares(job)) or plan
-    plan = plan.for_tasks(count)
-    spread = (
-        frame.withColumn(ARRIVAL_COLUMN, F.monotonically_increasing_id())
-        .withColumn(TASK_COLUMN, _task_column(frame, plan, count))
-        .repartitionById(count, F.col(TASK_COLUMN))
-        .sortWithinPartitions(*[quoted(name) for name in plan.sort_columns], ARRIVAL_COLUMN)
+    arrived = frame.withColumn(ARRIVAL_COLUMN, F.monotonically_increasing_id())
+    if is_few:
+        sent = arrived.withColumn(TASK_COLUMN, F.lit(0)).coalesce(1)
+    else:
+        if shares is None and plan.partition_arrays is not None:
+            # Asked only where rows are sent to other tasks: it reads metadata of the table.
+            plan = plan_shuffle(job, frame.columns, shares=learnt_shares(job)) or plan
+        plan = plan.for_tasks(count)
+        sent = arrived.withColumn(TASK_COLUMN, _task_column(frame, plan, count))
+        sent = sent.repartitionById(count, F.col(TASK_COLUMN))
+    spread = sent.sortWithinPartitions(
+        *[quoted(name) for name in plan.sort_columns], ARRIVAL_COLUMN
     )
     return SpreadRows(
         frame=spread,

@@ -19,8 +19,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import Column, DataFrame
 from pyspark.sql.udf import UserDefinedFunction
 from pyspark.util import PythonEvalType
 
@@ -79,6 +78,8 @@ def _mapped(
     mapped: Any = UserDefinedFunction(
         function, returnType=schema, evalType=PythonEvalType.SQL_MAP_ARROW_ITER_UDF
     )
-    column = mapped(*[F.col(quoted(name)) for name in frame.columns])
-    java = jvm_frame(frame).mapInArrow(jvm_column(column), False, None)
+    java = jvm_frame(frame)
+    # As F.col, in one call of the JVM instead of three for each.
+    column = mapped(*[Column(java.col(quoted(name))) for name in frame.columns])
+    java = java.mapInArrow(jvm_column(column), False, None)
     return DataFrame(java, frame.sparkSession)

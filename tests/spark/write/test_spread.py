@@ -17,8 +17,8 @@ from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.write_job import begin_write
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.write.narrow_input import is_narrow
-from arctic.spark.write.spread import spread_rows
-from tests.spark.lake import NAME, SCHEMA, Lake
+from arctic.spark.write.spread import SpreadRows, spread_rows
+from tests.spark.lake import NAME, SCHEMA, Lake, shown_plan
 
 pytestmark = pytest.mark.spark
 
@@ -47,8 +47,8 @@ def _set(lake: Lake, settings: dict[str, str]) -> Iterator[None]:
             lake.spark.conf.unset(name)
 
 
-def _stays(lake: Lake, frame: DataFrame, mode: str = "upsert", **options: str) -> bool:
-    """Say whether a save would leave the rows where they are."""
+def _spread(lake: Lake, frame: DataFrame, mode: str, **options: str) -> SpreadRows:
+    """Return where a save would write the rows."""
     given = {"path": NAME, "warehouse": lake.warehouse, **options}
     if mode != "overwrite":
         given["write-mode"] = mode
@@ -56,8 +56,13 @@ def _stays(lake: Lake, frame: DataFrame, mode: str = "upsert", **options: str) -
         AskedWrite.of(given, overwrite=mode == "overwrite"), arrow_schema(frame.schema)
     )
     spread = spread_rows(frame, job)
-    assert (spread.frame is frame) == (not spread.told) == (spread.job is job)
-    return spread.frame is frame
+    assert (spread.frame is frame) == (not spread.told)
+    return spread
+
+
+def _stays(lake: Lake, frame: DataFrame, mode: str = "upsert", **options: str) -> bool:
+    """Say whether a save would leave the rows where they are."""
+    return _spread(lake, frame, mode, **options).frame is frame
 
 
 def _range(lake: Lake, tasks: int, rows: int = 3000) -> DataFrame:
@@ -96,6 +101,38 @@ def test_few_rows_of_few_tasks_stay_where_they_are(lake: Lake, tmp_path: Path) -
     assert not _stays(lake, frame.distinct())
     assert not _stays(lake, _range(lake, 2, rows=100_000_000))
     assert not _stays(lake, lake.frame([(1, "eu", 1.0)]))  # Spark does not know how many.
+
+
+@pytest.mark.parametrize("tasks", [1, 2, 3])
+def test_an_overwrite_has_the_last_row_of_each_key_however_many_tasks_have_it(
+    lake: Lake, tasks: int
+) -> None:
+    """One task writes the rows of two; those of three go to the tasks that own their keys."""
+    lake.create()
+    lake.put([(500, "old", 0.0)])
+
+    lake.save(_range(lake, tasks), "overwrite")
+
+    assert lake.arrow_rows() == [(key, "eu", 2900.0 + key) for key in range(100)]
+    assert lake.rows() == lake.arrow_rows()
+
+
+def test_very_few_rows_whose_keys_need_one_task_have_one_in_all(lake: Lake) -> None:
+    """Nothing is exchanged then; their order is that of the frame."""
+    lake.create()
+    few = _spread(lake, _range(lake, 2), "overwrite").frame
+    more = _spread(lake, _range(lake, 2, rows=1_000_000), "overwrite").frame
+
+    assert "Exchange" not in shown_plan(few)
+    assert [row.amount for row in few.where("id = 7").collect()] == [
+        7.0 + 100 * number for number in range(30)
+    ]
+    assert "Exchange" in shown_plan(more)
+    assert "Exchange" in shown_plan(_spread(lake, _range(lake, 3), "overwrite").frame)
+    grown = lake.spark.range(0, 9, 1, 1).selectExpr(
+        "explode(sequence(1, 9)) AS id", "'eu' AS region", "0D AS amount"
+    )
+    assert "Exchange" in shown_plan(_spread(lake, grown, "overwrite").frame)
 
 
 def test_a_frame_that_was_saved_reads_later_commits(lake: Lake) -> None:
@@ -157,9 +194,9 @@ def test_a_frame_that_cannot_be_planned_is_not_narrow(lake: Lake) -> None:
     frame = lake.spark.range(1).selectExpr("raise_error('no') AS id")
     broken = lake.spark.range(1).selectExpr("1 / 0 AS id")
 
-    assert not is_narrow(frame, most_tasks=0)
+    assert not is_narrow(frame, most_tasks=0, most_bytes=1 << 20)
     with _set(lake, {"spark.sql.ansi.enabled": "true"}):
-        assert isinstance(is_narrow(broken, most_tasks=2), bool)
+        assert isinstance(is_narrow(broken, most_tasks=2, most_bytes=1 << 20), bool)
 
 
 @pytest.mark.parametrize("key", [("id", "region"), ()], ids=["key", "no key"])
