@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from arctic.errors import InvalidInputError, StorageError, UnsupportedError
+from arctic.options import default_parallelism
 
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 _SEVERAL_ROWS = re.compile(
@@ -23,6 +24,8 @@ _SEVERAL_ROWS = re.compile(
 )
 _PIECE_ROWS = 2048
 """What DuckDB works on at a time."""
+_THREAD_BYTES = 128 * 2**20
+"""What DuckDB needs for each thread that joins or groups more than fits into memory."""
 _SETTINGS = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -53,10 +56,14 @@ def spilling_engine(folder: str, most_bytes: int) -> Iterator[Any]:
     Raises:
         UnsupportedError: DuckDB is not installed.
     """
-    settings = {**_SETTINGS, "preserve_insertion_order": False, "temp_directory": folder}
-    connection = _duckdb().connect(
-        ":memory:", config={**settings, "memory_limit": f"{most_bytes // 2**20}MiB"}
-    )
+    settings = {
+        **_SETTINGS,
+        "preserve_insertion_order": False,
+        "temp_directory": folder,
+        "memory_limit": f"{most_bytes // 2**20}MiB",
+        "threads": max(1, min(default_parallelism(), most_bytes // _THREAD_BYTES)),
+    }
+    connection = _duckdb().connect(":memory:", config=settings)
     try:
         connection.execute("SET TimeZone = 'UTC'")
         yield connection

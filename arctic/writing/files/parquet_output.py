@@ -77,8 +77,9 @@ class ParquetOutput:
             self.size_bytes = self._sink.tell()
             self._sink.close()
         self.footer = _footer_bytes(self._footers[-1])
-        self._writer = self._sink = None
-        self._footers.clear()  # thousands of files may be finished before the task is
+        # Thousands of files may be finished before the task is, and each stream has a buffer.
+        self._writer = self._file = self._sink = None
+        self._footers.clear()
 
     def abandon(self) -> None:
         """Close what is open, and fail in nothing: the failure that led here is the one to see."""

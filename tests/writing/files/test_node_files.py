@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import tempfile
+import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -81,6 +83,27 @@ def random_rows(count: int, start: int = 0) -> pa.Table:
 def paths_below(folder: Path) -> list[Path]:
     """Return every file in a folder."""
     return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_finished_files_hold_no_stream(tmp_path: Path) -> None:
+    """A stream has a buffer, and thousands of files are finished before their task is."""
+    streams: list[weakref.ref[Any]] = []
+
+    def create(path: str) -> Any:
+        stream = LocalFiles().create(path)
+        streams.append(weakref.ref(stream))
+        return stream
+
+    rows = random_rows(10)
+    writer = base_files(replace(make_target(tmp_path), create_output=create))
+    places = [replace(BASE, node=TreeNode(3, index)) for index in range(4)]
+    writer.add_whole(
+        (place, Picked(source=rows, numbers=None, nbytes=rows.nbytes)) for place in places
+    )
+
+    gc.collect()
+    assert [stream() for stream in streams] == [None] * 4
+    assert len(writer.close()) == 4
 
 
 def test_a_row_group_is_written_when_its_bytes_have_come(tmp_path: Path) -> None:
