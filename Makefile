@@ -14,7 +14,8 @@ READY := $(VENV)/.installed
 OLDEST := $(VENV)/oldest-pyspark
 # dbt, beside what it cannot be installed with.
 DBT := $(VENV)/dbt
-# Engines that read published tables, where they cannot disturb what Arctic is installed with.
+# Engines that read published tables, where they cannot disturb what Arctic is installed with. With
+# numpy Arctic is imported there too, for what gives them a table in one line.
 ENGINES := $(VENV)/engines
 # For tests: Iceberg's Java library and its REST catalog, as strangers read and write tables, and
 # Spark's way to object stores. Spark would fetch the latter by itself, but takes what Maven keeps of
@@ -140,6 +141,12 @@ docs-site: $(READY) ## Make the pages and the reference of the API into a site, 
 	@$(PYTHON) -m sphinx -q -W --keep-going -c docs/site docs build/site
 	@echo "arctic: build/site/index.html"
 
+.PHONY: links
+links: ## List the addresses outside that the pages name, each with its places; asks nobody
+	@grep -noE 'https?://[^][ )>"`]+' README.md CONTRIBUTING.md docs/*.md | \
+		awk -F: '{ place = $$1 ":" $$2; sub(/^[^:]*:[^:]*:/, ""); places[$$0] = places[$$0] "  " place } \
+			END { for (link in places) print link places[link] }' | LC_ALL=C sort
+
 pictures: $(READY) ## Draw the pictures of docs/page.md anew; needs Chromium
 	@$(PYTHON) -m tests.page.pictures
 
@@ -201,14 +208,14 @@ bench-requests: $(READY) ## Count what each verb asks an object store for; ARGS=
 bench-serve: $(READY) ## Measure what a service costs that has nothing to do; ARGS="--tables 200"
 	@$(PYTHON) -m benchmarks.idle_service $(ARGS)
 
-engines: $(READY) $(ENGINES)/.installed ## Try which engines read published tables; ARGS=--write-docs writes the pages
+engines: $(READY) $(ENGINES)/.installed $(ICEBERG_JAVA)/.installed ## Try which engines read published tables; ARGS=--write-docs writes the pages
 	@$(PYTHON) -m benchmarks.engines --python $(abspath $(ENGINES))/bin/python $(ARGS)
 
 $(ENGINES)/.installed: pyproject.toml
 	@$(PYTHON) -m venv $(ENGINES)
 	@$(ENGINES)/bin/python -m pip install --quiet --no-input --disable-pip-version-check 'pip>=25.1'
 	@$(ENGINES)/bin/python -m pip install --quiet --no-input --disable-pip-version-check \
-		--group engines 2> $(ENGINES).log || { tail -n 20 $(ENGINES).log >&2; exit 1; }
+		--group engines numpy 2> $(ENGINES).log || { tail -n 20 $(ENGINES).log >&2; exit 1; }
 	@touch $@
 
 .PHONY: spark-suites
@@ -234,7 +241,7 @@ soak: $(READY) ## Let many processes write, read, optimize and expire; ARGS="--m
 fuzz: $(READY) ## Damage files of every kind and look what reads make of it; ARGS="--trials 500 --seed 7"
 	@$(PYTHON) -m fuzz $(ARGS)
 
-fuzz-layers: $(READY) ## Live random lives of late events and merge engines; ARGS="--histories 10000 --seed 7"
+fuzz-layers: $(READY) ## Live random lives of late events, merge engines and shared files; ARGS="--histories 10000 --seed 7"
 	@TMPDIR=$(or $(TMPDIR),$(MEMORY),/tmp) $(PYTHON) -m fuzz.layers $(ARGS)
 
 sim: $(READY) ## Live through a day of a service's schedulers in virtual time; ARGS="--tables 200 --seed 7"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.engines import java_reader
 from benchmarks.engines.histories import OUTPUTS, publish_histories
 from benchmarks.engines.readers import ENGINES
 from benchmarks.peers.environments import PEERS, interpreter
@@ -23,6 +25,12 @@ from benchmarks.peers.environments import PEERS, interpreter
 ROOT = Path(__file__).parents[2]
 PAGES = (ROOT / "README.md", ROOT / "docs" / "engines.md")
 BEGIN, END = "<!-- engines: make engines -->", "<!-- end of engines -->"
+JAVA = "java"
+TITLES = {**{engine: said for engine, (said, *_) in ENGINES.items()}, JAVA: java_reader.TITLE}
+"""Engine -> what the page calls it."""
+LINES = Path(__file__).with_name("one_liners.py")
+NOT_IN_CI = ("Daft", "DataFusion")
+"""Lines of docs/reading.md for libraries that the tests lack."""
 READERS = Path(__file__).with_name("readers.py")
 Outcome = dict[str, str]
 
@@ -34,15 +42,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--write-docs", action="store_true", help="write README.md and docs/engines.md"
     )
-    parser.add_argument("engine", nargs="*", help=f"of {', '.join(ENGINES)}; all")
+    parser.add_argument("engine", nargs="*", help=f"of {', '.join(TITLES)}; all")
     given = parser.parse_args(arguments)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([given.python, str(LINES), *NOT_IN_CI], check=True, env=environment)
     with tempfile.TemporaryDirectory(prefix="arctic-engines-") as folder:
         states = list(publish_histories(Path(folder)))
         rows = []
-        for engine in given.engine or ENGINES:
-            python = _spark() if engine == "spark" else given.python
-            version = _run(python, "--version", engine).strip()
-            lines = _run(python, engine, folder, *states).splitlines()
+        for engine in given.engine or TITLES:
+            command = _command(engine, given.python)
+            version = _run(*command, "--version").strip()
+            lines = _run(*command, folder, *states).splitlines()
             rows.append(_row(engine, version, [json.loads(line) for line in lines]))
     text = "\n".join([_header(len(states)), *rows])
     print(text)
@@ -54,13 +64,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _spark() -> str:
-    """Return the Python that has Spark and Iceberg's runtime, which no other engine goes with."""
-    return str(interpreter(next(peer for peer in PEERS if peer.name == "iceberg-eq")))
+def _command(engine: str, python: str) -> list[str]:
+    """Return what reads with an engine, in a Python that has it."""
+    if engine == JAVA:
+        return [sys.executable, "-m", "benchmarks.engines.java_reader"]
+    if engine == "spark":  # with Iceberg's runtime, which no other engine goes with
+        python = str(interpreter(next(peer for peer in PEERS if peer.name == "iceberg-eq")))
+    return [python, str(READERS), engine]
 
 
-def _run(python: str, *arguments: str) -> str:
-    command = [python, str(READERS), *arguments]
+def _run(*command: str) -> str:
     return subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
@@ -77,7 +90,7 @@ def _row(engine: str, version: str, said: Sequence[Outcome]) -> str:
         _cell([each for each in said if each["state"].startswith(f"{output}-")])
         for output in OUTPUTS
     ]
-    return f"| {ENGINES[engine][0]} | {version} | {' | '.join(cells)} |"
+    return f"| {TITLES[engine]} | {version} | {' | '.join(cells)} |"
 
 
 def _cell(said: Sequence[Outcome]) -> str:

@@ -2,7 +2,7 @@
 
 ``python readers.py ENGINE FOLDER STATE...`` prints a line of JSON for each state: what the engine
 made of the table whose metadata file ``FOLDER/STATE.txt`` names, compared row by row with
-``FOLDER/STATE.parquet``. ``python readers.py --version ENGINE`` prints its version.
+``FOLDER/STATE.parquet``. ``python readers.py ENGINE --version`` prints its version.
 """
 
 from __future__ import annotations
@@ -52,6 +52,24 @@ def _polars_native(place: str) -> pa.Table:
     import polars
 
     return polars.scan_iceberg(place, reader_override="native").collect().to_arrow()
+
+
+def _arrow(place: str) -> pa.Table:
+    """Read what an Iceberg library lists: a dataset of pyarrow is a list of files, and no more."""
+    import pyarrow.dataset as ds
+    from pyiceberg.io.pyarrow import schema_to_pyarrow
+    from pyiceberg.table import StaticTable
+
+    table = StaticTable.from_metadata(place)
+    tasks = list(table.scan().plan_files())
+    if any(task.delete_files for task in tasks):
+        raise NotImplementedError("files with deletes, which pyarrow.dataset does not apply")
+    schema = schema_to_pyarrow(table.schema(), include_field_ids=False)
+    paths = [task.file.file_path.removeprefix("file://") for task in tasks]
+    for path in paths:
+        if not set(schema.names) <= set(pq.read_schema(path).names):
+            raise NotImplementedError("files from before a rename, which pyarrow.dataset goes by")
+    return ds.dataset(paths, schema=schema, format="parquet").to_table()
 
 
 def _daft(place: str) -> pa.Table:
@@ -114,6 +132,7 @@ ENGINES: dict[str, tuple[str, tuple[str, ...], Callable[[str], pa.Table]]] = {
     "duckdb": ("DuckDB", ("duckdb",), _duckdb),
     "polars": ("Polars", ("polars",), _polars),
     "polars-native": ("Polars, its own reader", ("polars",), _polars_native),
+    "arrow": ("pyarrow.dataset, of the files that PyIceberg lists", ("pyarrow",), _arrow),
     "daft": ("Daft", ("daft",), _daft),
     "datafusion": ("DataFusion", ("datafusion", "pyiceberg-core"), _datafusion),
     "spark": ("Spark with Iceberg's runtime", ("pyspark",), _spark),
@@ -121,7 +140,8 @@ ENGINES: dict[str, tuple[str, tuple[str, ...], Callable[[str], pa.Table]]] = {
 """Name -> what the page calls it, the packages that are its version, how it reads."""
 
 
-def _said(engine: str, folder: Path, state: str) -> dict[str, Any]:
+def outcome(engine: str, folder: Path, state: str) -> dict[str, Any]:
+    """Read a state, and say what came of it."""
     expected = pq.read_table(folder / f"{state}.parquet")
     try:
         found = ENGINES[engine][2]((folder / f"{state}.txt").read_text())
@@ -145,15 +165,15 @@ def _rows(table: pa.Table, names: list[str]) -> list[str]:
 
 def main() -> None:
     """Print what is asked for."""
-    if sys.argv[1] == "--version":
-        numbers = [importlib.metadata.version(each) for each in ENGINES[sys.argv[2]][1]]
-        if sys.argv[2] == "spark":
+    engine, folder, *names = sys.argv[1:]
+    if folder == "--version":
+        numbers = [importlib.metadata.version(each) for each in ENGINES[engine][1]]
+        if engine == "spark":
             numbers.append(_jar().stem.rpartition("-")[2])
         print(" / ".join(numbers))
         return
-    engine, folder, *names = sys.argv[1:]
     for name in names:
-        print(json.dumps(_said(engine, Path(folder), name)), flush=True)
+        print(json.dumps(outcome(engine, Path(folder), name)), flush=True)
 
 
 if __name__ == "__main__":

@@ -83,6 +83,14 @@ class PlainIceberg:
         self.expressions = jvm.org.apache.iceberg.expressions.Expressions
         self.itself = jvm.java.util.function.Function.identity
 
+    def static_table(self, metadata_file: str) -> Any:
+        """Return the table that a metadata file describes."""
+        io = self._jvm.org.apache.iceberg.hadoop.HadoopFileIO(
+            self._jvm.org.apache.hadoop.conf.Configuration()
+        )
+        operations = self._jvm.org.apache.iceberg.StaticTableOperations(metadata_file, io)
+        return self._jvm.org.apache.iceberg.BaseTable(operations, metadata_file)
+
     @contextmanager
     def opened(self, warehouse: Path) -> Iterator[Any]:
         """Open the embedded catalog of a folder."""

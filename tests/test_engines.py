@@ -1,0 +1,114 @@
+"""The matrix of engines that the pages show: what of it can be tried here is tried anew."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.engines import one_liners
+from benchmarks.engines.__main__ import BEGIN, END, JAVA, NOT_IN_CI, PAGES, ROOT, TITLES
+from benchmarks.engines.histories import OUTPUTS, publish_histories
+from benchmarks.engines.java_reader import outcomes, version
+from benchmarks.engines.readers import ENGINES, outcome
+from tests.java.plain_java import PlainIceberg, running_java
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+HERE = ("pyiceberg", "duckdb", "polars", "polars-native", "arrow", JAVA)
+"""Engines that the environment of the tests has."""
+LAYOUTS = ("day", "adopted")
+STEPS = (1, 3, 5)
+"""Of a history: some deletes, columns that changed, and what comes after all is merged."""
+
+
+def shown(page: Path) -> dict[str, list[str]]:
+    """Return the cells of a page's matrix, by the names of its rows."""
+    text = page.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
+    return {name: rest for name, *rest in filter(None, cells)}
+
+
+@pytest.fixture(scope="module")
+def java() -> Iterator[PlainIceberg]:
+    """Start Iceberg's library."""
+    with running_java() as jvm:
+        yield PlainIceberg(jvm)
+
+
+@pytest.fixture(scope="module")
+def states(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
+    """Publish tables, and return where, and the states that are read."""
+    folder = tmp_path_factory.mktemp("engines")
+    return folder, list(publish_histories(folder, LAYOUTS, STEPS))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::Warning")  # engines warn of what they like
+@pytest.mark.parametrize("engine", HERE)
+def test_engines_read_what_the_pages_say(
+    engine: str, states: tuple[Path, list[str]], request: pytest.FixtureRequest
+) -> None:
+    """Row by row: right where it is so, and refused at most where that is said."""
+    folder, names = states
+    if engine == JAVA:
+        said: list[dict[str, Any]] = [*outcomes(request.getfixturevalue("java"), folder, names)]
+    else:
+        said = [outcome(engine, folder, name) for name in names]
+
+    assert len(said) == len(LAYOUTS) * len(STEPS) * len(OUTPUTS)
+    _, *cells = shown(ROOT / "README.md")[TITLES[engine]]
+    for output, cell in zip(OUTPUTS, cells, strict=True):
+        for each in said:
+            if each["state"].startswith(f"{output}-") and each["verdict"] != "right":
+                assert each["verdict"] == "refused", each
+                assert "refused" in cell, each
+
+
+def test_the_pages_show_every_engine_in_the_version_that_is_tried() -> None:
+    """None of them with wrong rows, and both pages the same."""
+    first, second = (shown(page) for page in PAGES)
+    assert first == second
+    heading, line, *rows = first
+    assert heading.startswith("of ")
+    assert set(line) == {"-"}
+    assert rows == list(TITLES.values())
+    assert not any("wrong" in cell for cells in first.values() for cell in cells)
+
+    group = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]["engines"]
+    pins = dict(each.split("==") for each in group if "==" in each)
+    pins = {name.partition("[")[0]: number for name, number in pins.items()}
+    for engine, (title, packages, _) in ENGINES.items():
+        pinned = [pins[package] for package in packages if package in pins]
+        assert not pinned or first[title][0] == " / ".join(pinned), engine
+    assert first[TITLES[JAVA]][0] == version()
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Make the table that lines of a page read."""
+    place = str(tmp_path_factory.mktemp("lines"))
+    one_liners.fill(place)
+    return place
+
+
+@pytest.mark.parametrize("title", [each for each in one_liners.lines() if each not in NOT_IN_CI])
+def test_lines_of_the_page_find_rows(
+    title: str, warehouse: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As they stand there; `make engines` runs those of libraries that the tests lack."""
+    monkeypatch.setenv("ARCTIC_WAREHOUSE", warehouse)
+
+    assert one_liners.found(title) == one_liners.due(one_liners.lines()[title])
+
+
+def test_every_library_of_the_page_has_a_line() -> None:
+    """So that none is forgotten where the page is written anew."""
+    named = {title.partition(",")[0] for title in one_liners.lines()}
+    assert named == {"DuckDB", "Polars", "pandas", "pyarrow", *NOT_IN_CI}
