@@ -69,8 +69,8 @@ class Merge:
         Raises:
             InvalidInputError: a clause that cannot be carried out, several rows of the source for
                 one stored row, or two rows with one key; nothing was changed.
-            UnsupportedError: DuckDB is not installed, or a table without a key has a column whose
-                name the merge needs for itself.
+            UnsupportedError: a table without a key has a column whose name the merge needs for
+                itself.
             ConflictError: others committed during every attempt; nothing was changed.
             CommitStateUnknownError: the catalog did not answer; look before merging again.
         """

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from arctic.errors import InvalidInputError, StorageError, UnsupportedError
+from arctic.errors import InvalidInputError, StorageError
 from arctic.options import default_parallelism
 
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
@@ -36,11 +36,7 @@ _SETTINGS = {
 
 @contextmanager
 def engine() -> Iterator[Any]:
-    """Yield a connection.
-
-    Raises:
-        UnsupportedError: DuckDB is not installed.
-    """
+    """Yield a connection."""
     connection = _duckdb().connect(":memory:", config=dict(_SETTINGS))
     try:
         connection.execute("SET TimeZone = 'UTC'")
@@ -51,11 +47,7 @@ def engine() -> Iterator[Any]:
 
 @contextmanager
 def spilling_engine(folder: str, most_bytes: int) -> Iterator[Any]:
-    """Yield a connection that writes to a folder what does not fit into memory.
-
-    Raises:
-        UnsupportedError: DuckDB is not installed.
-    """
+    """Yield a connection that writes to a folder what does not fit into memory."""
     settings = {
         **_SETTINGS,
         "preserve_insertion_order": False,
@@ -130,13 +122,8 @@ def engine_errors() -> Iterator[None]:
 
 
 def _duckdb() -> Any:
-    try:
-        import duckdb  # noqa: PLC0415 - an extra, which few processes need
-    except ImportError as error:
-        raise UnsupportedError(
-            "change events and expressions of SQL need DuckDB; install the extra, in a checkout: "
-            "pip install '.[cdc]'"
-        ) from error
+    import duckdb  # noqa: PLC0415 - takes longer to load than most processes work with it
+
     return duckdb
 
 
@@ -147,7 +134,6 @@ def check_expression(given: str) -> str:
 
     Raises:
         InvalidInputError: it is none, or more.
-        UnsupportedError: DuckDB is not installed.
     """
     duckdb = _duckdb()
     with expression_errors(f"expression {given!r}"):

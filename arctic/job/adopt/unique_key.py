@@ -32,7 +32,7 @@ def check_unique(opened: OpenTable, asked: AskedRead, key: Sequence[str]) -> Non
 
     Raises:
         InvalidInputError: naming some of the keys.
-        UnsupportedError: DuckDB is not installed, or a file that cannot be read.
+        UnsupportedError: a file that cannot be read.
         StorageError: a file cannot be read.
     """
     job = scan_opened(opened, asked, columns=list(key), is_fresh=True)

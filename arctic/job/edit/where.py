@@ -39,20 +39,16 @@ class Where:
 
         Raises:
             InvalidInputError: it cannot be understood.
-            UnsupportedError: it needs DuckDB, which is not installed.
         """
         schema = opened.arrow_schema
         if given is None:
             return cls(schema=schema, predicate=None, sql=None)
         try:
             return cls(schema=schema, predicate=parse_filter(given, opened), sql=None)
-        except (InvalidInputError, UnsupportedError) as error:
+        except (InvalidInputError, UnsupportedError):
             if not isinstance(given, str):
                 raise
-            try:
-                mask(schema.empty_table(), given)
-            except UnsupportedError:
-                raise error from None
+            mask(schema.empty_table(), given)
             return cls(schema=schema, predicate=None, sql=given)
 
     @property

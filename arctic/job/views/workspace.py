@@ -107,11 +107,7 @@ class Workspace:
 
 @contextmanager
 def workspace() -> Iterator[Workspace]:
-    """Yield an empty workspace.
-
-    Raises:
-        UnsupportedError: DuckDB is not installed.
-    """
+    """Yield an empty workspace."""
     with (
         tempfile.TemporaryDirectory(prefix="arctic-view-") as folder,
         spilling_engine(folder, MOST_BYTES) as connection,
