@@ -49,6 +49,24 @@ INSERT_MODE = Option(
     "rows of its keys, or append, for those who know that their keys are new.",
 )
 
+ISOLATION = Option(
+    name="write.isolation-level",
+    parse=one_of("serializable", "snapshot"),
+    default="serializable",
+    scopes=_TABLE,
+    doc="What must not have changed since a DELETE, UPDATE or MERGE read it, beside the rows that "
+    "the command writes: serializable, all that it looked at, as if it ran alone; snapshot, "
+    "nothing else.",
+)
+SCHEMA_EVOLUTION = Option(
+    name="write.spark.auto-schema-evolution.enabled",
+    parse=truth,
+    default=True,
+    scopes=_TABLE,
+    doc="Whether the words WITH SCHEMA EVOLUTION change columns; with false a statement is as if "
+    "it had not said them.",
+)
+
 ORDERING_COLUMNS = Option(
     name="write.ordering-columns",
     parse=optional(column_names),

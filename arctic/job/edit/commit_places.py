@@ -17,6 +17,7 @@ from arctic.job.edit.commit_edit import EditedTable, events
 from arctic.job.edit.edit_report import EditReport
 from arctic.job.edit.where import Where
 from arctic.job.write.asked_write import AskedWrite
+from arctic.job.write.beside.isolation import compared
 from arctic.job.write.beside.read_rows import ReadRows
 from arctic.job.write.command_write import Command, begin_command
 from arctic.job.write.commit_write import commit_write
@@ -116,7 +117,8 @@ def change_places(
             else:
                 yield from replaced_places(rows, renewed(rows.drop_columns(_PLACE)), schema)
 
-    snapshot_id, appended = commit_placed(table, batches(), read=where.read)
+    read = compared(where.read, table.opened.table.properties)
+    snapshot_id, appended = commit_placed(table, batches(), read=read)
     return EditReport(
         table=table.opened.table.name,
         snapshot_id=snapshot_id,

@@ -36,6 +36,7 @@ from arctic.job.edit.where import Where
 from arctic.job.edit.whole_files import Coverage, coverage
 from arctic.job.reference import TableReference
 from arctic.job.write.beside.changes_beside import ChangesBeside
+from arctic.job.write.beside.isolation import compared
 from arctic.job.write.beside.places_beside import added_check
 from arctic.job.write.unreferenced import delete_results
 from arctic.table.commit_plan import RemoveRows
@@ -167,7 +168,8 @@ def _by_key(table: EditedTable, where: Where) -> EditReport:
             count += rows.num_rows
             yield from events(rows.select(wanted), "D", schema).to_batches()
 
-    snapshot_id, written_rows = commit_events(table, batches(), read=where.read)
+    read = compared(where.read, opened.table.properties)
+    snapshot_id, written_rows = commit_events(table, batches(), read=read)
     return EditReport(
         table=opened.table.name,
         snapshot_id=snapshot_id,

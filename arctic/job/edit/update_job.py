@@ -27,6 +27,7 @@ from arctic.job.edit.sql_rows import fitted, literal, values
 from arctic.job.edit.where import Where
 from arctic.job.edit.whole_files import coverage
 from arctic.job.reference import TableReference
+from arctic.job.write.beside.isolation import compared
 
 
 def update_where(reference: TableReference, set: Mapping[str, Any], where: Any) -> EditReport:
@@ -117,7 +118,8 @@ def _by_key(table: EditedTable, assignments: Mapping[str, str], where: Where) ->
             yield from events(changes[0], "D", schema).to_batches()
         yield from events(moved.checked(), "I", schema).to_batches()
 
-    snapshot_id, written_rows = commit_events(table, batches(), read=where.read)
+    read = compared(where.read, opened.table.properties)
+    snapshot_id, written_rows = commit_events(table, batches(), read=read)
     return EditReport(
         table=opened.table.name,
         snapshot_id=snapshot_id,

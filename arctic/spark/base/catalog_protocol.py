@@ -40,6 +40,8 @@ class TableAnswer:
     refused_commands: str | None
     """Why DELETE, UPDATE and MERGE are refused; None: they are not."""
     is_writable: bool
+    evolves: bool
+    """Whether a statement may change its columns beside its rows."""
     refused_options: Sequence[str]
     """Names in lower case of what would make another table of it."""
     staged: str | None

@@ -56,6 +56,7 @@ def changelog(asked: ChangelogQuestion) -> TableAnswer:
         key=(),
         ordering=(),
         refused_commands=None,
+        evolves=False,
         is_writable=False,
         refused_options=REFUSED_OPTIONS,
         staged=None,

@@ -110,6 +110,7 @@ def described(
         ordering=opened.table.ordering_columns if is_whole else (),
         refused_commands=why_not_edited(opened.table) if is_whole else None,
         is_writable=is_whole and not state,
+        evolves=opt.SCHEMA_EVOLUTION.value({}, opened.table.properties),
         refused_options=REFUSED_OPTIONS,
         staged=staged,
     )

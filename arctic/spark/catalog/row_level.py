@@ -19,6 +19,7 @@ from arctic.errors import ConflictError
 from arctic.job.edit.where import Where
 from arctic.job.publish.after_write import after_write
 from arctic.job.write.asked_write import AskedWrite
+from arctic.job.write.beside.isolation import compared
 from arctic.job.write.beside.read_rows import WRITTEN_ALONE, ReadRows
 from arctic.job.write.command_write import Command, begin_command
 from arctic.job.write.write_job import WriteJob
@@ -84,7 +85,8 @@ def _write(asked: RowLevelQuestion, frame: DataFrame, write: AskedWrite) -> None
             )
         table_uuid = job.table_uuid
         is_joined = asked.command == "MERGE" and not asked.is_blind
-        job = replace(job, read=_read(asked, job), is_joined=is_joined)
+        read = compared(_read(asked, job), job.target.table.properties)
+        job = replace(job, read=read, is_joined=is_joined)
         # Nothing of rows that go decides which task is to write it.
         stays = asked.command == "DELETE" and asked.rows == "places"
         spread = SpreadRows(frame=frame, job=job, told={}) if stays else spread_rows(frame, job)

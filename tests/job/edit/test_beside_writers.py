@@ -176,6 +176,40 @@ def test_a_command_gives_way_to_who_changes_what_it_read(
 
 
 @pytest.mark.parametrize(
+    ("command", "other", "attempts"),
+    [
+        (_update("n >= 4", n="n + 1"), _put(_row(1, n=7)), 1),
+        (_update("n >= 4", n="n + 1"), _put(_row(4, n=9)), 2),
+        (_delete("n >= 4"), _append(_row(9, n=7)), 1),
+        (_delete("n >= 4"), _put(_row(5, n=1)), 2),
+        (_merge("id", 1, by_source=True), _put(_row(9, n=7)), 1),
+        (_merge("id", 1, 8, condition="target.n > 3"), _put(_row(1, n=9)), 1),
+        (_merge("id", 1, 8), _put(_row(8, n=1)), 2),
+    ],
+    ids=["comes", "its row", "appended", "its row gone", "by source", "left", "its new row"],
+)
+def test_the_weaker_level_looks_only_at_rows_that_a_command_writes(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: Command,
+    other: Other,
+    attempts: int,
+) -> None:
+    """Where no row is written by both, the command is as if the other had come after it."""
+    level = {"write.isolation-level": "snapshot"}
+    alone = make(tmp_path / "alone", "keyed", merged=True)
+    for each in (command, other) if attempts == 1 else (other, command):
+        each(alone)
+
+    table = make(tmp_path / "beside", "keyed", merged=True).set_properties(level)
+    _late(monkeypatch, tmp_path / "beside", commit_edit, "commit_append", [other])
+    report = command(table)
+
+    assert report.attempts == attempts
+    assert rows_of(table) == rows_of(alone)
+
+
+@pytest.mark.parametrize(
     ("other", "attempts"),
     [
         (_update("id = 1", n="n + 1"), 2),

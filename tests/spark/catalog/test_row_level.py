@@ -236,7 +236,7 @@ def upsert(number: int) -> None:
     """Commit to the table beside a statement."""
     rows = {"id": [number], "v": ["beside"], "n": [number]}
     schema = pa.schema([("id", pa.int64()), ("v", pa.string()), ("n", pa.int32())])
-    arctic.write("shop.t", pa.table(rows, schema=schema), mode="upsert")
+    arctic.write("shop.t", pa.table(rows, schema=schema))
 
 
 def remove(number: int) -> None:
@@ -308,6 +308,37 @@ def coming(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
     monkeypatch.setattr("arctic.spark.write.write_frame.commit_write", late)
     return waiting
+
+
+@pytest.mark.parametrize("columns", [KEYED, "(id BIGINT, v STRING, n INT)"], ids=["key", "no key"])
+def test_the_weaker_level_lets_rows_of_others_pass(
+    shop: Shop, coming: list[int], columns: str
+) -> None:
+    """They are as if they had come after a command, which commits at its first try."""
+    shop.begin(
+        f"{columns} TBLPROPERTIES ('write.isolation-level' = 'snapshot')",
+        "(1, 'a', 1), (2, 'b', 2)",
+    )
+
+    for statement, number, rows in (
+        ("UPDATE {t} SET n = n + 10 WHERE n + 0 > 0", 3, [(1, "a", 11), (2, "b", 12)]),
+        ("DELETE FROM {t} WHERE n % 100 = 11", 4, [(2, "b", 12), (3, "beside", 3)]),
+        (
+            "MERGE INTO {t} t USING (SELECT 4L id) s ON t.id = s.id WHEN MATCHED THEN DELETE "
+            "WHEN NOT MATCHED BY SOURCE THEN UPDATE SET n = 0",
+            5,
+            [(2, "b", 0), (3, "beside", 0)],
+        ),
+    ):
+        before = shop.commits
+        coming.append(number)
+        shop(statement)
+        assert (shop.rows, shop.commits) == ([*rows, (number, "beside", number)], before + 2)
+    if columns == KEYED:
+        # A row that both write is another matter.
+        coming.append(2)
+        shop("UPDATE {t} SET n = n + 1 WHERE id + 0 = 2")
+        assert (shop.rows[0], coming) == ((2, "beside", 3), [])
 
 
 def test_who_writes_other_rows_is_in_nobodys_way(shop: Shop, coming: list[int]) -> None:

@@ -10,6 +10,7 @@ from arctic.job.edit.commit_edit import EditedTable
 from arctic.job.edit.merging.merge_clauses import MergePlan, When
 from arctic.job.edit.merging.merge_source import source_keys
 from arctic.job.edit.sql_rows import ROW, SOURCE, TARGET, mentioned, numbered_rows, own, query
+from arctic.job.write.beside.isolation import compared
 from arctic.job.write.beside.read_rows import ReadRows
 
 
@@ -28,6 +29,12 @@ def merge_reads(
         matched: keys of the stored rows that matched, complete once all are read; of a merge that
             looks its rows up by the keys of the source, and without a key, they are not asked for.
     """
+    return compared(_read(table, source, plan, matched), table.opened.table.properties)
+
+
+def _read(
+    table: EditedTable, source: pa.Table, plan: MergePlan, matched: Sequence[pa.Table]
+) -> ReadRows:
     by_source = bool(plan.of(When.NOT_MATCHED_BY_SOURCE))
     key = plan.key
     if key is not None and not by_source:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -73,11 +73,23 @@ TABLES: dict[str, dict[str, Any]] = {
     # Statements speak of columns that are no key, so these may be null, and equal in several rows.
     "crew": {"schema": _CREW, "primary_key": ["k"]},
     "crews": {"schema": _CREW, "primary_key": ["k"], "partition_by": ["team"]},
+    "settled": {
+        "schema": _PLAIN,
+        "primary_key": ["id"],
+        "properties": {"write.spark.auto-schema-evolution.enabled": "false"},
+    },
     "groups": {
         "schema": _PLAIN,
         "primary_key": ["id"],
         "properties": {"write.parquet.row-group-limit": "20"},
     },
+}
+
+KEYLESS = "_bag"
+"""Behind the name of a table: its twin without a key."""
+TABLES |= {
+    f"{name}{KEYLESS}": {part: what for part, what in made.items() if part != "primary_key"}
+    for name, made in TABLES.items()
 }
 
 
@@ -150,11 +162,18 @@ class Case:
     """How many files the rows are spread over beforehand, each of a commit of its own."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """Of Spark, for this statement."""
+    keyless: list[Row] | None = None
+    """After it in a table without a key; None: as with one."""
 
     @property
     def start(self) -> list[Row]:
         """The rows before it."""
         return STARTS.get(self.table, ROWS) if self.before is None else self.before
+
+    def without_key(self) -> Case:
+        """Return the same statement of the twin of its table that has no key."""
+        rows = self.rows if self.keyless is None else self.keyless
+        return replace(self, table=f"{self.table}{KEYLESS}", before=self.start, rows=rows)
 
 
 def refusals(kind: str, error: str, table: str, *statements: str, **settings: str) -> list[Case]:

@@ -244,6 +244,11 @@ DELETES = [
         rows=NESTED_ROWS,
     ),
     Case(
+        id="of a branch that is not there",
+        sql="DELETE FROM {t}.branch_none WHERE id = 1",
+        error="TABLE_OR_VIEW_NOT_FOUND",
+    ),
+    Case(
         id="at random",
         sql="DELETE FROM {t} WHERE id = 1 AND rand() > 0.5",
         error="deterministic",

@@ -19,7 +19,7 @@ from tests.spark.catalog.row_level import (
     updates,
 )
 from tests.spark.catalog.row_level.iceberg_merge import EVOLUTION, MERGE
-from tests.spark.catalog.row_level.shown import BESIDE, CACHED, PRUNED, WHOLE, Reason, Shown
+from tests.spark.catalog.row_level.shown import BESIDE, CACHED, PRUNED, WEAKER, WHOLE, Reason, Shown
 
 UPDATE: Shown = {
     "VectorizedReads": "of one partition of two",
@@ -27,7 +27,7 @@ UPDATE: Shown = {
     "Skew": "half of many commits in one partition",
     "Explain": ("explained", "explained, of all"),
     "EmptyTable": ("an empty table", "an empty table's keys"),
-    "NonExistingCustomBranch": Reason.BRANCH,
+    "NonExistingCustomBranch": "of a branch that is not there",
     "Alias": "with an alias",
     "AlignsAssignments": "in another order than the columns",
     "UnsupportedPartitionPredicate": "like, of partitions",
@@ -44,7 +44,7 @@ UPDATE: Shown = {
     "NestedStructFields": ("fields in a struct", "fields to null", "a whole struct"),
     "UserDefinedDistribution": "a table that is kept in order",
     "SerializableIsolation": BESIDE,
-    "SnapshotIsolation": Reason.ISOLATION,
+    "SnapshotIsolation": WEAKER,
     "InferredCasts": "a number for a text",
     "ModifiesNullStruct": "a field of null",
     "RefreshesRelationCache": CACHED,
@@ -95,7 +95,7 @@ DELETE: Shown = {
     "PartitionedTable": WHOLE,
     "FalseCondition": "never both",
     "FromEmptyTable": ("an empty table", "an empty table by another column"),
-    "FromNonExistingCustomBranch": Reason.BRANCH,
+    "FromNonExistingCustomBranch": "of a branch that is not there",
     "Explain": ("explained", "explained, of all"),
     "Alias": "with an alias",
     "DynamicFileFiltering": "of one partition of two",
@@ -133,7 +133,7 @@ DELETE: Shown = {
     "ScalarSubquery": "below a scalar query",
     "ThatRequiresGroupingBeforeWrite": "of many commits by one task",
     "SerializableIsolation": BESIDE,
-    "SnapshotIsolation": Reason.ISOLATION,
+    "SnapshotIsolation": WEAKER,
     "RefreshesRelationCache": CACHED,
     "MultipleSpecs": Reason.SPECS,
     "ToWapBranch": Reason.BRANCH,
@@ -165,6 +165,9 @@ def named(shown: str | tuple[str, ...] | Reason) -> tuple[str, ...]:
 
 def lines() -> Iterable[str]:
     """Return the counts, and why tests have no counterpart."""
+    every = [each for shown in ALL.values() for each in shown.values()]
+    right = sum(not isinstance(each, Reason) for each in every)
+    yield f"{right} of {len(every)} right: {right / len(every):.1%}"
     for name, shown in ALL.items():
         out = [each for each in shown.values() if isinstance(each, Reason)]
         yield f"{name}: {len(shown)}, of them right {len(shown) - len(out)}, left out {len(out)}"

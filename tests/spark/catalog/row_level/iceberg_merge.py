@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.spark.catalog.row_level.shown import BESIDE, CACHED, PRUNED, Reason, Shown
+from tests.spark.catalog.row_level.shown import BESIDE, CACHED, PRUNED, WEAKER, Reason, Shown
 
 MERGE: Shown = {
     "AllClauses": "all clauses",
@@ -54,7 +54,7 @@ MERGE: Shown = {
     "SelfWithCaching": CACHED,
     "SourceAsSelfSubquery": "a source that is joined with the table",
     "SerializableIsolation": BESIDE,
-    "SnapshotIsolation": Reason.ISOLATION,
+    "SnapshotIsolation": WEAKER,
     "ExtraColumnsInSource": "a source with more columns",
     "NullsInTargetAndSource": "null equals nothing",
     "NullSafeEquals": "null equals null",
@@ -101,7 +101,7 @@ MERGE: Shown = {
     "NonIcebergTargetTableNotSupported": "of a view",
     "SinglePartitionPartitioning": "one task",
     "EmptyTable": "one task, an empty table",
-    "NonExistingBranch": Reason.BRANCH,
+    "NonExistingBranch": "of a branch that is not there",
     "ToWapBranch": Reason.BRANCH,
     "ToWapBranchWithTableBranchIdentifier": Reason.BRANCH,
 }
@@ -112,5 +112,5 @@ EVOLUTION: Shown = {
     "NestedStructSourceHasMoreFields": Reason.NESTED,
     "NestedStructSourceHasFewerFields": "a source with a field less",
     "TypeWidening": "a source with a wider number",
-    "DisabledByTableProperty": Reason.OWN,
+    "DisabledByTableProperty": "a column more that a property keeps out",
 }

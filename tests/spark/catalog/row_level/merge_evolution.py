@@ -45,6 +45,12 @@ EVOLUTIONS = [
         error="what is within a column is not changed",
     ),
     Case(
+        id="a column more that a property keeps out",
+        table="settled",
+        sql=_GROWS + "(SELECT *, id * 2 AS more FROM news)" + ON + STARS,
+        rows=[ROWS[0], (2, "B", 200), ROWS[2], (4, "d", 40)],
+    ),
+    Case(
         id="a column more that is never taken",
         sql=_GROWS
         + "(SELECT *, 1 AS more FROM news)"

@@ -90,6 +90,11 @@ MERGES = [
         error="UNRESOLVED_COLUMN",
     ),
     Case(
+        id="of a branch that is not there",
+        sql="MERGE INTO {t}.branch_none t USING ids s ON t.id = s.id WHEN MATCHED THEN DELETE",
+        error="TABLE_OR_VIEW_NOT_FOUND",
+    ),
+    Case(
         id="of a view",
         sql="MERGE INTO news t USING ids s ON t.id = s.id WHEN MATCHED THEN DELETE",
         error="MERGE INTO TABLE",

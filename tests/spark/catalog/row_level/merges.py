@@ -97,6 +97,7 @@ MERGES = [
         id="a condition of the source beside the key",
         sql=MERGE + "news s ON t.id = s.id AND s.n < 100 " + STARS,
         error="(id=2) is there already",
+        keyless=[*ROWS, (2, "B", 200), (4, "d", 40)],
     ),
     Case(
         id="never equal",
@@ -185,6 +186,7 @@ MERGES = [
         before=[(2, "x", 1), (2, "y", 2)],
         sql=MERGE + "news" + ON + STARS,
         error="several rows have the key (id=2, v='B')",
+        keyless=[(2, "B", 200), (2, "B", 200), (4, "d", 40)],
     ),
     Case(
         id="nested values",

@@ -98,9 +98,17 @@ UPDATES = [
         rows=[(1, {"a": 2, "b": "x"}, [5, 6])],
     ),
     Case(
-        id="one key for two", sql="UPDATE {t} SET id = 7", error="several rows have the key (id=7)"
+        id="one key for two",
+        sql="UPDATE {t} SET id = 7",
+        error="several rows have the key (id=7)",
+        keyless=[(7, "a", 10), (7, "b", 20), (7, None, 30)],
     ),
-    Case(id="a stored key", sql="UPDATE {t} SET id = 3 WHERE id = 1", error="is there already"),
+    Case(
+        id="a stored key",
+        sql="UPDATE {t} SET id = 3 WHERE id = 1",
+        error="is there already",
+        keyless=[(3, "a", 10), *ROWS[1:]],
+    ),
     Case(id="a null key", sql="UPDATE {t} SET id = null", error="NOT_NULL_ASSERT_VIOLATION"),
     Case(id="twice a column", sql="UPDATE {t} SET n = 1, n = 2", error="ssignments"),
     Case(id="another type", sql="UPDATE {t} SET n = 'x'", error="CANNOT_SAFELY_CAST"),
@@ -324,6 +332,11 @@ UPDATES = [
         id="at random",
         sql="UPDATE {t} SET n = 1 WHERE id = 1 AND rand() > 0.5",
         error="deterministic",
+    ),
+    Case(
+        id="of a branch that is not there",
+        sql="UPDATE {t}.branch_none SET n = 1",
+        error="TABLE_OR_VIEW_NOT_FOUND",
     ),
     Case(id="of a view", sql="UPDATE news SET n = 1", error="UPDATE TABLE"),
     *refusals(

@@ -25,6 +25,8 @@ public final class CatalogProtocol {
     /** Why DELETE, UPDATE and MERGE are refused; null: they are not. */
     public final String refusedCommands;
     public final boolean isWritable;
+    /** Whether a statement may change its columns beside its rows. */
+    public final boolean evolves;
     /** Options, in lower case, that would make another table of it. */
     public final List refusedOptions;
     /** Of a table that is to be settled; null: it is not. */
@@ -40,6 +42,7 @@ public final class CatalogProtocol {
       ordering = (List) Protocol.needed(told, "ordering");
       refusedCommands = (String) told.get("refused_commands");
       isWritable = ((Boolean) Protocol.needed(told, "is_writable")).booleanValue();
+      evolves = ((Boolean) Protocol.needed(told, "evolves")).booleanValue();
       refusedOptions = (List) Protocol.needed(told, "refused_options");
       staged = (String) told.get("staged");
     }

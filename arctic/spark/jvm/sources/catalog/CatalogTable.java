@@ -201,7 +201,9 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
       all.add(TableCapability.TRUNCATE);
       all.add(TableCapability.OVERWRITE_BY_FILTER);
       all.add(TableCapability.OVERWRITE_DYNAMIC);
-      all.add(TableCapability.AUTOMATIC_SCHEMA_EVOLUTION);
+      if (told.evolves) {
+        all.add(TableCapability.AUTOMATIC_SCHEMA_EVOLUTION);
+      }
     }
     return all;
   }
