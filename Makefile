@@ -244,6 +244,11 @@ fuzz: $(READY) ## Damage files of every kind and look what reads make of it; ARG
 fuzz-layers: $(READY) ## Live random lives of late events, merge engines and shared files; ARGS="--histories 10000 --seed 7"
 	@TMPDIR=$(or $(TMPDIR),$(MEMORY),/tmp) $(PYTHON) -m fuzz.layers $(ARGS)
 
+.PHONY: fuzz-sql
+fuzz-sql: export SPARK_SUBMIT_OPTS = -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+fuzz-sql: $(READY) ## Live random lives of tables by statements of SQL; ARGS="--histories 500 --seed 7"
+	@TMPDIR=$(or $(TMPDIR),$(MEMORY),/tmp) $(PYTHON) -m fuzz.sql $(ARGS)
+
 sim: $(READY) ## Live through a day of a service's schedulers in virtual time; ARGS="--tables 200 --seed 7"
 	@$(PYTHON) -m simulation $(ARGS)
 

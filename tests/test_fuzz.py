@@ -4,7 +4,7 @@ from collections import Counter
 
 from fuzz.__main__ import print_results, run
 from fuzz.layers import KINDS as LIVES
-from fuzz.layers import Part, live, parts_of
+from fuzz.parts import Part, live, parts_of
 from fuzz.worker import APART, EXACT, KINDS, NAMED, UNNAMED
 
 TRIALS = 5
@@ -29,10 +29,10 @@ def test_files_without_checksums_end_no_process() -> None:
 
 def test_histories_are_dealt_into_parts_with_seeds_of_their_own() -> None:
     """As many as are asked for, evenly over the kinds; no part is another one again."""
-    parts = parts_of(list(LIVES), 1_005, 7)
+    parts = parts_of(list(LIVES), 1_005, 7, 250)
 
     assert len(set(parts)) == len(parts) == 8
     lived = {kind: sum(each.histories for each in parts if each.kind == kind) for kind in LIVES}
     assert lived == {"ordering": 252, "first-row": 251, "folding": 251, "sharing": 251}
     assert {each.seed for each in parts} == {7, 8}
-    assert live(Part(kind="first-row", seed=1, histories=1))
+    assert live(Part(kind="first-row", seed=1, histories=1), LIVES["first-row"])

@@ -1,4 +1,7 @@
-"""Statements drawn at random: a table holds what a model says, or one is refused."""
+"""Statements drawn at random: a table holds what a model says, or one is refused.
+
+``HYPOTHESIS_PROFILE=deep`` lives 500 histories, or as many as ``ARCTIC_HISTORIES`` says.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,13 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
 from tests.spark.catalog.random_sql.sql_history import History
+from tests.spark.catalog.random_sql.states import live
 from tests.spark.catalog.small_plans import small_plans
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-HISTORIES = 500 if os.environ.get("HYPOTHESIS_PROFILE") == "deep" else 3
+IS_DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
+HISTORIES = int(os.environ.get("ARCTIC_HISTORIES", 500 if IS_DEEP else 3))
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +43,6 @@ def test_a_history_of_statements(session: SparkSession, data: st.DataObject) -> 
     """Each statement leaves what the model says."""
     history = History(session, data.draw)
     try:
-        history.begin()
-        for _ in range(data.draw(st.integers(3, 10))):
-            history.step()
+        live(history)
     finally:
         history.close()

@@ -56,6 +56,15 @@ def literal(value: Any, kind: str) -> str:
     return f"CAST({value} AS {kind})"
 
 
+def constant(value: Any, kind: str) -> str:
+    """Return a value as Spark reads it where no expression may stand."""
+    if value is None:
+        return "NULL"
+    if kind == "DATE":
+        return f"DATE'{value}'"
+    return "'" + value.replace("'", "\\'") + "'" if kind == "STRING" else str(value)
+
+
 def _text(value: str) -> str:
     """Return a text; of quotes in it Spark and DuckDB think differently."""
     return " || chr(39) || ".join(f"'{part}'" for part in value.split("'"))

@@ -70,7 +70,7 @@ def relation(columns: Sequence[Column], rows: Sequence[Sequence[Any]], name: str
 
 
 class Model:
-    """A keyed table."""
+    """A table; one without a key holds a bag of rows."""
 
     def __init__(self, columns: list[Column], key: Sequence[int]) -> None:
         self.columns = columns
@@ -95,17 +95,18 @@ class Model:
         return self._duckdb.execute(query.replace("{t}", table)).fetchall()
 
     def _checked(self, rows: list[Row], *, may: bool = False) -> Outcome:
-        keys = [tuple(row.get(number) for number in self.key) for row in rows]
+        keys = [tuple(row.get(number) for number in self.key) for row in rows] if self.key else []
         wrong = len(set(keys)) < len(keys) or any(None in key for key in keys)
         otherwise = Verdict.MAY if may else Verdict.NEVER
         return Outcome(rows=rows, refused=Verdict.MUST if wrong else otherwise)
 
-    def insert(self, rows: list[Row], *, replaces: bool) -> Outcome:
-        """Take rows whose keys differ."""
+    def insert(self, rows: list[Row], *, kept: list[Row]) -> Outcome:
+        """Take rows whose keys differ, beside those of before that are kept."""
         if any(row.get(number) is None for row in rows for number in self.key):
             return Outcome(rows=[], refused=Verdict.MUST)
+        if not self.key:
+            return Outcome(rows=[*kept, *rows])
         given = {tuple(row[number] for number in self.key): row for row in rows}
-        kept = [] if replaces else self.rows
         others = [row for row in kept if tuple(row[n] for n in self.key) not in given]
         return Outcome(rows=[*others, *given.values()])
 
@@ -167,7 +168,7 @@ class Model:
         ]
         if matched and not deletes and several:
             return Outcome(rows=result, refused=Verdict.MUST if acting else Verdict.MAY)
-        keys = [tuple(row[: len(self.key)]) for row in given]
+        keys = [tuple(row[: len(self.key)]) for row in given] if self.key else []
         return self._checked(result, may=len(set(keys)) < len(keys))
 
     def _acts(
