@@ -70,6 +70,7 @@ test-oldest: export SPARK_SUBMIT_OPTS = $(SHORT_LIVED)
 test-oldest: $(READY) $(OLDEST)/.installed ## Run the tests of what PySpark changes on the oldest that is supported
 	@PYTHONPATH=$(abspath $(OLDEST)) $(PYTEST) -n $(WORKERS) $(SPREAD) $(ARGS) \
 		$(addprefix tests/spark/, jvm base/test_private_names.py write/test_write_frame.py \
+		catalog/test_catalog.py catalog/test_catalog_writes.py::test_columns_are_added_by_a_write_that_says_so \
 		$(addprefix test_, clean_files.py deletion_vectors.py known_aggregates.py stream_offsets.py \
 		companion.py::test_jdbc_connect_and_a_shell_see_the_same_tables))
 

@@ -76,6 +76,19 @@ for city in ("Baku", "Kiel"):
     read = spark.read.format("arctic").option("warehouse", sys.argv[3]).load("shop.users")
     print(read.where("id = 9").count())
 """
+PROGRAM = """
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.getOrCreate()
+spark.sql("CREATE TABLE arctic.shop.users (id BIGINT, city STRING, PRIMARY KEY (id))")
+users = spark.createDataFrame([(1, "Rome"), (2, "Oslo")], "id long, city string")
+users.writeTo("arctic.shop.users").append()
+users.where("id = 2").selectExpr("id", "'Bern' AS city").createOrReplaceTempView("changes")
+merge = "MERGE INTO arctic.shop.users t USING changes s ON t.id = s.id "
+spark.sql(merge + "WHEN MATCHED AND t.city = 'Oslo' THEN UPDATE SET city = s.city")
+read = spark.newSession().read.format("arctic").option("warehouse", "warehouse")
+read.load("shop.users").join(spark.table("arctic.shop.users"), "id").orderBy("id").show()
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,6 +169,17 @@ def test_jdbc_connect_and_a_shell_see_the_same_tables(server: Server, tmp_path: 
         *("-e", "SELECT u.id, name FROM arctic.shop.users u JOIN lake.shop.names USING (id)"),
     )
     assert sorted(shell.splitlines()) == ["1\t1", "2\t2"]
+
+
+def test_a_program_in_python_needs_no_word_of_the_package(tmp_path: Path) -> None:
+    """What spark-submit is told of the catalog is enough; the driver has no Arctic in it."""
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM + 'import sys\nassert "arctic" not in sys.modules\n')
+    settings = arctic.spark_conf(warehouse=str(tmp_path / "warehouse"))
+    command = [str(BIN / "spark-submit"), *flags({**QUIET, **settings}), str(program)]
+
+    shown = run(tmp_path, *command)
+    assert "|1|Rome|Rome||2|Bern|Bern|" in "".join(shown.split())
 
 
 def test_a_python_that_dies_is_replaced(server: Server, tmp_path: Path) -> None:

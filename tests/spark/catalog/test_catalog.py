@@ -44,6 +44,10 @@ def test_a_keyed_table_is_made_and_upserted_into(sql: Sql) -> None:
     assert (detailed["Comment"], detailed["Provider"]) == ("all of them", "arctic")
     assert detailed["Location"].endswith("/shop/users")
     assert len(sql("SELECT * FROM arctic.shop.users.snapshots")) == 2
+    assert sql("SELECT sum(insert_rows) FROM arctic.shop.users.nodes") == [(4,)]
+    sql("CALL arctic.system.create_tag('shop.users', 'now')")
+    assert sql("SELECT DISTINCT name FROM arctic.shop.users.refs WHERE type = 'tag'") == [("now",)]
+    assert [row[0] for row in sql("SELECT store FROM arctic.shop.users.history")] == ["change"] * 2
 
 
 def test_a_table_without_a_key_takes_every_row(sql: Sql) -> None:
@@ -57,16 +61,13 @@ def test_a_table_without_a_key_takes_every_row(sql: Sql) -> None:
     made = sql("SHOW CREATE TABLE arctic.shop.visits")[0][0]
 
     assert sql("SELECT id, region FROM arctic.shop.visits") == [(1, "eu"), (1, "eu")]
-    assert arctic.open_table("shop.visits").partition_by == (
-        "region",
-        "day(at)",
-        "bucket(4, id)",
-        "truncate(2, name)",
-        "year(day)",
-    )
+    wanted = ("region", "day(at)", "bucket(4, id)", "truncate(2, name)", "year(day)")
+    assert arctic.open_table("shop.visits").partition_by == wanted
     sql(made.replace("arctic.shop.visits", "arctic.shop.again"))
     again = arctic.open_table("shop.again")
-    assert again.partition_by == arctic.open_table("shop.visits").partition_by
+    # What Spark 4.1.0 writes has buckets behind all others.
+    ordered = sorted if sql.spark.version == "4.1.0" else tuple
+    assert ordered(again.partition_by) == ordered(wanted)
     assert again.schema.names == ["id", "region", "name", "at", "day"]
 
 
