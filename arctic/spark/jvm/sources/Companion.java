@@ -84,8 +84,7 @@ public final class Companion implements Runnable {
   }
 
   private static Companion begun(String python) throws IOException {
-    Py4JServer server = new Py4JServer(session.sparkContext().conf());
-    server.start();
+    Py4JServer server = Listening.begun(session.sparkContext().conf());
     ProcessBuilder wanted = new ProcessBuilder(
         new String[] {python, "-m", "arctic.spark.companion"});
     Map variables = wanted.environment();
@@ -146,5 +145,47 @@ public final class Companion implements Runnable {
   private void end() {
     process.destroy();
     server.shutdown();
+  }
+
+  /**
+   * Makes the server, whose threads are then none that a JVM waits for before it ends.
+   *
+   * They are of the kind of whoever makes it. Under spark-submit that may be a thread of the other
+   * kind, and then program and companion would wait for each other.
+   */
+  private static final class Listening implements Runnable {
+    private final SparkConf conf;
+    private Py4JServer server;
+    private RuntimeException failed;
+
+    private Listening(SparkConf conf) {
+      this.conf = conf;
+    }
+
+    static Py4JServer begun(SparkConf conf) throws IOException {
+      Listening listening = new Listening(conf);
+      Thread thread = new Thread(listening, "arctic-companion-server");
+      thread.setDaemon(true);
+      thread.start();
+      try {
+        thread.join();
+      } catch (InterruptedException error) {
+        Thread.currentThread().interrupt();
+        throw new IOException(error);
+      }
+      if (listening.failed != null) {
+        throw listening.failed;
+      }
+      return listening.server;
+    }
+
+    public void run() {
+      try {
+        server = new Py4JServer(conf);
+        server.start();
+      } catch (RuntimeException error) {
+        failed = error;
+      }
+    }
   }
 }
