@@ -223,6 +223,10 @@ $(ENGINES)/.installed: pyproject.toml
 spark-suites: $(READY) $(SPARK_SUITES)/.installed ## Run Spark's own suites of commands on Arctic's catalog
 	@$(PYTHON) -m benchmarks.spark_suites --home $(abspath $(SPARK_SUITES)) $(ARGS)
 
+.PHONY: pyspark-suites
+pyspark-suites: $(READY) ## Run PySpark's own tests of data sources beside Arctic; ARGS="--checkout ~/spark"
+	@$(PYTHON) -m benchmarks.spark_suites.python $(ARGS)
+
 $(SPARK_SUITES)/.installed: benchmarks/spark_suites/pom.xml $(READY)
 	@rm -rf $(SPARK_SUITES)
 	@mvn -B -q -f $< dependency:copy-dependencies -DoutputDirectory=$(abspath $(SPARK_SUITES))/jars
