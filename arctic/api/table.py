@@ -20,10 +20,10 @@ from arctic.iceberg.commits.commit_notes import watermark_properties
 from arctic.iceberg.snapshots.inspect import METADATA_TABLES
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
 from arctic.iceberg.tables.open_table import OpenTable
-from arctic.iceberg.tables.rename_table import rename_table
 from arctic.iceberg.tables.set_properties import PropertyChange, set_properties
 from arctic.job.changes.asked_changes import Moment
 from arctic.job.changes.consumer_job import list_consumers
+from arctic.job.changes.named_tables import rename_named
 from arctic.job.edit.edit_report import EditReport
 from arctic.job.past.named_states import Tag, drop_table_tag, list_tags, list_versions, tag_table
 from arctic.job.past.restore_job import RestoreReport
@@ -319,5 +319,5 @@ def with_properties(options: Mapping[str, str], change: PropertyChange) -> Table
 def renamed(options: Mapping[str, str], new_identifier: str) -> Table:
     """Give a table another name, and return it under that."""
     reference = table_reference(options)
-    opened = rename_table(reference.config, reference.identifier, new_identifier)
+    opened = rename_named(reference.config, reference.identifier, new_identifier)
     return Table(opened, {**options, "path": opened.table.name})

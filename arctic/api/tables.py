@@ -13,6 +13,7 @@ from arctic.iceberg.catalogs import listing
 from arctic.iceberg.tables import create_table as tables
 from arctic.iceberg.tables.set_properties import PropertyChange
 from arctic.iceberg.values.ordering import with_ordering
+from arctic.job.changes.named_tables import drop_named
 from arctic.job.reference import Catalog, as_names, call_options, table_reference
 
 
@@ -109,7 +110,7 @@ def drop_table(
             stay.
     """
     reference = table_reference(call_options(identifier, warehouse, catalog))
-    tables.drop_table(reference.config, reference.identifier, purge=purge)
+    drop_named(reference.config, reference.identifier, purge=purge)
 
 
 def evolve_schema(

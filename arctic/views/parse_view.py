@@ -33,6 +33,14 @@ _CLOCKS = frozenset(
         *("Localtimestamp", "CurrentUser", "SessionUser", "Rand", "Randn", "Uuid"),
     }
 )
+_WIDENS = frozenset(
+    {
+        *("Select", "Alias", "Paren", "Where", "Group", "Join", "And", "Or", "Not", "Is", "EQ"),
+        *("NEQ", "GT", "GTE", "LT", "LTE", "Between", "In", "Filter", "Count", "Sum", "Avg"),
+        *("Min", "Max"),
+    }
+)
+"""What says the same of a number of a wider type: no function, no cast, no arithmetic."""
 _SEVERAL_ROWS = frozenset({"unnest", "generate_subscripts", "explode"})
 
 
@@ -70,6 +78,7 @@ class _View:
         )
         self.items = [part for item in tree.expressions for part in self._starred(item)]
         self.used: dict[str, set[str]] = {each.alias: set() for each in self.sources}
+        self.narrow: dict[str, set[str]] = {each.alias: set() for each in self.sources}
 
     def named(self) -> str:
         """Return the statement with its columns named."""
@@ -94,6 +103,9 @@ class _View:
             join=None if is_one else join_of(self.joins[0], self.sources),
             not_null=self.sources[0].required | _tested(where) if is_one else frozenset(),
             used={alias: frozenset(names) for alias, names in self.used.items()},
+            widens={
+                alias: frozenset(names - self.narrow[alias]) for alias, names in self.used.items()
+            },
         )
         _check_groups(query, groups)
         _check_key(query)
@@ -122,6 +134,8 @@ class _View:
         for column in list(node.find_all(exp.Column)):
             source, name = self._resolved(column)
             self.used[source.alias].add(name)
+            if not _widens(column):
+                self.narrow[source.alias].add(name)
             column.set("this", exp.to_identifier(name, quoted=True))
             column.set("table", exp.to_identifier(source.alias, quoted=True))
             for part in ("db", "catalog"):
@@ -143,6 +157,14 @@ class _View:
             known = ", ".join(name for each in self.sources for name in each.columns)
             raise NotFoundError(f"view: column {said} is not known; there are {known}")
         return found[0]
+
+
+def _widens(column: Any) -> bool:
+    """Say whether a wider number in the place of a column changes nothing of what is said of it."""
+    above = column.parent
+    while above is not None and type(above).__name__ in _WIDENS:
+        above = above.parent
+    return above is None
 
 
 def _check_form(tree: Any) -> None:

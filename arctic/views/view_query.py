@@ -90,6 +90,9 @@ class ViewQuery:
     """Columns of a single source that have no null in any row that counts."""
     used: Mapping[str, frozenset[str]]
     """The columns of each source that the statement reads, by alias."""
+    widens: Mapping[str, frozenset[str]]
+    """Those of them of which the statement says the same when they become a wider type of exact
+    numbers, by alias."""
 
     @property
     def first(self) -> Source:

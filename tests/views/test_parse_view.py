@@ -60,6 +60,29 @@ def test_rows_are_told_apart_by_a_key(sql: str, key: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "widens"),
+    [
+        ("v", True),
+        ("v AS w, v > 3 AND v IS NOT NULL AS is_large", True),
+        ("v + 1 AS w", False),
+        ("v, v::VARCHAR AS text", False),
+        ("v, bit_count(v) AS bits", False),
+    ],
+)
+def test_only_what_compares_a_number_says_the_same_of_a_wider_one(said: str, widens: bool) -> None:
+    """Arithmetic may come to another type, a function may look at the bits."""
+    found = view(f"SELECT id, {said} FROM shop.orders")
+    assert ("v" in found.widens["orders"]) is widens
+
+
+def test_sums_say_the_same_of_a_wider_number() -> None:
+    """They are exact whatever the type; a condition that computes with the number is not known."""
+    sums = "SELECT city, sum(v), min(v) FILTER (WHERE v < 3) AS least FROM shop.orders"
+    assert view(f"{sums} WHERE v IN (1, 2) GROUP BY city").widens == {"orders": {"city", "v"}}
+    assert view(f"{sums} WHERE v * 2 < 9 GROUP BY city").widens == {"orders": {"city"}}
+
+
+@pytest.mark.parametrize(
     ("sql", "why"),
     [
         ("SELECT v FROM shop.orders", "does not show 'id'"),

@@ -19,8 +19,6 @@ from arctic import options as opt
 from arctic.errors import ConflictError, NotFoundError
 from arctic.iceberg.catalogs.catalog import open_catalog
 from arctic.iceberg.catalogs.refresh import refresh
-from arctic.iceberg.metadata.history import UPKEEP, lineage, producer_of
-from arctic.iceberg.snapshots.change_log import head_sequence, stream_store
 from arctic.iceberg.snapshots.consumers import (
     ConsumerState,
     check_consumer_name,
@@ -32,6 +30,7 @@ from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.tables.set_properties import commit_properties
 from arctic.job.changes.asked_changes import AskedChanges
 from arctic.job.changes.change_job import Changes
+from arctic.job.changes.commits_ahead import commits_ahead
 from arctic.job.read.scan_job import ScanJob
 from arctic.job.reference import TableReference
 from arctic.table.expiry import duration_text, is_old
@@ -226,24 +225,16 @@ def list_consumers(reference: TableReference) -> pa.Table:
     opened = reference.open()
     limit_ms = opt.CONSUMER_EXPIRATION_MS.value({}, opened.table.properties)
     now_ms = time.time_ns() // 1_000_000
-    store = stream_store(opened)
-    commits = lineage(store.metadata, store.current_snapshot())
     rows = []
     for name, state in consumers_of(opened.base.properties).items():
-        done = state.position.sequence_number
-        known = [each for each in commits if (each.sequence_number or 0) > done]
-        ahead = [each for each in known if producer_of(each) not in UPKEEP]
-        # Those that nobody knows any more were of a writer, as far as one can tell.
-        unknown = max(head_sequence(store) - done - len(known), 0)
+        ahead = commits_ahead(opened, state.position.sequence_number, now_ms=now_ms)
         rows.append(
             {
                 "consumer": name,
                 "moved_at": state.moved_ms * 1000,
-                "commits_behind": len(ahead) + unknown,
-                "rows_behind": sum(
-                    int(each.summary["added-records"] or 0) for each in ahead if each.summary
-                ),
-                "behind": now_ms - ahead[-1].timestamp_ms if ahead else 0,
+                "commits_behind": ahead.commits,
+                "rows_behind": ahead.rows,
+                "behind": ahead.behind_ms,
                 "holds": not is_old(state.moved_ms, duration_ms=limit_ms, now_ms=now_ms),
                 "base_snapshot_id": state.base_snapshot_id,
                 "change_snapshot_id": state.change_snapshot_id,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
 import pyarrow as pa
@@ -10,10 +11,13 @@ from arctic import options as opt
 from arctic.errors import NotFoundError
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.snapshots.heads import catalog_heads
-from arctic.job.changes.consumer_job import list_consumers
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.changes.commits_ahead import commits_ahead
 from arctic.job.reference import table_reference
-from arctic.job.views.view_state import ViewDefinition, consumer_of
-from arctic.table.property_names import VIEW
+from arctic.job.views.view_state import Standing
+from arctic.table.property_names import CHANGE_IDENTIFIER, VIEW
+from arctic.table.streams.stream_position import StreamPosition
+from arctic.views.view_definition import ViewDefinition
 
 VIEWS_SCHEMA = pa.schema(
     [
@@ -42,29 +46,50 @@ def list_views(place: Mapping[str, str]) -> pa.Table:
         StorageError: the catalog cannot be reached.
     """
     heads = catalog_heads(CatalogConfig.from_options(place), threads=_LOADS)
-    rows = []
+    rows, sources = [], _Sources(place)
     for head in heads.tables:
         if VIEW not in head.properties:
             continue
         definition = ViewDefinition.told(head.properties, head.name)
         every_ms = opt.SELF_REFRESHING_MS.value({}, head.properties)
+        arrive_in = heads.stores.get(head.properties.get(CHANGE_IDENTIFIER, head.name))
         told = {"view": head.name, "refreshes_every": every_ms, "statement": definition.sql}
-        consumer = consumer_of(head.name)
+        standing = Standing.told({} if arrive_in is None else arrive_in.properties, head.name)
+        if standing.refreshed_ms is not None:
+            told["refreshed_at"] = standing.refreshed_ms * 1000
         rows += [
-            {**told, "source": source, **_lag(place, source, consumer)}
-            for source in definition.sources
+            {**told, "source": each, **sources.lag(each, standing.positions.get(each))}
+            for each in definition.sources
         ]
     return pa.Table.from_pylist(rows, schema=VIEWS_SCHEMA)
 
 
-def _lag(place: Mapping[str, str], source: str, consumer: str) -> dict[str, object]:
-    """Return how far a view is behind; nothing where the source does not know it any more."""
-    try:
-        found = list_consumers(table_reference({**place, opt.PATH.name: source}))
-    except NotFoundError:
-        return {}
-    for row in found.to_pylist():
-        if row["consumer"] == consumer:
-            same = ("commits_behind", "rows_behind", "behind")
-            return {"refreshed_at": row["moved_at"], **{name: row[name] for name in same}}
-    return {}
+class _Sources:
+    """The sources of a catalog's views, each loaded once."""
+
+    def __init__(self, place: Mapping[str, str]) -> None:
+        self._place = place
+        self._opened: dict[str, OpenTable | None] = {}
+
+    def lag(self, source: str, position: StreamPosition | None) -> dict[str, object]:
+        """Return how far a place is behind; nothing where there is no such table any more."""
+        if source not in self._opened:
+            self._opened[source] = self._open(source)
+        opened = self._opened[source]
+        if position is None or opened is None:
+            return {}
+        if position.table_uuid != str(opened.base.metadata.table_uuid):
+            return {}
+        now_ms = time.time_ns() // 1_000_000
+        ahead = commits_ahead(opened, position.sequence_number, now_ms=now_ms)
+        return {
+            "commits_behind": ahead.commits,
+            "rows_behind": ahead.rows,
+            "behind": ahead.behind_ms,
+        }
+
+    def _open(self, source: str) -> OpenTable | None:
+        try:
+            return table_reference({**self._place, opt.PATH.name: source}).open(suggests=False)
+        except NotFoundError:
+            return None

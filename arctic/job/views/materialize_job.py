@@ -11,10 +11,10 @@ from arctic.job.views.refresh_job import refresh_view
 from arctic.job.views.refresh_report import RefreshReport
 from arctic.job.views.source_rows import SourceTable
 from arctic.job.views.view_plan import check_lasting, plan_view
-from arctic.job.views.view_state import ViewDefinition
 from arctic.job.views.workspace import workspace
 from arctic.views.parse_view import without_stars
 from arctic.views.sql_tree import source_names
+from arctic.views.view_definition import ViewDefinition
 
 
 def materialize_view(
@@ -62,7 +62,7 @@ def materialize_view(
         own_properties=definition.properties,
         exist_ok=exist_ok,
     )
-    if ViewDefinition.of(made) != definition:
+    if ViewDefinition.told(made.base.properties, into.identifier) != definition:
         raise InvalidInputError(
             f"view {into.identifier!r} is there already, with another statement; drop it first"
         )

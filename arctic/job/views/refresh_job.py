@@ -13,19 +13,22 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from arctic.errors import ConflictError
+from arctic.iceberg.tables.evolve_schema import evolve_schema
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.reference import TableReference
 from arctic.job.views.commit_view import ACTION, Written, commit_view
-from arctic.job.views.fresh_rows import all_rows, changed_rows
+from arctic.job.views.kept.fresh_rows import all_rows, changed_rows
 from arctic.job.views.refresh_input import RefreshInput
 from arctic.job.views.refresh_report import RefreshReport
 from arctic.job.views.source_rows import SourceTable, Stretch
-from arctic.job.views.view_plan import ViewPlan, check_columns, plan_view, relation
-from arctic.job.views.view_state import Standing, ViewDefinition, consumer_of
+from arctic.job.views.view_columns import columns_read, fitted_columns, rows_hold
+from arctic.job.views.view_plan import ViewPlan, plan_view, relation
+from arctic.job.views.view_state import Standing
 from arctic.job.views.workspace import Workspace, workspace
 from arctic.table.streams.stream_batch import StreamBatch
 from arctic.table.streams.stream_position import StreamPosition
 from arctic.views.sql_tree import whole_statement
+from arctic.views.view_definition import ViewDefinition, consumer_of
 from arctic.views.view_statements import difference
 
 
@@ -44,18 +47,24 @@ def refresh_view(reference: TableReference, *, is_full: bool) -> RefreshReport:
     """
     began = time.monotonic()
     view = reference.open()
-    definition, standing = ViewDefinition.of(view), Standing.of(view)
+    definition = ViewDefinition.told(view.base.properties, reference.identifier)
     sources = {each: SourceTable(reference, each) for each in definition.sources}
-    is_full = is_full or definition.is_whole or standing.number < 0
     with workspace() as space:
         plan = plan_view(definition, sources, space)
-        check_columns(view, plan)
+        change = fitted_columns(view, plan)
+        if change is not None:
+            # The sources were opened after the view, and must be in the next try as well.
+            evolve_schema(reference.config, reference.identifier, change)
+            return refresh_view(reference, is_full=is_full)
+        standing, columns = Standing.of(view), columns_read(plan)
+        holds = rows_hold(plan, standing.columns, columns)
+        is_full = is_full or definition.is_whole or standing.number < 0 or not holds
         stretches = {
             name: each.stretch(None if is_full else standing.positions.get(name))
             for name, each in sources.items()
         }
         ends = {name: each.end for name, each in stretches.items()}
-        batch = standing.next(ends)
+        batch = standing.next(ends, columns, now_ms=time.time_ns() // 1_000_000)
         if not is_full and ends == standing.positions:
             written = Written(snapshot_id=None, upserts=0, deletes=0)
         elif definition.is_whole:

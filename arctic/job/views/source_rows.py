@@ -7,7 +7,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from arctic import options as opt
@@ -80,6 +80,14 @@ class SourceTable:
             key=tuple(self.opened.table.primary_key),
             required=frozenset(field.name for field in schema if not field.nullable),
         )
+
+    def described(self, names: Iterable[str] | None = None) -> dict[str, str]:
+        """Return field id and type of columns, by name; of all where none are named."""
+        schema = self.opened.base.schema()
+        return {
+            name: f"{schema.find_field(name).field_id} {schema.find_field(name).field_type}"
+            for name in sorted(self.opened.arrow_schema.names if names is None else names)
+        }
 
     def stretch(self, start: StreamPosition | None) -> Stretch:
         """Return how far a refresh goes: to what is there now.

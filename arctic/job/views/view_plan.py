@@ -13,13 +13,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.types as pt
 
-from arctic.errors import InvalidInputError
-from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.views.source_rows import SourceTable
-from arctic.job.views.view_state import ViewDefinition
 from arctic.job.views.workspace import Workspace
 from arctic.views.parse_view import parse_view
 from arctic.views.sql_tree import called_functions, not_kept, quoted, whole_statement
+from arctic.views.view_definition import ViewDefinition
 from arctic.views.view_query import Output
 from arctic.views.view_statements import Statements
 
@@ -90,23 +88,6 @@ def check_lasting(definition: ViewDefinition, space: Workspace) -> None:
     changing = space.not_lasting(sorted(called_functions(definition.sql)))
     if changing and not definition.is_whole:
         raise not_kept(f"{changing[0]}() is not the same at every refresh")
-
-
-def check_columns(view: OpenTable, plan: ViewPlan) -> None:
-    """Refuse to refresh a table whose columns are not those of its statement any more.
-
-    Raises:
-        InvalidInputError: naming one.
-    """
-    own = {field.name: field.type for field in view.arrow_schema}
-    wanted = {field.name: field.type for field in plan.schema}
-    for name in sorted(own.keys() | wanted.keys()):
-        if own.get(name) != wanted.get(name):
-            raise InvalidInputError(
-                f"view {view.table.name!r}: column {name!r} is {own.get(name, 'not there')}, but "
-                f"its statement says {wanted.get(name, 'nothing of it')} now; a source may have "
-                "changed: drop the view, and materialize it anew"
-            )
 
 
 def _statements(

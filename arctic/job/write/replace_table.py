@@ -30,6 +30,7 @@ from arctic.iceberg.tables.missing_table import REPLACED
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.iceberg.tables.rename_table import rename_table
 from arctic.iceberg.values.partition_key import partition_keys
+from arctic.job.changes.named_tables import leave_sources
 from arctic.table.snapshot import TableSnapshot
 
 
@@ -94,6 +95,7 @@ def replace_table(
         _give_back(config, moved, identifier)
         raise
     drop_table(config, moved[-1])
+    leave_sources(config, opened.base.properties, identifier)
 
 
 def _replaced_name(identifier: str) -> str:

@@ -9,11 +9,11 @@ from enum import Enum
 from arctic import options as opt
 from arctic.iceberg.commits.lease import cleaned_ms
 from arctic.iceberg.ownership.clones import may_delete
-from arctic.job.views.view_state import ViewDefinition
 from arctic.optimizing.settings import min_plan_interval_ms
 from arctic.service.scheduling.refresh_queue import Refreshing
 from arctic.service.scheduling.table_state import TableTerms
 from arctic.table.property_names import VIEW
+from arctic.views.view_definition import ViewDefinition
 
 
 class CleaningStep(Enum):

@@ -20,7 +20,7 @@ from arctic.iceberg.catalogs.namespaces import (
     make_namespace,
     namespace_properties,
 )
-from arctic.iceberg.tables.drop_table import drop_table
+from arctic.job.changes.named_tables import drop_named
 from arctic.spark.base.catalog_protocol import (
     DoneAnswer,
     FailureKind,
@@ -110,7 +110,7 @@ def _drop_contents(config: CatalogConfig, parts: Parts) -> None:
         if not held_by(config, child):
             drop_namespace(config, child)
     for name in list_tables(config, ".".join(parts)):
-        drop_table(config, name)
+        drop_named(config, name)
 
 
 def _parts(name: object) -> Parts:

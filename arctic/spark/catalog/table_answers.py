@@ -11,9 +11,8 @@ from arctic.errors import ArcticError, InvalidInputError, NotFoundError
 from arctic.iceberg.catalogs.catalog import open_catalog
 from arctic.iceberg.catalogs.listing import list_tables, table_identifiers
 from arctic.iceberg.snapshots.list_files import list_files
-from arctic.iceberg.tables.drop_table import drop_table
 from arctic.iceberg.tables.missing_table import REPLACED, is_aside, returned_store, traces_of
-from arctic.iceberg.tables.rename_table import rename_table
+from arctic.job.changes.named_tables import drop_named, rename_named
 from arctic.job.edit.whole_files import unmerged_changes
 from arctic.job.past_state import PastState
 from arctic.job.read.asked_read import AskedRead
@@ -114,7 +113,7 @@ def _tell_of_traces(asked: TableQuestion) -> None:
 def dropped(asked: DropTableQuestion) -> DoneAnswer:
     """Remove a table."""
     try:
-        drop_table(config_of(asked.catalog), ".".join(asked.name), purge=asked.purge)
+        drop_named(config_of(asked.catalog), ".".join(asked.name), purge=asked.purge)
     except NotFoundError:
         return DoneAnswer(found=False)
     return DoneAnswer(found=True)
@@ -127,5 +126,5 @@ def renamed(asked: RenameTableQuestion) -> DoneAnswer:
         raise InvalidInputError(f"table {new_name[-1]!r}: a name has no dot")
     config = config_of(asked.catalog)
     with failures_of(missing=FailureKind.NO_SUCH_TABLE, exists=FailureKind.TABLE_EXISTS):
-        rename_table(config, ".".join(asked.name), ".".join(new_name))
+        rename_named(config, ".".join(asked.name), ".".join(new_name))
     return DoneAnswer(found=True)

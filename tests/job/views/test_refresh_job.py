@@ -60,6 +60,7 @@ def test_a_refresh_that_dies_leaves_no_trace(
         patched.setattr(refresh_job, "_hold", _dies)
         with pytest.raises(KeyboardInterrupt):
             arctic.refresh("shop.totals", **place)
+    assert arctic.list_views(**place).column("commits_behind").to_pylist() == [0]
     assert arctic.refresh("shop.totals", **place).snapshot_id is None
     assert counts(place) == {"a": 2, "b": 1}
 
@@ -168,7 +169,7 @@ def test_the_commands_say_what_was_done(
 def test_the_list_of_views_tells_how_far_each_is_behind(
     place: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By source; also where the source does not know the view any more."""
+    """By source, from the view's own place: also where the source does not know it, or is gone."""
     every = {"self-refreshing.interval": "10m"}
     arctic.materialize(TOTALS, "shop.totals", properties=every, **place)
     arctic.materialize("SELECT _group AS g, n FROM shop.totals", "shop.counts", **place)
@@ -187,5 +188,8 @@ def test_the_list_of_views_tells_how_far_each_is_behind(
     with pytest.raises(SystemExit):
         main(["views", "--output", "json", "--warehouse", place["warehouse"]])
     counts, totals = json.loads(capsys.readouterr().out)
-    assert (counts["commits_behind"], counts["behind"]) == (None, None)
+    assert (counts["commits_behind"], counts["rows_behind"]) == (1, 4)
     assert (totals["commits_behind"], totals["refreshes_every"]) == (0, 600)
+    assert totals["refreshed_at"] > counts["refreshed_at"]
+    arctic.drop_table("shop.orders", **place)
+    assert arctic.list_views(**place).column("commits_behind").to_pylist() == [1, None]

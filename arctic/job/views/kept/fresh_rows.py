@@ -7,8 +7,8 @@ change after all are not.
 
 from __future__ import annotations
 
-from arctic.job.views.kept_groups import changed_groups
-from arctic.job.views.kept_joins import changed_joins
+from arctic.job.views.kept.kept_groups import changed_groups
+from arctic.job.views.kept.kept_joins import changed_joins
 from arctic.job.views.refresh_input import RefreshInput
 from arctic.job.views.view_plan import relation
 from arctic.views.view_statements import CHANGED, FRESH, SIGN, STORED
