@@ -20,6 +20,7 @@ def materialize(
     sql: str,
     into: str,
     *,
+    kind: str = "rows",
     full: bool = False,
     partition_by: str | Sequence[str] = (),
     properties: Mapping[str, str] | None = None,
@@ -34,6 +35,8 @@ def materialize(
             conditions of one table with a primary key, GROUP BY of any table, or a join of two by
             the whole primary key of one of them.
         into: ``namespace.table``, which is created.
+        kind: ``rows``: what the statement returns; ``scd2``: every version of that, with when it
+            was so; ``daily``: what it was at the end of each day.
         full: compute all rows anew at every refresh. Any statement will do then, and the table
             has no primary key.
         partition_by: of the table, as ``create_table`` takes it.
@@ -54,6 +57,7 @@ def materialize(
     return materialize_view(
         sql,
         table_reference(call_options(into, warehouse, catalog)),
+        kind=kind,
         is_whole=full,
         partition_by=as_names(partition_by),
         properties=properties or {},
@@ -75,7 +79,8 @@ def refresh(
 
     Args:
         view: ``namespace.table``, as ``materialize`` made it.
-        full: compute all rows anew, and write those that differ.
+        full: compute all rows anew, and write those that differ; what came to a history since its
+            last refresh counts as one change, and days that nobody knows any more are left out.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
 

@@ -39,7 +39,9 @@ VERBS = {
     "list_tables": "namespace, *, warehouse, catalog",
     "list_views": "*, warehouse, catalog",
     "local_session": "*, master, app_name, conf",
-    "materialize": "sql, into, *, full, partition_by, properties, exist_ok, warehouse, catalog",
+    "materialize": (
+        "sql, into, *, kind, full, partition_by, properties, exist_ok, warehouse, catalog"
+    ),
     "mirror_kafka": (
         "dsn, topics, *, tables, into, envelope, slot, once, max_changes, interval_seconds, "
         "drops_columns, decodings, config, spark, warehouse, catalog"

@@ -14,6 +14,7 @@ from arctic.options.catalog_options import (
     WAREHOUSE,
 )
 from arctic.options.change_options import (
+    CHANGE_COMPARES,
     CHANGE_ROWS,
     CHANGE_UPDATES,
     CONSUMER_ID,
@@ -159,6 +160,7 @@ __all__ = [
     "CATALOG",
     "CATALOG_PREFIX",
     "CHANGE_BUCKETS",
+    "CHANGE_COMPARES",
     "CHANGE_ROWS",
     "CHANGE_TTL_MINUTES",
     "CHANGE_UPDATES",

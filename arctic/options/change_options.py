@@ -76,6 +76,14 @@ CHANGE_UPDATES = Option(
     doc="Whether change-rows other than events tell updates from deletes and inserts, as "
     "update_preimage and update_postimage.",
 )
+CHANGE_COMPARES = Option(
+    name="change-compares",
+    parse=one_of("rows", "columns"),
+    default="rows",
+    scopes=_EVENTS,
+    doc="When change-rows other than events take a row for the same as before: where all of its "
+    "columns are (rows), or those that are read (columns), so that the others stay unread.",
+)
 SKIP_OVERWRITES = Option(
     name="streaming-skip-overwrite-snapshots",
     parse=truth,

@@ -12,7 +12,12 @@ from dataclasses import dataclass
 from arctic.errors import FormatError, InvalidInputError
 from arctic.table.property_names import VIEW
 
-_VERSION = 1
+_VERSION, _WITH_KIND = 1, 2
+"""Those that know no kinds refuse the second."""
+ROWS, HISTORY, DAYS = "rows", "scd2", "daily"
+KINDS = (ROWS, HISTORY, DAYS)
+"""What a view keeps: what its statement returns; every version of that; what it was at the end of
+each day."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,16 +29,19 @@ class ViewDefinition:
     """Every refresh computes all rows anew."""
     sources: tuple[str, ...]
     """The tables that it reads, by name."""
+    kind: str = ROWS
 
     @property
     def properties(self) -> dict[str, str]:
         """As the table keeps it."""
-        told = {
-            "version": _VERSION,
+        told: dict[str, object] = {
+            "version": _VERSION if self.kind == ROWS else _WITH_KIND,
             "sql": self.sql,
             "full": self.is_whole,
             "sources": self.sources,
         }
+        if self.kind != ROWS:
+            told["kind"] = self.kind
         return {VIEW: json.dumps(told, separators=(",", ":"))}
 
     @classmethod
@@ -49,17 +57,21 @@ class ViewDefinition:
             raise InvalidInputError(f"table {name!r} is no view; arctic.materialize makes one")
         try:
             told = json.loads(text)
-            if told["version"] != _VERSION:
+            if told["version"] not in (_VERSION, _WITH_KIND):
                 raise ValueError(f"version {told['version']}")
+            kind = told["kind"] if told["version"] == _WITH_KIND else ROWS
+            if kind not in KINDS:
+                raise ValueError(f"kind {kind!r}")
             return cls(
                 sql=str(told["sql"]),
                 is_whole=bool(told["full"]),
                 sources=tuple(map(str, told["sources"])),
+                kind=kind,
             )
         except (ValueError, KeyError, TypeError) as error:
             raise FormatError(
                 f"table {name!r}: property {VIEW} = {text!r}: expected a view of "
-                f"version {_VERSION}; a newer Arctic may read it"
+                f"version {_WITH_KIND}; a newer Arctic may read it"
             ) from error
 
 

@@ -17,6 +17,14 @@ ROWS = "_rows"
 GROUP = "_group"
 """The values of a group as one text, where one of them may be null: a key has no nulls."""
 
+VERSION, VALID_FROM, VALID_TO = "_version", "valid_from", "valid_to"
+"""Of a version of a row: the number and the time of the commit that made it, and the time of the
+one that ended it."""
+DAY = "day"
+"""At whose end, in UTC, a row of a view of days was so."""
+IS_CURRENT = "is_current"
+"""Whether no commit has ended a version."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:

@@ -158,6 +158,17 @@ class Statements:
         inner = f"SELECT {_listed(groups | kept)} FROM {self._from(relations)}{where} GROUP BY {by}"
         return self._shown(f"({inner})", "true")
 
+    def sides(self, relation: str, beside: Mapping[str, str]) -> str:
+        """Return the statement of rows of a view without groups or join, with more columns.
+
+        Args:
+            relation: rows of the source.
+            beside: name -> column of these.
+        """
+        where = "" if self.query.where is None else f" WHERE {self.query.where}"
+        listed = _listed({each.name: each.sql for each in self.query.outputs} | dict(beside))
+        return f"SELECT {listed} FROM {self._from({self._alias: relation})}{where}"
+
     def changed_groups(self) -> str:
         """Return the statement of what the changed rows do to each group: the table ``DELTA``."""
         query = self.query

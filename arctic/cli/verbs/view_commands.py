@@ -12,21 +12,35 @@ from arctic import materialized
 from arctic.cli.place import catalog_options, place_of
 from arctic.cli.printed.render import print_json, print_rows
 from arctic.job.views.refresh_report import RefreshReport
+from arctic.views.view_definition import KINDS, ROWS
 
 
 @click.command()
 @click.argument("sql")
 @click.option("--into", required=True, metavar="TABLE", help="The table to make.")
 @click.option("--partition-by", multiple=True, metavar="FIELD", help="Such as day(at).")
+@click.option(
+    "--kind",
+    type=click.Choice(KINDS),
+    default=ROWS,
+    show_default=True,
+    help="What it keeps: its rows, their versions, or those of each day.",
+)
 @click.option("--full", is_flag=True, help="Compute all rows anew, at every refresh.")
 @catalog_options
 def materialize(
-    sql: str, into: str, partition_by: tuple[str, ...], full: bool, output: str, **place: Any
+    sql: str,
+    into: str,
+    partition_by: tuple[str, ...],
+    kind: str,
+    full: bool,
+    output: str,
+    **place: Any,
 ) -> None:
     """Make a table of what the statement SQL returns, to be kept up by refresh."""
     _print(
         materialized.materialize(
-            sql, into, full=full, partition_by=partition_by, **place_of(**place)
+            sql, into, kind=kind, full=full, partition_by=partition_by, **place_of(**place)
         ),
         output,
     )

@@ -43,7 +43,7 @@ class RowsAsked:
     """The range is one change; else each commit is."""
     tells_updates: bool
     """Both sides of an update are called so; else delete and insert."""
-    by_columns: bool = False
+    by_columns: bool
     """A row is as before where the columns that are read are; else all of its columns are asked,
     so that how many rows there are does not hang on what is read of them."""
 
@@ -56,18 +56,23 @@ class RowsAsked:
         """
         rows = opt.CHANGE_ROWS.value(options)
         if rows == "events":
-            if _is_given(opt.CHANGE_UPDATES, options):
-                raise InvalidInputError(
-                    f"option {opt.CHANGE_UPDATES.name} without {opt.CHANGE_ROWS.name}; expected "
-                    "'commits' or 'net' there too"
-                )
+            for option in (opt.CHANGE_UPDATES, opt.CHANGE_COMPARES):
+                if _is_given(option, options):
+                    raise InvalidInputError(
+                        f"option {option.name} without {opt.CHANGE_ROWS.name}; expected 'commits' "
+                        "or 'net' there too"
+                    )
             return None
         if opt.SKIP_OVERWRITES.value(options):
             raise InvalidInputError(
                 f"option {opt.SKIP_OVERWRITES.name} beside {opt.CHANGE_ROWS.name} = {rows!r}: the "
                 "rows before a change are not known where commits are passed over"
             )
-        return cls(is_net=rows == "net", tells_updates=opt.CHANGE_UPDATES.value(options))
+        return cls(
+            is_net=rows == "net",
+            tells_updates=opt.CHANGE_UPDATES.value(options),
+            by_columns=opt.CHANGE_COMPARES.value(options) == "columns",
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

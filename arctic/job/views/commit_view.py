@@ -46,16 +46,16 @@ def commit_view(
 
     Args:
         reference: the view's table.
-        rows: columns of ``schema``; ``ACTION`` behind them, unless they replace all.
+        rows: columns of ``schema``; ``ACTION`` behind them in an upsert.
         schema: of the table.
         batch: which refresh it is, and where the sources stand then.
-        mode: ``upsert``, ``append`` to an empty table, or ``overwrite``.
+        mode: ``upsert``, ``append`` or ``overwrite``.
 
     Raises:
         ConflictError: another refresh came first.
     """
     given = {**reference.options, opt.WRITE_MODE.name: mode}
-    if mode != "overwrite":
+    if mode == "upsert":
         schema = schema.append(pa.field(ACTION, pa.string()))
         given[opt.ACTION_COLUMN.name] = ACTION
     counts: dict[str, int] = {"+": 0, "-": 0}

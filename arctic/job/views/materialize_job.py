@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from arctic.errors import InvalidInputError
+from arctic.errors import InvalidInputError, NotFoundError
 from arctic.iceberg.tables.create_table import create_table
+from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.reference import TableReference
 from arctic.job.views.refresh_job import refresh_view
 from arctic.job.views.refresh_report import RefreshReport
-from arctic.job.views.source_rows import SourceTable
+from arctic.job.views.source_rows import open_sources
 from arctic.job.views.view_plan import check_lasting, plan_view
 from arctic.job.views.workspace import workspace
 from arctic.views.parse_view import without_stars
 from arctic.views.sql_tree import source_names
-from arctic.views.view_definition import ViewDefinition
+from arctic.views.view_definition import DAYS, KINDS, ROWS, ViewDefinition
+from arctic.views.view_query import DAY
 
 
 def materialize_view(
     sql: str,
     into: TableReference,
     *,
+    kind: str,
     is_whole: bool,
     partition_by: Sequence[str],
     properties: Mapping[str, str],
@@ -31,6 +35,7 @@ def materialize_view(
     Args:
         sql: what it is of.
         into: its table.
+        kind: what it keeps, of ``KINDS``.
         is_whole: every refresh computes all rows anew.
         partition_by: of its table.
         properties: of its table.
@@ -42,13 +47,18 @@ def materialize_view(
         NotFoundError: a source, or a column that no source has.
         UnsupportedError: a view that cannot be kept from changes, with the reason.
     """
+    _check_kind(kind, is_whole=is_whole)
     names = source_names(sql)
     if into.identifier in names:
         raise InvalidInputError(f"view {into.identifier!r} is among its own sources")
-    sources = {each: SourceTable(into, each) for each in names}
+    is_whole = is_whole or kind == DAYS
+    definition = ViewDefinition(sql=sql, is_whole=is_whole, sources=names, kind=kind)
+    sources = open_sources(into, definition)
     if not is_whole:
-        sql = without_stars(sql, {name: each.source for name, each in sources.items()})
-    definition = ViewDefinition(sql=sql, is_whole=is_whole, sources=names)
+        known = {name: each.source for name, each in sources.items()}
+        definition = replace(definition, sql=without_stars(sql, known))
+    if exist_ok and _is_there(into, definition):
+        return refresh_view(into, is_full=False)
     with workspace() as space:
         plan = plan_view(definition, sources, space)
         check_lasting(definition, space)
@@ -57,13 +67,37 @@ def materialize_view(
         into.identifier,
         plan.schema,
         primary_key=plan.key,
-        partition_by=partition_by,
+        partition_by=(DAY, *partition_by) if kind == DAYS else partition_by,
         properties=properties,
         own_properties=definition.properties,
         exist_ok=exist_ok,
     )
-    if ViewDefinition.told(made.base.properties, into.identifier) != definition:
-        raise InvalidInputError(
-            f"view {into.identifier!r} is there already, with another statement; drop it first"
-        )
+    _check_same(made, definition)
     return refresh_view(into, is_full=False)
+
+
+def _check_kind(kind: str, *, is_whole: bool) -> None:
+    if kind not in KINDS:
+        raise InvalidInputError(f"view: kind {kind!r}: expected one of {', '.join(KINDS)}")
+    if is_whole and kind != ROWS:
+        raise InvalidInputError(
+            f"view: kind {kind!r} with full=True: what was cannot be computed anew; leave full out"
+        )
+
+
+def _is_there(into: TableReference, definition: ViewDefinition) -> bool:
+    """Say whether a view is there; its columns may have been made for others of its sources."""
+    try:
+        opened = into.open(suggests=False)
+    except NotFoundError:
+        return False
+    _check_same(opened, definition)
+    return True
+
+
+def _check_same(opened: OpenTable, definition: ViewDefinition) -> None:
+    name = opened.table.name
+    if ViewDefinition.told(opened.base.properties, name) != definition:
+        raise InvalidInputError(
+            f"view {name!r} is there already, with another statement; drop it first"
+        )

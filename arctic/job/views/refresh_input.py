@@ -52,9 +52,16 @@ class RefreshInput:
         own = self.plan.sources[source.identifier].opened.arrow_schema
         return pa.schema([own.field(name) for name in self.columns(source)])
 
-    def load_changes(self, source: Source, table: str) -> None:
-        """Fill a table with the changed rows of a source: those that went, and those that came."""
+    def load_changes(self, source: Source, table: str, *commits: str) -> None:
+        """Fill a table with the changed rows of a source: those that went, and those that came.
+
+        Args:
+            source: of the view.
+            table: to be made.
+            commits: columns that tell of their commits.
+        """
         columns, stretch = self.columns(source), self.stretches[source.identifier]
+        columns += commits
         job = self.plan.sources[source.identifier].changes(stretch, columns)
         came = f"{CHANGE_TYPE} IN ('insert', 'update_postimage')"
         sign = f"CAST(CASE WHEN {came} THEN 1 ELSE -1 END AS TINYINT) AS {SIGN}"
@@ -65,12 +72,17 @@ class RefreshInput:
         end = self.stretches[source.identifier].end
         return self.plan.sources[source.identifier].rows(end, self.columns(source), among)
 
+    def newest_commit(self, source: Source) -> tuple[int, int]:
+        """Return the number of the version where a source's stretch ends, and its time in ms."""
+        end = self.stretches[source.identifier].end
+        return self.plan.sources[source.identifier].newest_commit(end)
+
     def load_stored(self, among: Values | None = None) -> None:
         """Fill ``STORED`` with rows of the view: with all of them, or at least those needed."""
         job = rows_among(
             self.view,
             AskedRead.of(self.reference.options),
-            list(self.statements.columns),
+            self.plan.schema.names,
             among,
             is_fresh=True,
         )

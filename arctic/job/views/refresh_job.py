@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 
-from arctic.errors import ConflictError
 from arctic.iceberg.tables.evolve_schema import evolve_schema
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.reference import TableReference
@@ -20,15 +18,15 @@ from arctic.job.views.commit_view import ACTION, Written, commit_view
 from arctic.job.views.kept.fresh_rows import all_rows, changed_rows
 from arctic.job.views.refresh_input import RefreshInput
 from arctic.job.views.refresh_report import RefreshReport
-from arctic.job.views.source_rows import SourceTable, Stretch
+from arctic.job.views.source_rows import SourceTable, Stretch, open_sources
+from arctic.job.views.take_days import take_days
 from arctic.job.views.view_columns import columns_read, fitted_columns, rows_hold
-from arctic.job.views.view_plan import ViewPlan, plan_view, relation
+from arctic.job.views.view_plan import ViewPlan, plan_view, whole_rows
 from arctic.job.views.view_state import Standing
 from arctic.job.views.workspace import Workspace, workspace
 from arctic.table.streams.stream_batch import StreamBatch
 from arctic.table.streams.stream_position import StreamPosition
-from arctic.views.sql_tree import whole_statement
-from arctic.views.view_definition import ViewDefinition, consumer_of
+from arctic.views.view_definition import DAYS, ViewDefinition, consumer_of
 from arctic.views.view_statements import difference
 
 
@@ -48,7 +46,7 @@ def refresh_view(reference: TableReference, *, is_full: bool) -> RefreshReport:
     began = time.monotonic()
     view = reference.open()
     definition = ViewDefinition.told(view.base.properties, reference.identifier)
-    sources = {each: SourceTable(reference, each) for each in definition.sources}
+    sources = open_sources(reference, definition)
     with workspace() as space:
         plan = plan_view(definition, sources, space)
         change = fitted_columns(view, plan)
@@ -57,6 +55,9 @@ def refresh_view(reference: TableReference, *, is_full: bool) -> RefreshReport:
             evolve_schema(reference.config, reference.identifier, change)
             return refresh_view(reference, is_full=is_full)
         standing, columns = Standing.of(view), columns_read(plan)
+        if definition.kind == DAYS:
+            written = take_days(reference, space, plan, standing, leaves_out=is_full)
+            return _report(reference, written, began, is_full=True)
         holds = rows_hold(plan, standing.columns, columns)
         is_full = is_full or definition.is_whole or standing.number < 0 or not holds
         stretches = {
@@ -79,6 +80,12 @@ def refresh_view(reference: TableReference, *, is_full: bool) -> RefreshReport:
             all_rows(given) if is_full else changed_rows(given)
             written = _commit(space, plan, view, reference, batch)
             _hold(view, sources, ends)
+    return _report(reference, written, began, is_full=is_full)
+
+
+def _report(
+    reference: TableReference, written: Written, began: float, *, is_full: bool
+) -> RefreshReport:
     return RefreshReport(
         view=reference.identifier,
         is_full=is_full,
@@ -109,12 +116,11 @@ def _replace(
     batch: StreamBatch,
 ) -> Written:
     """Write all rows of a view that is never kept from changes."""
-    relations = {}
-    for place, (name, source) in enumerate(plan.sources.items()):
-        columns = source.opened.arrow_schema.names
-        space.load(relation(place), source.rows(stretches[name].end, columns))
-        relations[name] = relation(place)
-    rows = space.batches(whole_statement(plan.definition.sql, relations))
+    jobs = {
+        name: each.rows(stretches[name].end, each.opened.arrow_schema.names)
+        for name, each in plan.sources.items()
+    }
+    rows = whole_rows(space, plan, jobs)
     return commit_view(reference, rows, plan.schema, batch=batch, mode="overwrite")
 
 
@@ -123,5 +129,4 @@ def _hold(
 ) -> None:
     """Keep what the next refresh reads from expiry; the rows do not hang on it."""
     for name, source in sources.items():
-        with suppress(ConflictError):  # another refresh holds it as well
-            source.hold(consumer_of(view.table.name), ends[name])
+        source.hold(consumer_of(view.table.name), ends[name])

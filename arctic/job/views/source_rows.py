@@ -8,17 +8,21 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from arctic import options as opt
-from arctic.errors import InvalidInputError, NotFoundError
-from arctic.iceberg.metadata.history import lineage
+from arctic.errors import ConflictError, InvalidInputError, NotFoundError
+from arctic.iceberg.metadata.history import UPKEEP, current_at, lineage, producer_of
+from arctic.iceberg.snapshots.change_log import stream_store
 from arctic.iceberg.snapshots.pinned_state import pinned_state
 from arctic.iceberg.snapshots.state_between import state_between
+from arctic.iceberg.snapshots.versions import table_versions
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.changes.asked_changes import AskedChanges
 from arctic.job.changes.change_job import Changes
 from arctic.job.changes.consumer_job import ConsumerJob
+from arctic.job.past_state import PastState
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import ScanJob
 from arctic.job.reference import TableReference, table_reference
@@ -26,9 +30,11 @@ from arctic.job.views.rows_among import Values, rows_among
 from arctic.options import Scope
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.streams.stream_position import StreamPosition
+from arctic.views.view_definition import HISTORY, ViewDefinition
 from arctic.views.view_query import Source
 
 CHANGE_TYPE = "_change_type"
+COMMIT_VERSION, COMMIT_TIMESTAMP = "_commit_version", "_commit_timestamp"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,16 +49,14 @@ class Stretch:
 class SourceTable:
     """One source, opened once for a refresh."""
 
-    def __init__(self, view: TableReference, identifier: str) -> None:
+    def __init__(self, view: TableReference, identifier: str, *, change_rows: str) -> None:
         self.identifier = identifier
         left = {name: text for name, text in view.options.items() if name.lower() != opt.PATH.name}
         self._place = {**left, opt.PATH.name: identifier}
         self.reference = table_reference(self._place)
-        given = {**self._place, opt.CHANGE_ROWS.name: "net"}
-        asked = AskedChanges.of(given, Scope.STREAM)
-        assert asked.rows is not None
         # What a view does not read of a row may change as it likes.
-        self._asked = replace(asked, rows=replace(asked.rows, by_columns=True))
+        given = {opt.CHANGE_ROWS.name: change_rows, opt.CHANGE_COMPARES.name: "columns"}
+        self._asked = AskedChanges.of({**self._place, **given}, Scope.STREAM)
         self._changes = Changes(self._asked)
 
     @property
@@ -106,7 +110,12 @@ class SourceTable:
             ) from error
 
     def changes(self, stretch: Stretch, columns: Sequence[str]) -> ScanJob:
-        """Plan the changed rows of a stretch, both as they were and as they are."""
+        """Plan the changed rows of a stretch, both as they were and as they are.
+
+        Args:
+            stretch: one with a start.
+            columns: of the table, and of what tells of commits.
+        """
         assert stretch.start is not None
         return self._changes.plan(stretch.start, stretch.end, columns=[*columns, CHANGE_TYPE])
 
@@ -126,9 +135,61 @@ class SourceTable:
         asked = AskedRead.of(self._place)
         return rows_among(self.opened, asked, columns, among, snapshot=self._state(at))
 
+    def as_of(self, time_ms: int) -> TableSnapshot:
+        """Return the state at a time; that of an empty table before its first commit.
+
+        Raises:
+            NotFoundError: it has expired.
+        """
+        stores = [each for each in (self.opened.base, self.opened.change) if each is not None]
+        if all(current_at(each.metadata, time_ms) == (None, True) for each in stores):
+            return pinned_state(self.opened, None, None)
+        return PastState(as_of_ms=time_ms).pinned(self.opened)
+
+    def rows_of(self, state: TableSnapshot) -> ScanJob:
+        """Plan a read of all rows and columns of a state."""
+        names = self.opened.arrow_schema.names
+        return rows_among(self.opened, AskedRead.of(self._place), names, None, snapshot=state)
+
+    def place_of(self, state: TableSnapshot) -> StreamPosition:
+        """Return the position whose rows are those of a state."""
+        metadata = self.opened.base.metadata
+        base = metadata.snapshot_by_id(state.base_snapshot_id or 0)
+        in_base = 0 if base is None else base.sequence_number or 0
+        return StreamPosition(
+            table_uuid=str(metadata.table_uuid),
+            sequence_number=(
+                state.change_sequence_number if self.opened.table.is_keyed else in_base
+            ),
+            base_sequence_number=in_base,
+        )
+
+    def newest_commit(self, at: StreamPosition) -> tuple[int, int]:
+        """Return the version that the last change up to a position made, and its time in ms.
+
+        Where it has expired, that of the first version that is known; (0, 0) of an empty table.
+        """
+        found = (0, 0)
+        for each in reversed(table_versions(self.opened)):
+            of_change = each.store == "change"
+            store = self.opened.change if of_change else self.opened.base
+            made = each.change_snapshot_id if of_change else each.base_snapshot_id
+            snapshot = None if store is None else store.metadata.snapshot_by_id(made or 0)
+            assert snapshot is not None
+            found = (each.number, each.committed_ms)
+            last = (
+                at.sequence_number
+                if store is stream_store(self.opened)
+                else at.base_sequence_number
+            )
+            if (snapshot.sequence_number or 0) <= last and producer_of(snapshot) not in UPKEEP:
+                break
+        return found
+
     def hold(self, name: str, position: StreamPosition) -> None:
         """Keep what comes after a position from expiry, under the name of a consumer."""
-        ConsumerJob(self._asked, name).hold(position)
+        with suppress(ConflictError):  # another refresh holds it as well
+            ConsumerJob(self._asked, name).hold(position)
 
     def _state(self, at: StreamPosition) -> TableSnapshot:
         opened = self.opened
@@ -144,3 +205,14 @@ class SourceTable:
                 "expired; refresh the view again"
             )
         return pinned_state(opened, None, None)
+
+
+def open_sources(view: TableReference, definition: ViewDefinition) -> dict[str, SourceTable]:
+    """Open the sources of a view, by name.
+
+    Raises:
+        NotFoundError: one is gone.
+    """
+    # A history wants what each commit did, all others what became of rows in the end.
+    rows = "commits" if definition.kind == HISTORY else "net"
+    return {each: SourceTable(view, each, change_rows=rows) for each in definition.sources}

@@ -18,6 +18,7 @@ from arctic.errors import InvalidInputError
 from arctic.iceberg.tables.evolve_schema import SchemaChange
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.views.view_plan import ViewPlan
+from arctic.views.view_definition import ROWS
 
 _FLOATS = ("float", "double")
 
@@ -72,6 +73,9 @@ def fitted_columns(view: OpenTable, plan: ViewPlan) -> SchemaChange | None:
         raise _unfit(
             view, name, *("of the key" if name in each else "not" for each in (key, plan.key))
         )
+    if plan.definition.kind != ROWS and own.keys() != wanted.keys():
+        name = min(own.keys() ^ wanted.keys())
+        raise _unfit(view, name, str(own.get(name)), str(wanted.get(name)))
     change = SchemaChange(
         add={name: kind for name, kind in wanted.items() if name not in own},
         widen=widened,

@@ -7,19 +7,39 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.types as pt
 
+from arctic.errors import InvalidInputError, UnsupportedError
+from arctic.job.read.scan_job import ScanJob
 from arctic.job.views.source_rows import SourceTable
 from arctic.job.views.workspace import Workspace
 from arctic.views.parse_view import parse_view
 from arctic.views.sql_tree import called_functions, not_kept, quoted, whole_statement
-from arctic.views.view_definition import ViewDefinition
-from arctic.views.view_query import Output
+from arctic.views.view_definition import DAYS, HISTORY, ViewDefinition
+from arctic.views.view_query import (
+    DAY,
+    IS_CURRENT,
+    VALID_FROM,
+    VALID_TO,
+    VERSION,
+    Output,
+)
 from arctic.views.view_statements import Statements
+
+_TIME = pa.timestamp("us", tz="UTC")
+_OF_KINDS: Mapping[str, Sequence[pa.Field]] = {
+    HISTORY: (
+        pa.field(VALID_FROM, _TIME),
+        pa.field(VALID_TO, _TIME),
+        pa.field(IS_CURRENT, pa.bool_()),
+        pa.field(VERSION, pa.int64()),
+    ),
+    DAYS: (pa.field(DAY, pa.date32()),),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +57,10 @@ class ViewPlan:
     @property
     def key(self) -> tuple[str, ...]:
         """Its primary key; empty: it has none."""
-        return () if self.statements is None else self.statements.query.key
+        if self.statements is None:
+            return ()
+        key = self.statements.query.key
+        return (*key, VERSION) if self.definition.kind == HISTORY else key
 
 
 def relation(place: int) -> str:
@@ -71,12 +94,46 @@ def plan_view(
         statement = statements.whole(aliases)
     found = space.table(f"SELECT * FROM ({statement}) LIMIT 0").schema
     space.drop(*relations.values())
+    fields = [_storable(field) for field in found]
     return ViewPlan(
         definition=definition,
         sources=sources,
         statements=statements,
-        schema=pa.schema([_storable(field) for field in found]),
+        schema=_schema(fields, definition.kind),
     )
+
+
+def whole_rows(
+    space: Workspace, plan: ViewPlan, jobs: Mapping[str, ScanJob], day: str | None = None
+) -> pa.RecordBatchReader:
+    """Return what a statement makes of rows of its sources.
+
+    Args:
+        space: an empty workspace, which the rows come to lie in.
+        plan: of a view that is never kept from changes.
+        jobs: the rows, by the name of the source.
+        day: SQL of the column that says whose rows they are; None: there is none.
+    """
+    relations = {name: relation(place) for place, name in enumerate(jobs)}
+    space.drop(*relations.values())
+    for name, job in jobs.items():
+        space.load(relations[name], job)
+    statement = whole_statement(plan.definition.sql, relations)
+    return space.batches(
+        statement if day is None else f"SELECT *, {day} AS {DAY} FROM ({statement})"
+    )
+
+
+def _schema(fields: Sequence[pa.Field], kind: str) -> pa.Schema:
+    """Return the columns of a view's table: those of its statement, and those of its kind."""
+    more = _OF_KINDS.get(kind, ())
+    taken = {each.name.lower() for each in more} & {each.name.lower() for each in fields}
+    if taken:
+        raise InvalidInputError(
+            f"view: column {min(taken)!r} has a name that a view of kind {kind!r} needs; give it "
+            "another with AS"
+        )
+    return pa.schema([*fields, *more])
 
 
 def check_lasting(definition: ViewDefinition, space: Workspace) -> None:
@@ -97,6 +154,11 @@ def _statements(
     space: Workspace,
 ) -> Statements:
     query = parse_view(definition.sql, {name: each.source for name, each in sources.items()})
+    if definition.kind == HISTORY and (query.is_grouped or query.join is not None):
+        raise UnsupportedError(
+            f"view: kind {HISTORY!r} keeps the versions of rows of one table, not of groups or a "
+            "join; materialize these as a view, and the history of that view"
+        )
     first = f"FROM {relations[query.first.identifier]} AS {quoted(query.first.alias)}"
     exact = [each.name for each in query.aggregates if _is_exact(each, first, space)]
     for group in query.groups:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -221,11 +220,12 @@ def test_history_that_expired_is_refused(table: Table) -> None:
             {"change_updates": "false", "change_rows": "events"},
             r"change-updates without change-rows",
         ),
+        ({"change_compares": "columns", "change_rows": "events"}, r"change-compares without"),
         ({"streaming_skip_overwrite_snapshots": "true"}, r"beside change-rows = 'commits'"),
         ({"start_timestamp": "5"}, r"start-version and start-timestamp"),
         ({"change_rows": "all"}, r"change-rows = 'all'"),
     ],
-    ids=["updates of events", "overwrites", "two starts", "unknown"],
+    ids=["updates of events", "columns of events", "overwrites", "two starts", "unknown"],
 )
 def test_options_that_contradict_each_other_are_refused(
     table: Table, options: dict[str, str], expected: str
@@ -253,10 +253,9 @@ def test_a_caller_who_needs_no_more_is_told_only_rows_that_differ_in_what_he_rea
     first = pa.table({"id": [1, 2, 3], "v": ["a", "b", None], "n": [1, 2, 3]}, schema=schema)
     table.write(first)
     given = {"path": "db.t", "warehouse": str(tmp_path), "change-rows": "net"}
-    asked = AskedChanges.of({**given, "start-version": "1"}, Scope.CHANGES)
-    assert asked.rows is not None
-    for rows in (asked.rows, replace(asked.rows, by_columns=True)):
-        changes = Changes(replace(asked, rows=rows))
+    for compares in ("rows", "columns"):
+        asked = {**given, "start-version": "1", "change-compares": compares}
+        changes = Changes(AskedChanges.of(asked, Scope.CHANGES))
         for mode in ("upsert", "overwrite"):
             table.write(first, mode=mode)
             others = pa.table({"id": [1, 3], "v": ["z", None], "n": [1, 4]}, schema=schema)
@@ -267,4 +266,4 @@ def test_a_caller_who_needs_no_more_is_told_only_rows_that_differ_in_what_he_rea
             found = {tuple(row.values()) for row in told.to_pylist()}
             of_first = {("a", "update_preimage"), ("z", "update_postimage")}
             of_third = {(None, "update_preimage"), (None, "update_postimage")}
-            assert found == (of_first if rows.by_columns else of_first | of_third)
+            assert found == (of_first if compares == "columns" else of_first | of_third)

@@ -21,6 +21,7 @@ from arctic.spark.catalog.procedures.procedure import (
     Parameter,
     Procedure,
 )
+from arctic.views.view_definition import ROWS
 
 _REFRESHED = pa.schema(
     [
@@ -35,6 +36,7 @@ def _materialize(call: Call) -> Iterator[Mapping[str, Any]]:
         materialize_view(
             call.given("sql"),
             table_reference(call.options),
+            kind=call.given("kind"),
             is_whole=bool(call.given("full")),
             partition_by=call.given("partition_by") or (),
             properties=call.given("properties") or {},
@@ -57,6 +59,7 @@ VIEW_PROCEDURES: Mapping[str, Procedure] = {
         parameters=(
             TABLE,
             Parameter(name="sql", kind=TEXT, doc="a SELECT of DuckDB's SQL", default=None),
+            Parameter(name="kind", kind=TEXT, doc="rows, scd2 or daily", default=ROWS),
             Parameter(
                 name="full", kind=FLAG, doc="compute all rows at every refresh", default="false"
             ),
