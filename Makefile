@@ -44,7 +44,7 @@ WORKERS ?= 3
 # A file of tests stays in one process, and files begin in the order that conftest.py gives them.
 SPREAD := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-ordering bench-merge-engines bench-changes bench-views bench-optimize bench-write bench-commits bench-growth bench-streaming bench-small-queries bench-sources bench-publish bench-repair bench-requests bench-serve bench-peers engines matrix fuzz fuzz-layers soak sim ci clean
+.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-ordering bench-merge-engines engines-beside-paimon bench-changes bench-views bench-optimize bench-write bench-commits bench-growth bench-streaming bench-small-queries bench-sources bench-publish bench-repair bench-requests bench-serve bench-peers engines matrix fuzz fuzz-layers soak sim ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -165,6 +165,9 @@ bench-ordering: $(READY) ## Measure merged reads with ordering columns beside th
 
 bench-merge-engines: $(READY) ## Measure ordering and merge engines beside pypaimon, rows compared
 	@$(PYTHON) -m benchmarks.merge_costs $(ARGS)
+
+engines-beside-paimon: $(READY) ## Compare random histories of merge engines with what pypaimon reads
+	@$(PYTHON) -m benchmarks.merge_engines $(ARGS)
 
 bench-changes: $(READY) ## Measure net changes beside merged reads of the same keys
 	@$(PYTHON) -m benchmarks.changes $(ARGS)

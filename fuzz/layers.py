@@ -17,10 +17,12 @@ from collections.abc import Sequence
 from fuzz.parts import live_all
 
 KINDS = {
+    "last-row": "tests/property/test_merge_last_row.py",
     "ordering": "tests/property/test_ordered_histories.py",
     "first-row": "tests/property/test_merge_first_row.py",
     "folding": "tests/property/test_merge_folding.py",
     "sharing": "tests/property/test_sharing_machine.py",
+    "views": "tests/job/views/test_random_views.py",
 }
 """What is lived through, and the file of it; folding is partial-update and aggregate."""
 _PART = 250

@@ -6,6 +6,7 @@ So a part that fails is run again by itself.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _ROOT = Path(__file__).parents[1]
+_EXAMPLES, _PASSED = re.compile(r"(\d+) passing examples"), re.compile(r"(\d+) passed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,12 +41,12 @@ def live_all(
     """
     parts = parts_of(list(files), histories, seed, part)
     with ThreadPoolExecutor(workers) as pool:
-        ok = pool.map(lambda each: live(each, files[each.kind]), parts)
-        failed = [each for each, is_ok in zip(parts, ok, strict=True) if not is_ok]
+        counts = pool.map(lambda each: live(each, files[each.kind]), parts)
+        lived = dict(zip(parts, counts, strict=True))
     for kind in files:
-        lived = sum(each.histories for each in parts if each.kind == kind and each not in failed)
-        print(f"{kind}: {lived:,} histories, all equal", flush=True)
-    return failed
+        count = sum(lived[each] for each in parts if each.kind == kind)
+        print(f"{kind}: {count:,} histories, all equal", flush=True)
+    return [each for each, count in lived.items() if not count]
 
 
 def parts_of(kinds: Sequence[str], histories: int, seed: int, part: int) -> list[Part]:
@@ -61,10 +63,20 @@ def parts_of(kinds: Sequence[str], histories: int, seed: int, part: int) -> list
     return sorted(parts, key=lambda each: each.seed)
 
 
-def live(part: Part, file: str) -> bool:
-    """Live through a part in a process of its own; False: a table was another one."""
+def live(part: Part, file: str) -> int:
+    """Live through a part in a process of its own.
+
+    Returns:
+        The histories that were lived, as they were counted; 0: a table was another one.
+    """
     command = [sys.executable, "-m", "pytest", "-q", "-x", f"--hypothesis-seed={part.seed}"]
-    known = {"HYPOTHESIS_PROFILE": "deep", "ARCTIC_HISTORIES": str(part.histories)}
+    command.append("--hypothesis-show-statistics")
+    known = {
+        "HYPOTHESIS_PROFILE": "deep",
+        "ARCTIC_HISTORIES": str(part.histories),
+        # A part's seeds are its own, also where a test counts them itself.
+        "ARCTIC_FIRST_SEED": str(part.seed * 1_000),
+    }
     found = subprocess.run(
         [*command, "-o", "faulthandler_timeout=0", file],
         cwd=_ROOT,
@@ -73,6 +85,8 @@ def live(part: Part, file: str) -> bool:
         text=True,
     )
     ok = found.returncode == 0
+    told = _EXAMPLES.findall(found.stdout) or _PASSED.findall(found.stdout)
+    count = sum(map(int, told)) if ok else 0
     said = "equal" if ok else f"DIFFERS\n{found.stdout}{found.stderr}"
-    print(f"{part.kind} --seed {part.seed}: {part.histories} histories, {said}", flush=True)
-    return ok
+    print(f"{part.kind} --seed {part.seed}: {count} histories, {said}", flush=True)
+    return count

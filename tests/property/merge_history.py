@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -29,12 +30,13 @@ def histories(lean: int) -> settings:
 
 
 def steps(row: st.SearchStrategy[Row], *others: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Draw what happens to a table, mostly writes."""
+    """Draw what happens to a table, mostly writes; ``again`` brings rows once more, shuffled."""
     writes = st.tuples(st.just("write"), st.lists(row, min_size=1, max_size=6))
     return st.lists(
         st.one_of(
             writes,
             writes,
+            st.tuples(st.just("again"), st.integers(0, 999)),
             st.tuples(st.just("optimize"), st.sampled_from(["minor", "major", "full"])),
             st.tuples(st.just("expire"), st.none()),
             st.tuples(st.sampled_from(["add", "rename", "widen"]), st.none()),
@@ -78,11 +80,16 @@ class MergeHistory:
             warehouse=warehouse,
         )
         self.states: list[list[Row]] = [[]]
+        self.delivered: list[Row] = []
 
     def step(self, kind: str, argument: Any) -> None:
         """Do one thing to the table, and the same to the model."""
         if kind == "write":
             self.write(argument)
+            self.delivered += argument
+        elif kind == "again" and self.delivered:
+            chance = random.Random(argument)
+            self.write(chance.sample(self.delivered, min(len(self.delivered), 6)))
         elif kind == "delete":
             self.delete(argument)
         elif kind == "optimize":

@@ -1,0 +1,55 @@
+"""Tables whose last row of a key stays, as without an engine, through long lives.
+
+``HYPOTHESIS_PROFILE=deep`` lives 10,000 of them, or as many as ``ARCTIC_HISTORIES`` says.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.property.merge_history import MergeHistory, histories, layouts, steps
+
+SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.int64(), nullable=False),
+        pa.field("small", pa.int32()),
+        pa.field("note", pa.string()),
+    ]
+)
+rows = st.fixed_dictionaries(
+    {
+        "id": st.integers(0, 5),
+        "small": st.none() | st.integers(0, 3),
+        "note": st.sampled_from(["a", "b", "c"]),
+        "extra": st.sampled_from(["x", "y"]),
+    }
+)
+deletes = st.tuples(st.just("delete"), st.lists(st.integers(0, 5), min_size=1, max_size=2))
+
+
+@given(layout=layouts, life=steps(rows, deletes), output=st.sampled_from(["v2", "clean"]))
+@histories(5)
+def test_the_last_row_of_a_key_stays(
+    layout: dict[str, str], life: list[tuple[str, Any]], output: str
+) -> None:
+    """In reads, filters, counts, published tables and changes, merged or not."""
+    with tempfile.TemporaryDirectory() as warehouse:
+        history = MergeHistory(SCHEMA, layout, lambda _, row: row, warehouse)
+        for kind, argument in life:
+            history.step(kind, argument)
+            history.check(
+                ("small > 1", lambda row: row["small"] is not None and row["small"] > 1),
+                ("note = 'b'", lambda row: bool(row["note"] == "b")),
+            )
+        history.check_published(output)
+        for told in ("commits", "net"):
+            if all(kind != "expire" for kind, _ in life):
+                history.check_changes(told)
+        history.step("optimize", "full")
+        history.check()
+        history.check_published(output)
