@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import arctic
+from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.tables.open_table import open_table
 from arctic.job.changes.asked_changes import AskedChanges
 from arctic.job.changes.change_job import Changes
@@ -25,6 +26,7 @@ from arctic.mirror import apply_changes
 from arctic.scan.changes.change_limit import ChangeLimit
 from arctic.scan.scan_input import SetApart
 from arctic.table.files import FileKind
+from arctic.table.property_names import REQUIRES
 
 NAME = "db.t"
 SCHEMA = pa.schema(
@@ -69,6 +71,16 @@ def test_the_later_of_equal_values_wins(table: arctic.Table) -> None:
     assert notes(table) == {1: "d"}
     table.write(rows((1, 5, "e")))
     assert notes(table) == {1: "e"}
+
+
+def test_a_table_says_that_its_readers_must_know_of_the_order(
+    table: arctic.Table, tmp_path: Path
+) -> None:
+    """Beside a merge engine, if it has one; not once it is a plain table."""
+    assert table.properties[REQUIRES] == "ordering-columns"
+    arctic.release(NAME, warehouse=str(tmp_path))
+    catalog = open_catalog(CatalogConfig.from_options({"warehouse": str(tmp_path)}))
+    assert REQUIRES not in catalog.load_table(("db", "t")).properties
 
 
 @pytest.mark.parametrize(

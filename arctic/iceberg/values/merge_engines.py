@@ -27,7 +27,7 @@ from arctic.options import (
 from arctic.table.merge_engine import FoldRules, Function, MergeEngine, SequenceGroup
 from arctic.table.property_names import REQUIRES
 
-_REQUIREMENT = "merge-engine"
+_REQUIREMENT, _ORDERED = "merge-engine", "ordering-columns"
 _NUMBERS = ("int", "long", "float", "double", "decimal(")
 _COMPARED = (*_NUMBERS, "boolean", "string", "date", "time", "timestamp", "timestamptz")
 _TAKES: Mapping[Function, tuple[str, ...]] = {
@@ -43,7 +43,7 @@ _TAKES: Mapping[Function, tuple[str, ...]] = {
     Function.COLLECT: ("list<",),
 }
 """How the types of columns begin that a function takes; it takes any type where it is not here."""
-_KNOWN = frozenset({_REQUIREMENT})
+_KNOWN = frozenset({_REQUIREMENT, _ORDERED})
 
 
 def merge_engine(properties: Mapping[str, str]) -> MergeEngine:
@@ -81,9 +81,10 @@ def fold_rules(properties: Mapping[str, str], schema: Schema) -> FoldRules | Non
 
 def required_by(properties: Mapping[str, str]) -> dict[str, str]:
     """Return what a new table's base store says that its readers must know."""
-    if merge_engine(properties) is MergeEngine.LAST_ROW:
-        return {}
-    return {REQUIRES: _REQUIREMENT}
+    found = [] if merge_engine(properties) is MergeEngine.LAST_ROW else [_REQUIREMENT]
+    if ordering_columns(properties):
+        found.append(_ORDERED)
+    return {REQUIRES: ",".join(found)} if found else {}
 
 
 def check_required(properties: Mapping[str, str], name: str) -> None:
