@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import runpy
 import subprocess
 import sys
+from datetime import datetime, timedelta, timezone
+from functools import partial
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
+import pyarrow as pa
 import pytest
+
+import arctic
 
 ROOT = Path(__file__).parent.parent
 
@@ -31,12 +39,59 @@ def test_the_change_stream_equals_a_dictionary() -> None:
 
 
 def test_three_layers_follow_each_other_window_by_window() -> None:
-    """Late rows and a writer that lags: no window twice, none too early."""
+    """Late rows, a writer that lags and brings an hour late: no window twice, none too early."""
     outcome = _run("-m", "examples.windows")
 
     assert outcome.returncode == 0, outcome.stderr + outcome.stdout
     assert "windows that were worked on: 10 of them twice: 0" in outcome.stdout
+    assert "counted anew for clicks behind the watermark: 12:00, 12:20" in outcome.stdout
     assert "equal to the counts over all clicks at once: True" in outcome.stdout
+
+
+def test_the_sensor_of_airflow_calls_what_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Airflow is not here: its names are stood in for, what they are given is called for real."""
+    made: list[tuple[str, dict[str, Any]]] = []
+
+    class Made:
+        def __init__(self, name: str, **given: Any) -> None:
+            made.append((name, given))
+
+        def __enter__(self) -> None:
+            """Be the graph that operators belong to."""
+
+        def __exit__(self, *_: object) -> None:
+            """Be done."""
+
+        def __rshift__(self, other: Made) -> Made:
+            return other
+
+    for module, name in (
+        ("airflow.providers.standard.operators.bash", "BashOperator"),
+        ("airflow.providers.standard.sensors.python", "PythonSensor"),
+        ("airflow.sdk", "DAG"),
+    ):
+        stands_in = ModuleType(module)
+        setattr(stands_in, name, partial(Made, name))
+        monkeypatch.setitem(sys.modules, module, stands_in)
+    names = runpy.run_path(str(ROOT / "examples" / "windows" / "airflow_sensor.py"))
+    assert [name for name, _ in made] == ["DAG", "PythonSensor", "BashOperator"]
+
+    noon = datetime(2024, 2, 29, 12, tzinfo=timezone.utc)
+    clicks = arctic.create_table(
+        "web.clicks",
+        pa.schema([("at", pa.timestamp("us", "UTC"))]),
+        properties={"table.event-time-field": "at"},
+        warehouse=str(tmp_path),
+    )
+    clicks.write(pa.table({"at": [noon]}))
+    here = partial(arctic.ready, warehouse=str(tmp_path))
+    monkeypatch.setattr(
+        names["arctic"], "ready", lambda table, until, warehouse: here(table, until)
+    )
+    sees = made[1][1]["python_callable"]
+    assert [sees(noon - timedelta(hours=1)), sees(noon + timedelta(hours=1))] == [True, False]
 
 
 @pytest.mark.spark

@@ -1,9 +1,13 @@
 """Three layers by ten minutes, each run once its input is complete: ``python -m examples.windows``.
 
-Two writers bring clicks of an hour: in shuffled order, some twice, some late, and one of them lags
-behind the other. The second layer counts the clicks of each ten minutes and page, the third ranks
-the pages of each half hour. Both run whenever something has come, and work only on windows that
-are complete. At the end they are compared with the same counts over all clicks at once.
+Two writers bring clicks of an hour and a half: in shuffled order, some twice, some late. One of
+them lags behind the other, is silent for an hour, and brings that late hour at once: nobody works
+on a window without it. The second layer counts the clicks of each ten minutes and page, the third
+ranks the pages of each half hour. Both run whenever something has come, and work only on windows
+that are complete. At the end they are compared with the same counts over all clicks at once.
+
+Clicks that come still later, behind the watermark, are in the table and in no window: their windows
+are told by the changes since, and counted anew.
 """
 
 from __future__ import annotations
@@ -21,6 +25,8 @@ import arctic
 
 BEGIN = datetime(2024, 2, 29, 12, tzinfo=timezone.utc)
 LATENESS = 300
+LAG, SILENT = 17, range(30, 90)
+"""Minutes by which one writer is behind, and those in which it says nothing."""
 PAGES = ("home", "cart", "help")
 TIME = pa.timestamp("us", "UTC")
 CLICKS = pa.schema([("id", pa.int64()), ("page", pa.string()), ("at", TIME)])
@@ -86,14 +92,30 @@ class Layers:
     def run(self) -> None:
         """Work on every window that is complete, layer by layer."""
         for window in self._windows("web.clicks", "10min", writers=("eu", "us")):
-            pages = Counter(self._rows(window)["page"].to_pylist())
-            self._write("web.counts", COUNTS, [(window.begin, page, pages[page]) for page in PAGES])
+            self._count(window.begin, self._rows(window))
         # Complete as soon as there is a count of the ten minutes after it.
         for window in self._windows("web.counts", "30min", writers=("web.counts",)):
-            pages = Counter()
+            pages: Counter[str] = Counter()
             for row in self._rows(window).to_pylist():
                 pages[row["page"]] += row["clicks"]
             self._write("web.ranks", RANKS, [(window.begin, *most(pages))])
+
+    def count_anew(self, version: int) -> list[datetime]:
+        """Count the windows anew that clicks have come to since a version; return them."""
+        changes = arctic.read_changes(
+            "web.clicks",
+            columns=["at"],
+            options={"start-version": str(version), "change-rows": "net"},
+            warehouse=self.warehouse,
+        )
+        ten = timedelta(minutes=10)
+        begun = {BEGIN + (at - BEGIN) // ten * ten for at in changes.read_all()["at"].to_pylist()}
+        windows = sorted(begin for begin in begun if ("web.clicks", begin) in self.done)
+        for begin in windows:
+            between = f"at >= '{begin.isoformat()}' AND at < '{(begin + ten).isoformat()}'"
+            found = arctic.read("web.clicks", filter=between, warehouse=self.warehouse)
+            self._count(begin, found.read_all())
+        return windows
 
     def rows(self, name: str) -> pa.Table:
         """Return all rows of a layer."""
@@ -118,6 +140,10 @@ class Layers:
             version=str(window.version),
             warehouse=self.warehouse,
         ).read_all()
+
+    def _count(self, begin: datetime, clicks: pa.Table) -> None:
+        pages = Counter(clicks["page"].to_pylist())
+        self._write("web.counts", COUNTS, [(begin, page, pages[page]) for page in PAGES])
 
     def _write(self, name: str, schema: pa.Schema, rows: list[tuple[object, ...]]) -> None:
         columns = [pa.array(column) for column in zip(*rows, strict=True)]
@@ -146,24 +172,35 @@ def main() -> int:
     eu, us = clicks_of(1, random_), clicks_of(2, random_)
     with tempfile.TemporaryDirectory() as warehouse:
         layers = Layers(warehouse)
-        for minute in range(len(eu) + 17):
+        sent = 0
+        for minute in range(len(eu) + LAG):
             if minute < len(eu):
                 layers.feed("eu", eu[minute])
-            if minute >= 17:  # It lags.
-                layers.feed("us", us[minute - 17])
+            while minute not in SILENT and sent <= minute - LAG:
+                layers.feed("us", us[sent])
+                sent += 1
             if minute % 3 == 0:
                 layers.run()
             if minute % 20 == 0:
                 arctic.optimize("web.clicks", type="minor", warehouse=warehouse)
         layers.run()
+        version = arctic.open_table("web.clicks", warehouse=warehouse).versions()["version"][-1]
+        behind = [
+            (9_000_000 + minute, "cart", BEGIN + timedelta(minutes=minute)) for minute in (3, 21)
+        ]
+        layers.feed("eu", behind)
+        layers.run()
+        anew = layers.count_anew(version.as_py())
         counts, ranks = layers.rows("web.counts").to_pylist(), layers.rows("web.ranks").to_pylist()
         late = arctic.ready("web.clicks", BEGIN + timedelta(hours=2), warehouse=warehouse)
-    clicks = {row[0]: row for batch in eu + us for row in batch}.values()
-    tens = expected(clicks, timedelta(minutes=10), BEGIN + timedelta(minutes=80))
-    halves = expected(clicks, timedelta(minutes=30), BEGIN + timedelta(minutes=60))
+    clicks = {row[0]: row for batch in [*eu, *us, behind] for row in batch}
+    tens = expected(clicks.values(), timedelta(minutes=10), BEGIN + timedelta(minutes=80))
+    in_time = [row for row in clicks.values() if row not in behind]
+    halves = expected(in_time, timedelta(minutes=30), BEGIN + timedelta(minutes=60))
     for row in sorted(ranks, key=lambda row: row["at"]):
         print(f"from {row['at']:%H:%M} for 30 minutes: {row['first']}, {row['clicks']} clicks")
     print("windows that were worked on:", len(layers.done), "of them twice:", twice(layers.done))
+    print("counted anew for clicks behind the watermark:", ", ".join(f"{e:%H:%M}" for e in anew))
     print("complete until 14:00:", bool(late), "behind:", ", ".join(late.behind))
     is_right = (
         {(row["at"], row["page"]): row["clicks"] for row in counts}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pyarrow as pa
@@ -68,3 +70,31 @@ def test_a_program_is_given_each_window(
 
     code, out, _ = run(capsys, *asked, "--output", "json")
     assert (code, out) == (0, "")
+
+
+def test_each_window_is_posted_to_an_address(
+    place: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As JSON; one that is answered with a failure is given again."""
+    got: list[dict[str, str]] = []
+
+    class Hook(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            """Refuse the first window, then take what comes."""
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            got.append(json.loads(body))
+            self.send_response(503 if len(got) == 1 else 204)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Hook) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/hook"
+        begin = ("--start", "2024-02-29 12:00", "--post", address)
+        asked = ("windows", "w.t", "10min", "--consumer", "p", *begin, *place)
+        assert run(capsys, *asked)[0] == 1
+        assert run(capsys, *asked)[0] == 0
+        server.shutdown()
+    assert [window["begin"][11:16] for window in got] == ["12:00", "12:00", "12:10"]
