@@ -53,7 +53,7 @@ class NodeTree:
 
     def __str__(self) -> str:
         """Return how many nodes the widest complete level has, then what is divided below it."""
-        least = min(self.leaves).bit_length() - 1
+        least = self.complete_depth
         divided: set[int] = set()
         for leaf in self.leaves:
             for number in TreeNode.from_id(leaf).lineage_ids()[1:]:
@@ -62,6 +62,11 @@ class NodeTree:
                 divided.add(number)
         tail = ",".join(map(str, sorted(divided)))
         return f"{1 << least}:{tail}" if tail else str(1 << least)
+
+    @property
+    def complete_depth(self) -> int:
+        """The depth of the widest complete level: no leaf is above it."""
+        return min(self.leaves).bit_length() - 1
 
     def capped(self, node: TreeNode) -> TreeNode:
         """Return the leaf that a node is in; the node itself where it is above the leaves."""

@@ -30,10 +30,11 @@ from arctic.writing.route import (
     Group,
     Partitions,
     Places,
+    base_deepened,
+    base_places,
     find_partitions,
     group_rows,
     hash_keys,
-    nodes_under,
 )
 from arctic.writing.rows.gather import Picked, RowBuffer, take_rows
 from arctic.writing.rows.last_by_key import last_by_key
@@ -62,7 +63,7 @@ class BaseWriter:
             schemas={FileKind.BASE: target.schema},
             transaction_id=request.transaction_id,
         )
-        self._mask = target.options.base_mask if target.key else 0
+        self._is_begun = False
         self._buffer = RowBuffer(
             target.options,
             everything=bool(target.key) and not request.sorted_input,
@@ -123,6 +124,9 @@ class BaseWriter:
         self._files.abort()
 
     def _write_chunk(self, rows: pa.Table | None, *, is_last: bool) -> None:
+        if rows is not None and not self._is_begun:
+            self._target = base_deepened(self._target, rows.num_rows, is_all=is_last)
+            self._is_begun = True
         if self._target.key and self._request.sorted_input:
             rows = self._stream.last_of_each_key(rows, is_last=is_last)
             if rows is not None:
@@ -158,10 +162,8 @@ class BaseWriter:
         self._inserts += count
 
     def _places(self, rows: pa.Table) -> Places:
-        return Places(
-            partitions=find_partitions(rows, self._target),
-            node_ids=nodes_under(self._mask, hash_keys(rows, self._target)),
-        )
+        hashes = hash_keys(rows, self._target)
+        return base_places(find_partitions(rows, self._target), hashes, self._target)
 
     def _domains(self, places: Places) -> list[tuple[Hashable, np.ndarray]]:
         """Return groups of rows such that equal keys are always in one group."""

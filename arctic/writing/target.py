@@ -100,11 +100,11 @@ class WriteOptions:
     keeps_all: bool
     """Whether every event of a key stays in the change store."""
     deep_masks: Mapping[str, int] = field(default_factory=dict)
-    """By partition path, where change files go to more nodes than ``change_mask`` says."""
+    """By partition path, where files go to more nodes than the masks say: tasks own them."""
     trees: Mapping[str, str] = field(default_factory=dict)
     """By partition path, where the table remembers another tree than the least: ``read_tree``."""
     tree_mask: int = 0
-    """No change file goes deeper for the sake of a tree; see ``route.deepened``."""
+    """No file goes deeper for the sake of a tree; see ``route.deepened``."""
     joins_few: bool = False
     """Whether few changes go to fewer nodes than ``change_mask`` says: ``route.few_joined``."""
     chunk_rows: int = CHUNK_ROWS

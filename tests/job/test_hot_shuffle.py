@@ -10,11 +10,20 @@ import pyarrow as pa
 import pytest
 
 import arctic
+from arctic.iceberg.catalogs.catalog import CatalogConfig
+from arctic.iceberg.tables.open_table import open_table
 from arctic.job.write.asked_write import AskedWrite
-from arctic.job.write.plan_shuffle import plan_shuffle
-from arctic.job.write.shuffle import ROW_HASH_COLUMN, ShufflePlan
+from arctic.job.write.plan_shuffle import plan_shuffle, spread_job
+from arctic.job.write.shuffle import (
+    ARRIVAL_COLUMN,
+    ROW_HASH_COLUMN,
+    TASK_COLUMN,
+    ShufflePlan,
+)
 from arctic.job.write.write_job import begin_write
 from arctic.table.hot_partitions import PartitionShares
+from arctic.table.property_names import TREES
+from arctic.writing.route import base_places, change_places, find_partitions, hash_keys
 
 SCHEMA = pa.schema([("id", pa.int64()), ("region", pa.string())])
 ROWS = pa.table(
@@ -90,3 +99,45 @@ def test_where_keys_move_nodes_stay_as_they_are(tmp_path: Path) -> None:
     plan = plan_of(tmp_path, ["id"], {"region=hot": 0.8})
 
     assert plan.for_tasks(8) == plan
+
+
+@pytest.mark.parametrize(
+    ("tree", "tasks", "nodes"),
+    [
+        (None, 6, 4),
+        ("4:6", 6, 4),
+        ("64", 6, 8),
+        ("8:10,14", 6, 8),
+        ("64", 200, 64),
+    ],
+)
+@pytest.mark.parametrize("overwrites", [True, False])
+def test_a_grown_table_is_written_by_as_many_tasks_as_it_has_nodes(
+    tmp_path: Path, tree: str | None, tasks: int, nodes: int, overwrites: bool
+) -> None:
+    """No leaf of the tree is on two tasks, and each task's rows are in nodes of its own."""
+    arctic.create_table("h.t", SCHEMA, primary_key=["id"], warehouse=str(tmp_path))
+    if tree is not None:
+        config = CatalogConfig.from_options({"warehouse": str(tmp_path)})
+        store = open_table(config, "h.t").base
+        with store.transaction() as transaction:
+            transaction.set_properties({TREES: f'{{"":"{tree}"}}'})
+    options = {"path": "h.t", "warehouse": str(tmp_path)}
+    if not overwrites:
+        options["write-mode"] = "upsert"
+    job = begin_write(AskedWrite.of(options, overwrite=overwrites), SCHEMA)
+    plan = plan_shuffle(job, SCHEMA.names)
+    assert plan is not None
+    count = min(tasks, plan.max_tasks or tasks)
+    plan = plan.for_tasks(count)
+    found = tasks_of(plan, ROWS, count)
+
+    assert len(set(found)) == min(count, nodes)
+    assert plan.deep_nodes == ({"": nodes} if nodes > 4 else {})
+    helpers = [pa.field(TASK_COLUMN, pa.int32()), pa.field(ARRIVAL_COLUMN, pa.int64())]
+    incoming = pa.schema([*SCHEMA, *helpers])
+    spread = spread_job(job, incoming, deep_nodes=plan.deep_nodes).target
+    places = base_places if overwrites else change_places
+    at = places(find_partitions(ROWS, spread), hash_keys(ROWS, spread), spread).node_ids
+    assert len(set(at.tolist())) == nodes
+    assert len(set(zip(at.tolist(), found, strict=True))) == nodes

@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 from arctic.writing.route import (
     Partitions,
     Places,
+    base_deepened,
+    base_places,
     change_places,
     deepened,
     find_partitions,
@@ -86,6 +88,26 @@ def test_many_changes_go_to_the_leaves_of_the_tree(
     everywhere = Partitions(values=((),), codes=np.zeros(64, dtype=np.int64))
 
     places = change_places(everywhere, hashes, deepened(target, rows, is_all=is_all))
+
+    assert sorted(set(places.node_ids.tolist())) == nodes
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_all", "nodes"),
+    [
+        (8 * 65_536 - 1, True, [4, 5, 6, 7]),
+        (10**9, True, [8, 9, 11, 12, 13, 15, 18, 22, 26, 30]),
+        (10, False, [8, 9, 11, 12, 13, 15, 18, 22, 26, 30]),
+    ],
+)
+def test_rows_of_base_go_to_the_leaves_that_they_fill(
+    tmp_path: Path, rows: int, is_all: bool, nodes: list[int]
+) -> None:
+    """A few rows take the place of all: in files of the least tree, not in one for each leaf."""
+    target = make_target(tmp_path, trees={"": "8:10,14"})
+    everywhere = Partitions(values=((),), codes=np.zeros(64, dtype=np.int64))
+
+    places = base_places(everywhere, np.arange(64), base_deepened(target, rows, is_all=is_all))
 
     assert sorted(set(places.node_ids.tolist())) == nodes
 

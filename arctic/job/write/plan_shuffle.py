@@ -3,6 +3,8 @@
 Rules:
     - Where the key decides the partition (or the caller vouches that it never changes), rows are
       spread by (partition, node); else by node alone, because only the key is sure to stay.
+    - A table without partitions has as many tasks as its tree has nodes, not only as it had when it
+      was made.
 """
 
 from __future__ import annotations
@@ -26,9 +28,10 @@ from arctic.job.write.shuffle import (
 )
 from arctic.job.write.write_job import WriteJob
 from arctic.table.hot_partitions import PartitionShares
+from arctic.table.node_trees import read_tree
 from arctic.tree.node import bucket_mask
 from arctic.writing.straddle import must_own_keys
-from arctic.writing.target import WriteMode
+from arctic.writing.target import WriteMode, WriteTarget
 from arctic.writing.writer import plan_write
 
 _LEARNT_COMMITS = 4
@@ -66,6 +69,8 @@ def plan_shuffle(
     if is_overwrite:
         # Changes need not come in the table's order: each is held against all others anyway.
         ordering = (*request.stored_order, *ordering)
+    grown_nodes = 0 if table.partition_fields else _complete_nodes(job.target)
+    grown_nodes = grown_nodes if grown_nodes > buckets else 0
     known = shares if by_partition else None
     fields = [target.schema.field(name).with_nullable(True) for name in used]
     if known is not None and not table.is_keyed:
@@ -77,7 +82,7 @@ def plan_shuffle(
             *(table.primary_key if is_overwrite else ()),
             *ordering,
         ),
-        max_tasks=None if by_partition else buckets,
+        max_tasks=None if by_partition else max(buckets, grown_nodes),
         key=table.primary_key,
         key_types=target.key_types,
         mask=bucket_mask(buckets, subject=f"table {table.name!r}: bucket count"),
@@ -87,6 +92,7 @@ def plan_shuffle(
         # Where keys move, deletes go to partitions that the shuffle knows nothing of.
         deepens=table.partition_follows_key,
         may_stay=job.batch is None and not job.is_joined and _may_stay(job),
+        grown_nodes=grown_nodes,
     )
 
 
@@ -148,6 +154,12 @@ def spread_job(job: WriteJob, incoming: pa.Schema, *, deep_nodes: Mapping[str, i
     conform = plan_write(table, target.schema, incoming, request=request, locates=True)
     conform = replace(conform, event_time=work.conform.event_time)
     return replace(job, work=replace(work, target=target, request=request, conform=conform))
+
+
+def _complete_nodes(target: WriteTarget) -> int:
+    """Return how many nodes the widest complete level of an unpartitioned table's tree has."""
+    text = target.options.trees.get(target.partition_path(()))
+    return 0 if text is None else 1 << read_tree(text).complete_depth
 
 
 def _may_stay(job: WriteJob) -> bool:

@@ -66,9 +66,16 @@ class ShufflePlan:
     """Whether the rows are right without it, and it only keeps the number of files down."""
     hot: tuple[HotPartition, ...] = ()
     """Partitions whose tasks are chosen; see ``for_tasks``."""
+    grown_nodes: int = 0
+    """Of a table without partitions, where they are more than the mask's: nodes of the widest
+    complete level of its tree. Each leaf is in one of them, so tasks can own that many."""
 
     def for_tasks(self, task_count: int) -> ShufflePlan:
-        """Return the plan for so many tasks: hot partitions get several of them."""
+        """Return the plan for so many tasks: hot partitions get several, grown tables use all."""
+        # Not more than the tasks are worth: each node has files of its own.
+        nodes = min(self.grown_nodes, 1 << (task_count - 1).bit_length())
+        if nodes > self.mask + 1:
+            return replace(self, mask=nodes - 1, grown_nodes=nodes)
         if self.partition_arrays is None or not self.shares.shares:
             return self
         hot = hot_partitions(
@@ -82,6 +89,8 @@ class ShufflePlan:
     @property
     def deep_nodes(self) -> Mapping[str, int]:
         """How many nodes change files of a partition go to, by its path, where they are more."""
+        if self.grown_nodes == self.mask + 1:
+            return {self.partition_path(()): self.grown_nodes}
         return {
             each.path: each.parts for each in self.hot if self.key and each.parts > self.mask + 1
         }

@@ -77,6 +77,10 @@ def test_a_table_grows_by_itself(tmp_path: Path) -> None:
     assert runs[-1] is None, "what is due comes to an end"
     assert table.count() == len(model)
 
+    table.write(rows(range(16 * 65_536), by=9), mode="overwrite")
+    assert min(held(table)) >= 8, "a load goes to the nodes that there are"
+    table.write(rows(range(80_000), by=9), mode="overwrite")
+    assert max(held(table)) < 8, "few rows to the least"
     many = rows(range(8 * 16_384), by=9)
     table.write(many, mode="upsert")
     assert min(held(table, "I") | held(table, "ED")) >= 8, "as many nodes as so many rows are worth"
