@@ -39,6 +39,10 @@ class Findings:
     lost: int = 0
     doubled: int = 0
     faults: list[str] = field(default_factory=list)
+    leaves: tuple[int, int] = (0, 0)
+    """Of the trees, before and after an operation that nobody kills."""
+    is_sorted: bool = False
+    """Whether that leaves base files in the order of the sort column."""
 
 
 class Inquest:
@@ -123,7 +127,12 @@ def crash_everywhere(folder: str, number: int, stride: int) -> Findings:
     done = in_child(lambda: look(lake))
     assert before is not None
     assert done is not None
-    findings = Findings(operation=operation.__name__, steps=len(kinds))
+    findings = Findings(
+        operation=operation.__name__,
+        steps=len(kinds),
+        leaves=(before.leaves, done.leaves),
+        is_sorted=done.is_sorted,
+    )
     # Another offset for each operation. What decides is never left out: the steps before and after
     # a COMMIT or a deletion.
     decisive = {
@@ -166,3 +175,8 @@ def test_a_crash_at_any_step_loses_and_doubles_nothing(tmp_path: Path) -> None:
     )
     assert [fault for each in found for fault in each.faults] == []
     assert all(each.killed for each in found)
+    # What was killed did divide nodes, join them and sort, or this would prove nothing about it.
+    leaves = {each.operation: each.leaves for each in found}
+    assert leaves["full"][1] > leaves["full"][0], leaves
+    assert leaves["shrink"][1] < leaves["shrink"][0], leaves
+    assert all(each.is_sorted for each in found if each.operation in ("full", "shrink"))
