@@ -11,7 +11,9 @@ Rules:
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from arctic.scan.reach import FileRanges
 from arctic.scan.set_apart.clean_files import cut_task, stands_alone
@@ -23,8 +25,9 @@ MAX_PAIRS = 500_000
 """Of a file and a delete that can touch it. A merge deals deletes out to runs of files and never
 looks at single pairs, so it takes over where there are more."""
 MAX_ROWS = 128 * 2**20
-"""Of all dirty files together: 16 MiB of bits, in each task; in the driver some ten times that,
-while they pass from one process to the other."""
+"""Of the files that are set apart together: 16 MiB of bits, in each task; in the driver some ten
+times that, while they pass from one process to the other. Where there are more, the largest files
+are set apart and the others merged."""
 
 
 def set_dirty_apart(
@@ -46,32 +49,65 @@ def set_dirty_apart(
         Tasks to merge, and tasks to read by row numbers, both in planning order. Each data file is
         in one of them.
     """
+    found: list[_Dirty] = []
+    pairs = 0
+    for number, task in enumerate(tasks):
+        index = KeyRangeIndex([ranges.of(delete) for delete in task.change_deletes])
+        for part in task.data:
+            if _dies_by_deletes_alone(part.file, ranges):
+                touching = _touching(part.file, task, index, ranges)
+                found.append(_Dirty(task=number, part=part, touching=touching))
+                pairs += len(touching)
+                if pairs > MAX_PAIRS:
+                    return tuple(tasks), ()
+    if sum(each.rows for each in found) < least_rows:
+        return tuple(tasks), ()
+    apart: dict[int, list[_Dirty]] = defaultdict(list)
+    for each in _fullest(found):
+        apart[each.task].append(each)
     merged: list[NodeTask] = []
     dirty: list[NodeTask] = []
-    pairs = rows = 0
-    for task in tasks:
-        wanted = [part for part in task.data if _dies_by_deletes_alone(part.file, ranges)]
-        other = [part for part in task.data if not _dies_by_deletes_alone(part.file, ranges)]
+    for number, task in enumerate(tasks):
+        by_deletes: dict[tuple[int, ...], list[FileTask]] = {}
+        for each in apart[number]:
+            by_deletes.setdefault(each.touching, []).append(each.part)
+        paths = {each.part.file.path for each in apart[number]}
+        other = [part for part in task.data if part.file.path not in paths]
         if other:
             merged.append(cut_task(task, other, task.change_deletes, open_file_cost_bytes))
-        index = KeyRangeIndex([ranges.of(delete) for delete in task.change_deletes])
-        by_deletes: dict[tuple[int, ...], list[FileTask]] = {}
-        for part in wanted:
-            touching = _touching(part.file, task, index, ranges)
-            by_deletes.setdefault(touching, []).append(part)
-            pairs += len(touching)
-            rows += part.file.record_count
-            if pairs > MAX_PAIRS or rows > MAX_ROWS:
-                return tuple(tasks), ()
         dirty += [
             cut_task(
                 task, data, [task.change_deletes[place] for place in touching], open_file_cost_bytes
             )
             for touching, data in by_deletes.items()
         ]
-    if rows < least_rows:
-        return tuple(tasks), ()
     return tuple(merged), tuple(dirty)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Dirty:
+    """A file that can be read by row numbers."""
+
+    task: int
+    part: FileTask
+    touching: tuple[int, ...]
+    """The deletes of its task that can kill a row of it."""
+
+    @property
+    def rows(self) -> int:
+        return self.part.file.record_count
+
+
+def _fullest(found: Sequence[_Dirty]) -> list[_Dirty]:
+    """Return the files of the most rows that have a bit for each of them, as they were given."""
+    room = MAX_ROWS
+    chosen: list[int] = []
+    # Which they are does not follow from the deletes, so they stay the same while more come.
+    for place in sorted(range(len(found)), key=lambda place: (-found[place].rows, place)):
+        if found[place].rows <= room:
+            room -= found[place].rows
+            chosen.append(place)
+    return [found[place] for place in sorted(chosen)]
 
 
 def _dies_by_deletes_alone(file: TableFile, ranges: FileRanges) -> bool:

@@ -50,21 +50,31 @@ def apart(
 
 
 @pytest.mark.parametrize(
-    ("rows", "tasks", "is_apart"),
+    ("rows", "tasks", "apart_rows"),
     [
-        ((HALF, HALF), 1, True),
-        ((HALF, HALF + 1), 1, False),
-        ((HALF,), 2, True),
-        ((HALF + 1,), 2, False),
+        ((HALF, HALF), 1, [HALF, HALF]),
+        ((HALF, HALF + 1), 1, [HALF + 1]),
+        ((HALF, 1, HALF - 1), 1, [HALF, 1, HALF - 1]),
+        ((1, HALF, HALF), 1, [HALF, HALF]),
+        ((2 * HALF + 1, 1), 1, [1]),
+        ((HALF,), 2, [HALF, HALF]),
+        ((HALF + 1,), 2, [HALF + 1]),
     ],
 )
 def test_a_bit_for_each_of_128_million_rows_is_the_most(
-    rows: tuple[int, ...], tasks: int, is_apart: bool
+    rows: tuple[int, ...], tasks: int, apart_rows: list[int]
 ) -> None:
-    """Of all files of all tasks together; with one row more everything is merged."""
+    """Of all files of all tasks together; the largest that fit, and the others are merged."""
     given, merged, dirty = apart(*rows, tasks=tasks)
 
-    assert (merged, len(dirty)) == (((), tasks) if is_apart else (given, 0))
+    found = [part.file.record_count for task in dirty for part in task.data]
+    assert found == apart_rows
+    every = [part for task in given for part in task.data]
+    both = [part for task in (*merged, *dirty) for part in task.data]
+    assert sorted(part.file.record_count for part in both) == sorted(
+        part.file.record_count for part in every
+    )
+    assert all(task.change_deletes == given[0].change_deletes for task in merged)
 
 
 def test_half_a_million_pairs_of_file_and_delete_are_the_most() -> None:
