@@ -44,7 +44,7 @@ WORKERS ?= 3
 # A file of tests stays in one process, and files begin in the order that conftest.py gives them.
 SPREAD := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-ordering bench-merge-engines engines-beside-paimon bench-changes bench-views bench-optimize bench-write bench-commits bench-growth bench-streaming bench-small-queries bench-sources bench-publish bench-repair bench-requests bench-serve bench-peers engines matrix fuzz fuzz-layers soak sim ci clean
+.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-ordering bench-merge-engines engines-beside-paimon bench-changes bench-views bench-optimize bench-write bench-commits bench-growth bench-skipping bench-streaming bench-small-queries bench-sources bench-publish bench-repair bench-requests bench-serve bench-peers engines matrix fuzz fuzz-layers soak sim ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -183,6 +183,9 @@ bench-write: $(READY) ## Measure loads and upserts beside pyarrow on the same ro
 
 bench-commits: $(READY) $(VENV)/.ducklake ## Measure tiny commits beside those of PyIceberg and DuckLake
 	@$(PYTHON) -m benchmarks.commits $(ARGS)
+
+bench-skipping: $(READY) ## Measure what filters open in a table that is sorted and indexed
+	@$(PYTHON) -m benchmarks.skipping $(ARGS)
 
 bench-growth: $(READY) ## Measure a table that grows by upserts, beside one of four nodes
 	@$(PYTHON) -m benchmarks.growth $(ARGS)

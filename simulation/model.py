@@ -112,6 +112,7 @@ class SimTable:
             surplus_position_deletes=0,
             fragment_nodes=small.files,
             joinable_nodes=0,
+            overlapping=0,
             worn_segments=segments if is_worn else 0,
             read_cost_bytes=sum(max(each.bytes, each.files * cost) for each in parts),
             ideal_cost_bytes=max(live, nodes * cost),

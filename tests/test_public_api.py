@@ -24,8 +24,8 @@ VERBS = {
     "consumer": "identifier, name, *, start, options, warehouse, catalog",
     "consumers": "identifier, *, warehouse, catalog",
     "create_table": (
-        "identifier, schema, *, primary_key, partition_by, ordering_columns, properties, exist_ok, "
-        "warehouse, catalog"
+        "identifier, schema, *, primary_key, partition_by, ordering_columns, sort_by, index, "
+        "properties, exist_ok, warehouse, catalog"
     ),
     "dataset": "identifier, *, as_of, version, options, warehouse, catalog",
     "drop_consumer": "identifier, name, *, warehouse, catalog",

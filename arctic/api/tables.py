@@ -12,6 +12,7 @@ from arctic.iceberg.catalogs import catalog as catalogs
 from arctic.iceberg.catalogs import listing
 from arctic.iceberg.tables import create_table as tables
 from arctic.iceberg.tables.set_properties import PropertyChange
+from arctic.iceberg.values.layout.with_layout import with_layout
 from arctic.iceberg.values.ordering import with_ordering
 from arctic.job.changes.named_tables import drop_named
 from arctic.job.reference import Catalog, as_names, call_options, table_reference
@@ -24,6 +25,8 @@ def create_table(
     primary_key: str | Sequence[str] = (),
     partition_by: str | Sequence[str] = (),
     ordering_columns: str | Sequence[str] = (),
+    sort_by: str | Sequence[str] = (),
+    index: str | Sequence[str] = (),
     properties: Mapping[str, str] | None = None,
     exist_ok: bool = False,
     warehouse: str | None = None,
@@ -40,6 +43,10 @@ def create_table(
         ordering_columns: columns by which the greatest row of a key wins for ever, however late the
             others come, the most significant first; see ``docs/ordering.md``. Empty: the row that
             is written last wins.
+        sort_by: what rows are sorted by in base files, the most significant first, such as
+            ``["day", "zorder(lat, lon)"]``; the columns of a ``zorder`` count alike. Filters by
+            them skip files and parts of files; see ``docs/skipping.md``.
+        index: columns of which files have bloom filters, for filters by single values.
         properties: table properties, see ``docs/options.md``.
         exist_ok: return an existing table of this name, if it has the same columns, key, partition
             fields and, where they are given, ordering columns.
@@ -61,7 +68,11 @@ def create_table(
         schema,
         primary_key=as_names(primary_key),
         partition_by=as_names(partition_by),
-        properties=with_ordering(properties or {}, as_names(ordering_columns)),
+        properties=with_layout(
+            with_ordering(properties or {}, as_names(ordering_columns)),
+            sort_by=as_names(sort_by),
+            index=as_names(index),
+        ),
         exist_ok=exist_ok,
     )
     return Table(opened, options)

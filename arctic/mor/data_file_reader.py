@@ -29,6 +29,7 @@ from arctic.mor.files.file_columns import FileColumns, Projection
 from arctic.mor.files.keep import kept
 from arctic.mor.files.parquet_footer import Size
 from arctic.mor.files.parquet_input import ParquetInput, Run
+from arctic.mor.filters.blooms import that_may_hold
 from arctic.mor.filters.prune import key_bounds, matching_row_groups
 from arctic.mor.filters.row_filter import RowTest
 from arctic.mor.request import FILE_OFFSET_FIELD, OpenFile, ReadRequest
@@ -74,12 +75,17 @@ class DataFileReader:
             self._row_groups = matching_row_groups(
                 self._parquet, request, self._columns.names, self._columns.constants
             )
+            in_bounds = len(self._row_groups)
+            self._row_groups = that_may_hold(
+                self._parquet, self._row_groups, request.row_filter, self._columns.names
+            )
         except BaseException:
             self._parquet.close()
             raise
         touched.files += 1
         touched.row_groups += len(self._parquet.row_groups)
-        touched.outside_bounds += len(self._parquet.row_groups) - len(self._row_groups)
+        touched.outside_bounds += len(self._parquet.row_groups) - in_bounds
+        touched.outside_blooms += in_bounds - len(self._row_groups)
 
     def __enter__(self) -> DataFileReader:
         return self

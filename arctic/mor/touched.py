@@ -16,6 +16,8 @@ class Touched:
     """Row groups that those files have."""
     outside_bounds: int = 0
     """Row groups whose bounds exclude the filter: nothing of them was read."""
+    outside_blooms: int = 0
+    """Row groups whose bloom filters exclude a value of the filter: only these were read."""
     without_match: int = 0
     """Row groups of which only the filter's columns were read, because no row is left."""
     passed: int = 0
@@ -30,4 +32,4 @@ class Touched:
     @property
     def read(self) -> int:
         """Row groups of which every column that is wanted was read."""
-        return self.row_groups - self.outside_bounds - self.without_match
+        return self.row_groups - self.outside_bounds - self.outside_blooms - self.without_match

@@ -140,10 +140,12 @@ class _Execution:
         try:
             for destination, table in rows:
                 files.add(destination, table)
-            return files.close()
+            finished = files.close()
         except BaseException:
             files.abort()
             raise
+        order_id = self._job.order.order_id if kind is FileKind.BASE else None
+        return tuple(replace(file, sort_order_id=order_id) for file in finished)
 
     def _rewritten(self, loaded: LoadedTask) -> Iterator[tuple[Destination, pa.Table]]:
         max_range_bytes = int(_RANGE_GROWTH * self._base_target.options.row_group_bytes)

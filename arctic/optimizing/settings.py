@@ -41,6 +41,8 @@ class OptimizeSettings:
     minor_interval_ms: int | None
     """None: time makes no minor due."""
     duplicate_ratio: float
+    most_overlapping: int
+    """Segments of a node that can hold one value of the first sort column, inclusive."""
     full_interval_ms: int | None
     """None: no full is ever due."""
     rewrites_all: bool
@@ -82,6 +84,7 @@ class OptimizeSettings:
             minor_file_count=value(opt.MINOR_FILE_COUNT),
             minor_interval_ms=chosen(opt.MINOR_INTERVAL, sizing.minor_interval_ms),
             duplicate_ratio=value(opt.DUPLICATE_RATIO),
+            most_overlapping=value(opt.OVERLAP),
             full_interval_ms=value(opt.FULL_INTERVAL),
             rewrites_all=value(opt.FULL_REWRITE_ALL),
             max_change_files=value(opt.MAX_FILE_COUNT),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from arctic.options.option import Option, Scope
 from arctic.options.option_values import (
     byte_count,
-    column_names,
     milliseconds_or_off,
     optional,
     positive_int,
     ratio,
+    sort_terms,
     truth,
 )
 
@@ -64,6 +64,14 @@ DUPLICATE_RATIO = Option(
     scopes=_OPTIMIZE_TABLE,
     doc="A segment with more than this share of its rows deleted makes a major due.",
 )
+OVERLAP = Option(
+    name="self-optimizing.major.trigger.overlap",
+    parse=positive_int,
+    default=4,
+    scopes=_OPTIMIZE_TABLE,
+    doc="Where more segments of a node than this can hold one value of the first sort column, a "
+    "major is due that sorts these together.",
+)
 FULL_INTERVAL: Option[int | None] = Option(
     name="self-optimizing.full.trigger.interval",
     parse=milliseconds_or_off,
@@ -101,11 +109,11 @@ MIN_PLAN_INTERVAL: Option[int | None] = Option(
 )
 SORT_COLUMNS = Option(
     name="self-optimizing.sort-columns",
-    parse=optional(column_names),
+    parse=optional(sort_terms),
     default=None,
     scopes=_OPTIMIZE_TABLE,
-    doc="Columns by which optimizing sorts the rows of a node; without them files are only kept "
-    "apart by key range.",
+    doc="What the rows of a node are sorted by in base files: columns, or zorder(a, b) for two to "
+    "four that count alike; without it files are only kept apart by key range.",
 )
 SORT_BUFFER_BYTES = Option(
     name="self-optimizing.sort-buffer-bytes",

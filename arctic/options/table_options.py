@@ -76,6 +76,15 @@ ORDERING_COLUMNS = Option(
     "given when the table is created, and lasting.",
 )
 
+INDEX_COLUMNS = Option(
+    name="write.index-columns",
+    parse=optional(column_names),
+    default=None,
+    scopes=_TABLE,
+    doc="Columns of which new files have a bloom filter, so that a search for a value skips files "
+    "that do not have it.",
+)
+
 MERGE_ENGINE = Option(
     name="write.merge-engine",
     parse=one_of("last-row", "first-row", "partial-update", "aggregate"),

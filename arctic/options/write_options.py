@@ -5,12 +5,14 @@ from __future__ import annotations
 from arctic.options.option import Option, Scope
 from arctic.options.option_values import (
     batch_number,
+    column_names,
     key_names,
     moment_ms,
     one_of,
     optional,
     partition_fields,
     positive_int,
+    sort_terms,
     truth,
 )
 
@@ -54,6 +56,21 @@ PARTITION_BY = Option(
     scopes=_WRITE,
     aliases=("partition-by",),
     doc="Partition fields of a table that the write creates, as 'day(ts), region'.",
+)
+SORT_BY = Option(
+    name="sortBy",
+    parse=optional(sort_terms),
+    default=None,
+    scopes=_WRITE,
+    aliases=("sort-by",),
+    doc="What rows are sorted by in a table that the write creates, as 'day, zorder(lat, lon)'.",
+)
+INDEX = Option(
+    name="index",
+    parse=optional(column_names),
+    default=None,
+    scopes=_WRITE,
+    doc="Columns with bloom filters in a table that the write creates.",
 )
 MISSING_COLUMNS = Option(
     name="missing-columns",

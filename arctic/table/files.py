@@ -118,3 +118,5 @@ class WrittenFile:
     record_count: int
     footer: bytes
     """The Parquet footer, from which the commit takes column metrics."""
+    sort_order_id: int | None = None
+    """Of the table's declared order that all rows are in; None: of none."""

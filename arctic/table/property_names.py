@@ -116,6 +116,8 @@ WATERMARK_WRITER = "arctic.writer"
 """In a summary: the writer whose watermark the snapshot noted."""
 FOOTER_CHECKSUM = "arctic.footer-checksum"
 """In the footer of a Parquet file."""
+INDEX_CHECKSUM = "arctic.index-checksum"
+"""In the footer of a Parquet file with bloom filters."""
 CHOSEN_IO = "arctic.py-io-impl"
 """Never stored: in the properties of a FileIO, the one that the user has chosen."""
 

@@ -3,7 +3,8 @@
 Rules:
     - Base holds one row of each key. Of several in the input the last event stays.
     - Rows of a keyed table are sorted by key inside a node, so the files of a node do not
-      overlap and a reader can tell from their bounds which deletes concern which.
+      overlap and a reader can tell from their bounds which deletes concern which. Where the table
+      has sort columns they are sorted by these instead, unless the input comes sorted by key.
 
 Memory: a chunk of rows, if the table has no key or the input comes sorted. Else the task's share
 of the input, and once more where it comes in no order; and what ``files`` holds.
@@ -38,6 +39,7 @@ from arctic.writing.route import (
 )
 from arctic.writing.rows.gather import Picked, RowBuffer, take_rows
 from arctic.writing.rows.last_by_key import last_by_key
+from arctic.writing.rows.sorted_rows import sorted_rows
 from arctic.writing.rows.sorted_stream import SortedStream
 from arctic.writing.target import (
     TaskId,
@@ -141,6 +143,8 @@ class BaseWriter:
     def _write_everything(self, rows: pa.Table) -> None:
         """Write the last row of each key, sorted by key inside a node."""
         numbers = last_by_key(rows, self._target.key, events=self._request.event_order)
+        if self._target.options.sort_by:
+            numbers = sorted_rows(rows, numbers, self._target.options.sort_by)
         if numbers is None:
             places, count = self._places(rows), rows.num_rows
         else:
@@ -174,7 +178,13 @@ class BaseWriter:
 
     def _write_rows(self, rows: pa.Table, places: Places) -> None:
         payload = rows.select(self._target.schema.names)
-        groups = group_rows(places)
+        if self._target.options.sort_by and not self._target.key:
+            # Nobody relies on their order: those of a chunk can lie as optimizing would lay them.
+            numbers = sorted_rows(rows, None, self._target.options.sort_by)
+            in_order = group_rows(places.take(numbers))
+            groups = [replace(group, rows=numbers[group.rows]) for group in in_order]
+        else:
+            groups = group_rows(places)
         self._files.add_made(
             [self._destination(group) for group in groups],
             [partial(take_rows, payload, group.rows) for group in groups],

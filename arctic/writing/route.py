@@ -75,7 +75,7 @@ class Group:
     partition: Partition
     node: TreeNode
     rows: np.ndarray
-    """Ascending row numbers, at least one."""
+    """Row numbers, at least one; ascending unless rows were sorted since."""
 
 
 def hash_keys(rows: pa.RecordBatch | pa.Table, target: WriteTarget) -> np.ndarray:

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from arctic import options as opt
 from arctic.errors import InternalError, InvalidInputError, UnsupportedError
+from arctic.options.indexed_columns import indexed_columns
 from arctic.table.files import FileKind, Partition, WrittenFile
 from arctic.table.merge_engine import FoldRules, MergeEngine
 from arctic.table.node_trees import NodeTrees
@@ -105,6 +106,11 @@ class WriteOptions:
     """By partition path, where the table remembers another tree than the least: ``read_tree``."""
     tree_mask: int = 0
     """No file goes deeper for the sake of a tree; see ``route.deepened``."""
+    sort_by: tuple[tuple[str, ...], ...] = ()
+    """What rows of base files are sorted by where a task holds them anyway: as the table's
+    optimizing does. Several columns in one place count alike."""
+    indexed: Mapping[str, float] = field(default_factory=dict)
+    """Column with a bloom filter -> the share of values that are not there and pass."""
     joins_few: bool = False
     """Whether few changes go to fewer nodes than ``change_mask`` says: ``route.few_joined``."""
     chunk_rows: int = CHUNK_ROWS
@@ -147,6 +153,8 @@ class WriteOptions:
             delta_encoding=opt.DELTA_ENCODING.value(options, properties),
             upsert_inserts=upsert_inserts,
             keeps_all=opt.KEEP_ALL_CHANGES.value(options, properties),
+            sort_by=_sort_terms(table),
+            indexed=indexed_columns(properties),
         )
 
 
@@ -348,6 +356,16 @@ def _level(level: int | None, codec: str) -> int | None:
     if not least <= level <= greatest:
         raise InvalidInputError(f"{subject}: expected {least} to {greatest}")
     return level
+
+
+def _sort_terms(table: TableDescription) -> tuple[tuple[str, ...], ...]:
+    """Return what rows can be sorted by; where another engine named no such column, not by it.
+
+    Optimizing refuses what it cannot sort by. A write need not: rows may lie in any order.
+    """
+    plain = {each.name for each in table.columns if "<" not in each.type and each.type != "uuid"}
+    terms = opt.SORT_COLUMNS.value({}, table.properties) or ()
+    return tuple(term for term in terms if plain.issuperset(term))
 
 
 def _mask(option: opt.Option[int], table: TableDescription) -> int:

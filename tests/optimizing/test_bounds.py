@@ -39,6 +39,7 @@ HEALTHY = PartitionHealth(
     surplus_position_deletes=0,
     fragment_nodes=0,
     joinable_nodes=0,
+    overlapping=0,
     worn_segments=0,
     read_cost_bytes=0,
     ideal_cost_bytes=0,
@@ -413,6 +414,7 @@ def test_a_partition_is_counted_file_by_file() -> None:
         surplus_position_deletes=1,
         fragment_nodes=1,
         joinable_nodes=0,
+        overlapping=0,
         worn_segments=2,
         # 702 of base, 10 each for the insert, the change delete and the smaller position delete.
         read_cost_bytes=702 + 10 + 10 + 10 + 20,

@@ -81,6 +81,7 @@ def status(name: str, *partitions: str, reason: str = "14 fragments >= 12") -> T
                     surplus_position_deletes=0,
                     fragment_nodes=0,
                     joinable_nodes=0,
+                    overlapping=0,
                     worn_segments=0,
                     read_cost_bytes=4 * MIB,
                     ideal_cost_bytes=2 * MIB,

@@ -30,7 +30,7 @@ AT_ONCE = {
 # No file is so small that it counts as a fragment: a minor writes position deletes for it. One of
 # them is more than a node holds, four files of the target size, so runs divide nodes.
 PROPERTIES = {
-    "self-optimizing.target-size": "250",
+    "self-optimizing.target-size": "150",
     "self-optimizing.sort-columns": "by",
     "change.file-index.hash-bucket": "1",
     "self-optimizing.fragment-ratio": "1000000",

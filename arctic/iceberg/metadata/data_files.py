@@ -118,7 +118,7 @@ def _data_file(
         file_format=FileFormat.PARQUET,
         partition=Record(*file.partition),
         file_size_in_bytes=file.size_bytes,
-        sort_order_id=None,
+        sort_order_id=file.sort_order_id,
         equality_ids=None,
         key_metadata=None,
         **metrics,

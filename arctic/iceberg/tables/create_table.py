@@ -50,6 +50,7 @@ from arctic.iceberg.tables.table_definition import (
     difference,
 )
 from arctic.iceberg.translate import catalog_errors
+from arctic.iceberg.values.layout.sort_order import sort_order
 from arctic.iceberg.values.names import change_identifier
 
 __all__ = ["create_table", "drop_table"]
@@ -188,6 +189,10 @@ def _create(
                 location=location,
                 schema=definition.schema,
                 partition_spec=definition.spec,
+                sort_order=sort_order(
+                    definition.properties if store_of(properties) == "base" else {},
+                    definition.schema,
+                ),
                 properties=properties,
             )
         except TableAlreadyExistsError:

@@ -35,6 +35,8 @@ from arctic.errors import ConflictError, InvalidInputError
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.iceberg.translate import catalog_errors
+from arctic.iceberg.values.layout.index_columns import check_index
+from arctic.iceberg.values.layout.sort_order import check_sort_columns, order_updates, same_order
 from arctic.iceberg.values.named_columns import check_named, check_unnamed, renamed
 from arctic.iceberg.values.same_schemas import same_schemas
 from arctic.iceberg.values.schema import arrow_type, iceberg_schema
@@ -103,6 +105,8 @@ def evolve_by(
         change = decide(opened)
         schema = evolved_schema(opened, change)
         check_named(change.properties, [column.name for column in schema.fields])
+        check_sort_columns(change.properties, schema)
+        check_index(change.properties, schema)
         updates = _updates(opened.base, schema, change, subject=f"table {identifier!r}")
         if not updates:
             return opened
@@ -279,7 +283,8 @@ def _updates(
     removed = [name for name in change.removed_properties if name in properties]
     if removed:
         updates = (*updates, RemovePropertiesUpdate(removals=removed))
-    return updates
+    after = {name: text for name, text in properties.items() if name not in removed}
+    return (*updates, *order_updates(base.metadata, {**after, **wanted}, schema))
 
 
 def _commit(
@@ -287,7 +292,8 @@ def _commit(
 ) -> bool:
     with catalog_errors(f"change the columns of table {identifier!r}"):
         try:
-            catalog.commit_table(base, same_schemas(catalog, base), updates)
+            required = (*same_schemas(catalog, base), *same_order(base.metadata, updates))
+            catalog.commit_table(base, required, updates)
         except CommitFailedException:
             return False
     return True

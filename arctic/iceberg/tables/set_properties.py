@@ -35,6 +35,8 @@ from arctic.iceberg.tables.missing_table import existing_store
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.iceberg.tables.user_properties import check_removable, other_spellings, user_properties
 from arctic.iceberg.translate import catalog_errors
+from arctic.iceberg.values.layout.index_columns import check_index
+from arctic.iceberg.values.layout.sort_order import check_sort_columns, order_updates, same_order
 from arctic.iceberg.values.merge_engines import check_same_engine
 from arctic.iceberg.values.named_columns import check_named
 from arctic.iceberg.values.names import parse_identifier
@@ -153,6 +155,8 @@ def commit_properties(
         if store_of(store.properties) == "base":
             # By its columns change is read too; its own may still have to follow.
             check_named(wanted, [column.name for column in store.schema().fields])
+            check_sort_columns(wanted, store.schema())
+            check_index(wanted, store.schema())
         updates = _updates(store, wanted, removed)
         if not updates:
             return
@@ -179,6 +183,10 @@ def _updates(
     gone += [name for name in other_spellings(removed, properties) if name not in gone]
     if gone:
         updates = (*updates, RemovePropertiesUpdate(removals=gone))
+    if store_of(properties) == "base":
+        after = {name: text for name, text in properties.items() if name not in gone}
+        after |= wanted
+        updates = (*updates, *order_updates(store.metadata, after, store.schema()))
     return updates
 
 
@@ -188,7 +196,7 @@ def _requirements(
     updates: tuple[TableUpdate, ...],
     expected: Mapping[str, str | None],
 ) -> tuple[Any, ...]:
-    required = same_schemas(catalog, store)
+    required = (*same_schemas(catalog, store), *same_order(store.metadata, updates))
     if isinstance(catalog, RestCatalog):
         return required
     removals = [

@@ -13,6 +13,8 @@ from pyiceberg.table import Table
 from arctic.errors import AlreadyExistsError, InvalidInputError
 from arctic.iceberg.catalogs.pair import primary_key_of
 from arctic.iceberg.tables.user_properties import user_properties
+from arctic.iceberg.values.layout.index_columns import check_index
+from arctic.iceberg.values.layout.sort_order import check_sort_columns
 from arctic.iceberg.values.merge_engines import check_merge_engine, merge_engine, required_by
 from arctic.iceberg.values.named_columns import check_named
 from arctic.iceberg.values.names import check_new_name, parse_identifier
@@ -60,6 +62,8 @@ def define(
     spec = partition_spec(columns, partition_by, keyed=bool(key))
     check_ordering(kept, columns, spec, key)
     check_merge_engine(kept, columns, spec, key)
+    check_sort_columns(kept, columns)
+    check_index(kept, columns)
     return TableDefinition(
         parts=parts,
         schema=columns,

@@ -16,17 +16,20 @@ from arctic.options import (
     AGGREGATE_FUNCTIONS,
     DATA_EXPIRE_FIELD,
     EVENT_TIME_FIELD,
+    INDEX_COLUMNS,
     INGEST_TIME,
     ORDERING_COLUMNS,
     SEQUENCE_GROUPS,
     SORT_COLUMNS,
     Option,
 )
+from arctic.options.option_values import sort_text
 
 _OPTIONS: tuple[Option[Any], ...] = (
     AGGREGATE_FUNCTIONS,
     DATA_EXPIRE_FIELD,
     EVENT_TIME_FIELD,
+    INDEX_COLUMNS,
     ORDERING_COLUMNS,
     SEQUENCE_GROUPS,
     SORT_COLUMNS,
@@ -91,7 +94,7 @@ def renamed(
                 f"{subject}: property {option.name} = {properties[key]!r} names the column, so it "
                 "cannot be renamed"
             )
-        changed[key] = ",".join(wanted)
+        changed[key] = _renamed_text(option, properties[key], wanted)
         if _columns(option, changed[key]) != wanted:
             raise InvalidInputError(
                 f"{subject}: property {option.name} = {properties[key]!r} cannot name the column "
@@ -123,6 +126,13 @@ def _given(properties: Mapping[str, str]) -> Iterator[tuple[Option[Any], str, tu
                 yield option, key, _columns(option, text)
 
 
+def _renamed_text(option: Option[Any], text: str, wanted: tuple[str, ...]) -> str:
+    if option is not SORT_COLUMNS:
+        return ",".join(wanted)
+    names = iter(wanted)
+    return sort_text([[next(names) for _ in term] for term in option.parse(text)])
+
+
 def _columns(option: Option[Any], text: str) -> tuple[str, ...]:
     try:
         value = option.parse(text)
@@ -132,6 +142,8 @@ def _columns(option: Option[Any], text: str) -> tuple[str, ...]:
         return tuple(name for name, _ in value)
     if option is SEQUENCE_GROUPS:
         return tuple(name for group in value for side in group for name in side)
+    if option is SORT_COLUMNS:
+        return tuple(name for term in value for name in term)
     if isinstance(value, tuple):
         return value
     return () if value == INGEST_TIME else (value,)

@@ -37,6 +37,7 @@ def _lines(touched: Touched, rows: int) -> Iterator[str]:
         yield f"  {'':<9} {deletes}, {counted(touched.delete_rows, 'row')} that the filter allows"
     for number, reason in (
         (touched.outside_bounds, "by their bounds"),
+        (touched.outside_blooms, "by their bloom filters"),
         (touched.without_match, "after a look at the filter's columns"),
     ):
         if number:

@@ -47,8 +47,8 @@ class AskedOptimize:
         """Return how the new files are written."""
         return WriteOptions.of(self.given, opened.table)
 
-    def sort_columns(self, opened: OpenTable) -> tuple[str, ...]:
-        """Return the columns that rows are to be sorted by, unchecked; empty: by none."""
+    def sort_columns(self, opened: OpenTable) -> tuple[tuple[str, ...], ...]:
+        """Return what rows are to be sorted by, unchecked; empty: by nothing."""
         return opt.SORT_COLUMNS.value(self.given, opened.table.properties) or ()
 
     def sort_buffer_bytes(self, opened: OpenTable) -> int:

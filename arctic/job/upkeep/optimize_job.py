@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from arctic import options as opt
 from arctic.errors import (
     ArcticError,
     CommitStateUnknownError,
@@ -25,6 +26,7 @@ from arctic.errors import (
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits.commit import CommitResult
 from arctic.iceberg.commits.commit_rewrite import commit_rewrite
+from arctic.iceberg.values.layout.sort_order import order_id
 from arctic.job.read.open_ahead import opened_ahead
 from arctic.job.read.plan_rows import merge_request
 from arctic.job.tasks.run_tasks import Progress, Task, TaskRunner
@@ -48,6 +50,7 @@ from arctic.optimizing.report import (
 )
 from arctic.optimizing.settings import OptimizeType
 from arctic.optimizing.sorting.ordered_rows import RowOrder
+from arctic.options.option_values import sort_text
 from arctic.retry import WHERE_OUTRUN
 from arctic.table.commit_plan import PartitionRewrite, RewriteBase
 from arctic.table.files import Partition, WrittenFile
@@ -138,19 +141,32 @@ def _job(survey: Survey, asked: AskedOptimize) -> OptimizeJob:
         ),
         target=write_target(opened, asked.write_options(opened)),
         order=RowOrder(
-            fields=_order_fields(survey),
+            terms=_order_terms(survey),
             sorts=bool(survey.sort_columns),
             buffer_bytes=asked.sort_buffer_bytes(opened),
             fragment_bytes=survey.settings.fragment_bytes,
+            order_id=_order_id(survey),
         ),
         opening=partial(opened_ahead, opened.io),
     )
 
 
-def _order_fields(survey: Survey) -> tuple[pa.Field, ...]:
-    """Return the columns that order rows: the sort columns, then the key, so that no rows tie."""
+def _order_terms(survey: Survey) -> tuple[tuple[pa.Field, ...], ...]:
+    """Return what orders rows: the sort columns, then the key, so that no rows tie."""
     schema, key = survey.opened.arrow_schema, survey.opened.table.primary_key
-    return tuple(schema.field(name) for name in dict.fromkeys((*survey.sort_columns, *key)))
+    # A key column that counts like others has no order of its own yet.
+    alone = {name for term in survey.sort_columns if len(term) == 1 for name in term}
+    terms = (*survey.sort_columns, *((name,) for name in key if name not in alone))
+    return tuple(tuple(schema.field(name) for name in term) for term in terms)
+
+
+def _order_id(survey: Survey) -> int | None:
+    """Return the number of the order that rows are sorted by, if the table has declared it."""
+    opened = survey.opened
+    if not survey.sort_columns:
+        return None
+    properties = {opt.SORT_COLUMNS.name: sort_text(survey.sort_columns)}
+    return order_id(opened.base.metadata, properties, opened.base.schema())
 
 
 def _commit(

@@ -44,8 +44,8 @@ class Survey:
     settings: OptimizeSettings
     partitions: tuple[PartitionFiles, ...]
     times: OptimizedTimes
-    sort_columns: tuple[str, ...]
-    """Most significant first; empty: rows are not sorted."""
+    sort_columns: tuple[tuple[str, ...], ...]
+    """Most significant first, several in one place count alike; empty: rows are not sorted."""
     growth: Mapping[Partition, Growth]
     """How many nodes each partition is worth; empty where their number is fixed."""
 
@@ -53,7 +53,7 @@ class Survey:
     def sort_column(self) -> Column | None:
         """The first sort column; None: rows are not sorted."""
         table = self.opened.table
-        return next((table.column(name) for name in self.sort_columns), None)
+        return next((table.column(name) for term in self.sort_columns for name in term), None)
 
 
 def table_status(asked: AskedOptimize, *, where: Any = None) -> TableStatus:
@@ -120,9 +120,10 @@ def survey_state(
         settings: of the table.
         where: only the partitions that can hold such rows; None: all.
     """
-    names = sort_columns(opened, asked)
+    terms = sort_columns(opened, asked)
     table = opened.table
-    bounded = [*table.key_columns, *table.order_columns, *map(table.column, names[:1])]
+    first = [table.column(name) for term in terms[:1] for name in term]
+    bounded = [*table.key_columns, *table.order_columns, *first]
     files = list_files(
         opened,
         snapshot,
@@ -148,12 +149,16 @@ def survey_state(
         snapshot=snapshot,
         settings=settings,
         partitions=tuple(
-            replace(each, tree=growth[each.partition].after) if trees.grow else each
+            replace(
+                each,
+                tree=growth[each.partition].after if trees.grow else each.tree,
+                sort_column=table.column(terms[0][0]) if terms and len(terms[0]) == 1 else None,
+            )
             for each in partitions
         ),
         growth=growth,
         times=optimized_times(opened, snapshot, [each.partition for each in partitions]),
-        sort_columns=names,
+        sort_columns=terms,
     )
 
 

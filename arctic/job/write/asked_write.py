@@ -9,6 +9,7 @@ from arctic import options as opt
 from arctic.errors import InvalidInputError
 from arctic.job.reference import TableReference, parse_reference
 from arctic.options import Scope
+from arctic.options.option_values import sort_text
 from arctic.table.filters.predicate import Predicate
 from arctic.table.streams.stream_batch import StreamBatch
 from arctic.table.streams.watermark import check_writer
@@ -26,6 +27,8 @@ class AskedWrite:
     primary_key: tuple[str, ...] | None
     """Of the table that the write creates; None: it creates none."""
     partition_by: tuple[str, ...] | None
+    layout: Mapping[str, str]
+    """Properties of a table that the write creates: how its rows are to lie."""
     action_column: str | None
     ordering_column: str | None
     missing_columns: MissingColumns | None
@@ -75,6 +78,7 @@ class AskedWrite:
             mode=_mode(options, overwrite=overwrite),
             primary_key=opt.PRIMARY_KEY.value(options),
             partition_by=opt.PARTITION_BY.value(options),
+            layout=_layout(options),
             action_column=opt.ACTION_COLUMN.value(options),
             ordering_column=opt.ORDERING_COLUMN.value(options),
             missing_columns=None if missing is None else MissingColumns(missing),
@@ -219,3 +223,12 @@ def _batch(options: Mapping[str, str]) -> StreamBatch | None:
         position=opt.STREAM_POSITION.value(options),
         follows=opt.STREAM_FOLLOWS.value(options),
     )
+
+
+def _layout(options: Mapping[str, str]) -> dict[str, str]:
+    sort_by, index = opt.SORT_BY.value(options), opt.INDEX.value(options)
+    texts = {
+        opt.SORT_COLUMNS.name: sort_by and sort_text(sort_by),
+        opt.INDEX_COLUMNS.name: index and ",".join(index),
+    }
+    return {name: text for name, text in texts.items() if text}

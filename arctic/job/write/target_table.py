@@ -77,7 +77,7 @@ def open_or_create(asked: AskedWrite, incoming: pa.Schema, *, exist_ok: bool = T
                 pa.schema([field for field in incoming if field.name != asked.action_column]),
                 primary_key=key,
                 partition_by=partition_by or (),
-                properties={},
+                properties=asked.layout,
                 exist_ok=exist_ok,
             )
         except AlreadyExistsError:

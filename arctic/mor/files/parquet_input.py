@@ -34,6 +34,7 @@ from arctic.mor.files.parquet_footer import (
     metadata_in,
 )
 from arctic.mor.request import OpenFile
+from arctic.table import footer_checksum
 
 RUN_BYTES = 64 * 2**20
 """Uncompressed bytes of row groups that are read together; one larger row group is one run."""
@@ -80,6 +81,7 @@ class ParquetInput:
                 self._file = self._opened(source, metadata)
                 self.metadata: Any = self._file.metadata
                 check_rows(self.metadata, expected)
+                self._index_end = length - len(footer)
                 self.schema: pa.Schema = self._file.schema_arrow
             except BaseException:
                 self._source.close()
@@ -102,6 +104,21 @@ class ParquetInput:
             return
         with self._errors():
             self._file = self._opened(self._source, self.metadata, read_dictionary=[name])
+
+    def indexes(self) -> tuple[int, bytes] | None:
+        """Return where the file's indexes begin, and all of them; None: nobody vouches for them.
+
+        Raises:
+            FormatError: they are damaged.
+        """
+        start = footer_checksum.index_start(self.path, self.metadata.metadata)
+        if start is None:
+            return None
+        with self._errors():
+            source = as_native(self._source)
+            found = bytes(source.read_at(max(0, self._index_end - start), start))
+        footer_checksum.check_indexes(self.path, self.metadata.metadata, found)
+        return start, found
 
     @property
     def row_groups(self) -> range:

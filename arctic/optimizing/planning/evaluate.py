@@ -130,6 +130,12 @@ def _major(health: PartitionHealth, settings: OptimizeSettings) -> Verdict | Non
             reason=f"{counted(health.undersized.files, 'undersized segment')} that fill files of "
             f"the target size in {counted(health.joinable_nodes, 'node')}",
         )
+    if health.overlapping:
+        return Verdict(
+            type=OptimizeType.MAJOR,
+            reason=f"{counted(health.overlapping, 'segment')} of a node that can hold one value of "
+            f"the first sort column > {settings.most_overlapping}",
+        )
     return None
 
 

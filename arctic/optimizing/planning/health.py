@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from arctic.optimizing.planning.overlap import overlapping_segments
 from arctic.optimizing.planning.partition_files import PartitionFiles
 from arctic.optimizing.settings import OptimizeSettings
 from arctic.scan.task import FileTask
@@ -72,6 +73,9 @@ class PartitionHealth:
     """Nodes with fragments: what a run leaves of them is one of each."""
     joinable_nodes: int
     """Nodes whose undersized segments would fill a file of the target size."""
+    overlapping: int
+    """The most segments of a node that can hold one value of the first sort column, where they are
+    too many; else 0."""
     worn_segments: int
     """Segments with a larger share of deleted rows than ``duplicate-ratio``."""
     read_cost_bytes: int
@@ -147,6 +151,13 @@ def measure(files: PartitionFiles, settings: OptimizeSettings) -> PartitionHealt
             }
         ),
         joinable_nodes=len(joinable_segments(data, files.tree, settings)),
+        overlapping=max(
+            map(
+                len,
+                overlapping_segments(files.base, files.tree, files.sort_column, settings),
+            ),
+            default=0,
+        ),
         worn_segments=sum(
             1
             for task in files.base

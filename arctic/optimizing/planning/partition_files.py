@@ -25,6 +25,7 @@ from arctic.scan.task import FileTask
 from arctic.table.files import FileKind, Partition, TableFile
 from arctic.table.merge_engine import MergeEngine
 from arctic.table.snapshot import TableSnapshot
+from arctic.table.table_description import Column
 from arctic.tree.node_tree import NodeTree
 
 
@@ -47,6 +48,8 @@ class PartitionFiles:
     """The optimized sequence once all these files are merged."""
     tree: NodeTree
     """Which nodes its base files are to be of."""
+    sort_column: Column | None = None
+    """The first that rows are sorted by, alone; None: rows are not sorted so."""
 
     @property
     def position_deletes(self) -> tuple[TableFile, ...]:

@@ -17,6 +17,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from arctic.optimizing.planning.health import is_worn, joinable_segments
+from arctic.optimizing.planning.overlap import overlapping_segments
 from arctic.optimizing.planning.partition_files import PartitionFiles
 from arctic.optimizing.planning.subtrees import subtree_roots
 from arctic.optimizing.settings import OptimizeSettings, OptimizeType
@@ -57,6 +58,7 @@ def select(
     joinable = frozenset[str]()
     if kind is OptimizeType.MAJOR:
         nodes = joinable_segments((task.file for task in files.base), files.tree, settings)
+        nodes += overlapping_segments(files.base, files.tree, files.sort_column, settings)
         joinable = frozenset(file.path for found in nodes for file in found)
     rewrite = [
         task

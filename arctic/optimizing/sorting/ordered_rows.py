@@ -5,7 +5,8 @@ by key. Such files are read row group by row group; those that follow one anothe
 All other rows (inserts, fragments, files that strangers wrote) are few or unordered: they are
 sorted. Then the runs are merged; see ``runs``.
 
-With sort columns, each range is sorted by them before it leaves. Without, ranges follow one
+With sort columns, each range is sorted by them before it leaves. Several that count alike are one
+column that is made for as long as rows are sorted; see ``sort_key``. Without, ranges follow one
 another by the primary key and are not sorted inside: the files of a node never overlap, which is
 what readers prune by, and most rows pass through uncompared.
 
@@ -26,6 +27,7 @@ from arctic.columns.row_order import RowKey, greatest_row, least_row, sort_rows
 from arctic.mor.task_reader import LoadedTask
 from arctic.optimizing.sorting.runs import Run, merge_runs
 from arctic.optimizing.sorting.sort_buffer import SortBuffer
+from arctic.optimizing.sorting.sort_key import SortKey, sort_key
 from arctic.scan.task import FileTask
 from arctic.table.files import FileKind
 
@@ -37,18 +39,22 @@ MAX_FILE_RUNS = 8
 class RowOrder:
     """In which order the rows of a node lie in its files."""
 
-    fields: tuple[pa.Field, ...]
-    """The columns, most significant first; none: rows stay as they come."""
+    terms: tuple[tuple[pa.Field, ...], ...]
+    """Columns, most significant first, or several that count alike; none: rows stay as they are."""
     sorts: bool
     """Whether rows are sorted inside a range too."""
     buffer_bytes: int
     fragment_bytes: int
     """Base files up to this size are sorted with the inserts."""
 
+    order_id: int | None = None
+    """Of the sort order that the table has declared; None: it has declared none."""
+
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
-        return tuple(field.name for field in self.fields)
+    def fields(self) -> tuple[pa.Field, ...]:
+        """Every column that takes part, once."""
+        # A key column can count like others first, and then by itself.
+        return tuple({field.name: field for term in self.terms for field in term}.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,31 +77,32 @@ def ordered_rows(
         order: how rows are to lie.
         max_range_bytes: a range of more Arrow bytes is sorted in any case, so that it can be cut.
     """
-    if not order.fields:
+    if not order.terms:
         for file_task in files:
             for batch in loaded.rows_of(file_task):
                 yield pa.Table.from_batches([batch])
         return
-    chains, loose = _sorted_out(loaded, files, order)
-    with SortBuffer(order.columns, buffer_bytes=order.buffer_bytes) as buffer:
+    key = sort_key(loaded, files, order.terms)
+    chains, loose = _sorted_out(loaded, files, order, key)
+    with SortBuffer(key.columns, buffer_bytes=order.buffer_bytes) as buffer:
         for file_task in loose:
             for batch in loaded.rows_of(file_task):
-                buffer.add(batch)
-        runs = [Run(_chunks(loaded, chain), order.columns, is_sorted=False) for chain in chains]
+                buffer.add(key.added(pa.Table.from_batches([batch])))
+        runs = [Run(_chunks(loaded, chain, key), key.columns, is_sorted=False) for chain in chains]
         for rows in merge_runs([*runs, *buffer.runs()]):
             if order.sorts or rows.nbytes > max_range_bytes:
-                rows = sort_rows(rows, order.columns)
-            yield rows
+                rows = sort_rows(rows, key.columns)
+            yield key.removed(rows)
 
 
 def _sorted_out(
-    loaded: LoadedTask, files: Sequence[FileTask], order: RowOrder
+    loaded: LoadedTask, files: Sequence[FileTask], order: RowOrder, key: SortKey
 ) -> tuple[list[list[FileTask]], list[FileTask]]:
     """Return chains of ordered files that follow one another, and all other files."""
     ordered: list[_OrderedFile] = []
     loose: list[FileTask] = []
     for file_task in files:
-        found = _ordered_file(loaded, file_task, order)
+        found = _ordered_file(loaded, file_task, order, key)
         if found is None:
             loose.append(file_task)
         else:
@@ -113,7 +120,9 @@ def _sorted_out(
     return [[file.task for file in chain] for chain in chains], loose
 
 
-def _ordered_file(loaded: LoadedTask, file_task: FileTask, order: RowOrder) -> _OrderedFile | None:
+def _ordered_file(
+    loaded: LoadedTask, file_task: FileTask, order: RowOrder, key: SortKey
+) -> _OrderedFile | None:
     file = file_task.file
     if file.kind is not FileKind.BASE or file.size_bytes <= order.fragment_bytes:
         return None
@@ -126,20 +135,21 @@ def _ordered_file(loaded: LoadedTask, file_task: FileTask, order: RowOrder) -> _
             )
             if not rows.num_rows:
                 continue
-            first = least_row(rows, order.columns)
+            rows = key.added(rows)
+            first = least_row(rows, key.columns)
             if greatest is not None and first < greatest:
                 return None
             least = first if least is None else least
-            greatest = greatest_row(rows, order.columns)
+            greatest = greatest_row(rows, key.columns)
     if least is None or greatest is None:
         return None
     return _OrderedFile(task=file_task, least=least, greatest=greatest)
 
 
-def _chunks(loaded: LoadedTask, files: Sequence[FileTask]) -> Iterator[pa.Table]:
+def _chunks(loaded: LoadedTask, files: Sequence[FileTask], key: SortKey) -> Iterator[pa.Table]:
     for file_task in files:
         with loaded.open(file_task) as data:
             for group in data.row_groups:
                 batches = list(data.survivors([group]))
                 if batches:
-                    yield pa.Table.from_batches(batches)
+                    yield key.added(pa.Table.from_batches(batches))

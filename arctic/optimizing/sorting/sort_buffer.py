@@ -41,7 +41,7 @@ class SortBuffer:
         if self._folder is not None:
             self._folder.cleanup()
 
-    def add(self, rows: pa.RecordBatch) -> None:
+    def add(self, rows: pa.Table) -> None:
         """Take rows.
 
         Raises:
@@ -49,11 +49,10 @@ class SortBuffer:
         """
         if not rows.num_rows:
             return
-        table = pa.Table.from_batches([rows])
-        if self._held and self._held_bytes + table.nbytes > self._room_bytes:
+        if self._held and self._held_bytes + rows.nbytes > self._room_bytes:
             self._spill()
-        self._held.append(table)
-        self._held_bytes += table.nbytes
+        self._held.append(rows)
+        self._held_bytes += rows.nbytes
 
     def runs(self) -> list[Run]:
         """Return everything that was taken as sorted runs; nothing may be added afterwards."""

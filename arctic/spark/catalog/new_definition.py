@@ -3,6 +3,7 @@
 Rules:
     - The key is a PRIMARY KEY constraint, or else a property; both must say the same.
     - What Spark says in a property of its own and no table of ours has is refused, not forgotten.
+    - CLUSTER BY is an order of rows: of one column, or of several that count alike.
 
 Must not know: catalogs.
 """
@@ -19,6 +20,7 @@ from pyspark.sql.types import StructType
 
 from arctic import options as opt
 from arctic.errors import InvalidInputError
+from arctic.options.option_values import sort_text
 from arctic.spark.base.catalog_questions import CreateTableQuestion
 from arctic.spark.base.protocol import COLUMN
 from arctic.spark.base.spark_types import arrow_schema, refuse_collations
@@ -42,6 +44,8 @@ REFUSED = {
 """Properties that say what no table of ours has."""
 _PROVIDERS = frozenset({FORMAT, "parquet"})
 """The second is what Spark says where a user says nothing, and how rows are stored."""
+_CLUSTERED = "cluster_by"
+"""What Spark calls a transform that is CLUSTER BY."""
 _SAID = frozenset({PROVIDER, IS_MANAGED, "table_type"})
 """Properties of Spark's that say nothing more."""
 
@@ -81,9 +85,25 @@ def new_definition(asked: CreateTableQuestion) -> NewDefinition:
     return NewDefinition(
         schema=commented_schema(schema),
         primary_key=wanted,
-        partition_by=tuple(_partition_text(transform) for transform in asked.partitions),
-        properties=properties,
+        partition_by=tuple(
+            _partition_text(transform)
+            for transform in asked.partitions
+            if transform[0] != _CLUSTERED
+        ),
+        properties={**properties, **_order(asked.partitions, properties)},
     )
+
+
+def _order(transforms: Sequence[Sequence[Any]], properties: Mapping[str, str]) -> dict[str, str]:
+    """Return the property that says what CLUSTER BY does, where it is said."""
+    for name, *columns in transforms:
+        if name == _CLUSTERED:
+            if opt.SORT_COLUMNS.is_given(properties):
+                raise InvalidInputError(
+                    f"CLUSTER BY and table property {opt.SORT_COLUMNS.name}: give one of the two"
+                )
+            return {opt.SORT_COLUMNS.name: sort_text([[each[COLUMN] for each in columns]])}
+    return {}
 
 
 def commented_schema(schema: StructType) -> pa.Schema:

@@ -6,6 +6,9 @@ from typing import Any
 
 from arctic.table.footer_checksum import sealed
 
+_END_BYTES = 8
+"""The length of the footer and the magic."""
+
 
 class FooterSink:
     """A Python file around the one that is written; closing it is up to its owner."""
@@ -43,7 +46,13 @@ class FooterSink:
         self._footer = []
 
     def write_footer(self) -> None:
-        """Write what was held, with its checksum."""
+        """Write what was held, the footer with its checksum."""
         assert self._footer is not None
-        self._output.write(sealed(self._path, b"".join(self._footer)))
+        held = b"".join(self._footer)
+        # Page indexes and bloom filters come first; the last bytes say where the footer begins.
+        start = len(held) - _END_BYTES - int.from_bytes(held[-_END_BYTES:-4], "little")
+        indexes, footer = held[:start], held[start:]
+        self._output.write(indexes)
+        begins = self._at - len(held)
+        self._output.write(sealed(self._path, footer, indexes=indexes, start=begins))
         self._footer = None

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from arctic.errors import StorageError
 from arctic.table import footer_checksum
+from arctic.writing.files.bloom_options import bloom_options
 from arctic.writing.files.encoding import choose_encoding
 from arctic.writing.files.footer_sink import FooterSink
 from arctic.writing.target import WriteOptions, WriteTarget
@@ -42,6 +43,7 @@ class ParquetOutput:
         self._file: Any = None
         self._writer: Any = None
         self._footers: list[Any] = []
+        self._has_blooms = False
 
     def write(self, rows: pa.Table) -> None:
         """Write one row group.
@@ -68,9 +70,10 @@ class ParquetOutput:
             StorageError: it could not be written.
         """
         with self._storage_errors():
-            self._writer.add_key_value_metadata(
-                {footer_checksum.KEY: footer_checksum.unknown(self.path)}
-            )
+            checksums = {footer_checksum.KEY: footer_checksum.unknown(self.path)}
+            if self._has_blooms:
+                checksums[footer_checksum.INDEX_KEY] = footer_checksum.unknown_indexes(self.path)
+            self._writer.add_key_value_metadata(checksums)
             self._file.hold_footer()
             self._writer.close()
             self._file.write_footer()
@@ -93,11 +96,14 @@ class ParquetOutput:
     def _create(self, first: pa.Table) -> None:
         self._sink = self._target.create_output(self.path)
         self._file = FooterSink(self.path, self._sink)
+        blooms = bloom_options(first, self._target.options.indexed)
+        self._has_blooms = bool(blooms)
         self._writer = pq.ParquetWriter(
             pa.PythonFile(self._file, mode="w"),
             self._schema,
             metadata_collector=self._footers,
             **_parquet_options(self._target.options, first),
+            **blooms,
         )
 
     @contextlib.contextmanager
@@ -125,6 +131,8 @@ def _parquet_options(options: WriteOptions, first: pa.Table) -> dict[str, Any]:
         "store_decimal_as_integer": True,
         "write_statistics": True,
         "write_page_checksum": True,
+        # Readers that know them, as Spark's, leave out pages by their bounds.
+        "write_page_index": True,
         # The types of the table say it all; the copy would triple the footer of a narrow table.
         "store_schema": False,
     }

@@ -285,6 +285,40 @@ def test_properties_that_name_columns_follow_a_rename(tmp_path: Path, stops: boo
     assert sorted(arctic.read("db.e", **place).read_all()["at"].to_pylist()) == ["a", "b"]
 
 
+def test_a_column_that_comes_with_its_order_is_declared_in_it(tmp_path: Path) -> None:
+    """As one commit, for which the column has a number but is not there yet."""
+    place: dict[str, Any] = {"warehouse": str(tmp_path)}
+    config = CatalogConfig.from_options(place)
+    arctic.create_table("db.e", TIMED, primary_key=["id"], sort_by="at", **place)
+    change = evolve.SchemaChange(
+        add={"x": pa.int64()}, properties={"self-optimizing.sort-columns": "x, zorder(at, by)"}
+    )
+
+    evolve.evolve_schema(config, "db.e", change)
+
+    assert [each.source_id for each in store(place, "e").sort_order().fields] == [4]
+    wrong = evolve.SchemaChange(properties={"self-optimizing.sort-columns": "zorder(at, nope)"})
+    with pytest.raises(InvalidInputError, match="no column 'nope'"):
+        evolve.evolve_schema(config, "db.e", wrong)
+
+
+def test_columns_that_count_alike_follow_a_rename(tmp_path: Path) -> None:
+    """And so do indexed ones, and Iceberg's order, which knows columns by their numbers."""
+    place: dict[str, Any] = {"warehouse": str(tmp_path)}
+    table = arctic.create_table(
+        "db.e", TIMED, primary_key=["id"], sort_by=["id", "zorder(at, by)"], index="by", **place
+    )
+    order = store(place, "e").sort_order()
+
+    table.evolve_schema(rename={"at": "t", "by": "who"})
+
+    properties = store(place, "e").properties
+    assert properties["self-optimizing.sort-columns"] == "id,zorder(t,who)"
+    assert properties["write.index-columns"] == "who"
+    assert store(place, "e").sort_order() == order
+    assert [each.source_id for each in order.fields] == [1]
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -131,6 +131,7 @@ def test_the_defaults_are_those_of_amoro() -> None:
             minor_file_count=12,
             minor_interval_ms=3_600_000,
             duplicate_ratio=0.1,
+            most_overlapping=4,
             full_interval_ms=None,
             rewrites_all=True,
             max_change_files=10_000,

@@ -182,7 +182,7 @@ def test_a_buffer_of_one_byte_spills_and_sorts_all_the_same(table: pa.Table, siz
     names = table.column_names
     with SortBuffer(names, buffer_bytes=1) as buffer:
         for batch in table.to_batches(max_chunksize=size):
-            buffer.add(batch)
+            buffer.add(pa.Table.from_batches([batch]))
         folder = buffer._folder
         ranges = [sort_rows(rows, names) for rows in merge_runs(buffer.runs())]
         assert (folder is not None) == (table.num_rows > size)
@@ -197,8 +197,8 @@ def test_a_buffer_of_one_byte_spills_and_sorts_all_the_same(table: pa.Table, siz
 def test_what_fits_touches_no_disk() -> None:
     """The usual case: a few changes."""
     with SortBuffer(["id"], buffer_bytes=2**20) as buffer:
-        buffer.add(pa.record_batch({"id": [2, 1]}))
-        buffer.add(pa.record_batch({"id": pa.array([], pa.int64())}))
+        buffer.add(pa.table({"id": [2, 1]}))
+        buffer.add(pa.table({"id": pa.array([], pa.int64())}))
 
         assert buffer._folder is None
         (rows,) = merge_runs(buffer.runs())
@@ -207,8 +207,8 @@ def test_what_fits_touches_no_disk() -> None:
 
 def _spilling(folder: Path) -> None:
     with SortBuffer(["id"], buffer_bytes=1) as buffer:
-        buffer.add(pa.record_batch({"id": [2, 1]}))
-        buffer.add(pa.record_batch({"id": [4, 3]}))
+        buffer.add(pa.table({"id": [2, 1]}))
+        buffer.add(pa.table({"id": [4, 3]}))
         assert list(folder.rglob("*.arrow"))
         raise ZeroDivisionError
 
@@ -237,7 +237,7 @@ def test_runs_on_disk_come_back_in_small_chunks() -> None:
     """However wide the rows: a small part of what was spilled is in memory at a time."""
     with SortBuffer(["id"], buffer_bytes=1) as buffer:
         for start in range(0, 3 * 1_280, 1_280):
-            buffer.add(pa.record_batch({"id": list(range(start + 1_280, start, -1))}))
+            buffer.add(pa.table({"id": list(range(start + 1_280, start, -1))}))
         ranges = list(merge_runs(buffer.runs()))
 
     assert max(rows.num_rows for rows in ranges[:-1]) <= 2 * 20

@@ -26,6 +26,7 @@ CLEAN = PartitionHealth(
     surplus_position_deletes=0,
     fragment_nodes=0,
     joinable_nodes=0,
+    overlapping=0,
     worn_segments=0,
     read_cost_bytes=1_024 * MIB,
     ideal_cost_bytes=1_024 * MIB,

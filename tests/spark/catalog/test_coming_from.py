@@ -181,7 +181,14 @@ RUN: dict[str, tuple[str, ...]] = {
     "compact on a cluster": ('arctic.optimize("shop.users", spark=spark)',),
     "have it done": ("arctic serve --once",),
     "know whether it is needed": ("users.status()",),
-    "sort": ("ALTER TABLE t SET TBLPROPERTIES ('self-optimizing.sort-columns' = 'city')",),
+    "sort": (
+        "CREATE TABLE arctic.shop.clustered (id BIGINT, lat INT, lon INT) CLUSTER BY (lat, lon)",
+        "ALTER TABLE arctic.shop.clustered SET TBLPROPERTIES ('self-optimizing.sort-columns' = "
+        "'id, zorder(lat, lon)')",
+    ),
+    "find single values": (
+        "ALTER TABLE arctic.shop.clustered SET TBLPROPERTIES ('write.index-columns' = 'lat')",
+    ),
     "remove old snapshots and files": (
         "users.expire(dry_run=True)",
         "users.clean_orphans(dry_run=True)",

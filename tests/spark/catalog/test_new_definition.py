@@ -61,3 +61,29 @@ def test_a_table_with_the_history_of_its_keys_has_no_key_of_them() -> None:
 
     with pytest.raises(InvalidInputError, match=r"SCD type 2.*leave the key out"):
         new_definition(asked)
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"), [(["id"], "id"), (["id", "city"], "zorder(id,city)")]
+)
+def test_a_clustered_table_is_sorted(columns: list[str], expected: str) -> None:
+    """By one column, or by several that count alike; said twice it is refused."""
+    cluster = ("cluster_by", *({"column": name} for name in columns))
+
+    def asked(properties: dict[str, str]) -> CreateTableQuestion:
+        return CreateTableQuestion(
+            catalog={},
+            name=("shop", "t"),
+            schema=COLUMNS,
+            partitions=(cluster,),
+            properties=properties,
+            constraints=(),
+            stage=None,
+        )
+
+    definition = new_definition(asked({}))
+
+    assert definition.partition_by == ()
+    assert definition.properties == {"self-optimizing.sort-columns": expected}
+    with pytest.raises(InvalidInputError, match="give one of the two"):
+        new_definition(asked({"self-optimizing.sort-columns": "id"}))

@@ -377,7 +377,7 @@ def test_threads_write_the_same_files(
 def test_all_rows_of_a_destination_are_written_in_their_order(tmp_path: Path) -> None:
     """Also over several files."""
     rows = random_rows(1_000)
-    target = make_target(tmp_path, row_group_bytes=3_000, target_file_bytes=4_000, threads=2)
+    target = make_target(tmp_path, row_group_bytes=3_000, target_file_bytes=3_000, threads=2)
     writer = base_files(target)
     parts = {replace(BASE, node=TreeNode(1, index)): np.arange(index, 1_000, 2) for index in (0, 1)}
 

@@ -1,0 +1,1 @@
+"""How rows lie in the files of a table: by what they are sorted, of what there are filters."""
