@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.pool import Pool
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.metadata.sequence_file import read_state
 from arctic.iceberg.tables.open_table import open_table
 from arctic.iceberg.values.partition_key import partition_keys
+from arctic.table.node_trees import NodeTrees
 from tests.processes import forked
 
 KEYS = 16
@@ -41,10 +42,11 @@ PROPERTIES = {
     "self-optimizing.min-plan-interval": "0",
 }
 OPTIMIZE_OPTIONS: list[dict[str, str]] = [
+    # Nodes are divided, a file being more than one holds, and joined again by whoever takes files
+    # of the usual size.
+    {"self-optimizing.target-size": "100", "self-optimizing.sort-columns": "zorder(by, region)"},
     {},
     {"self-optimizing.max-file-count": "4"},
-    # Nodes are divided, and joined again by whoever takes files of the usual size.
-    {"self-optimizing.target-size": "1500", "self-optimizing.sort-columns": "by"},
 ]
 Row = dict[str, Any]
 
@@ -72,6 +74,8 @@ class Share:
     """How often it gave up."""
     attempts: int = 0
     commits: int = 0
+    leaves: set[int] = field(default_factory=set)
+    """Of all trees together, after each run."""
 
 
 def rows_of(writer: int, number: int, count: int) -> list[Row]:
@@ -151,7 +155,15 @@ def optimize_until_done(warehouse: str, offset: int) -> Share:
             continue
         share.attempts += report.attempts
         share.commits += report.snapshot_id is not None
+        share.leaves.add(leaves_of(warehouse))
     return share
+
+
+def leaves_of(warehouse: str) -> int:
+    """Return how many leaves the trees have that the table remembers."""
+    properties = arctic.open_table("c.t", warehouse=warehouse).properties
+    trees = NodeTrees.of(properties, is_keyed=True)
+    return sum(len(trees.tree(path).leaves) for path in trees.by_path)
 
 
 def done_file(warehouse: str) -> Path:
@@ -275,6 +287,8 @@ def test_nothing_is_lost_or_doubled(
     assert rows_in_order(warehouse) == expected
     assert arctic.status("c.t", warehouse=warehouse).table == "c.t"
     assert any(each.commits for each in optimized)
+    seen = set[int]().union(*(each.leaves for each in optimized))
+    assert len(seen) > 1, f"no run has divided a node, or none has joined any: {seen}"
     arctic.optimize("c.t", type="full", warehouse=warehouse)
     assert rows_in_order(warehouse) == expected
     assert rows_in_order(warehouse, store="base") == expected
