@@ -31,10 +31,10 @@ from arctic.table.files import FileKind
 from arctic.table.merge_engine import MergeEngine
 from arctic.writing.conform.conform import Conform
 from arctic.writing.files.node_files import Destination, NodeFiles
+from arctic.writing.outgrown import Outgrown
 from arctic.writing.route import (
     Group,
     Places,
-    change_places,
     deepened,
     few_joined,
     find_partitions,
@@ -135,6 +135,7 @@ class ChangeWriter:
             table_name=target.table.name,
         )
         self._seen = SeenKeys()
+        self._outgrown = Outgrown()
         self._counted = None
         if request.key_rule is not None:
             self._counted = KeyCount(request.key_rule, target=target, locate=locate)
@@ -231,7 +232,7 @@ class ChangeWriter:
             )
         rows = chunk.rows
         if self._is_first_chunk:
-            # All chunks go to the same nodes, so that each has one file.
+            # All chunks go to the same nodes, so that each has one file, until these are too full.
             self._target = deepened(self._target, rows.num_rows, is_all=is_last)
         hashes = hash_keys(rows, self._target)
         if self._keeps_all:
@@ -260,7 +261,9 @@ class ChangeWriter:
     def _places(self, rows: pa.Table, hashes: np.ndarray) -> Places | None:
         if not self._conform.has_partition_sources:
             return None
-        return change_places(find_partitions(rows, self._target), hashes, self._target)
+        partitions = find_partitions(rows, self._target)
+        places, self._target = self._outgrown.places(partitions, hashes, self._target)
+        return places
 
     def _survivors(self, chunk: Gathered, hashes: np.ndarray) -> Survivors:
         codes, key_count = factorise(chunk.rows.select(list(self._target.key)))

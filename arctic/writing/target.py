@@ -28,6 +28,10 @@ CHUNK_ROWS = 262_144
 """Rows that are worked on at once: 64 to 256 thousand were measured alike, a million a fifth
 slower; and the larger the chunk, the more events of a key are collapsed."""
 
+NODE_ROWS = 4_000_000
+"""Changes that one task merges in some seconds; their keys take about half of the memory that
+``merge.max-delete-bytes`` has by default."""
+
 Locate = Callable[[pa.Table], pa.Table]
 """Key columns in key order -> key and partition source columns of every current row of them."""
 
@@ -113,6 +117,10 @@ class WriteOptions:
     """Column with a bloom filter -> the share of values that are not there and pass."""
     joins_few: bool = False
     """Whether few changes go to fewer nodes than ``change_mask`` says: ``route.few_joined``."""
+    grows: bool = False
+    """Whether change files may go to more nodes than ``change_mask`` says: ``Outgrown``."""
+    node_rows: int = NODE_ROWS
+    """More changes of one write than this divide a node, where the table ``grows``."""
     chunk_rows: int = CHUNK_ROWS
     threads: int = 1
     """Threads that encode files beside one another."""
@@ -139,10 +147,12 @@ class WriteOptions:
                 "key; leave it out"
             )
         compression = opt.COMPRESSION.value(options, properties)
+        trees = NodeTrees.of(properties, is_keyed=table.is_keyed)
         return cls(
             base_mask=_mask(opt.BASE_BUCKETS, table),
             change_mask=_mask(opt.CHANGE_BUCKETS, table),
-            trees=NodeTrees.of(properties, is_keyed=table.is_keyed).by_path,
+            trees=trees.by_path,
+            grows=trees.grow and not opt.CHANGE_BUCKETS.is_given(properties),
             target_file_bytes=opt.TARGET_FILE_SIZE.value(options, properties),
             row_group_bytes=opt.ROW_GROUP_BYTES.value(options, properties),
             row_group_rows=opt.ROW_GROUP_ROWS.value(options, properties),
