@@ -111,13 +111,13 @@ def _compress(folder: Path, name: str) -> None:
 def _write_no_checksums() -> None:
     """Have this process write as other engines do."""
 
-    def plain(_: str, content: Any) -> Any:
+    def plain(_: str, content: Any, **_of: Any) -> Any:
         return content
 
     setattr(checked_io, "sealed", plain)  # noqa: B010 - not exported there
     setattr(footer_sink, "sealed", plain)  # noqa: B010
     setattr(puffin, "CHECKSUM", "none")  # noqa: B010
-    footer_checksum.KEY = "none"
+    footer_checksum.KEY, footer_checksum.INDEX_KEY = "none", "none of the indexes"
 
 
 def rows_of(table: arctic.Table, **arguments: Any) -> list[str]:

@@ -63,7 +63,7 @@ def test_an_empty_key_makes_a_table_without_one(warehouse: str, mode: str | None
 
 @pytest.mark.parametrize("mode", [None, "append", "upsert"])
 def test_a_table_is_not_made_by_accident(warehouse: str, mode: str | None) -> None:
-    """Both ways to make it are named, and no other table is."""
+    """Both ways to make it are named, and no table whose name is another one is proposed."""
     write(warehouse, "shop.users", options={"primaryKey": "id"})
     with pytest.raises(NotFoundError) as caught:
         write(warehouse, mode=mode)

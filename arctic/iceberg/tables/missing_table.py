@@ -114,5 +114,8 @@ def _near(catalog: Catalog, parts: tuple[str, ...]) -> str:
         for found in identifiers(catalog, parts[:-1])
         if found != parts and not found[-1].endswith(CHANGE_SUFFIX)
     ]
-    near = difflib.get_close_matches(name, tables, n=3) or tables[:5]
-    return f"; did you mean {', '.join(near)}?" if near else f"; namespace {namespace!r} is empty"
+    near = difflib.get_close_matches(name, tables, n=3)
+    if near:
+        return f"; did you mean {', '.join(near)}?"
+    there = f"holds {', '.join(tables[:5])}" if tables else "is empty"
+    return f"; namespace {namespace!r} {there}"

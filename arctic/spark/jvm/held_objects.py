@@ -32,8 +32,10 @@ class HeldObjects:
 
     def let_go(self) -> None:
         """Collect garbage if there may be much of it, and it was not done just now."""
-        began = time.monotonic()
-        if held() - self._left < MOST_MORE or began < self._rests_until:
+        began, now = time.monotonic(), held()
+        # Python may have collected by itself since.
+        self._left = min(self._left, now)
+        if now - self._left < MOST_MORE or began < self._rests_until:
             return
         gc.collect()
         ended = time.monotonic()

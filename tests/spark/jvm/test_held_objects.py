@@ -39,6 +39,21 @@ def test_statements_that_write_leave_no_frames_behind(
     assert held() - before < 450
 
 
+def test_what_was_collected_meanwhile_is_not_waited_for_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else a process that held much once would hold as much again before a collection."""
+    there = [0]
+    collected: list[int] = []
+    monkeypatch.setattr(gc, "collect", lambda: collected.append(there[0]))
+    monkeypatch.setattr(held_objects, "_REST", 0)
+    monkeypatch.setattr(held_objects, "held", lambda: there[0])
+    objects = HeldObjects()
+    for there[0] in (9_000, 20, 1_000, 1_020):
+        objects.let_go()
+    assert collected == [9_000, 1_020]
+
+
 def test_a_collection_that_takes_long_is_followed_by_a_rest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
