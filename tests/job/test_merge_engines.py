@@ -12,6 +12,10 @@ import pytest
 import arctic
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.mirror import apply_changes
+from arctic.mor.deletes.change_deletes import DeleteRows
+from arctic.mor.folding import folded_inserts
+from arctic.mor.key_parts import KeyPart
+from arctic.mor.request import ReadRequest
 from arctic.table.property_names import REQUIRES
 
 NAME = "db.t"
@@ -182,6 +186,37 @@ def test_a_command_sets_what_later_rows_are_folded_with(tmp_path: Path, merged: 
         found = table.read().read_all().sort_by("id").to_pylist()
         assert [tuple(row.values()) for row in found] == wanted
         table.optimize(type="minor")
+
+
+def test_many_deletes_beside_few_inserts_are_read_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory is bounded by what is read together, which deletes are a part of."""
+    table = arctic.create_table(
+        NAME,
+        SCHEMA,
+        primary_key="id",
+        properties={
+            "write.merge-engine": "aggregate",
+            "write.merge-engine.aggregate-functions": "n: sum",
+            "change.file-index.hash-bucket": "1",
+            "self-optimizing.enabled": "false",
+        },
+        warehouse=str(tmp_path),
+    )
+    table.write(pa.table({"id": pa.array(range(50_000), pa.int64())}), mode="delete")
+    table.write(rows((1, 2, None), (1, 3, None)))
+    asked: list[tuple[int, int]] = []
+    read_part = folded_inserts._of_part
+
+    def noted(rows: DeleteRows, part: KeyPart, request: ReadRequest) -> DeleteRows:
+        asked.append((part.number, part.count))
+        return read_part(rows, part, request)
+
+    monkeypatch.setattr(folded_inserts, "_of_part", noted)
+    found = table.read(options={"merge.max-delete-bytes": "200 KiB"}).read_all()
+    assert found.select(["id", "n"]).to_pylist() == [{"id": 1, "n": 5}]
+    assert {count for _, count in asked} != {1}
 
 
 def test_rows_of_files_in_nodes_of_any_depth_are_folded(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ Rules:
     - A row of base is folded iff a delete kills it, so it is never returned a second time unfolded.
     - A filter is tested on folded rows; only what it says of the key may be tested before.
 
-Memory: the inserts of a part of the keys and their rows of base, about ``max_delete_bytes``, and a
-few numbers for each.
+Memory: the inserts and deletes of a part of the keys and their rows of base, about
+``max_delete_bytes``, and a few numbers for each.
 """
 
 from __future__ import annotations
@@ -83,8 +83,10 @@ class FoldedInserts:
                 yield from self._asked_rows(self._folded(events))
 
     def _parts(self) -> Iterator[KeyPart]:
-        size_bytes = _GROWTH * sum(part.file.size_bytes for part in self._inserts)
-        rows = sum(part.file.record_count for part in self._inserts)
+        # Deletes count too: many may remove the few keys that these inserts bring, and others.
+        files = [*(part.file for part in self._inserts), *self._task.change_deletes]
+        size_bytes = _GROWTH * sum(file.size_bytes for file in files)
+        rows = sum(file.record_count for file in files)
         count = min(max(1, rows), -(-size_bytes // self._request.max_delete_bytes))
         return (KeyPart(number, count) for number in range(count))
 
