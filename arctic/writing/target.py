@@ -104,6 +104,8 @@ class WriteOptions:
     upsert_inserts: bool
     keeps_all: bool
     """Whether every event of a key stays in the change store."""
+    grows: bool
+    """Whether change files may go to more nodes than ``change_mask`` says: ``Outgrown``."""
     deep_masks: Mapping[str, int] = field(default_factory=dict)
     """By partition path, where files go to more nodes than the masks say: tasks own them."""
     trees: Mapping[str, str] = field(default_factory=dict)
@@ -117,8 +119,6 @@ class WriteOptions:
     """Column with a bloom filter -> the share of values that are not there and pass."""
     joins_few: bool = False
     """Whether few changes go to fewer nodes than ``change_mask`` says: ``route.few_joined``."""
-    grows: bool = False
-    """Whether change files may go to more nodes than ``change_mask`` says: ``Outgrown``."""
     node_rows: int = NODE_ROWS
     """More changes of one write than this divide a node, where the table ``grows``."""
     chunk_rows: int = CHUNK_ROWS

@@ -89,6 +89,7 @@ def open_input(path: str) -> Any:
 
 
 OPTIONS = WriteOptions(
+    grows=False,
     base_mask=3,
     change_mask=3,
     target_file_bytes=2**27,

@@ -96,7 +96,8 @@ class ParquetOutput:
     def _create(self, first: pa.Table) -> None:
         self._sink = self._target.create_output(self.path)
         self._file = FooterSink(self.path, self._sink)
-        blooms = bloom_options(first, self._target.options.indexed)
+        indexed = self._target.options.indexed
+        blooms = bloom_options(first, indexed) if indexed else {}
         self._has_blooms = bool(blooms)
         self._writer = pq.ParquetWriter(
             pa.PythonFile(self._file, mode="w"),

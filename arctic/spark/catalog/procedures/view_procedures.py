@@ -59,7 +59,7 @@ VIEW_PROCEDURES: Mapping[str, Procedure] = {
         parameters=(
             TABLE,
             Parameter(name="sql", kind=TEXT, doc="a SELECT of DuckDB's SQL", default=None),
-            Parameter(name="kind", kind=TEXT, doc="rows, scd2 or daily", default=ROWS),
+            Parameter(name="kind", kind=TEXT, doc="rows, scd2 or daily", default=f"'{ROWS}'"),
             Parameter(
                 name="full", kind=FLAG, doc="compute all rows at every refresh", default="false"
             ),
