@@ -21,18 +21,10 @@ from arctic.job.vectors.vector_work import look_up
 from arctic.table.files import TableFile
 from arctic.table.filters.predicate import ColumnTest, Op, Predicate
 from arctic.table.table_description import TableDescription
+from tests.factories.engines import ABLE
 
 NAME = "db.t"
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("name", pa.string())])
-ENGINE = Engine(
-    parallelism=3,
-    snapshot=None,
-    reads_files=True,
-    skips_rows=True,
-    is_filtered=False,
-    limit=None,
-    own_columns=frozenset({"row_index"}),
-)
 
 
 @pytest.fixture
@@ -56,7 +48,7 @@ def put(folder: str, ids: range, mode: str) -> None:
 
 def scan(
     warehouse: str,
-    engine: Engine | None = ENGINE,
+    engine: Engine | None = ABLE,
     *,
     path: str = NAME,
     key: int | None = None,
@@ -114,7 +106,7 @@ def test_an_engine_and_arctic_read_the_same_rows(warehouse: str) -> None:
 
 @pytest.mark.parametrize(
     "engine",
-    [None, replace(ENGINE, reads_files=False)],
+    [None, replace(ABLE, reads_files=False)],
     ids=["nothing is said", "it reads no files"],
 )
 def test_an_engine_that_reads_nothing_gets_groups_alone(
@@ -146,7 +138,7 @@ def test_a_metadata_table_shares_nothing_and_takes_no_filter(warehouse: str) -> 
 
 def test_a_few_rows_end_each_task_early(warehouse: str) -> None:
     """And no key is looked up for them; a filter of the engine takes that back."""
-    few = replace(ENGINE, limit=2)
+    few = replace(ABLE, limit=2)
 
     assert engine_work(scan(warehouse, few)) is None
     planned = scan(warehouse, few)
@@ -160,7 +152,7 @@ def test_scans_of_a_query_read_one_state(warehouse: str) -> None:
     put(warehouse, range(100, 110), "upsert")
     assert first.shared is not None
 
-    pinned = scan(warehouse, replace(ENGINE, snapshot=first.shared.snapshot))
+    pinned = scan(warehouse, replace(ABLE, snapshot=first.shared.snapshot))
 
     assert rows(pinned) == rows(first)
     assert len(rows(scan(warehouse))) == len(rows(first)) + 10

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from arctic.job.read.engine_share import Engine, FilesAsFound, share_of, shared_plan
+from arctic.job.read.engine_share import FilesAsFound, share_of, shared_plan
 from arctic.scan.plan_scan import plan_scan
 from arctic.scan.scan_input import ScanInput, SetApart
 from arctic.scan.store_files import StoreFiles
@@ -15,17 +15,9 @@ from arctic.scan.task import PruneCounts, ScanOptions
 from arctic.table.files import FileKind
 from arctic.table.merge_engine import MergeEngine
 from arctic.table.snapshot import TableSnapshot
+from tests.factories.engines import ABLE
 from tests.factories.files import KEY, name_of, named_file
 
-ABLE = Engine(
-    parallelism=2,
-    snapshot=None,
-    reads_files=True,
-    skips_rows=True,
-    is_filtered=False,
-    limit=None,
-    own_columns=frozenset({"row_index"}),
-)
 PLAIN = FilesAsFound(
     is_merged_view=True,
     is_reached=True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,13 @@ from arctic.columns.integers.row_set import RowSet
 from arctic.errors import StorageError
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.engine_scan import begin_engine_scan
-from arctic.job.read.engine_share import Engine
 from arctic.job.tasks.run_tasks import LocalRunner
 from arctic.job.vectors import deletion_vectors
 from arctic.job.vectors.engine_work import engine_work
 from arctic.job.vectors.vector_work import VectorWork, look_up
 from arctic.spark.base.handed_on import work_texts
 from arctic.spark.jvm.vectors_ahead import VectorsAhead
+from tests.factories.engines import ABLE
 
 
 @pytest.fixture
@@ -34,15 +35,7 @@ def texts(tmp_path: Path) -> list[str]:
     scan = begin_engine_scan(
         AskedRead.of({"path": "a.t", "read.deletion-vector.min-rows": "1", "warehouse": place}),
         columns=["id"],
-        engine=Engine(
-            parallelism=1,
-            snapshot=None,
-            reads_files=True,
-            skips_rows=True,
-            is_filtered=False,
-            limit=None,
-            own_columns=frozenset(),
-        ),
+        engine=replace(ABLE, own_columns=frozenset()),
         filter_for=lambda _: None,
         reaches=lambda _: True,
     )
