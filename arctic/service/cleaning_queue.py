@@ -6,6 +6,7 @@ from collections.abc import Container
 from dataclasses import dataclass, field
 
 from arctic.errors import ConflictError
+from arctic.service.scheduling.lane import Lane
 from arctic.service.watching.wishes import CleaningStep, Wishes
 
 
@@ -28,14 +29,13 @@ class CleaningQueue:
     _waiting: dict[str, CleaningStep] = field(default_factory=dict)
     _asked: dict[str, int] = field(default_factory=dict)
     """Table -> the process that a call was told."""
-    _now: str | None = None
+    _lane: Lane = field(default_factory=Lane)
     _tried_ms: dict[str, int] = field(default_factory=dict)
     """When a cleaning was last begun, of tables where it failed."""
 
-    @property
-    def now(self) -> str | None:
-        """The table that is being cleaned."""
-        return self._now
+    def is_cleaning(self, name: str) -> bool:
+        """Say whether a table is being cleaned."""
+        return name in self._lane
 
     def looked(self, name: str, wishes: Wishes, now_ms: int) -> None:
         """Take note of what a table asks for."""
@@ -76,9 +76,10 @@ class CleaningQueue:
         """Return the table that is to be cleaned now, which is taken to have begun."""
         waiting = (*self._asked, *self._waiting)
         name = next((each for each in waiting if each not in busy), None)
-        if self._now is not None or name is None:
+        if name is None or not self._lane.is_free(now_ms):
             return None
-        self._now, self._tried_ms[name] = name, now_ms
+        self._lane.begin(name, now_ms)
+        self._tried_ms[name] = now_ms
         step = self._waiting.pop(name, None)
         process_id = self.drop(name)
         if process_id is not None or step is None:
@@ -87,6 +88,6 @@ class CleaningQueue:
 
     def ended(self, name: str, *, is_done: bool) -> None:
         """Take note that the cleaning of a table is over."""
-        self._now = None
+        self._lane.end(name)
         if is_done:
             self._tried_ms.pop(name, None)

@@ -158,12 +158,7 @@ class ServiceControl:
         """
         if name is not None and not any(each.name == name for each in self.service.watch.seen):
             self._check_exists(name)
-        with self.service.changed:
-            if name is None:
-                self.service.is_hurried = True
-            else:
-                self.service.nudged.add(name)
-            self.service.changed.notify_all()
+        self.service.nudge(name)
 
     def tell_read(self, name: str, summary: ReadSummary) -> None:
         """Take note of what a read of a table opened.
@@ -251,7 +246,7 @@ class ServiceControl:
             if waiting is not None:
                 self.service.book.dropped(waiting, ProcessStatus.CANCELLED)
                 return ProcessStatus.WAITING.value
-            if self.service.runs.cleaning.now == name:
+            if self.service.runs.cleaning.is_cleaning(name):
                 raise ConflictError(
                     f"table {name!r} is being cleaned; a cleaning ends by itself, and the next is "
                     "kept away by table-expire.enabled = 'false'"

@@ -151,7 +151,7 @@ class TableRuns:
         cleaning = self.cleaning.begin(self.busy, self._work.now_ms())
         if cleaning is not None:
             self._spawn_for(cleaning.table, self._clean, (cleaning,))
-        published = self.publishing.begin(self.busy)
+        published = self.publishing.begin(self.busy, self._work.now_ms())
         if published is not None:
             self._spawn_for(published, self._publish, (published,))
         view = self.refreshing.begin(self.busy, self._work.now_ms())

@@ -4,13 +4,15 @@ Rules:
     - What is due and done of each table is in `table_runs`; here are a clock and a catalog.
     - State is in the tables. Whoever kills the service loses what is under way, nothing else.
     - One condition guards every group and what is counted here.
+    - Tables are begun, and looked at when something happened to them, also while a look at all of
+      them is under way.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from arctic.errors import StorageError
@@ -23,11 +25,11 @@ from arctic.service.process_book import ProcessBook
 from arctic.service.table_runs import ServiceSettings, TableRuns
 from arctic.service.table_work import TableWork
 from arctic.service.watching.told_reads import ToldReads
-from arctic.service.watching.watch import Watch
+from arctic.service.watching.watch import Watch, Watched
 
 _STOP_SECONDS = 10.0
 _WAKE_SECONDS = 5.0
-"""How late a table may be begun whose rest or back-off is over."""
+"""How late a table may be begun whose rest or back-off is over, and a stuck look be told of."""
 
 
 class TableService:
@@ -65,18 +67,26 @@ class TableService:
         self._was_away = False
         """Looks at the catalog have failed since then."""
         self._settings = settings
-        self._looking = threading.Lock()
-        self._background = BackgroundLook(changed=self.changed, clock=watch.clock, say=work.say)
+        self._at_all = BackgroundLook(changed=self.changed)
+        self._at_some = BackgroundLook(changed=self.changed)
+        self._looking, self._looking_at_some = threading.Lock(), threading.Lock()
+        self._next_look = 0.0
+        """At all tables, by a clock that is never set."""
+        self._is_told_stuck = False
         self._lagging = Lagging()
+        watch.outdated = self.nudge
 
     def run(self) -> None:
         """Look and work until the service is stopped."""
         with Heartbeat(self.work, self.busy_tables, self._groups_with_slots).beating():
             while self.goes_on:
-                self._look_and_tell(self.look)
-                next_look = time.monotonic() + self._settings.interval_ms / 1_000
-                while (names := self._nudges(next_look)) is not None:
-                    self._look_and_tell(partial(self.look, names))
+                with self.changed:
+                    failures = self._failures()
+                    if self.goes_on and not failures:
+                        self._begin_looks()
+                        self.runs.begin_all()
+                        self.changed.wait(self._waits_seconds())
+                self._tell(failures)
             self.wait_for_the_end()
 
     def run_once(self) -> None:
@@ -87,10 +97,13 @@ class TableService:
         """
         try:
             with Heartbeat(self.work, self.busy_tables, list).beating():
-                failure = self._background.run(self.look, self._does_go_on, self.runs.begin_all)
-                if failure is not None:
-                    raise failure
                 with self.changed:
+                    self._at_all.begin(self.look)
+                while self._goes_on_looking():
+                    self._tell([])
+                with self.changed:
+                    for failure in self._failures():
+                        raise failure
                     self.runs.begin_all()
                     while (self.runs.busy or self.runs.asked) and self.goes_on:
                         self.changed.wait()
@@ -110,15 +123,54 @@ class TableService:
         """Whether it was not stopped."""
         return not self.runs.stops
 
-    def _does_go_on(self) -> bool:
-        return self.goes_on
+    def _goes_on_looking(self) -> bool:
+        """Begin what can be begun while a look is under way; false: it has ended."""
+        with self.changed:
+            if self._at_all.is_under_way and self.goes_on:
+                self.runs.begin_all()
+                self.changed.wait(_WAKE_SECONDS)
+            return self._at_all.is_under_way and self.goes_on
 
-    def _look_and_tell(self, look: Callable[[], None]) -> None:
-        """Look while work goes on; the next look may go well where this one failed."""
-        failure = self._background.run(look, self._does_go_on, self.runs.begin_all)
-        if failure is not None:
+    def nudge(self, name: str | None = None) -> None:
+        """Let a table be looked at at once, or all of them."""
+        with self.changed:
+            if name is None:
+                self.is_hurried = True
+            else:
+                self.nudged.add(name)
+            self.changed.notify_all()
+
+    def _begin_looks(self) -> None:
+        """Begin the looks that are due; the caller holds the condition."""
+        if not self._at_all.is_under_way and (
+            self.is_hurried or time.monotonic() >= self._next_look
+        ):
+            self.is_hurried = False
+            self._is_told_stuck = False
+            self._at_all.begin(self.look)
+        if self.nudged and not self._at_some.is_under_way:
+            names = frozenset(self.nudged)
+            self.nudged.clear()
+            self._at_some.begin(partial(self.look, names))
+
+    def _waits_seconds(self) -> float:
+        if self._at_all.is_under_way:
+            return _WAKE_SECONDS
+        return min(_WAKE_SECONDS, max(0.0, self._next_look - time.monotonic()))
+
+    def _failures(self) -> list[Exception]:
+        """Return why looks have failed since this was asked last."""
+        taken = (self._at_all.take_failure(), self._at_some.take_failure())
+        return [failure for failure in taken if failure is not None]
+
+    def _tell(self, failures: Sequence[Exception]) -> None:
+        """Tell of looks that failed, or are stuck; the next may go well where these did not."""
+        for failure in failures:
             self._was_away = True
             self.work.say("failed", what="looking at the catalog", why=why(failure))
+        if self.watch.clock.is_stuck and not self._is_told_stuck:
+            self._is_told_stuck = True
+            self.work.say("stuck", waits_seconds=int(self.watch.clock.silent_seconds))
 
     def busy_tables(self) -> list[str]:
         """Return the tables that are worked on."""
@@ -141,35 +193,42 @@ class TableService:
             ArcticError: the catalog cannot be reached.
         """
         patience = -1 if patience_seconds is None else patience_seconds
-        if not self._looking.acquire(timeout=patience):
+        looking = self._looking if names is None else self._looking_at_some
+        if not looking.acquire(timeout=patience):
             raise StorageError(
-                f"catalog {self.work.config.label!r} is being looked at, and did not answer for "
-                f"{self.watch.clock.silent_seconds:.0f} seconds; ask again later"
+                f"catalog {self.work.config.label!r} is being asked for other tables, and has not "
+                f"answered for {patience:.0f} seconds; ask again later"
             )
         try:
-            with self.watch.clock.looking():
-                found, gone = self.watch.look() if names is None else self.watch.look_at(names)
+            found, gone = self.watch.look() if names is None else self.watch.look_at(names)
             with self.changed:
-                if names is None:
-                    self.runs.publishing.begin_look()
-                    self.runs.refreshing.begin_look()
-                for name in gone:
-                    self.reads.forget(name)
-                    self.runs.forget(name)
-                for table in found:
-                    per_hour = self.reads.per_hour(table.name, self.work.now_ms())
-                    self.runs.take(table, reads_per_hour=per_hour)
-                late: list[Late] = []
-                if names is None:
-                    self._forgive()
-                    self.looked_ms = self.work.now_ms()
-                    late = self._lagging.look(self.runs.groups, self.looked_ms)
+                late = self._take(found, gone, is_of_all=names is None)
                 self.changed.notify_all()
         finally:
-            self._looking.release()
+            if names is None:
+                self._next_look = time.monotonic() + self._settings.interval_ms / 1_000
+            looking.release()
         # Not with the condition held: nobody may be there to take what is said.
         for group in late:
             self.work.say("lagging", group=group.name, waits_seconds=group.waits_ms // 1_000)
+
+    def _take(self, found: list[Watched], gone: list[str], *, is_of_all: bool) -> list[Late]:
+        """Take note of what a look has seen, and return the groups that lag."""
+        if is_of_all:
+            self.runs.publishing.begin_look()
+            self.runs.refreshing.begin_look()
+        for name in gone:
+            self.reads.forget(name)
+            self.runs.forget(name)
+        for table in found:
+            if self.watch.is_current(table):
+                per_hour = self.reads.per_hour(table.name, self.work.now_ms())
+                self.runs.take(table, reads_per_hour=per_hour)
+        if not is_of_all:
+            return []
+        self._forgive()
+        self.looked_ms = self.work.now_ms()
+        return self._lagging.look(self.runs.groups, self.looked_ms)
 
     def _forgive(self) -> None:
         """Let no table back off because its catalog was away; the caller holds the condition."""
@@ -178,28 +237,13 @@ class TableService:
             for group in self.runs.groups.values():
                 group.forgive(self.looked_ms or 0)
 
-    def _nudges(self, next_look: float) -> frozenset[str] | None:
-        """Begin what can be begun until tables are to be looked at; None: all are, or it stops."""
-        with self.changed:
-            while self.goes_on and not self.is_hurried:
-                left = next_look - time.monotonic()
-                if left <= 0:
-                    break
-                self.runs.begin_all()
-                if self.nudged:
-                    names = frozenset(self.nudged)
-                    self.nudged.clear()
-                    return names
-                self.changed.wait(min(_WAKE_SECONDS, left))
-            self.is_hurried = False
-            self.nudged.clear()
-            return None
-
     def wait_for_the_end(self) -> None:
         """Wait until nothing is under way; what takes too long is cut off with the process."""
         with self.changed:
             self.changed.wait_for(
-                lambda: not self.runs.busy and not self._background.is_under_way,
+                lambda: (
+                    not (self.runs.busy or self._at_all.is_under_way or self._at_some.is_under_way)
+                ),
                 timeout=_STOP_SECONDS,
             )
         for name in self.busy_tables():

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import arctic
 from arctic.iceberg.catalogs.sqlite import sqlite_uri
-from arctic.service import background_look, heartbeat, table_service
+from arctic.service import heartbeat, table_service
 from arctic.service.catalogs import serve_catalogs
 from arctic.service.watching import look_clock
 from tests.http.caller import PATIENCE_SECONDS, Answer, Caller, served
@@ -28,7 +28,7 @@ def test_a_look_that_is_stuck_is_told_and_keeps_no_table_from_its_work(
 ) -> None:
     """Nor the service of another catalog; when the catalog answers, everything is well again."""
     monkeypatch.setattr(look_clock, "STUCK_SECONDS", 0.3)
-    monkeypatch.setattr(background_look, "_WAKE_SECONDS", 0.05)
+    monkeypatch.setattr(table_service, "_WAKE_SECONDS", 0.05)
     lake, other = Lake(tmp_path / "told"), Lake(tmp_path / "other")
     other.make("db.t", **QUIET)
     with rest_server(tmp_path) as server:

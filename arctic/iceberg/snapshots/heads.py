@@ -3,27 +3,28 @@
 Rules:
     - A catalog that is a database says in one query which stores have the metadata that was seen
       before: those are not loaded.
-    - A store that cannot be loaded keeps nobody else from being looked at.
+    - A store that cannot be loaded, or whose storage hangs, keeps nobody else from being looked at.
     - Stores are paired by what base says of its change store. One that is moving just now is paired
       by a later look.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
+from functools import partial
 
 from pyiceberg.catalog import Catalog
 
 from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
 from arctic.iceberg.catalogs.listing import metadata_places, namespaces, table_identifiers
 from arctic.iceberg.catalogs.pair import store_of
+from arctic.patient_calls import PatientCalls
 from arctic.table.property_names import CHANGE_IDENTIFIER
 
-_AHEAD = 4
-"""Loads that wait for each thread, at most."""
+Parts = tuple[str, ...]
+_STORE_SECONDS = 60.0
+"""How long a store is waited for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,10 +64,15 @@ def _unheard() -> None:
     """Tell nobody."""
 
 
+def loads_of(*, threads: int) -> PatientCalls[Parts, StoreHead | None]:
+    """Return what loads stores, so many at a time; one that hangs is not loaded once more."""
+    return PatientCalls(threads=threads, seconds=_STORE_SECONDS)
+
+
 def catalog_heads(
     config: CatalogConfig,
     *,
-    threads: int,
+    loads: PatientCalls[Parts, StoreHead | None],
     before: CatalogHeads | None = None,
     heard: Callable[[], None] = _unheard,
 ) -> CatalogHeads:
@@ -74,33 +80,30 @@ def catalog_heads(
 
     Args:
         config: the catalog.
-        threads: that load at a time.
+        loads: what loads the stores.
         before: what the last look saw.
-        heard: is called whenever the catalog has told of some stores, or of one.
+        heard: is called whenever the catalog has told of a store.
 
     Raises:
         NotFoundError: no such warehouse.
         StorageError: the catalog cannot be reached.
     """
     catalog = open_catalog(config)
-    found = (each for parts in namespaces(catalog) for each in table_identifiers(catalog, parts))
-    stores = {} if before is None else _unchanged(catalog, before.stores)
-    broken: dict[str, Exception] = {}
+    unchanged = {} if before is None else _unchanged(catalog, before.stores)
     seen: dict[str, StoreHead] = {}
-    with ThreadPoolExecutor(threads) as pool:
-        while batch := list(islice(found, threads * _AHEAD)):
-            heard()
-            names = [".".join(parts) for parts in batch]
-            seen |= {name: stores[name] for name in names if name in stores}
-            left = [parts for parts in batch if ".".join(parts) not in stores]
-            loaded = pool.map(lambda each: _load(catalog, each), left)
-            for parts, store in zip(left, loaded, strict=True):
+
+    def changed() -> Iterator[Parts]:
+        for space in namespaces(catalog):
+            for parts in table_identifiers(catalog, space):
                 heard()
-                name = ".".join(parts)
-                if isinstance(store, Exception):
-                    broken[name] = store
-                elif store is not None:
-                    seen[name] = store
+                known = unchanged.get(".".join(parts))
+                if known is None:
+                    yield parts
+                else:
+                    seen[".".join(parts)] = known
+
+    found, broken = _loaded(loads, catalog, changed(), heard)
+    seen |= found
     return CatalogHeads(
         tables=tuple(
             TableHead(name=name, places=_places(store, seen), properties=store.properties)
@@ -112,28 +115,50 @@ def catalog_heads(
     )
 
 
-def table_heads(config: CatalogConfig, names: Iterable[str]) -> CatalogHeads:
+def table_heads(
+    config: CatalogConfig, names: Iterable[str], *, loads: PatientCalls[Parts, StoreHead | None]
+) -> CatalogHeads:
     """Look at some tables; those that are not there are left out.
+
+    Args:
+        config: the catalog.
+        names: of the tables.
+        loads: what loads the stores.
 
     Raises:
         NotFoundError: no such warehouse.
         StorageError: the catalog cannot be reached.
     """
     catalog = open_catalog(config)
+    stores, broken = _loaded(loads, catalog, (tuple(each.split(".")) for each in sorted(names)))
+    bases = {name: store for name, store in sorted(stores.items()) if store.kind == "base"}
+    others = {store.properties.get(CHANGE_IDENTIFIER) for store in bases.values()} - {None}
+    changes, _ = _loaded(loads, catalog, (tuple(str(each).split(".")) for each in others))
+    return CatalogHeads(
+        tables=tuple(
+            TableHead(name=name, places=_places(base, changes), properties=base.properties)
+            for name, base in bases.items()
+        ),
+        broken=broken,
+    )
+
+
+def _loaded(
+    loads: PatientCalls[Parts, StoreHead | None],
+    catalog: Catalog,
+    stores: Iterable[Parts],
+    heard: Callable[[], None] = _unheard,
+) -> tuple[dict[str, StoreHead], dict[str, Exception]]:
+    """Load some stores, and return those that are Arctic's, and why others cannot be loaded."""
+    found: dict[str, StoreHead] = {}
     broken: dict[str, Exception] = {}
-    tables = []
-    for name in sorted(names):
-        base = _load(catalog, tuple(name.split(".")))
-        if isinstance(base, Exception):
-            broken[name] = base
-        elif base is not None and base.kind == "base":
-            other = base.properties.get(CHANGE_IDENTIFIER)
-            change = None if other is None else _load(catalog, tuple(other.split(".")))
-            stores = {other: change} if other and isinstance(change, StoreHead) else {}
-            tables.append(
-                TableHead(name=name, places=_places(base, stores), properties=base.properties)
-            )
-    return CatalogHeads(tables=tuple(tables), broken=broken)
+    for parts, store in loads.run(partial(_load, catalog), stores):
+        heard()
+        if isinstance(store, Exception):
+            broken[".".join(parts)] = store
+        elif store is not None:
+            found[".".join(parts)] = store
+    return found, broken
 
 
 def _unchanged(catalog: Catalog, stores: Mapping[str, StoreHead]) -> dict[str, StoreHead]:
@@ -150,11 +175,8 @@ def _places(base: StoreHead, stores: Mapping[str, StoreHead]) -> tuple[str, ...]
     return (base.place,) if change is None else (base.place, change.place)
 
 
-def _load(catalog: Catalog, parts: tuple[str, ...]) -> StoreHead | Exception | None:
-    try:
-        table = load_table(catalog, parts)
-    except Exception as error:  # noqa: BLE001 - whatever is in it must not hide the other tables
-        return error
+def _load(catalog: Catalog, parts: Parts) -> StoreHead | None:
+    table = load_table(catalog, parts)
     kind = None if table is None else store_of(table.properties)
     if table is None or kind is None:
         return None

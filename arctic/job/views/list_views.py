@@ -10,7 +10,7 @@ import pyarrow as pa
 from arctic import options as opt
 from arctic.errors import NotFoundError
 from arctic.iceberg.catalogs.catalog import CatalogConfig
-from arctic.iceberg.snapshots.heads import catalog_heads
+from arctic.iceberg.snapshots.heads import catalog_heads, loads_of
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.changes.commits_ahead import commits_ahead
 from arctic.job.reference import table_reference
@@ -45,7 +45,7 @@ def list_views(place: Mapping[str, str]) -> pa.Table:
         FormatError: what a view is of cannot be read.
         StorageError: the catalog cannot be reached.
     """
-    heads = catalog_heads(CatalogConfig.from_options(place), threads=_LOADS)
+    heads = catalog_heads(CatalogConfig.from_options(place), loads=loads_of(threads=_LOADS))
     rows, sources = [], _Sources(place)
     for head in heads.tables:
         if VIEW not in head.properties:

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from arctic.errors import ArcticError
 from arctic.iceberg.catalogs.catalog import CatalogConfig
-from arctic.iceberg.snapshots.heads import catalog_heads
+from arctic.iceberg.snapshots.heads import catalog_heads, loads_of
 from arctic.job.reference import Catalog, call_options, placed
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
 from arctic.job.upkeep.survey import Survey, partition_status, survey_table
@@ -44,7 +44,7 @@ def gather_lake(
     config = CatalogConfig.from_options(place)
     broken: dict[str, str] = {}
     if names is None:
-        heads = catalog_heads(config, threads=threads)
+        heads = catalog_heads(config, loads=loads_of(threads=threads))
         names = [head.name for head in heads.tables]
         broken = {name: told(error) for name, error in heads.broken.items()}
     rows: list[TableRow] = []

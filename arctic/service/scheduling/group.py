@@ -4,7 +4,9 @@ What drives it tells it events with their times, and does what it answers: a ser
 and a clock, or a simulation. Its only memory is what it was told.
 
 Strategy: a process that has begun is finished first, for its work counts for nothing before its
-commit. Only where an executor would be idle is the next table chosen, and planned.
+commit. Only where an executor would be idle is the next table chosen, and planned. A process of
+which nothing has been heard for ten minutes, and that has no task at work, takes no room: it may
+hang for ever.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from arctic.service.scheduling.table_queue import Start, TableQueue
 from arctic.service.scheduling.table_state import TableState, TableTerms
 from arctic.service.scheduling.task_queue import EndedTask, TaskKey, TaskQueue
 
+_SILENT_MS = 600_000
+
 
 class Group:
     """The tables and the executors of one group."""
@@ -28,7 +32,8 @@ class Group:
         self._usage = SlotUsage(window_ms)
         self._tables = TableQueue(scheduler, usage=self._usage)
         self._tasks = TaskQueue()
-        self._begun: set[str] = set()
+        self._heard_ms: dict[str, int] = {}
+        """Processes that have begun, and when they last did something."""
 
     def looked(
         self, name: str, terms: TableTerms, normal: Outlook, in_peak: Outlook, now_ms: int
@@ -42,7 +47,7 @@ class Group:
 
     def block(self, name: str, until_ms: int) -> None:
         """Keep a table from being worked on; a process that has begun and has no tasks is over."""
-        self._begun.discard(name)
+        self._heard_ms.pop(name, None)
         self._tables.block(name, until_ms)
 
     def state(self, name: str) -> TableState | None:
@@ -71,11 +76,11 @@ class Group:
 
         It takes room until ``end_process``; its tasks are told by ``planned``, if there are any.
         """
-        if len(self._begun) >= self.slots or self._tasks.waiting:
+        if self._tasks.waiting or self._room_taken(now_ms) >= self.slots:
             return None
         start = self._tables.next(now_ms, slots=self.slots)
         if start is not None:
-            self._begun.add(start.name)
+            self._heard_ms[start.name] = now_ms
         return start
 
     def planned(self, table: str, weights: Sequence[int]) -> None:
@@ -103,7 +108,7 @@ class Group:
 
     def end_process(self, table: str, now_ms: int, *, is_good: bool) -> None:
         """Take note that a process is over, committed or not."""
-        self._begun.discard(table)
+        self._heard_ms.pop(table, None)
         self._tables.ended(table, now_ms, is_good=is_good)
 
     def forgive(self, since_ms: int) -> None:
@@ -112,10 +117,18 @@ class Group:
 
     def postpone(self, table: str, until_ms: int) -> None:
         """Take note that the process of a table was cancelled: it is tried again at a time."""
-        self._begun.discard(table)
+        self._heard_ms.pop(table, None)
         self._tables.postpone(table, until_ms)
 
+    def _room_taken(self, now_ms: int) -> int:
+        return sum(
+            now_ms - heard_ms < _SILENT_MS or self._tasks.is_running(table)
+            for table, heard_ms in self._heard_ms.items()
+        )
+
     def _counted(self, ended: EndedTask, now_ms: int) -> EndedTask:
+        if ended.table in self._heard_ms:
+            self._heard_ms[ended.table] = now_ms
         if self._tables.state(ended.table) is not None:
             self._usage.record(ended.table, ended.used_ms, now_ms)
         return ended

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import dataclass, field
 
+from arctic.service.scheduling.lane import Lane
+
 Places = tuple[str, ...]
 """Of the metadata of a table, which are others after every commit."""
 
@@ -16,7 +18,7 @@ class PublishQueue:
     _waiting: dict[str, Places] = field(default_factory=dict)
     _shown: dict[str, Places] = field(default_factory=dict)
     _failed: set[str] = field(default_factory=set)
-    _now: str | None = None
+    _lane: Lane = field(default_factory=Lane)
 
     def begin_look(self) -> None:
         """Let tables wait again where publishing failed: all of them are looked at now."""
@@ -37,16 +39,17 @@ class PublishQueue:
         self._shown.pop(name, None)
         self._failed.discard(name)
 
-    def begin(self, busy: Container[str]) -> str | None:
+    def begin(self, busy: Container[str], now_ms: int) -> str | None:
         """Return the table that is to be published now, which is taken to have begun."""
         name = next((each for each in self._waiting if each not in busy), None)
-        if self._now is not None or name is None:
+        if name is None or not self._lane.is_free(now_ms):
             return None
-        self._now, self._shown[name] = name, self._waiting.pop(name)
+        self._lane.begin(name, now_ms)
+        self._shown[name] = self._waiting.pop(name)
         return name
 
     def ended(self, name: str, *, is_good: bool) -> None:
         """Take note that it is over."""
-        self._now = None
+        self._lane.end(name)
         if not is_good:
             self._failed.add(name)

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import dataclass, field
 
+from arctic.service.scheduling.lane import Lane
+
 Places = tuple[str, ...]
 """Of the metadata of a table, which are others after every commit."""
 
@@ -40,7 +42,7 @@ class RefreshQueue:
     _views: dict[str, Refreshing] = field(default_factory=dict)
     _begun: dict[str, _Begun] = field(default_factory=dict)
     _failed: set[str] = field(default_factory=set)
-    _now: str | None = None
+    _lane: Lane = field(default_factory=Lane)
 
     def begin_look(self) -> None:
         """Let views be tried again that failed: all tables are looked at now."""
@@ -64,20 +66,20 @@ class RefreshQueue:
 
     def begin(self, busy: Container[str], now_ms: int) -> str | None:
         """Return the view that is to be refreshed now, which is taken to have begun."""
-        if self._now is not None:
+        if not self._lane.is_free(now_ms):
             return None
         due = {name for name in sorted(self._views) if self._is_due(name, now_ms)}
         ready = [name for name in due if name not in busy and not self._waits(name, due)]
         if not ready:
             return None
         name = min(ready, key=lambda each: (self._last_ms(each), each))
-        self._now = name
+        self._lane.begin(name, now_ms)
         self._begun[name] = _Begun(places=self._places_of(name), at_ms=now_ms)
         return name
 
     def ended(self, name: str, *, is_good: bool) -> None:
         """Take note that it is over."""
-        self._now = None
+        self._lane.end(name)
         if not is_good:
             self._failed.add(name)
 

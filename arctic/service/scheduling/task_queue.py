@@ -64,6 +64,11 @@ class TaskQueue:
         """How many tasks executors have."""
         return sum(len(process.running) for process in self._processes.values())
 
+    def is_running(self, table: str) -> bool:
+        """Say whether executors have tasks of a table."""
+        process = self._processes.get(table)
+        return process is not None and bool(process.running)
+
     def add(self, table: str, weights: Sequence[int]) -> None:
         """Add a process; a table has one at a time, and it has a task.
 

@@ -159,3 +159,20 @@ def test_a_forgotten_table_is_not_begun() -> None:
     assert group.begin(1) is None
     assert group.state("t0") is None
     assert group.longest_wait_ms(1) == 0
+
+
+def test_a_process_that_hangs_before_its_tasks_keeps_its_room_for_ten_minutes_only() -> None:
+    """One whose task is at work keeps it, however long that takes."""
+    group = Group(SCHEDULERS["balanced"], slots=1)
+    for number in range(3):
+        look(group, number, 0.5, number)
+    hangs = group.begin(5)
+    assert hangs is not None
+    assert group.begin(599_999) is None
+
+    following = group.begin(600_005)
+    assert following is not None
+    assert following.name == "t1"
+    group.planned("t1", [1])
+    assert group.take("x", 600_005) is not None
+    assert group.begin(9_000_000) is None
