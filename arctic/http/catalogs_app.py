@@ -27,6 +27,7 @@ from arctic.http.http_app import service_app
 from arctic.http.metrics import registry_of
 from arctic.http.refusals import Shown, answers, refusal
 from arctic.http.service_calls import bad_life
+from arctic.http.table_calls import fails
 from arctic.page.facts.lake_facts import CatalogRow
 from arctic.page.pages import catalogs_page
 from arctic.page.rendered import Frame, shipped
@@ -114,7 +115,7 @@ class CatalogsApp:
                     bad=_AWAY if there is None else bad_life(there.control, self._ready_ms),
                     tables=len(views),
                     due=sum(view.due is not None for view in views),
-                    failing=sum(view.failure is not None or view.failures > 0 for view in views),
+                    failing=sum(fails(view) for view in views),
                     looked_ms=None if there is None else there.control.looked_ms,
                 )
             )

@@ -20,12 +20,13 @@ from arctic.http.refusals import Shown, as_told, status_of
 from arctic.http.table_calls import TableName
 from arctic.job.upkeep.asked_upkeep import AskedExpire, AskedOptimize
 from arctic.optimizing.planning.evaluate import strongest
-from arctic.page.facts.lake_facts import BrokenTable, GroupSlots, LakeFacts, TableRow
+from arctic.page.facts.lake_facts import BrokenTable, GroupSlots, LakeFacts, StateFacts, TableRow
 from arctic.page.facts.read_facts import LastRead
 from arctic.page.facts.table_facts import Process
 from arctic.page.gather.gather_lake import summed_row
+from arctic.page.gather.gather_state import gather_state
 from arctic.page.gather.gather_table import gather_asked
-from arctic.page.pages import failure_page, overview_page, table_page
+from arctic.page.pages import failure_page, group_page, overview_page, table_page
 from arctic.page.rendered import Frame, shipped
 from arctic.service.control import ServiceControl
 from arctic.service.history.process_record import ProcessRecord
@@ -77,6 +78,14 @@ def page_calls(control: ServiceControl, shown: Shown, frame: Frame) -> APIRouter
 
         return _page(name, drawn, shown, frame)
 
+    @calls.get("/groups/{name}")
+    def group(name: str) -> HTMLResponse:
+        """Show a group and its queue."""
+        title = f"The group {name}"
+        return _page(
+            title, lambda: group_page(control.queue(name), control.now_ms(), frame), shown, frame
+        )
+
     @calls.get("/page.css")
     def style() -> Response:
         """Return the style sheet."""
@@ -101,13 +110,21 @@ def _page(title: str, drawn: Callable[[], str], shown: Shown, frame: Frame) -> H
 
 def _lake(control: ServiceControl, shown: Shown) -> LakeFacts:
     now_ms = control.now_ms()
+    views = {view.name: view for view in control.tables()}
     told = {
-        view.name: shown.text(view.failure) for view in control.tables() if view.failure is not None
+        name: shown.text(view.failure) for name, view in views.items() if view.failure is not None
+    }
+    states = {
+        name: gather_state(view, shown=shown.text, now_ms=now_ms) for name, view in views.items()
     }
     return LakeFacts(
         place=f"the catalog that {control.owner} looks after",
         at_ms=control.looked_ms or now_ms,
-        tables=tuple(_row(seen, now_ms) for seen in control.seen if seen.name not in told),
+        tables=tuple(
+            _row(seen, states[seen.name], now_ms)
+            for seen in control.seen
+            if seen.name in states and seen.name not in told
+        ),
         broken=tuple(BrokenTable(name=name, why=why) for name, why in sorted(told.items())),
         slots=tuple(
             GroupSlots(
@@ -123,7 +140,7 @@ def _lake(control: ServiceControl, shown: Shown) -> LakeFacts:
     )
 
 
-def _row(seen: Watched, now_ms: int) -> TableRow:
+def _row(seen: Watched, state: StateFacts, now_ms: int) -> TableRow:
     """Sum up what the last look showed of a table."""
     verdicts = [] if seen.look is None else list(seen.look.verdicts(now_ms))
     outlook = NOTHING_DUE if seen.look is None else seen.look.outlook(now_ms, with_full=True)
@@ -138,6 +155,7 @@ def _row(seen: Watched, now_ms: int) -> TableRow:
         due=due,
         reason=reasons[0] if reasons else nothing,
         group=seen.wishes.group,
+        state=state,
     )
 
 

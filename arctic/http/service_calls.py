@@ -14,7 +14,7 @@ from arctic.http.refusals import Shown
 from arctic.http.table_calls import Limit
 from arctic.service.control import MOST_SLOTS, ServiceControl
 from arctic.service.history.process_record import ProcessRecord, ProcessStatus, TaskRecord
-from arctic.service.watching.table_view import GroupView
+from arctic.service.watching.group_view import GroupQueue, GroupView
 
 _Id = Annotated[int, Path(ge=1, le=2**62)]
 
@@ -99,6 +99,11 @@ def service_calls(control: ServiceControl, shown: Shown) -> APIRouter:
     def list_groups() -> list[GroupView]:
         """List the groups of the service."""
         return control.groups()
+
+    @calls.get("/groups/{name}")
+    def show_group(name: str) -> GroupQueue:
+        """Show a group: who is at work in it, and who waits, in the order of their turns."""
+        return control.queue(name)
 
     @calls.patch("/groups/{name}")
     def scale(name: str, body: GroupBody) -> GroupView:

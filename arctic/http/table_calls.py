@@ -136,7 +136,7 @@ def table_calls(control: ServiceControl, shown: Shown) -> APIRouter:
             if (group is None or view.group == group)
             and (health_below is None or (view.health is not None and view.health < health_below))
             and (due is None or (view.due is not None) == due)
-            and (failing is None or _fails(view) == failing)
+            and (failing is None or fails(view) == failing)
         ]
         page = [view for view in found if view.name > after]
         return TablePage(
@@ -224,12 +224,20 @@ def table_calls(control: ServiceControl, shown: Shown) -> APIRouter:
     return calls
 
 
-def _fails(view: TableView) -> bool:
-    return view.failure is not None or view.failures > 0
+def fails(view: TableView) -> bool:
+    """Say whether a table cannot be looked at, or the last run of any kind failed."""
+    return view.failure is not None or view.failures > 0 or view.last_failures is not None
 
 
 def _hidden(view: TableView, shown: Shown) -> TableView:
-    return replace(view, failure=shown.optional(view.failure))
+    told = view.last_failures
+    return replace(
+        view,
+        failure=shown.optional(view.failure),
+        last_failures=None
+        if told is None
+        else {kind: shown.text(why) for kind, why in told.items()},
+    )
 
 
 def _asked(control: ServiceControl, name: str) -> AskedOptimize:

@@ -9,6 +9,10 @@ from arctic.page.facts.table_facts import TableFacts
 from arctic.page.rendered import Frame, render
 from arctic.page.views.overview import draw_overview
 from arctic.page.views.table_page import draw_table
+from arctic.service.watching.group_view import GroupQueue
+
+MOST_LISTED = 500
+"""Tables that wait."""
 
 
 def catalogs_page(rows: Sequence[CatalogRow], frame: Frame) -> str:
@@ -25,6 +29,17 @@ def overview_page(lake: LakeFacts, frame: Frame, *, links: Mapping[str, str]) ->
         links: name -> address of the table's page, of those that have one.
     """
     return render("overview.html", frame, page=draw_overview(lake, links))
+
+
+def group_page(queue: GroupQueue, at_ms: int, frame: Frame) -> str:
+    """Return a group of a service and its queue as HTML.
+
+    Args:
+        queue: the group, who is at work in it and who waits.
+        at_ms: the time.
+        frame: what is around the page.
+    """
+    return render("group.html", frame, queue=queue, at_ms=at_ms, listed=MOST_LISTED)
 
 
 def table_page(facts: TableFacts, frame: Frame, *, given_filter: str = "") -> str:

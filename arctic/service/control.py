@@ -22,7 +22,8 @@ from arctic.service.history.process_record import ProcessRecord, ProcessStatus
 from arctic.service.scheduling.asked_runs import AskedRun
 from arctic.service.scheduling.table_state import Phase
 from arctic.service.table_service import TableService
-from arctic.service.watching.table_view import GroupView, TableView
+from arctic.service.watching.group_view import GroupQueue, GroupView
+from arctic.service.watching.table_view import TableView
 from arctic.service.watching.told_reads import ToldRead
 from arctic.service.watching.watch import Watched
 
@@ -91,17 +92,8 @@ class ServiceControl:
     def tables(self) -> list[TableView]:
         """Return every table, sorted by name; those that cannot be looked at say why."""
         seen, told = self.service.watch.seen, self.service.watch.told
-        now_ms = self.now_ms()
-        views = {}
         with self.service.changed:
-            for each in seen:
-                group = self.service.runs.groups.get(each.wishes.group)
-                views[each.name] = TableView.of(
-                    each,
-                    None if group is None else group.state(each.name),
-                    is_worked_on=each.name in self.service.runs.busy,
-                    now_ms=now_ms,
-                )
+            views = self.service.runs.views(seen)
         views |= {name: TableView(name=name, failure=failure) for name, failure in told.items()}
         return [views[name] for name in sorted(views)]
 
@@ -123,28 +115,36 @@ class ServiceControl:
 
     def groups(self) -> list[GroupView]:
         """Return every group, sorted by name."""
-        now_ms = self.now_ms()
+        now_ms, runs = self.now_ms(), self.service.runs
         with self.service.changed:
-            tables = Counter(self.service.runs.placed.values())
-            running = Counter(
-                self.service.runs.placed[name]
-                for name in self.service.runs.busy
-                if name in self.service.runs.placed
-            )
+            tables = Counter(runs.placed.values())
+            running = Counter(runs.placed[name] for name in runs.busy if name in runs.placed)
             return [
-                GroupView(
-                    name=name,
-                    slots=group.slots,
-                    busy_slots=group.busy_slots,
+                GroupView.of(
+                    name,
+                    group,
                     executor=self.executors[name],
                     tables=tables[name],
                     running=running[name],
-                    pending=group.pending(now_ms),
-                    longest_wait_ms=group.longest_wait_ms(now_ms),
-                    stretched=group.stretched(now_ms),
+                    now_ms=now_ms,
                 )
-                for name, group in sorted(self.service.runs.groups.items())
+                for name, group in sorted(runs.groups.items())
             ]
+
+    def queue(self, name: str) -> GroupQueue:
+        """Return a group, who is at work in it, and who waits in which order.
+
+        Raises:
+            NotFoundError: no such group.
+        """
+        view = next((each for each in self.groups() if each.name == name), None)
+        if view is None:
+            raise self._no_group(name)
+        runs = self.service.runs
+        with self.service.changed:
+            busy = {each: what for each, what in runs.busy.items() if runs.placed.get(each) == name}
+            asked = runs.asked.waiting(name)
+            return GroupQueue.of(view, runs.groups[name], asked, busy, self.now_ms())
 
     def nudge(self, name: str | None = None) -> None:
         """Let the service look at once.
@@ -283,12 +283,15 @@ class ServiceControl:
         with self.service.changed:
             group = self.service.runs.groups.get(name)
             if group is None:
-                known = ", ".join(sorted(self.service.runs.groups))
-                raise NotFoundError(f"group {name!r}: this service has {known}")
+                raise self._no_group(name)
             group.slots = slots
             self.service.runs.slots[name].fill()
         self.service.work.say("scaled", group=name, slots=slots)
         return next(view for view in self.groups() if view.name == name)
+
+    def _no_group(self, name: str) -> NotFoundError:
+        known = ", ".join(sorted(self.service.runs.groups))
+        return NotFoundError(f"group {name!r}: this service has {known}")
 
     def _check_exists(self, name: str) -> None:
         existing_store(open_catalog(self.service.work.config), parse_identifier(name))

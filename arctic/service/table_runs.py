@@ -9,9 +9,10 @@ Rules:
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from arctic.optimizing.settings import OptimizeType
 from arctic.service.cleaning_queue import Cleaning, CleaningQueue
 from arctic.service.executors.task_place import TaskPlace
 from arctic.service.history.process_record import ProcessStatus
@@ -24,7 +25,9 @@ from arctic.service.scheduling.ranks import Scheduler
 from arctic.service.scheduling.refresh_queue import RefreshQueue
 from arctic.service.scheduling.table_queue import Start
 from arctic.service.slot_runner import SlotRunner, Slots
-from arctic.service.table_work import Outcome, TableWork
+from arctic.service.table_work import Outcome, TableWork, Worked
+from arctic.service.watching.table_look import TableLook
+from arctic.service.watching.table_view import TableView
 from arctic.service.watching.watch import Watched
 
 _CANCELLED_MS = 600_000
@@ -65,8 +68,10 @@ class TableRuns:
             changed: guards all of this, and is told of it.
             ended: is told of a table that nobody works on any more.
         """
-        self.busy: set[str] = set()
-        """Tables that are worked on."""
+        self.busy: dict[str, str] = {}
+        """Tables that are worked on, and what is done: ``optimize``, ``clean``, ..."""
+        self.failed: dict[str, dict[str, str]] = {}
+        """Why the last run of a table failed, of each kind that did."""
         self.placed: dict[str, str] = {}
         """Table -> its group."""
         self.asked = AskedRuns()
@@ -86,6 +91,8 @@ class TableRuns:
         self._settings = settings
         self._changed = changed
         self._ended = ended
+        self._looks: dict[str, TableLook] = {}
+        """Of tables that are looked into."""
 
     def stop(self) -> None:
         """Begin nothing any more."""
@@ -108,7 +115,9 @@ class TableRuns:
             return
         self.placed[name] = place
         normal = in_peak = NOTHING_DUE
+        self._looks.pop(name, None)
         if table.look is not None:
+            self._looks[name] = table.look
             normal = table.look.outlook(now_ms, with_full=True)
             in_peak = table.look.outlook(now_ms, with_full=False)
         terms = replace(
@@ -122,10 +131,30 @@ class TableRuns:
             is_held = lease is not None and lease.keeps_out(self._work.owner, now_ms)
             group.block(name, lease.until_ms if lease is not None and is_held else 0)
 
+    def views(self, seen: Sequence[Watched]) -> dict[str, TableView]:
+        """Return what is told of tables that were looked at, by name."""
+        now_ms = self._work.now_ms()
+        stretched = {name: group.stretched(now_ms) for name, group in self.groups.items()}
+        views = {}
+        for each in seen:
+            group = self.groups.get(each.wishes.group)
+            views[each.name] = TableView.of(
+                each,
+                None if group is None else group.state(each.name),
+                doing=self.busy.get(each.name),
+                failed=dict(self.failed.get(each.name, {})),
+                owner=self._work.owner,
+                stretched=stretched.get(each.wishes.group, 1.0),
+                now_ms=now_ms,
+            )
+        return views
+
     def forget(self, name: str) -> None:
         """Let go of a table that is gone."""
         self.publishing.forget(name)
         self.refreshing.forget(name)
+        self.failed.pop(name, None)
+        self._looks.pop(name, None)
         place = self.placed.pop(name, None)
         if place is not None:
             self.groups[place].forget(name)
@@ -140,34 +169,34 @@ class TableRuns:
             return
         slots = {name: group.slots for name, group in self.groups.items()}
         while (run := self.asked.begin(self.busy, slots)) is not None:
-            self._spawn_for(run.table, self._optimize, (run.group, run))
+            self._spawn_for(run.table, "optimize", self._optimize, (run.group, run))
         for place, group in self.groups.items():
             while (start := group.begin(self._work.now_ms())) is not None:
                 if start.name in self.busy:
                     # It is being cleaned, or a call's run is at it, whose end lets it go on.
                     group.block(start.name, self._work.now_ms() + self._settings.interval_ms)
                 else:
-                    self._spawn_for(start.name, self._optimize, (place, start))
+                    self._spawn_for(start.name, "optimize", self._optimize, (place, start))
         cleaning = self.cleaning.begin(self.busy, self._work.now_ms())
         if cleaning is not None:
-            self._spawn_for(cleaning.table, self._clean, (cleaning,))
+            self._spawn_for(cleaning.table, "clean", self._clean, (cleaning,))
         published = self.publishing.begin(self.busy, self._work.now_ms())
         if published is not None:
-            self._spawn_for(published, self._publish, (published,))
+            self._spawn_for(published, "publish", self._publish, (published,))
         view = self.refreshing.begin(self.busy, self._work.now_ms())
         if view is not None:
-            self._spawn_for(view, self._refresh, (view,))
+            self._spawn_for(view, "refresh", self._refresh, (view,))
 
     def _spawn_for(
-        self, name: str, work: Callable[..., None], arguments: tuple[object, ...]
+        self, name: str, what: str, work: Callable[..., None], arguments: tuple[object, ...]
     ) -> None:
-        self.busy.add(name)
+        self.busy[name] = what
         threading.Thread(target=work, args=arguments, name=f"arctic-{name}", daemon=True).start()
 
     def _optimize(self, place: str, start: Start | AskedRun) -> None:
         group, slots = self.groups[place], self.slots[place]
         if isinstance(start, AskedRun):
-            name, process_id, predicted_ms = start.table, start.process_id, None
+            name, process_id, predicted_ms = start.table, start.process_id, self._predicted(start)
         else:
             name, process_id, predicted_ms = start.name, None, start.outlook.work_ms
         log = self._book.began(name, "optimize", process_id=process_id, predicted_ms=predicted_ms)
@@ -189,7 +218,7 @@ class TableRuns:
                 group.postpone(name, now_ms + _CANCELLED_MS)
             else:
                 group.end_process(name, now_ms, is_good=worked.outcome is not Outcome.FAILED)
-            self._done(name)
+            self._done(name, worked)
 
     def _clean(self, cleaning: Cleaning) -> None:
         name = cleaning.table
@@ -201,7 +230,7 @@ class TableRuns:
             place = self.placed.get(name)
             if place is not None:
                 self.groups[place].block(name, 0)
-            self._done(name)
+            self._done(name, worked)
 
     def _publish(self, name: str) -> None:
         log = self._book.began(name, "publish", process_id=None, predicted_ms=None)
@@ -209,7 +238,7 @@ class TableRuns:
         self._book.ended(log, worked)
         with self._changed:
             self.publishing.ended(name, is_good=worked.outcome is Outcome.DONE)
-            self._done(name)
+            self._done(name, worked)
 
     def _refresh(self, name: str) -> None:
         log = self._book.began(name, "refresh", process_id=None, predicted_ms=None)
@@ -217,10 +246,25 @@ class TableRuns:
         self._book.ended(log, worked)
         with self._changed:
             self.refreshing.ended(name, is_good=worked.outcome is Outcome.DONE)
-            self._done(name)
+            self._done(name, worked)
 
-    def _done(self, name: str) -> None:
+    def _predicted(self, run: AskedRun) -> int | None:
+        """Predict what a run takes that a call asked for; None: nobody looked into the table."""
+        with self._changed:
+            look = self._looks.get(run.table)
+        if look is None:
+            return None
+        kind = None if run.type is None else OptimizeType(run.type)
+        return look.outlook_of(kind, self._work.now_ms()).work_ms
+
+    def _done(self, name: str, worked: Worked) -> None:
         """Let others at a table, and look at what became of it."""
-        self.busy.discard(name)
+        what = self.busy.pop(name)
+        failures = self.failed.pop(name, {})
+        failures.pop(what, None)
+        if worked.outcome is Outcome.FAILED and worked.failure is not None:
+            failures[what] = worked.failure
+        if failures:
+            self.failed[name] = failures
         self._ended(name)
         self._changed.notify_all()

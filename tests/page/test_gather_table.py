@@ -99,6 +99,29 @@ def test_what_is_due_is_the_first_choice(tmp_path: Path) -> None:
     assert own["self-optimizing.target-size"].startswith("default")
 
 
+def test_the_sizes_in_force_are_those_that_a_run_goes_by(tmp_path: Path) -> None:
+    """Nodes that a partition has grown to, and the files that make a minor due in it."""
+    place = str(tmp_path)
+    small = {"self-optimizing.target-size": "1024", "self-optimizing.fragment-ratio": "2"}
+    table = arctic.create_table(
+        "a.t", SCHEMA, primary_key=["id"], properties=small, warehouse=place
+    )
+    before = {each.name: each for each in gather_table("a.t", warehouse=place).settings}
+    table.write(_rows(*range(20_000)), mode="upsert")
+    table.optimize(type="full")
+    facts = gather_table("a.t", warehouse=place)
+
+    now = {each.name: each for each in facts.settings}
+    (status,) = facts.status.partitions
+    nodes = now["base.file-index.hash-bucket"]
+    assert before["base.file-index.hash-bucket"].value == "4"
+    assert nodes.value == f"{status.nodes.partition(' ')[0]} in 1 partition"
+    assert int(nodes.value.partition(" ")[0]) > 4
+    assert nodes.source == "measured: what base of each partition holds"
+    files = int(now["files that make a minor due"].value)
+    assert files == max(12, status.health.fragment_nodes + 1)
+
+
 def test_a_filter_plans_another_read(tmp_path: Path) -> None:
     """And one that cannot be understood is an error of the caller."""
     place = str(tmp_path)

@@ -16,7 +16,7 @@ from arctic.service.control import ServiceControl
 from arctic.service.executors.task_place import LostPlaceError
 from arctic.service.history.process_record import ProcessStatus
 from arctic.service.scheduling.table_state import Phase
-from tests.service.lake import Lake
+from tests.service.lake import HOUR_MS, Lake
 
 QUIET = {"table-expire.enabled": "false"}
 FRESH = [{"id": 1, "name": "new"}, {"id": 2, "name": "new"}]
@@ -169,6 +169,51 @@ def test_a_run_is_taken_while_the_first_look_is_under_way(lake: Lake) -> None:
 
     assert control.table("db.t").group == "default"
     assert control.optimize("db.t", "full").status is ProcessStatus.WAITING
+
+
+def test_the_queue_of_a_group_is_told_by_name_and_order(
+    lake: Lake, control: ServiceControl, place: HeldPlace
+) -> None:
+    """Who is at work in which slot, then what was asked for, then what is due, the next first."""
+    assert place.began.acquire(timeout=60)
+    for name in ("db.asked", "db.begun", "db.first", "db.later"):
+        lake.make(name, **QUIET)
+        control.service.look(frozenset({name}))
+    control.optimize("db.begun", None)
+    _wait(lambda: control.table("db.begun").is_worked_on)
+    asked = control.optimize("db.asked", "full")
+    lake.now_ms += HOUR_MS
+
+    queue = control.queue("default")
+
+    assert [(each.table, each.doing) for each in queue.running] == [
+        ("db.begun", "optimize"),
+        ("db.t", "optimize"),
+    ]
+    assert {(each.executor, each.table) for each in queue.slots} == {("default-0", "db.t")}
+    waiting = [(each.table, each.type, each.process_id) for each in queue.waiting]
+    assert waiting[0] == ("db.asked", "full", asked.id)
+    assert waiting[1:] == [("db.first", "minor", None), ("db.later", "minor", None)]
+    assert all(each.work_ms for each in queue.waiting[1:])
+    states = {each.name: each.state for each in control.tables()}
+    assert (states["db.t"], states["db.first"]) == ("running", "waiting")
+    with pytest.raises(NotFoundError, match="this service has default"):
+        control.queue("etl")
+
+
+def test_what_a_run_takes_that_was_asked_for_is_predicted(
+    control: ServiceControl, place: HeldPlace
+) -> None:
+    """And remembered beside what it took."""
+    place.goes_on.set()
+    asked = control.optimize("db.t", "full")
+
+    _wait(lambda: control.process(asked.id).status is ProcessStatus.DONE)
+
+    done = control.process(asked.id)
+    assert done.predicted_ms is not None
+    assert done.predicted_ms > 0
+    assert done.slot_ms is not None
 
 
 def test_a_cleaning_that_is_asked_for_is_done_though_the_table_is_switched_off(

@@ -193,7 +193,7 @@ def test_a_lease_that_cannot_be_extended_keeps_no_other_from_it(
     for name in ("db.bad", "db.good"):
         lake.make(name)
     service = lake.service()
-    service.runs.busy |= {"db.bad", "db.good"}
+    service.runs.busy |= {"db.bad": "optimize", "db.good": "optimize"}
     for name in service.runs.busy:
         take_lease(lake.config, name, service.work._lease(), now_ms=lake.now_ms)
     lake.now_ms += HOUR_MS // 2

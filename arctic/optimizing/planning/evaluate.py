@@ -142,7 +142,7 @@ def _major(health: PartitionHealth, settings: OptimizeSettings) -> Verdict | Non
 def _minor(
     health: PartitionHealth, age: _Age, settings: OptimizeSettings, *, is_keyed: bool
 ) -> Verdict | None:
-    number, least = _minor_files(health), _least_files(health, settings, is_keyed=is_keyed)
+    number, least = _minor_files(health), least_files(health, settings, is_keyed=is_keyed)
     if number >= least:
         return Verdict(type=OptimizeType.MINOR, reason=f"{_minor_text(health)} >= {least}")
     interval = settings.minor_interval_ms
@@ -178,7 +178,7 @@ def _minor_text(health: PartitionHealth) -> str:
 def _idle(health: PartitionHealth, settings: OptimizeSettings, *, is_keyed: bool) -> str:
     if not _minor_files(health):
         return "no fragments, no unmerged changes"
-    return f"{_minor_text(health)} < {_least_files(health, settings, is_keyed=is_keyed)}"
+    return f"{_minor_text(health)} < {least_files(health, settings, is_keyed=is_keyed)}"
 
 
 def _allowed_files(health: PartitionHealth, settings: OptimizeSettings, *, is_keyed: bool) -> int:
@@ -186,8 +186,8 @@ def _allowed_files(health: PartitionHealth, settings: OptimizeSettings, *, is_ke
     return max(settings.base_buckets, health.fragment_nodes) if is_keyed else 1
 
 
-def _least_files(health: PartitionHealth, settings: OptimizeSettings, *, is_keyed: bool) -> int:
-    """Return how many files make a minor due."""
+def least_files(health: PartitionHealth, settings: OptimizeSettings, *, is_keyed: bool) -> int:
+    """Return how many small files and deletes of a partition make a minor due."""
     return max(_allowed_files(health, settings, is_keyed=is_keyed) + 1, settings.minor_file_count)
 
 

@@ -94,6 +94,16 @@ class PartitionHealth:
         return self.inserts.files + self.change_deletes.files
 
     @property
+    def unmerged_bytes(self) -> int:
+        """Of them."""
+        return self.inserts.bytes + self.change_deletes.bytes
+
+    @property
+    def stored_bytes(self) -> int:
+        """Of all files that a read opens."""
+        return self.base.bytes + self.position_deletes.bytes + self.unmerged_bytes
+
+    @property
     def delete_files(self) -> int:
         """Delete files of both stores."""
         return self.change_deletes.files + self.position_deletes.files

@@ -6,6 +6,20 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StateFacts:
+    """What a service does with a table, or waits for."""
+
+    word: str
+    """Such as ``failing``; empty: no service was asked."""
+    why: str
+    is_bad: bool = False
+    """Somebody should look at it."""
+
+
+IN_NO_SERVICE = StateFacts(word="", why="")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TableRow:
     """One table of the overview."""
 
@@ -24,6 +38,7 @@ class TableRow:
     group: str
     work_ms: int
     """What one slot would be at work for what is due, as predicted; 0 where nothing is."""
+    state: StateFacts = IN_NO_SERVICE
 
     @property
     def unmerged_share(self) -> float:

@@ -15,7 +15,13 @@ from arctic.job.upkeep.survey import Survey, partition_status, survey_table
 from arctic.optimizing.planning.health import PartitionHealth
 from arctic.optimizing.report import TableStatus
 from arctic.optimizing.settings import OptimizeType
-from arctic.page.facts.lake_facts import BrokenTable, LakeFacts, TableRow
+from arctic.page.facts.lake_facts import (
+    IN_NO_SERVICE,
+    BrokenTable,
+    LakeFacts,
+    StateFacts,
+    TableRow,
+)
 from arctic.redact import without_secrets
 from arctic.service.scheduling.outlook import Outlook, predict
 from arctic.service.watching.wishes import Wishes
@@ -109,19 +115,20 @@ def summed_row(
     due: OptimizeType | None,
     reason: str,
     group: str,
+    state: StateFacts = IN_NO_SERVICE,
 ) -> TableRow:
     """Sum the partitions of a table up."""
-    merged = [health.base + health.position_deletes for health in partitions]
-    unmerged = [health.inserts + health.change_deletes for health in partitions]
+    kinds = [(h.base, h.position_deletes, h.inserts, h.change_deletes) for h in partitions]
     return TableRow(
         name=name,
         score=score,
         due=None if due is None else due.value,
         reason=reason,
-        files=sum(each.files for each in (*merged, *unmerged)),
-        stored_bytes=sum(each.bytes for each in (*merged, *unmerged)),
-        unmerged_bytes=sum(each.bytes for each in unmerged),
+        files=sum(counts.files for each in kinds for counts in each),
+        stored_bytes=sum(health.stored_bytes for health in partitions),
+        unmerged_bytes=sum(health.unmerged_bytes for health in partitions),
         partitions=len(partitions),
         group=group,
+        state=state,
         work_ms=outlook.work_ms if outlook.due is not None else 0,
     )

@@ -7,6 +7,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from arctic import options as opt
@@ -15,6 +16,17 @@ from arctic.optimizing.sizing_choices import SizingChoice, sizing_choices
 from arctic.page.facts.table_facts import NodeFacts, Setting
 from arctic.scan.explain import counted, size_text
 from arctic.table.expiry import duration_text
+from arctic.table.node_trees import NodeTrees
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionFacts:
+    """What the numbers of a table follow from in one partition."""
+
+    nodes: int
+    """That new base files have."""
+    minor_files: int
+    """Small files and deletes that make a minor due."""
 
 
 def _milliseconds(value: int | None) -> str:
@@ -47,6 +59,7 @@ def gather_settings(
     properties: Mapping[str, str],
     settings: OptimizeSettings,
     nodes: Sequence[NodeFacts],
+    partitions: Sequence[PartitionFacts],
     *,
     is_keyed: bool,
 ) -> tuple[Setting, ...]:
@@ -56,17 +69,15 @@ def gather_settings(
         properties: of the table.
         settings: of optimizing it.
         nodes: that hold files.
+        partitions: of the table.
         is_keyed: whether it has a primary key.
     """
-    chosen = {each.name: each for each in sizing_choices(properties)}
+    chosen = {each.name: _chosen(each) for each in sizing_choices(properties)}
+    if NodeTrees.of(properties, is_keyed=is_keyed).grow:
+        chosen[opt.BASE_BUCKETS.name] = _grown(settings, partitions)
     return (
-        *(
-            _chosen(chosen[option.name])
-            if option.name in chosen
-            else _set(option, text, properties)
-            for option, text in _SHOWN
-        ),
-        *_derived(settings, is_keyed=is_keyed),
+        *(chosen.get(option.name) or _set(option, text, properties) for option, text in _SHOWN),
+        *_derived(settings, partitions, is_keyed=is_keyed),
         *_measured(properties, nodes),
     )
 
@@ -88,7 +99,28 @@ def _chosen(choice: SizingChoice) -> Setting:
     return Setting(name=choice.name, value=choice.value, source=choice.source, why=choice.why)
 
 
-def _derived(settings: OptimizeSettings, *, is_keyed: bool) -> Iterator[Setting]:
+def _grown(settings: OptimizeSettings, partitions: Sequence[PartitionFacts]) -> Setting:
+    least = settings.base_buckets
+    counts = [each.nodes for each in partitions] or [least]
+    return Setting(
+        name=opt.BASE_BUCKETS.name,
+        value=f"{_range(counts)} in {counted(len(partitions), 'partition')}"
+        if partitions
+        else str(least),
+        source="measured: what base of each partition holds",
+        why=f"New base files have so many nodes: {least} at least, and more where one would be "
+        "more than a task should go over. Optimizing, above, says why of each partition.",
+    )
+
+
+def _range(numbers: Sequence[int]) -> str:
+    least, most = min(numbers), max(numbers)
+    return f"{most:,}" if least == most else f"{least:,} to {most:,}"
+
+
+def _derived(
+    settings: OptimizeSettings, partitions: Sequence[PartitionFacts], *, is_keyed: bool
+) -> Iterator[Setting]:
     yield Setting(
         name="fragment",
         value=f"up to {size_text(settings.fragment_bytes)}",
@@ -102,9 +134,10 @@ def _derived(settings: OptimizeSettings, *, is_keyed: bool) -> Iterator[Setting]
         why="Such files are joined where they fill one of the target size.",
     )
     at_rest = settings.base_buckets if is_keyed else 1
+    least = [each.minor_files for each in partitions]
     yield Setting(
         name="files that make a minor due",
-        value=str(max(at_rest + 1, settings.minor_file_count)),
+        value=_range(least or [max(at_rest + 1, settings.minor_file_count)]),
         source="follows from the number of nodes and the trigger",
         why="More than a partition has at rest, one for each of its nodes.",
     )
@@ -123,5 +156,5 @@ def _measured(properties: Mapping[str, str], nodes: Sequence[NodeFacts]) -> Iter
         name="nodes that hold files",
         value=f"{counted(len(nodes), 'node')} in {counted(len(partitions), 'partition')}",
         source="measured: the files of the table",
-        why="How many nodes new files have is one of the two numbers at the top.",
+        why=f"How many nodes new files have is {opt.BASE_BUCKETS.name}, at the top.",
     )

@@ -18,6 +18,7 @@ from arctic.job.reference import Catalog, call_options
 from arctic.job.upkeep.asked_upkeep import AskedExpire, AskedOptimize
 from arctic.job.upkeep.expire_job import expire_table
 from arctic.job.upkeep.survey import Survey, partition_status, survey_table
+from arctic.optimizing.planning.evaluate import least_files
 from arctic.optimizing.report import TableStatus
 from arctic.page.facts.table_facts import TableFacts
 from arctic.page.gather.gather_choices import gather_choices
@@ -29,7 +30,7 @@ from arctic.page.gather.gather_commits import (
 )
 from arctic.page.gather.gather_nodes import gather_nodes, unmerged_sequences
 from arctic.page.gather.gather_read import gather_read
-from arctic.page.gather.gather_settings import gather_settings
+from arctic.page.gather.gather_settings import PartitionFacts, gather_settings
 from arctic.scan.plan_scan import ScanPlan
 from arctic.service.watching.wishes import Wishes
 from arctic.table.property_names import BASE_WATERMARK
@@ -105,7 +106,21 @@ def _facts(survey: Survey, row_filter: str | None) -> TableFacts:
         choices=gather_choices(survey, statuses, parallelism=opt.default_parallelism()),
         runs=gather_runs(snapshots),
         schemas=schema_versions(opened),
-        settings=gather_settings(table.properties, survey.settings, nodes, is_keyed=table.is_keyed),
+        settings=gather_settings(
+            table.properties,
+            survey.settings,
+            nodes,
+            [
+                PartitionFacts(
+                    nodes=len(files.tree.leaves),
+                    minor_files=least_files(
+                        status.health, survey.settings, is_keyed=table.is_keyed
+                    ),
+                )
+                for files, status in zip(survey.partitions, statuses, strict=True)
+            ],
+            is_keyed=table.is_keyed,
+        ),
         cleaning=None,
     )
 

@@ -42,6 +42,10 @@ class Overview:
     bytes: int
     unmerged_bytes: int
     due: int
+    has_states: bool
+    """A service told what it does with each table."""
+    failing: int
+    """Tables whose last run failed."""
     peak_policy: str = PEAK_POLICY
     """What gives way where more waits than the slots can do."""
 
@@ -53,7 +57,10 @@ def draw_overview(lake: LakeFacts, links: Mapping[str, str]) -> Overview:
         lake: its tables.
         links: name -> address of the table's page, of those that have one.
     """
-    rows = sorted(lake.tables, key=lambda row: (_rank(row), row.due is None, row.name))
+    rows = sorted(
+        lake.tables,
+        key=lambda row: (not row.state.is_bad, _rank(row), row.due is None, row.name),
+    )
     known = [row for row in rows if row.score is not None]
     counts = [
         (f"health {low} to {high}", sum(low <= (row.score or 0) <= high for row in known))
@@ -73,6 +80,8 @@ def draw_overview(lake: LakeFacts, links: Mapping[str, str]) -> Overview:
         bytes=sum(row.stored_bytes for row in rows),
         unmerged_bytes=sum(row.unmerged_bytes for row in rows),
         due=sum(row.due is not None for row in rows),
+        has_states=bool(lake.slots),
+        failing=sum(row.state.is_bad for row in rows),
     )
 
 

@@ -33,6 +33,10 @@ class AskedRuns:
         """Say whether any waits."""
         return bool(self._waiting)
 
+    def waiting(self, group: str) -> list[AskedRun]:
+        """Return those of a group that wait, the next one first."""
+        return [run for run in self._waiting.values() if run.group == group]
+
     def check(self, table: str) -> None:
         """Refuse a second run of a table, and more than can be kept in mind.
 

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from arctic.service.scheduling.outlook import Outlook
 from arctic.service.scheduling.ranks import WINDOW_MS, Scheduler
 from arctic.service.scheduling.slot_usage import SlotUsage
-from arctic.service.scheduling.table_queue import Start, TableQueue
+from arctic.service.scheduling.table_queue import Queued, Start, TableQueue
 from arctic.service.scheduling.table_state import TableState, TableTerms
-from arctic.service.scheduling.task_queue import EndedTask, TaskKey, TaskQueue
+from arctic.service.scheduling.task_queue import EndedTask, HeldTask, TaskKey, TaskQueue
 
 _SILENT_MS = 600_000
 
@@ -70,6 +70,14 @@ class Group:
     def pending(self, now_ms: int) -> int:
         """Return how many tables could be worked on now."""
         return self._tables.pending(now_ms)
+
+    def queue(self, now_ms: int) -> list[Queued]:
+        """Return the tables that wait, in the order of their turns were nothing to change."""
+        return self._tables.queue(now_ms, slots=self.slots)
+
+    def held(self) -> list[HeldTask]:
+        """Return which executor has which task."""
+        return self._tasks.held()
 
     def begin(self, now_ms: int) -> Start | None:
         """Begin a process where an executor would be idle; None: there is no room, or no table.

@@ -50,7 +50,7 @@ NOTHING_DUE = Outlook(due=None, work_bytes=0, saved_bytes=0)
 
 def read_ms(health: PartitionHealth) -> float:
     """Predict how long a read of a partition takes as it is: what is unmerged is looked up too."""
-    return (health.read_cost_bytes + _unmerged_bytes(health)) / _READ_BYTES_PER_MS
+    return (health.read_cost_bytes + health.unmerged_bytes) / _READ_BYTES_PER_MS
 
 
 def predict(
@@ -76,8 +76,8 @@ def predict(
 
 def _work_bytes(health: PartitionHealth, kind: OptimizeType | None) -> int:
     if kind is OptimizeType.FULL:
-        return 2 * (health.base.bytes + _unmerged_bytes(health)) + health.position_deletes.bytes
-    moved = health.fragments.bytes + _unmerged_bytes(health)
+        return 2 * (health.base.bytes + health.unmerged_bytes) + health.position_deletes.bytes
+    moved = health.fragments.bytes + health.unmerged_bytes
     marked = health.segments.bytes // _MARK_SHARE if health.change_deletes.files else 0
     if kind is OptimizeType.MAJOR:
         worn = health.segments.bytes * health.worn_segments // max(1, health.segments.files)
@@ -87,7 +87,7 @@ def _work_bytes(health: PartitionHealth, kind: OptimizeType | None) -> int:
 
 
 def _saved_bytes(health: PartitionHealth, kind: OptimizeType | None, open_cost: int) -> int:
-    most = max(0, health.read_cost_bytes - health.ideal_cost_bytes) + _unmerged_bytes(health)
+    most = max(0, health.read_cost_bytes - health.ideal_cost_bytes) + health.unmerged_bytes
     if kind is not OptimizeType.MINOR:
         return most
     small = (health.fragments, health.inserts, health.change_deletes)
@@ -97,7 +97,3 @@ def _saved_bytes(health: PartitionHealth, kind: OptimizeType | None, open_cost: 
 
 def _opened_bytes(counts: FileCounts, open_cost: int) -> int:
     return max(counts.bytes, counts.files * open_cost)
-
-
-def _unmerged_bytes(health: PartitionHealth) -> int:
-    return health.inserts.bytes + health.change_deletes.bytes

@@ -29,6 +29,17 @@ class Start:
     waited_ms: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queued:
+    """A table that waits."""
+
+    name: str
+    outlook: Outlook
+    waits_ms: int
+    is_put_off: bool
+    """Until a peak has ended: it rests longer, or only a full is due in it."""
+
+
 class TableQueue:
     """The tables of one group."""
 
@@ -91,13 +102,7 @@ class TableQueue:
             now_ms: the time.
             slots: that the group has, for telling a peak.
         """
-        normal = self._pending(now_ms, stretched=1)
-        stretched = _stretched(normal, slots)
-        pending = self._pending(now_ms, stretched=stretched) if stretched > 1 else normal
-        is_peak = stretched > 1 and bool(pending)
-        if not pending:
-            # Nothing else can be begun: the slot would be idle.
-            pending = [state for state in normal if state.peak_outlook.due is None]
+        pending, is_peak = self._ready(now_ms, slots)
         if not pending:
             return None
         first = min(
@@ -112,6 +117,30 @@ class TableQueue:
             waited_ms=now_ms - first.waits_since_ms,
         )
 
+    def queue(self, now_ms: int, *, slots: int) -> list[Queued]:
+        """Return the tables that wait, in the order of their turns were nothing to change.
+
+        Args:
+            now_ms: the time.
+            slots: that the group has, for telling a peak.
+        """
+        ready, is_peak = self._ready(now_ms, slots)
+        found = [self._candidate(state, now_ms, is_peak=is_peak) for state in ready]
+        found.sort(key=lambda each: ranked(self._scheduler, each, now_ms))
+        names = {each.name for each in found}
+        others = [each for each in self._pending(now_ms, stretched=1) if each.name not in names]
+        others.sort(key=lambda each: (each.waits_since_ms, each.name))
+        found += [self._candidate(each, now_ms, is_peak=False) for each in others]
+        return [
+            Queued(
+                name=each.name,
+                outlook=each.outlook,
+                waits_ms=now_ms - each.waits_since_ms,
+                is_put_off=each.name not in names,
+            )
+            for each in found
+        ]
+
     def stretched(self, now_ms: int, *, slots: int) -> float:
         """Return by how much tables rest longer now; 1: there is no peak."""
         return _stretched(self._pending(now_ms, stretched=1), slots)
@@ -124,6 +153,16 @@ class TableQueue:
         """Return how long the one waits that waits longest; 0 where none does."""
         pending = self._pending(now_ms, stretched=1)
         return max((now_ms - state.waits_since_ms for state in pending), default=0)
+
+    def _ready(self, now_ms: int, slots: int) -> tuple[list[TableState], bool]:
+        """Return the tables one of which is begun next, and whether no full is to be run."""
+        normal = self._pending(now_ms, stretched=1)
+        stretched = _stretched(normal, slots)
+        pending = self._pending(now_ms, stretched=stretched) if stretched > 1 else normal
+        if pending:
+            return pending, stretched > 1
+        # Nothing else can be begun: the slot would be idle.
+        return [state for state in normal if state.peak_outlook.due is None], False
 
     def _pending(self, now_ms: int, *, stretched: float) -> list[TableState]:
         due = map(self._tables.__getitem__, self._due)

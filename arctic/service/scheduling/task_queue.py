@@ -38,6 +38,16 @@ class EndedTask:
     """Every task of the process so far has been done."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldTask:
+    """A task that an executor has."""
+
+    executor: str
+    table: str
+    number: int
+    since_ms: int
+
+
 @dataclass(slots=True)
 class _Process:
     waiting: list[int]
@@ -63,6 +73,14 @@ class TaskQueue:
     def running(self) -> int:
         """How many tasks executors have."""
         return sum(len(process.running) for process in self._processes.values())
+
+    def held(self) -> list[HeldTask]:
+        """Return who has which task, by executor."""
+        return [
+            HeldTask(executor=executor, table=key.table, number=key.number, since_ms=began_ms)
+            for executor, tasks in sorted(self._held.items())
+            for key, began_ms in tasks.items()
+        ]
 
     def is_running(self, table: str) -> bool:
         """Say whether executors have tasks of a table."""

@@ -14,7 +14,7 @@ from arctic.job.upkeep.asked_upkeep import AskedOptimize
 from arctic.job.upkeep.survey import partition_status, survey_table
 from arctic.optimizing.planning.evaluate import LastTimes, Verdict, evaluate
 from arctic.optimizing.planning.health import PartitionHealth, health_score
-from arctic.optimizing.settings import OptimizeSettings
+from arctic.optimizing.settings import OptimizeSettings, OptimizeType
 from arctic.service.scheduling.outlook import Outlook, predict
 
 
@@ -51,6 +51,40 @@ class TableLook:
         """Return when a run last ended in any partition, or else the table began; None: empty."""
         ran = [times.any_ms for _, times in self.partitions if times.any_ms is not None]
         return max(ran or [times.first_ms for _, times in self.partitions], default=None)
+
+    @property
+    def bytes(self) -> int:
+        """Of the files that a read opens."""
+        return sum(health.stored_bytes for health, _ in self.partitions)
+
+    @property
+    def unmerged_bytes(self) -> int:
+        """Of those, what base does not hold yet."""
+        return sum(health.unmerged_bytes for health, _ in self.partitions)
+
+    def behind_ms(self, now_ms: int) -> int:
+        """Return for how long at most base has not held all that was written; 0: it does."""
+        since = [
+            times.any_ms or times.first_ms
+            for health, times in self.partitions
+            if health.unmerged_files
+        ]
+        return max(0, now_ms - min(since, default=now_ms))
+
+    def outlook_of(self, kind: OptimizeType | None, now_ms: int) -> Outlook:
+        """Say what a run is worth that somebody asks for.
+
+        Args:
+            kind: of every partition; None: what is due in each.
+            now_ms: the time.
+        """
+        if kind is None:
+            return self.outlook(now_ms, with_full=True)
+        asked = Verdict(type=kind, reason="asked for")
+        return predict(
+            ((health, asked) for health, _ in self.partitions),
+            open_file_cost_bytes=self.settings.open_file_cost_bytes,
+        )
 
     def outlook(self, now_ms: int, *, with_full: bool) -> Outlook:
         """Say what is due at a time, and what doing it is worth.
