@@ -6,7 +6,14 @@ from arctic.optimizing.planning.evaluate import LastTimes, Verdict
 from arctic.optimizing.planning.health import FileCounts, PartitionHealth
 from arctic.optimizing.report import PartitionStatus, TableStatus
 from arctic.optimizing.settings import OptimizeType
-from arctic.page.facts.lake_facts import BrokenTable, GroupSlots, LakeFacts, TableRow
+from arctic.page.facts.lake_facts import (
+    IN_NO_SERVICE,
+    BrokenTable,
+    GroupSlots,
+    LakeFacts,
+    StateFacts,
+    TableRow,
+)
 from arctic.page.facts.read_facts import (
     LastRead,
     ReadFacts,
@@ -25,6 +32,13 @@ from arctic.page.facts.table_facts import (
     TableFacts,
 )
 from arctic.scan.read_summary import LeftOut, OpenedKind, ReadSummary
+from arctic.service.watching.group_view import (
+    GroupQueue,
+    GroupView,
+    RunningTable,
+    SlotTask,
+    WaitingTable,
+)
 from arctic.table.expire_report import ExpiredItem, ExpiredKind, ExpireReport
 from arctic.table.schema_version import SchemaVersion
 from arctic.table.table_description import Column
@@ -182,7 +196,12 @@ def hostile(text: str) -> TableFacts:
 
 
 def row(
-    name: str, *, score: int | None = 80, due: str | None = None, group: str = "default"
+    name: str,
+    *,
+    score: int | None = 80,
+    due: str | None = None,
+    group: str = "default",
+    state: StateFacts = IN_NO_SERVICE,
 ) -> TableRow:
     """Return a row of the overview."""
     return TableRow(
@@ -196,6 +215,7 @@ def row(
         partitions=1,
         group=group,
         work_ms=600 if due else 0,
+        state=state,
     )
 
 
@@ -213,4 +233,28 @@ def lake(*rows: TableRow, broken: tuple[str, ...] = (), slots: bool = False) -> 
         )
         if slots
         else (),
+    )
+
+
+def hostile_queue(text: str) -> GroupQueue:
+    """Return a group and its queue with a text wherever one can stand."""
+    return GroupQueue(
+        group=GroupView(
+            name=text,
+            slots=2,
+            busy_slots=1,
+            executor=text,
+            tables=3,
+            running=1,
+            pending=1,
+            longest_wait_ms=90_000,
+            stretched=2.5,
+        ),
+        running=(RunningTable(table=text, doing=text),),
+        slots=(SlotTask(executor=text, table=text, task=1, since_ms=NOW_MS - 1_000),),
+        waiting=(
+            WaitingTable(
+                table=text, type=text, waits_ms=90_000, work_ms=1_000, process_id=1, is_put_off=True
+            ),
+        ),
     )

@@ -6,6 +6,7 @@ import base64
 import builtins
 import hashlib
 import re
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,9 @@ from hypothesis import strategies as st
 import arctic.page
 from arctic.errors import UnsupportedError
 from arctic.page import rendered
-from arctic.page.pages import failure_page, overview_page, table_page
+from arctic.page.pages import failure_page, group_page, overview_page, table_page
 from arctic.page.rendered import Frame, shipped
-from tests.page.made_facts import hostile, lake, row
+from tests.page.made_facts import NOW_MS, hostile, hostile_queue, lake, row
 from tests.page.parsed import parsed
 
 TEMPLATES = Path(arctic.page.__path__[0]) / "templates"
@@ -33,7 +34,10 @@ texts = st.text(st.sampled_from("<>\"'&/=!-{}%# \n\tab\x00\x1b\ud800\u202e\U0001
 def pages_of(text: str, frame: Frame) -> list[str]:
     """Return every kind of page with a text wherever one can stand."""
     catalog = lake(row(text, group=text, due=text), broken=(text,), slots=True)
+    (slots,) = catalog.slots
+    catalog = replace(catalog, slots=(replace(slots, name=text),))
     return [
+        group_page(hostile_queue(text), NOW_MS, frame),
         table_page(hostile(text), frame, given_filter=text),
         overview_page(catalog, frame, links={text: "tables/1.html"}),
         failure_page(text, text, frame),
