@@ -14,6 +14,7 @@ from arctic.job.tasks.run_tasks import TaskRunner
 from arctic.service.asked_service import AskedService
 from arctic.service.catalogs.asked_catalogs import asked_of_catalogs
 from arctic.service.catalogs.serve_catalogs import serve_catalogs
+from arctic.service.ending import Ending
 from arctic.service.event_counts import EventCounts
 from arctic.service.event_log import Say, said_to, say_to_log
 from arctic.service.outlets.command import command
@@ -102,7 +103,8 @@ def serve(
         raise InvalidInputError("http beside once; expected a service that goes on")
     counts = EventCounts()
     log = said_to(counts.say, say)
-    outlets = _outlets(webhook, event_command, log)
+    ending = Ending()
+    outlets = _outlets(webhook, event_command, log, ending)
     told = said_to(log, *(outlet.say for outlet in outlets))
     with ExitStack() as beside:
         for outlet in outlets:
@@ -120,6 +122,7 @@ def serve(
                 say=told,
                 spark=spark,
                 face=face,
+                ending=ending,
             )
             return
         serve_tables(
@@ -129,6 +132,7 @@ def serve(
             say=told,
             spark_runner=_spark_runner(spark),
             beside=None if face is None else face.serving,
+            ending=ending,
             warehouse=warehouse,
             catalog=catalog,
         )
@@ -143,6 +147,7 @@ def _serve_several(
     say: Say,
     spark: SparkSession | None,
     face: HttpFace | None,
+    ending: Ending,
 ) -> None:
     counts = {name: EventCounts() for name in catalogs}
 
@@ -166,6 +171,7 @@ def _serve_several(
             say=say_of,
             spark_runner=_spark_runner(spark),
             beside=joined,
+            ending=ending,
         )
 
 
@@ -173,12 +179,14 @@ def _joining(app: CatalogsApp, counts: Mapping[str, EventCounts], name: str) -> 
     return lambda control: app.joined(name, control, counts[name])
 
 
-def _outlets(webhook: str | None, event_command: str | None, log: Say) -> list[Outlet]:
+def _outlets(
+    webhook: str | None, event_command: str | None, log: Say, ending: Ending
+) -> list[Outlet]:
     outlets = []
     if webhook is not None:
-        outlets.append(Outlet("webhook", posted_to(webhook), log))
+        outlets.append(Outlet("webhook", posted_to(webhook), log, ending))
     if event_command is not None:
-        outlets.append(Outlet("event-command", command(event_command), log))
+        outlets.append(Outlet("event-command", command(event_command), log, ending))
     return outlets
 
 

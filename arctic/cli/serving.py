@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from typing import Any
 
@@ -14,6 +10,7 @@ import click
 
 from arctic.cli.config_file import read_config
 from arctic.cli.place import catalogs_options, looking_threads, places_of
+from arctic.cli.signals import stopped_by_signals
 from arctic.service.asked_service import PROCESS, SPARK, THREAD
 from arctic.service.event_log import json_line, text_line
 from arctic.service.scheduling.ranks import SCHEDULERS
@@ -21,8 +18,6 @@ from arctic.with_service import serve as serve_tables
 from arctic.with_spark import local_session
 
 _ENVIRONMENT = "ARCTIC_SERVE"
-_MOST_STOP_SECONDS = 15.0
-"""From a signal to the end of the process, whatever is under way."""
 
 
 def _pairs(values: tuple[str, ...], expected: str) -> dict[str, str]:
@@ -124,7 +119,7 @@ def serve(
     """Look after every table: optimize what is due, clean what nobody needs.
 
     With several catalogs a group or executor of one alone is named CATALOG/GROUP.
-    Each event is a line of standard output. An interrupt or a SIGTERM ends it within 15 seconds.
+    Each event is a line of standard output. An interrupt or a SIGTERM ends it within 10 seconds.
     """
     line = json_line if output == "json" else text_line
 
@@ -133,7 +128,7 @@ def serve(
         said = line(event, at=now, **facts) if output == "json" else f"{now} {line(event, **facts)}"
         click.echo(said)
 
-    with _stop_by_signals() as stop:
+    with stopped_by_signals() as stop:
         serve_tables(
             once=once,
             stop=stop,
@@ -157,29 +152,3 @@ def serve(
 def _session(executors: Mapping[str, str]) -> Any:
     """Return the session that there is, or one of this machine; None: none is needed."""
     return local_session(app_name="arctic serve") if SPARK in executors.values() else None
-
-
-@contextmanager
-def _stop_by_signals() -> Iterator[threading.Event]:
-    """Set an event at a SIGINT or SIGTERM; only the main thread of a process is sent them.
-
-    A process whose threads wait for a catalog or a file for ever is left all the same.
-    """
-    stop = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-
-    def end(*_: object) -> None:
-        if not stop.is_set():
-            stop.set()
-            leaving = threading.Timer(_MOST_STOP_SECONDS, os._exit, (0,))
-            leaving.daemon = True
-            leaving.start()
-
-    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

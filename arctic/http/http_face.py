@@ -20,7 +20,8 @@ from arctic.service.control import ServiceControl
 from arctic.service.event_counts import EventCounts
 from arctic.service.event_log import Say, why
 
-_STOP_SECONDS = 3
+_STOP_SECONDS = 1
+"""For calls that are under way at the end."""
 _MOST_CONNECTIONS = 600
 """At a time; those beyond are answered 503. A process may have 1,024 files on most machines."""
 _LEAST_READY_MS = 600_000
@@ -108,7 +109,7 @@ class HttpFace:
             yield
         finally:
             server.should_exit = True
-            thread.join(_STOP_SECONDS + 1)
+            thread.join(_STOP_SECONDS + 0.5)
 
     def close(self) -> None:
         """Listen no more."""

@@ -15,11 +15,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from arctic.patient_calls import PatientCalls
+from arctic.service.ending import Ending
 from arctic.service.event_log import why
 from arctic.service.table_work import TableWork
 
 _BEATS_A_LEASE = 4
-_END_SECONDS = 5.0
+_END_SPARE_SECONDS = 2.0
+"""At the end, for calls that are under way and those who are told of it."""
 _THREADS = 4
 _TABLE_SECONDS = 30.0
 """How long the lease of a table is waited for."""
@@ -38,6 +40,7 @@ class Heartbeat:
     """The tables that are worked on."""
     groups: Callable[[], list[str]]
     """That the service looks after now; none: it marks nothing."""
+    ending: Ending
     _extends: PatientCalls[str, None] = field(default_factory=_extending)
 
     @contextmanager
@@ -52,8 +55,9 @@ class Heartbeat:
             yield
         finally:
             ended.set()
+            self.ending.begin()
             # A catalog that does not answer keeps the marks until they expire.
-            thread.join(_END_SECONDS)
+            thread.join(self.ending.left_seconds(spare=_END_SPARE_SECONDS))
 
     def _beat(self, ended: threading.Event) -> None:
         while True:

@@ -15,6 +15,7 @@ from arctic.job.reference import Catalog, call_options, placed
 from arctic.job.tasks.run_tasks import TaskRunner
 from arctic.service.asked_service import PROCESS, SPARK, AskedService
 from arctic.service.control import ServiceControl
+from arctic.service.ending import Ending
 from arctic.service.event_log import Say
 from arctic.service.executors.process_place import ProcessPlace
 from arctic.service.executors.task_place import RunnerPlace, TaskPlace, ThreadPlace
@@ -43,6 +44,7 @@ def serve_tables(
     say: Say,
     spark_runner: TaskRunner | None = None,
     beside: Beside | None = None,
+    ending: Ending,
     warehouse: str | None,
     catalog: Catalog | None,
 ) -> None:
@@ -55,6 +57,7 @@ def serve_tables(
         say: is called with each event and its facts.
         spark_runner: runs the tasks of groups whose executors are of Spark.
         beside: what is to run as long as the service does; None: nothing.
+        ending: how long it takes to end.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
     """
@@ -91,6 +94,7 @@ def serve_tables(
         ProcessBook(history, work.now_ms),
         settings,
         {name: _places(asked.executor(name), spark_runner) for name in asked.slots},
+        ending,
     )
     executors = {name: asked.executor(name) for name in asked.slots}
     control = ServiceControl(service=service, executors=executors)

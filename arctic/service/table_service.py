@@ -17,17 +17,19 @@ from functools import partial
 
 from arctic.errors import StorageError
 from arctic.service.background_look import BackgroundLook
+from arctic.service.ending import Ending
 from arctic.service.event_log import why
 from arctic.service.executors.task_place import TaskPlace
 from arctic.service.heartbeat import Heartbeat
-from arctic.service.lagging import Lagging, Late
 from arctic.service.process_book import ProcessBook
 from arctic.service.table_runs import ServiceSettings, TableRuns
 from arctic.service.table_work import TableWork
+from arctic.service.watching.lagging import Lagging, Late
 from arctic.service.watching.told_reads import ToldReads
 from arctic.service.watching.watch import Watch, Watched
 
-_STOP_SECONDS = 10.0
+_END_SPARE_SECONDS = 3.0
+"""At the end, for marks that are taken away and those who are told of it."""
 _WAKE_SECONDS = 5.0
 """How late a table may be begun whose rest or back-off is over, and a stuck look be told of."""
 
@@ -42,6 +44,7 @@ class TableService:
         book: ProcessBook,
         settings: ServiceSettings,
         places: Mapping[str, Callable[[], TaskPlace]],
+        ending: Ending,
     ) -> None:
         """Begin the executors.
 
@@ -51,6 +54,7 @@ class TableService:
             book: where processes are written down.
             settings: how it works.
             places: group -> a new place for an executor of it.
+            ending: how long what is under way is waited for at the end.
         """
         self.changed = threading.Condition()
         self.work = work
@@ -67,6 +71,7 @@ class TableService:
         self._was_away = False
         """Looks at the catalog have failed since then."""
         self._settings = settings
+        self._ending = ending
         self._at_all = BackgroundLook(changed=self.changed)
         self._at_some = BackgroundLook(changed=self.changed)
         self._looking, self._looking_at_some = threading.Lock(), threading.Lock()
@@ -78,7 +83,7 @@ class TableService:
 
     def run(self) -> None:
         """Look and work until the service is stopped."""
-        with Heartbeat(self.work, self.busy_tables, self._groups_with_slots).beating():
+        with self._heartbeat(self._groups_with_slots).beating():
             while self.goes_on:
                 with self.changed:
                     failures = self._failures()
@@ -96,7 +101,7 @@ class TableService:
             ArcticError: the catalog cannot be reached.
         """
         try:
-            with Heartbeat(self.work, self.busy_tables, list).beating():
+            with self._heartbeat(list).beating():
                 with self.changed:
                     self._at_all.begin(self.look)
                 while self._goes_on_looking():
@@ -112,8 +117,12 @@ class TableService:
             self.stop()
             self.wait_for_the_end()
 
+    def _heartbeat(self, groups: Callable[[], list[str]]) -> Heartbeat:
+        return Heartbeat(self.work, self.busy_tables, groups, self._ending)
+
     def stop(self) -> None:
-        """Begin nothing any more; ``run`` ends when what is under way has, or after ten seconds."""
+        """Begin nothing any more; ``run`` ends with what is under way, within ten seconds."""
+        self._ending.begin()
         with self.changed:
             if not self.runs.stops:
                 self.runs.stop()
@@ -244,7 +253,7 @@ class TableService:
                 lambda: (
                     not (self.runs.busy or self._at_all.is_under_way or self._at_some.is_under_way)
                 ),
-                timeout=_STOP_SECONDS,
+                timeout=self._ending.left_seconds(spare=_END_SPARE_SECONDS),
             )
         for name in self.busy_tables():
             self.work.say("cut off", table=name)

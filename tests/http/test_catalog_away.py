@@ -11,8 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import arctic
 from arctic.iceberg.catalogs.sqlite import sqlite_uri
-from arctic.service import heartbeat, table_service
-from arctic.service.catalogs import serve_catalogs
+from arctic.service import ending, table_service
 from arctic.service.watching import look_clock
 from tests.http.caller import PATIENCE_SECONDS, Answer, Caller, served
 from tests.iceberg.catalogs.over_http.rest_server import rest_server
@@ -66,8 +65,7 @@ def test_a_service_ends_when_it_is_told_to_whatever_its_catalog_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the middle of a look that is stuck, with marks that cannot be taken away."""
-    monkeypatch.setattr(table_service, "_STOP_SECONDS", 0.2)
-    monkeypatch.setattr(heartbeat, "_END_SECONDS", 0.2)
+    monkeypatch.setattr(ending, "END_SECONDS", 0.5)
     lake = Lake(tmp_path / "told")
     with rest_server(tmp_path) as server:
         arctic.create_table("db.t", SCHEMA, properties=QUIET, catalog=server.properties)
@@ -86,9 +84,7 @@ def test_a_catalog_that_hangs_keeps_no_other_of_its_service_waiting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From the beginning, and in the middle of a look; nor does it keep the service from ending."""
-    monkeypatch.setattr(table_service, "_STOP_SECONDS", 0.2)
-    monkeypatch.setattr(heartbeat, "_END_SECONDS", 0.2)
-    monkeypatch.setattr(serve_catalogs, "_STOP_SECONDS", 0.5)
+    monkeypatch.setattr(ending, "END_SECONDS", 0.5)
     lake = Lake(tmp_path / "told")
     lake.make("db.t", **QUIET)
     near = {"uri": sqlite_uri(lake.folder / "catalog.db"), "warehouse": lake.warehouse}

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 import arctic
 from arctic.iceberg.catalogs.catalog import CatalogConfig
+from arctic.service.ending import Ending
 from arctic.service.executors.task_place import TaskPlace, ThreadPlace
 from arctic.service.history.history_file import History
 from arctic.service.process_book import ProcessBook
@@ -119,7 +120,7 @@ class Lake:
         history = History(None, self.say)
         book = ProcessBook(history, work.now_ms)
         self.open.append(history)
-        return TableService(work, watch, book, settings, dict.fromkeys(slots, place))
+        return TableService(work, watch, book, settings, dict.fromkeys(slots, place), Ending())
 
     def close(self) -> None:
         """Let go of what services remember."""

@@ -14,6 +14,7 @@ import arctic
 from arctic.iceberg.commits.lease import lease_of, take_lease
 from arctic.iceberg.snapshots import heads
 from arctic.service import heartbeat
+from arctic.service.ending import Ending
 from arctic.service.heartbeat import Heartbeat
 from arctic.service.table_service import TableService
 from arctic.service.watching import watch
@@ -145,7 +146,7 @@ def test_a_lease_is_extended_though_the_storage_of_another_table_hangs(
     lake.now_ms += HOUR_MS // 2
     with (
         hanging(metadata_file(lake.config, "db.a")),
-        Heartbeat(service.work, lambda: ["db.a", "db.good"], list).beating(),
+        Heartbeat(service.work, lambda: ["db.a", "db.good"], list, Ending()).beating(),
     ):
         end = time.monotonic() + 60
         while True:

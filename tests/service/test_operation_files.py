@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from arctic.cli import serving
+from arctic.cli import signals
 from arctic.cli.serving import serve
 
 if sys.version_info >= (3, 11):
@@ -35,7 +35,7 @@ def test_the_unit_begins_a_command_that_there_is_and_lets_it_end() -> None:
     given = _given(service["ExecStart"])
 
     assert given == {"config": "/etc/arctic/arctic.toml"}
-    assert int(service["TimeoutStopSec"]) > serving._MOST_STOP_SECONDS
+    assert int(service["TimeoutStopSec"]) > signals.MOST_STOP_SECONDS
     kept = tomllib.loads((PLACE / "arctic.toml").read_text())["history"]
     assert kept.startswith(f"/var/lib/{service['StateDirectory']}/")
 

@@ -22,7 +22,8 @@ from arctic.iceberg.commits.lease import Lease, cleaned_ms, lease_of, take_lease
 from arctic.job.tasks.run_tasks import Task
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
 from arctic.scan.read_summary import ReadSummary
-from arctic.service import heartbeat, table_service
+from arctic.service import ending, heartbeat
+from arctic.service.ending import Ending
 from arctic.service.executors.task_place import ThreadPlace
 from arctic.service.heartbeat import Heartbeat
 from arctic.service.history.process_record import ProcessStatus
@@ -151,7 +152,7 @@ def test_a_catalog_that_never_answers_does_not_keep_a_service_from_ending(
             assert answers.wait(60)
             return super().look()
 
-    monkeypatch.setattr(table_service, "_STOP_SECONDS", 0.1)
+    monkeypatch.setattr(ending, "END_SECONDS", 0.1)
     service = lake.service()
     service.watch = StuckWatch(
         config=lake.config, asked=service.work.asked, groups=frozenset(), threads=1, say=lake.say
@@ -207,7 +208,7 @@ def test_a_lease_that_cannot_be_extended_keeps_no_other_from_it(
     with monkeypatch.context() as patched:
         patched.setattr(SqlCatalog, "load_table", refuse)
         patched.setattr(heartbeat, "_BEATS_A_LEASE", HOUR_MS)
-        with Heartbeat(service.work, service.busy_tables, list).beating():
+        with Heartbeat(service.work, service.busy_tables, list, Ending()).beating():
             lake.wait_for("failed")
             found = lease_of(arctic.open_table("db.good", warehouse=lake.warehouse).properties)
             end = time.monotonic() + 60

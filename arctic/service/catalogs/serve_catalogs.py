@@ -9,7 +9,6 @@ Rules:
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping
 from functools import partial
 
@@ -17,13 +16,14 @@ from arctic.errors import InvalidInputError, UnsupportedError
 from arctic.job.reference import Catalog
 from arctic.job.tasks.run_tasks import TaskRunner
 from arctic.service.asked_service import AskedService
+from arctic.service.ending import Ending
 from arctic.service.event_log import Say, why
 from arctic.service.serve import Beside, serve_tables
 
 _MOST_AWAY_SECONDS = 60.0
 """Until a catalog is tried again that could not be opened."""
-_STOP_SECONDS = 12.0
-"""How long the services are waited for that were told to end."""
+_END_SPARE_SECONDS = 2.0
+"""At the end, for calls that are under way and those who are told of it."""
 _WAKE_SECONDS = 0.2
 
 
@@ -36,6 +36,7 @@ def serve_catalogs(
     say: Callable[[str], Say],
     spark_runner: TaskRunner | None,
     beside: Callable[[str], Beside] | None,
+    ending: Ending,
 ) -> None:
     """Look after every table of several catalogs; as ``serve_tables``.
 
@@ -47,6 +48,7 @@ def serve_catalogs(
         say: of a catalog, is called with each event and its facts.
         spark_runner: runs the tasks of groups whose executors are of Spark.
         beside: of a catalog, what is to run as long as its service does; None: nothing.
+        ending: how long it takes to end.
 
     Raises:
         ArcticError: the first failure, after all others have done what is due; or, where they go
@@ -64,6 +66,7 @@ def serve_catalogs(
             say=say(name),
             spark_runner=spark_runner,
             beside=None if beside is None else beside(name),
+            ending=ending,
             warehouse=None,
             catalog=catalogs[name],
         )
@@ -86,10 +89,10 @@ def serve_catalogs(
     for thread in threads:
         thread.start()
     try:
-        _wait(threads, stop, ends)
+        _wait(threads, stop, ends, ending)
     except KeyboardInterrupt:
         ends.set()
-        _wait(threads, None, ends)
+        _wait(threads, None, ends, ending)
         raise
     for name in catalogs:
         if name in failures:
@@ -105,16 +108,18 @@ def _failure(serve: Callable[[], None]) -> Exception | None:
 
 
 def _wait(
-    threads: list[threading.Thread], stop: threading.Event | None, ends: threading.Event
+    threads: list[threading.Thread],
+    stop: threading.Event | None,
+    ends: threading.Event,
+    ending: Ending,
 ) -> None:
-    """Wait until all services have ended; those that were told to, for so long at most."""
-    told = None
+    """Wait until all services have ended; those that were told to, while there is time."""
     while any(thread.is_alive() for thread in threads):
         if stop is not None and stop.is_set():
             ends.set()
         if ends.is_set():
-            told = time.monotonic() if told is None else told
-            if time.monotonic() - told > _STOP_SECONDS:
+            ending.begin()
+            if not ending.left_seconds(spare=_END_SPARE_SECONDS):
                 return
         for thread in threads:
             thread.join(_WAKE_SECONDS / len(threads))

@@ -15,12 +15,26 @@ from datetime import datetime, timezone
 from functools import partial
 
 from arctic.retry import RetryPolicy
+from arctic.service.ending import Ending
 from arctic.service.event_log import Say, json_line
 
-TOLD = frozenset({"optimized", "cleaned", "failed", "lagging", "serving", "stopped"})
+TOLD = frozenset(
+    {
+        "cleaned",
+        "cut off",
+        "failed",
+        "lagging",
+        "optimized",
+        "published",
+        "refreshed",
+        "serving",
+        "stopped",
+        "stuck",
+        "would clean",
+    }
+)
 """The events that outlets are told."""
 _MOST_WAITING = 1_000
-_END_SECONDS = 5.0
 _RETRY = RetryPolicy(retries=3, min_wait_ms=500, max_wait_ms=4_000)
 
 
@@ -31,17 +45,19 @@ class NotToldError(Exception):
 class Outlet:
     """A thread that tells events, one after another."""
 
-    def __init__(self, name: str, tell: Callable[[str], None], log: Say) -> None:
+    def __init__(self, name: str, tell: Callable[[str], None], log: Say, ending: Ending) -> None:
         """Prepare to tell.
 
         Args:
             name: of the outlet, in the log.
             tell: is given an event as a JSON document; raises ``NotToldError``.
             log: is told of failures.
+            ending: how long the last events are waited for.
         """
         self._name = name
         self._tell = tell
         self._log = log
+        self._ending = ending
         self._queue: queue.Queue[str | None] = queue.Queue(_MOST_WAITING)
         self._dropped = 0
 
@@ -57,18 +73,19 @@ class Outlet:
 
     @contextmanager
     def telling(self) -> Iterator[None]:
-        """Tell until the block is left, and for some seconds what was said before."""
+        """Tell until the block is left, and what was said before while there is time."""
         thread = threading.Thread(target=self._run, name=f"arctic-{self._name}", daemon=True)
         thread.start()
         try:
             yield
         finally:
+            self._ending.begin()
             try:
                 self._queue.put_nowait(None)
             except queue.Full:
                 self._dropped += self._queue.qsize()
             else:
-                thread.join(_END_SECONDS)
+                thread.join(self._ending.left_seconds())
             if self._dropped:
                 self._fail(f"{self._dropped} events were dropped, as too many waited")
 

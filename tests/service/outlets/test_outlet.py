@@ -11,6 +11,8 @@ import pytest
 
 from arctic.errors import InvalidInputError
 from arctic.retry import RetryPolicy
+from arctic.service import ending
+from arctic.service.ending import Ending
 from arctic.service.outlets import outlet
 from arctic.service.outlets.command import command
 from arctic.service.outlets.outlet import Outlet
@@ -40,7 +42,7 @@ def _without_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_event_arrives_though_the_first_answers_are_failures(log: Log) -> None:
     """A redirect is one: it is not followed. What is not told to outlets does not arrive."""
     with receiving(500, 302) as receiver:
-        told = Outlet("webhook", webhook(receiver.url), log.say)
+        told = Outlet("webhook", webhook(receiver.url), log.say, Ending())
         with told.telling():
             told.say("found", table="db.t")
             told.say("optimized", table="db.t", seconds=1.5)
@@ -55,12 +57,12 @@ def test_an_event_arrives_though_the_first_answers_are_failures(log: Log) -> Non
 def test_a_receiver_that_fails_is_told_of_without_its_address(log: Log) -> None:
     """The next event arrives."""
     with receiving(503, 503, 503) as receiver:
-        told = Outlet("webhook", webhook(receiver.url), log.say)
+        told = Outlet("webhook", webhook(receiver.url), log.say, Ending())
         with told.telling():
             told.say("failed", what="a")
             told.say("cleaned", table="db.t")
             receiver.wait_for("cleaned")
-    gone = Outlet("webhook", webhook(receiver.url), log.say)
+    gone = Outlet("webhook", webhook(receiver.url), log.say, Ending())
     with gone.telling():
         gone.say("optimized", table="db.t")
 
@@ -74,14 +76,14 @@ def test_nobody_waits_for_a_receiver_that_does_not_answer(
     log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is too much is dropped and counted."""
-    monkeypatch.setattr(outlet, "_END_SECONDS", 0.01)
+    monkeypatch.setattr(ending, "END_SECONDS", 0.01)
     held, begun = threading.Event(), threading.Event()
 
     def tell(_document: str) -> None:
         begun.set()
         held.wait(60)
 
-    told = Outlet("webhook", tell, log.say)
+    told = Outlet("webhook", tell, log.say, Ending())
     with told.telling():
         told.say("optimized", table="db.t")
         assert begun.wait(60)
@@ -98,7 +100,7 @@ def test_a_command_is_given_each_event(tmp_path: Path, log: Log) -> None:
     place = tmp_path / "told; rm -rf x"
     code = "import sys; open(sys.argv[1], 'a').write(sys.stdin.read() + '\\n'); sys.exit(3)"
     words = command(f"{sys.executable} -c \"{code}\" '{place}'")
-    told = Outlet("event-command", words, log.say)
+    told = Outlet("event-command", words, log.say, Ending())
     with told.telling():
         told.say("lagging", group="default")
 
