@@ -45,6 +45,7 @@ def serve(
     webhook: str | None = None,
     event_command: str | None = None,
     spark: SparkSession | None = None,
+    read_only: bool = False,
     say: Say = say_to_log,
     warehouse: str | None = None,
     catalog: Catalog | None = None,
@@ -72,6 +73,8 @@ def serve(
         webhook: address that events are posted to.
         event_command: program that is run for an event, with a JSON document as its input.
         spark: the session that runs the tasks of groups whose executors are ``spark``.
+        read_only: look at tables and answer calls about them, and do nothing to any; groups and
+            what else says how to work mean nothing then.
         say: is called with each event and its facts; else the logger ``arctic.service`` is.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
@@ -98,6 +101,7 @@ def serve(
         clean_every_seconds=clean_every_seconds,
         threads=threads,
         history=history,
+        is_read_only=read_only,
     )
     if once and http is not None:
         raise InvalidInputError("http beside once; expected a service that goes on")

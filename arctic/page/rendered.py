@@ -36,6 +36,8 @@ class Frame:
     """Address of the overview; empty: there is none."""
     is_served: bool
     """A server answers what the page asks; else it is a file, with everything in it."""
+    is_read_only: bool = False
+    """The server changes nothing, whatever a page asks."""
     above: str = ""
     """Address of the page of all catalogs; empty: there is none."""
 

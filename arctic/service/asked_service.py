@@ -28,6 +28,8 @@ class AskedService:
     threads: int = 10
     history: str | None = None
     """File; None: it is kept in memory."""
+    is_read_only: bool = False
+    """It looks at tables, and does nothing to any."""
 
     def __post_init__(self) -> None:
         """Refuse what cannot be."""
@@ -60,6 +62,8 @@ class AskedService:
     @property
     def slots(self) -> dict[str, int]:
         """Each group with its slots."""
+        if self.is_read_only:
+            return {}
         return dict(self.groups) or {"default": default_parallelism()}
 
     def executor(self, group: str) -> str:

@@ -38,7 +38,7 @@ class ServiceControl:
 
     service: TableService
     executors: Mapping[str, str]
-    """Group -> ``thread``, ``process`` or ``spark``."""
+    """Group -> ``thread``, ``process`` or ``spark``; none: it only looks at tables."""
 
     @property
     def owner(self) -> str:

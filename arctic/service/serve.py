@@ -70,6 +70,7 @@ def serve_tables(
         scheduler=SCHEDULERS[asked.scheduler],
         interval_ms=int(1_000 * asked.interval_seconds),
         clean_every_ms=int(1_000 * asked.clean_every_seconds),
+        is_read_only=asked.is_read_only,
     )
     history = History(asked.history, say)
     work = TableWork(
@@ -84,7 +85,7 @@ def serve_tables(
     watch = Watch(
         config=config,
         asked=work.asked,
-        groups=frozenset(settings.groups),
+        groups=None if asked.is_read_only else frozenset(settings.groups),
         threads=int(asked.threads),
         say=say,
     )

@@ -44,6 +44,8 @@ class ServiceSettings:
     interval_ms: int
     """Between two looks at the catalog."""
     clean_every_ms: int
+    is_read_only: bool = False
+    """Nothing is begun."""
 
 
 class TableRuns:
@@ -165,7 +167,7 @@ class TableRuns:
 
     def begin_all(self) -> None:
         """Begin whatever can be begun now."""
-        if self.stops:
+        if self.stops or self._settings.is_read_only:
             return
         slots = {name: group.slots for name, group in self.groups.items()}
         while (run := self.asked.begin(self.busy, slots)) is not None:

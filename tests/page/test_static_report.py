@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import pytest
@@ -12,8 +17,10 @@ import pytest
 import arctic
 from arctic.cli.main import main
 from arctic.iceberg.catalogs.catalog import open_catalog
+from tests.http.caller import PATIENCE_SECONDS, Caller
 from tests.iceberg.stores import config_of
 from tests.page.parsed import parsed
+from tests.service.lake import Lake
 
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string())])
 
@@ -40,6 +47,41 @@ def _run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int | str
         main(("ui", *arguments))
     captured = capsys.readouterr()
     return left.value.code, captured.out, captured.err
+
+
+def test_without_a_report_pages_are_served_that_change_nothing_until_an_interrupt(
+    warehouse: str, tmp_path: Path
+) -> None:
+    """At an address that is printed; what would change a table is refused, and no form asks."""
+    before = arctic.open_table("a.one", warehouse=warehouse)
+    command = [sys.executable, "-m", "arctic.cli", "ui", "--warehouse", warehouse]
+    with subprocess.Popen(
+        [*command, "--output", "json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout is not None
+        address = urlsplit(json.loads(process.stdout.readline())["address"])
+        caller = Caller(Lake(tmp_path), port=int(address.port or 0))
+        end = time.monotonic() + PATIENCE_SECONDS
+        while caller.get("/ready").status != 200:
+            assert time.monotonic() < end
+            time.sleep(0.02)
+
+        overview, page = caller.get("/"), caller.get("/tables/a.one")
+        refused = caller.post("/api/v1/tables/a.one/optimize", {"type": "full"})
+        would = caller.post("/api/v1/tables/a.one/preview", {"type": "full"})
+        listed = {each["name"]: each for each in caller.get("/api/v1/tables").json["tables"]}
+        process.send_signal(signal.SIGINT)
+        code = process.wait(PATIENCE_SECONDS)
+
+    assert code == 0
+    assert "a.two" in overview.text
+    assert "data-call" not in page.text
+    assert (refused.status, refused.json["error"]["kind"]) == (501, "UnsupportedError")
+    assert "arctic serve" in refused.message
+    assert would.status == 200
+    assert (listed["a.one"]["state"], listed["a.one"]["health"]) == ("looked at", 50)
+    now = arctic.open_table("a.one", warehouse=warehouse)
+    assert now.properties == before.properties
 
 
 def test_a_folder_has_a_page_for_each_table_and_says_which_are_broken(
@@ -89,7 +131,7 @@ def test_a_file_is_the_page_of_a_table_or_the_overview(
     [
         (("a.one", "a.two", "--report", "x.html"), 1, "2 tables are named; expected a folder"),
         (("a.none", "--report", "x.html"), 1, "a.none"),
-        ((), 2, "--report"),
+        (("a.one",), 2, "go with --report"),
         (("a.one", "--report", "taken/x.html"), 1, "cannot be written"),
         (("--report", "x", "--warehouse", "missing"), 1, "missing"),
     ],

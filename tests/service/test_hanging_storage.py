@@ -104,7 +104,7 @@ def test_a_table_is_looked_at_and_worked_on_while_a_look_at_all_of_them_hangs(la
                         lambda times=times: lake.tables("optimized").count("db.good") == 1 + times,
                         timeout=30,
                     )
-                assert is_done
+                assert is_done, lake.said
                 assert service._at_all.is_under_way
 
 

@@ -512,7 +512,9 @@ def test_a_table_backs_off_for_no_failure_of_its_catalog(
     thread.start()
     awaited = {"optimizing", "looking at the catalog"}
     with lake.spoke:
-        assert lake.spoke.wait_for(lambda: awaited <= _failed(lake), timeout=60)
+        assert lake.spoke.wait_for(lambda: awaited <= _failed(lake), timeout=20), lake.said
+    while service.busy_tables():
+        time.sleep(0.01)
 
     aside.rename(file)
     lake.wait_for("optimized")

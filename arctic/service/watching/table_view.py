@@ -26,7 +26,8 @@ class TableView:
     name: str
     state: str = "broken"
     """``broken``, ``running``, ``leased``, ``failing``, ``paused``, ``of another group``,
-    ``waiting``, ``blocked``, ``cancelled``, ``resting`` or ``idle``: the first that is so."""
+    ``looked at`` (the service works on none), ``waiting``, ``blocked``, ``cancelled``, ``resting``
+    or ``idle``: the first that is so."""
     group: str | None = None
     """None: it could not be looked at."""
     is_optimized: bool = False
@@ -91,7 +92,10 @@ class TableView:
         is_held = lease is not None and lease.keeps_out(owner, now_ms)
         phase = None if state is None else state.phase(now_ms, stretched=stretched)
         look = seen.look
-        due = None if state is None else state.outlook.due
+        if state is not None:
+            due = state.outlook.due
+        else:
+            due = None if look is None else look.outlook(now_ms, with_full=True).due
         return cls(
             name=seen.name,
             state=_standing(seen, phase, doing, is_held=is_held, is_failing=bool(failed)),
@@ -128,7 +132,9 @@ def _standing(
         return "failing"
     if not seen.wishes.is_optimized:
         return "paused"
-    return "of another group" if phase is None else _STATES[phase]
+    if phase is None:
+        return "of another group" if seen.look is None else "looked at"
+    return _STATES[phase]
 
 
 def _next_ms(state: TableState, phase: Phase | None, stretched: float) -> int | None:

@@ -59,7 +59,7 @@ class Watch:
         *,
         config: CatalogConfig,
         asked: Callable[[str], AskedOptimize],
-        groups: frozenset[str],
+        groups: frozenset[str] | None,
         threads: int,
         say: Say,
     ) -> None:
@@ -68,7 +68,7 @@ class Watch:
         Args:
             config: the catalog.
             asked: returns what asks for a table.
-            groups: tables of others are not listed.
+            groups: tables of others are not listed; None: all are.
             threads: that look at a time.
             say: is told of tables that are found, dropped, or cannot be looked at.
         """
@@ -192,7 +192,7 @@ class Watch:
     def _watched(self, head: TableHead) -> Watched:
         wishes = Wishes.of(head.properties)
         look = None
-        if wishes.is_optimized and wishes.group in self._groups:
+        if self._groups is None or (wishes.is_optimized and wishes.group in self._groups):
             look = TableLook.of(self._asked(head.name))
         return Watched(
             name=head.name,
