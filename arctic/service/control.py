@@ -28,8 +28,6 @@ from arctic.service.watching.told_reads import ToldRead
 from arctic.service.watching.watch import Watched
 
 MOST_SLOTS = 1_000
-_PATIENCE_SECONDS = 30.0
-"""How long a call waits for a look that others began."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +108,7 @@ class ServiceControl:
                 if view.name == name:
                     return view
             self._check_exists(name)
-            self.service.look(frozenset({name}), patience_seconds=_PATIENCE_SECONDS)
+            self.service.look_at(name)
         raise NotFoundError(f"table {name!r} is none of Arctic's; expected the name of one")
 
     def groups(self) -> list[GroupView]:
@@ -195,7 +193,7 @@ class ServiceControl:
         view = self.table(name)
         if view.group in self.service.runs.groups and name not in self.service.runs.placed:
             # A look that is under way has seen it, and places all tables when it has seen all.
-            self.service.look(frozenset({name}), patience_seconds=_PATIENCE_SECONDS)
+            self.service.look_at(name)
         with self.service.changed:
             group = self.service.runs.placed.get(name)
             if group is None:

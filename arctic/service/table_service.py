@@ -5,7 +5,7 @@ Rules:
     - State is in the tables. Whoever kills the service loses what is under way, nothing else.
     - One condition guards every group and what is counted here.
     - Tables are begun, and looked at when something happened to them, also while a look at all of
-      them is under way.
+      them is under way, or at others whose storage hangs.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from arctic.errors import StorageError
-from arctic.service.background_look import BackgroundLook
+from arctic.patient_calls import PatientCalls
+from arctic.service.background_looks import BackgroundLooks
 from arctic.service.ending import Ending
 from arctic.service.event_log import why
 from arctic.service.executors.task_place import TaskPlace
@@ -30,6 +30,11 @@ from arctic.service.watching.watch import Watch, Watched
 
 _END_SPARE_SECONDS = 3.0
 """At the end, for marks that are taken away and those who are told of it."""
+_ALL = "all tables"
+_LOOKS_AT_ONE = 8
+"""At a time; one whose storage hangs ends after some minutes."""
+_PATIENCE_SECONDS = 30.0
+"""How long a call waits for a look at one table."""
 _WAKE_SECONDS = 5.0
 """How late a table may be begun whose rest or back-off is over, and a stuck look be told of."""
 
@@ -72,9 +77,11 @@ class TableService:
         """Looks at the catalog have failed since then."""
         self._settings = settings
         self._ending = ending
-        self._at_all = BackgroundLook(changed=self.changed)
-        self._at_some = BackgroundLook(changed=self.changed)
-        self._looking, self._looking_at_some = threading.Lock(), threading.Lock()
+        self._at_all = BackgroundLooks(changed=self.changed, most=1)
+        self._at_one = BackgroundLooks(changed=self.changed, most=_LOOKS_AT_ONE)
+        self._asked: PatientCalls[str, None] = PatientCalls(
+            threads=_LOOKS_AT_ONE, seconds=_PATIENCE_SECONDS
+        )
         self._next_look = 0.0
         """At all tables, by a clock that is never set."""
         self._is_told_stuck = False
@@ -83,15 +90,10 @@ class TableService:
 
     def run(self) -> None:
         """Look and work until the service is stopped."""
+        self.is_hurried = True
         with self._heartbeat(self._groups_with_slots).beating():
             while self.goes_on:
-                with self.changed:
-                    failures = self._failures()
-                    if self.goes_on and not failures:
-                        self._begin_looks()
-                        self.runs.begin_all()
-                        self.changed.wait(self._waits_seconds())
-                self._tell(failures)
+                self._tell(self._begun())
             self.wait_for_the_end()
 
     def run_once(self) -> None:
@@ -103,7 +105,7 @@ class TableService:
         try:
             with self._heartbeat(list).beating():
                 with self.changed:
-                    self._at_all.begin(self.look)
+                    self._at_all.begin(_ALL, self.look)
                 while self._goes_on_looking():
                     self._tell([])
                 with self.changed:
@@ -132,13 +134,23 @@ class TableService:
         """Whether it was not stopped."""
         return not self.runs.stops
 
+    def _begun(self) -> list[Exception]:
+        """Begin what is due, and wait for more; at once where looks failed, with why they did."""
+        with self.changed:
+            failures = self._failures()
+            if self.goes_on and not failures:
+                self._begin_looks()
+                self.runs.begin_all()
+                self.changed.wait(self._waits_seconds())
+            return failures
+
     def _goes_on_looking(self) -> bool:
         """Begin what can be begun while a look is under way; false: it has ended."""
         with self.changed:
-            if self._at_all.is_under_way and self.goes_on:
+            if self._at_all.under_way and self.goes_on:
                 self.runs.begin_all()
                 self.changed.wait(_WAKE_SECONDS)
-            return self._at_all.is_under_way and self.goes_on
+            return bool(self._at_all.under_way) and self.goes_on
 
     def nudge(self, name: str | None = None) -> None:
         """Let a table be looked at at once, or all of them."""
@@ -151,26 +163,26 @@ class TableService:
 
     def _begin_looks(self) -> None:
         """Begin the looks that are due; the caller holds the condition."""
-        if not self._at_all.is_under_way and (
-            self.is_hurried or time.monotonic() >= self._next_look
-        ):
+        if self._at_all.is_free and (self.is_hurried or time.monotonic() >= self._next_look):
             self.is_hurried = False
             self._is_told_stuck = False
-            self._at_all.begin(self.look)
-        if self.nudged and not self._at_some.is_under_way:
-            names = frozenset(self.nudged)
-            self.nudged.clear()
-            self._at_some.begin(partial(self.look, names))
+            self._at_all.begin(_ALL, self.look)
+        # One that is looked at just now is looked at once more: it may have changed since.
+        for name in sorted(self.nudged - self._at_one.under_way):
+            if not self._at_one.is_free:
+                break
+            self.nudged.discard(name)
+            self._at_one.begin(name, partial(self.look, frozenset({name})))
 
     def _waits_seconds(self) -> float:
-        if self._at_all.is_under_way:
+        if self._at_all.under_way:
             return _WAKE_SECONDS
         return min(_WAKE_SECONDS, max(0.0, self._next_look - time.monotonic()))
 
     def _failures(self) -> list[Exception]:
-        """Return why looks have failed since this was asked last."""
-        taken = (self._at_all.take_failure(), self._at_some.take_failure())
-        return [failure for failure in taken if failure is not None]
+        """Return why looks have failed since this was asked last, of many tables as of one."""
+        failures, of_one = self._at_all.take_failures(), self._at_one.take_failures()
+        return failures if failures or self._was_away else of_one[:1]
 
     def _tell(self, failures: Sequence[Exception]) -> None:
         """Tell of looks that failed, or are stuck; the next may go well where these did not."""
@@ -189,25 +201,25 @@ class TableService:
     def _groups_with_slots(self) -> list[str]:
         return [name for name, group in self.runs.groups.items() if group.slots]
 
-    def look(
-        self, names: frozenset[str] | None = None, *, patience_seconds: float | None = None
-    ) -> None:
+    def look_at(self, name: str) -> None:
+        """Look at one table, for a call that waits no longer than calls may.
+
+        Raises:
+            ArcticError: the catalog cannot be reached, or does not answer in time.
+        """
+        for _, failure in self._asked.run(lambda each: self.look(frozenset({each})), [name]):
+            if failure is not None:
+                raise failure
+
+    def look(self, names: frozenset[str] | None = None) -> None:
         """Look at the tables of the catalog.
 
         Args:
-            names: of those that are looked at; None: all.
-            patience_seconds: how long another look is waited for; None: until it has ended.
+            names: of those that are looked at; None: all, which one thread does at a time.
 
         Raises:
             ArcticError: the catalog cannot be reached.
         """
-        patience = -1 if patience_seconds is None else patience_seconds
-        looking = self._looking if names is None else self._looking_at_some
-        if not looking.acquire(timeout=patience):
-            raise StorageError(
-                f"catalog {self.work.config.label!r} is being asked for other tables, and has not "
-                f"answered for {patience:.0f} seconds; ask again later"
-            )
         try:
             found, gone = self.watch.look() if names is None else self.watch.look_at(names)
             with self.changed:
@@ -216,7 +228,6 @@ class TableService:
         finally:
             if names is None:
                 self._next_look = time.monotonic() + self._settings.interval_ms / 1_000
-            looking.release()
         # Not with the condition held: nobody may be there to take what is said.
         for group in late:
             self.work.say("lagging", group=group.name, waits_seconds=group.waits_ms // 1_000)
@@ -250,9 +261,7 @@ class TableService:
         """Wait until nothing is under way; what takes too long is cut off with the process."""
         with self.changed:
             self.changed.wait_for(
-                lambda: (
-                    not (self.runs.busy or self._at_all.is_under_way or self._at_some.is_under_way)
-                ),
+                lambda: not (self.runs.busy or self._at_all.under_way or self._at_one.under_way),
                 timeout=self._ending.left_seconds(spare=_END_SPARE_SECONDS),
             )
         for name in self.busy_tables():
