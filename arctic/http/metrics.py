@@ -106,6 +106,21 @@ class _ServiceCollector(Collector):
             "Health of tables that are looked into, 0 to 100.",
             labels=["table"],
         )
+        sizes = {
+            "bytes": GaugeMetricFamily(
+                "arctic_table_bytes", "Bytes of the files that a read opens.", labels=["table"]
+            ),
+            "unmerged_bytes": GaugeMetricFamily(
+                "arctic_table_unmerged_bytes",
+                "Of those, bytes that base does not hold yet.",
+                labels=["table"],
+            ),
+        }
+        behind = GaugeMetricFamily(
+            "arctic_table_behind_seconds",
+            "For how long base has not held all that was written; 0: it does.",
+            labels=["table"],
+        )
         failing = GaugeMetricFamily(
             "arctic_table_failures",
             "Runs that failed since the last good one.",
@@ -116,9 +131,15 @@ class _ServiceCollector(Collector):
             lost += view.failure is not None
             if view.health is not None:
                 health.add_metric([view.name], view.health)
+                for name, family in sizes.items():
+                    family.add_metric([view.name], getattr(view, name))
+            if view.behind_ms is not None:
+                behind.add_metric([view.name], view.behind_ms / 1_000)
             if view.failures:
                 failing.add_metric([view.name], view.failures)
         yield health
+        yield from sizes.values()
+        yield behind
         yield failing
         yield GaugeMetricFamily(
             "arctic_tables_unreadable", "Tables that could not be looked at.", value=lost

@@ -15,11 +15,18 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import arctic
 from arctic.errors import InvalidInputError
+from arctic.iceberg.catalogs.sqlite import sqlite_uri
 from tests.http.caller import Caller, served
 from tests.service.lake import Lake
 
 QUIET = {"table-expire.enabled": "false", "self-optimizing.enabled": "false"}
 TOKEN = "a-token-of-some-length"
+READ = {
+    "row_filter": "id > 1",
+    "considered_files": 5,
+    "opened": [{"kind": "base", "files": 2, "rows": 9, "size_bytes": 900}],
+    "left_out": [{"files": 3, "reason": "files without such rows"}],
+}
 
 
 @pytest.fixture(scope="module")
@@ -269,6 +276,9 @@ def test_a_body_of_a_gigabyte_is_refused_before_it_is_sent(caller: Caller) -> No
 def test_prometheus_can_read_what_is_measured(caller: Caller) -> None:
     """By its own parser."""
     caller.wait_for_process(caller.post("/api/v1/tables/db.b/optimize", {}).json["id"])
+    late = {"self-optimizing.minor.trigger.file-count": "99", "table-expire.enabled": "false"}
+    caller.lake.make("db.measured", **late)
+    assert caller.get("/api/v1/tables/db.measured").json["due"] is None
     answer = caller.get("/metrics")
     found = {
         (sample.name, tuple(sample.labels.values())): sample.value
@@ -281,6 +291,9 @@ def test_prometheus_can_read_what_is_measured(caller: Caller) -> None:
     assert found["arctic_event_seconds_total", ("optimized",)] > 0
     assert found["arctic_group_slots", ("default",)] >= 2
     assert found["arctic_tables_unreadable", ()] == 0
+    bytes_of = found["arctic_table_bytes", ("db.measured",)]
+    assert found["arctic_table_unmerged_bytes", ("db.measured",)] == bytes_of > 0
+    assert 0 < found["arctic_table_behind_seconds", ("db.measured",)] < 600
 
 
 def test_the_page_of_the_api_loads_nothing_from_elsewhere(caller: Caller) -> None:
@@ -327,7 +340,7 @@ def test_with_a_token_every_call_shows_it(tmp_path: Path) -> None:
 
 
 def test_no_answer_has_a_path_or_a_secret(tmp_path: Path) -> None:
-    """Of tables whose files are gone, neither in lists nor in failures."""
+    """Whatever can be asked for, of tables that are well, and of those whose files are gone."""
     lake = Lake(tmp_path / "hidden-place", now_ms=time.time_ns() // 1_000_000)
     for name in ("db.good", "db.lost", "db.torn"):
         lake.make(name, **QUIET)
@@ -336,27 +349,47 @@ def test_no_answer_has_a_path_or_a_secret(tmp_path: Path) -> None:
             file.unlink()
         elif "torn_change_" in str(file) and file.suffix == ".parquet":
             file.write_bytes(b"PAR1")
-    with served(lake) as caller:
+    catalog = {
+        "uri": sqlite_uri(lake.folder / "catalog.db"),
+        "warehouse": lake.warehouse,
+        "s3.secret-access-key": "hidden-secret",
+    }
+    (tmp_path / "token").write_text(TOKEN)
+    given = {
+        "history": str(tmp_path / "hidden-place" / "history.db"),
+        "http_token_file": str(tmp_path / "token"),
+    }
+    with served(lake, warehouse=None, catalog=catalog, **given) as caller:
+        caller.token = TOKEN
         caller.post("/api/v1/look")
         lake.wait_for("failed")
-        process = caller.post("/api/v1/tables/db.torn/optimize", {"type": "full"}).json
-        answers = [
-            caller.get(path).text
-            for path in (
-                "/api/v1/tables",
-                "/api/v1/tables/db.lost",
-                "/api/v1/tables/db.lost/status",
-                "/api/v1/tables/no.such",
-                "/api/v1/service",
-                "/metrics",
-            )
-        ]
-        answers.append(json.dumps(caller.wait_for_process(process["id"])))
+        asked = caller.post("/api/v1/tables/db.torn/optimize", {"type": "full"}).json["id"]
+        failed = caller.wait_for_process(asked)
+        assert failed["process"]["status"] == "failed"
+        assert caller.post("/api/v1/tables/db.good/reads", READ).status == 202
+        answers = {path: caller.get(path) for path in _all_paths(caller, asked)}
+        would = "/api/v1/tables/db.good/clean"
+        answers[would] = caller.post(would, {"dry_run": True})
 
-    assert '"status": "failed"' in answers[-1]
-    for text in answers:
-        assert "hidden-place" not in text
-        assert "catalog.db" not in text
+    assert len(answers) > 30
+    statuses = {answer.status for answer in answers.values()}
+    assert statuses == {200, 404, 503}, {path: each.status for path, each in answers.items()}
+    for path, answer in answers.items():
+        for hidden in ("hidden-", str(tmp_path), "catalog.db", "history.db", TOKEN):
+            assert hidden not in answer.text, (path, hidden)
+
+
+def _all_paths(caller: Caller, process_id: int) -> Iterator[str]:
+    """Yield whatever a GET can ask for, of each table and of one that is not there."""
+    for path, methods in caller.get("/openapi.json").json["paths"].items():
+        if "get" not in methods:
+            continue
+        names = ("default",) if "/groups/" in path else ("db.good", "db.lost", "db.torn", "no.such")
+        for name in names if "{name}" in path else ("",):
+            yield path.replace("{name}", name).replace("{process_id}", str(process_id))
+    yield from ("/", "/groups/default", "/docs", "/openapi.json", "/tables/no.such")
+    for name in ("db.good", "db.lost", "db.torn"):
+        yield f"/tables/{name}?cleaning=1&filter=id%20%3E%201"
 
 
 def test_an_address_that_is_taken_is_refused_before_anything_begins(tmp_path: Path) -> None:
