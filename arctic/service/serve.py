@@ -12,11 +12,11 @@ from arctic.errors import InvalidInputError
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.commits.lease import MOST_LEASE_MS, owner_name
 from arctic.job.reference import Catalog, call_options, placed
-from arctic.job.tasks.run_tasks import TaskRunner
+from arctic.job.tasks.run_tasks import LostRunnerError, TaskRunner
 from arctic.service.asked_service import PROCESS, SPARK, AskedService
 from arctic.service.control import ServiceControl
 from arctic.service.ending import Ending
-from arctic.service.event_log import Say
+from arctic.service.event_log import Say, why
 from arctic.service.executors.process_place import ProcessPlace
 from arctic.service.executors.task_place import RunnerPlace, TaskPlace, ThreadPlace
 from arctic.service.history.history_file import History
@@ -60,6 +60,9 @@ def serve_tables(
         ending: how long it takes to end.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
+
+    Raises:
+        LostRunnerError: what runs the tasks has ended; so has the service then.
     """
     _check_spark(asked, spark_runner)
     place = placed(call_options(None, warehouse, catalog))
@@ -89,12 +92,18 @@ def serve_tables(
         threads=int(asked.threads),
         say=say,
     )
+    lost: list[LostRunnerError] = []
+
+    def end_without(error: LostRunnerError) -> None:
+        lost.append(error)
+        service.stop()
+
     service = TableService(
         work,
         watch,
         ProcessBook(history, work.now_ms),
         settings,
-        {name: _places(asked.executor(name), spark_runner) for name in asked.slots},
+        {name: _places(asked.executor(name), spark_runner, end_without) for name in asked.slots},
         ending,
     )
     executors = {name: asked.executor(name) for name in asked.slots}
@@ -108,7 +117,11 @@ def serve_tables(
                 service.run()
         finally:
             history.close()
+            for error in lost[:1]:
+                say("failed", what="running tasks; the service ends", why=why(error))
             say("stopped", owner=work.owner)
+    for error in lost:
+        raise error
 
 
 def _now_ms() -> int:
@@ -130,9 +143,11 @@ def _check_spark(asked: AskedService, runner: TaskRunner | None) -> None:
             )
 
 
-def _places(executor: str, runner: TaskRunner | None) -> Callable[[], TaskPlace]:
+def _places(
+    executor: str, runner: TaskRunner | None, lost: Callable[[LostRunnerError], None]
+) -> Callable[[], TaskPlace]:
     if executor == SPARK and runner is not None:
-        place = RunnerPlace(runner)
+        place = RunnerPlace(runner, lost)
         return lambda: place
     return ProcessPlace if executor == PROCESS else ThreadPlace
 

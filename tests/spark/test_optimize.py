@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,26 @@ pytestmark = pytest.mark.spark
 
 _VARIES = {"snapshot_id", "seconds", "tasks", "bytes_written", "after"}
 """File sizes differ by the digits of random names."""
+WITHOUT_JVM = """
+import os
+import sys
+import arctic
+from arctic.errors import StorageError
+
+session = arctic.local_session(master="local[1]", conf={"spark.log.level": "OFF"})
+
+def hear(event, **facts):
+    print(event, facts.get("what"), flush=True)
+    if event == "found":
+        session.sparkContext._gateway.proc.kill()
+
+serve = {"groups": {"default": 1}, "executors": {"default": "spark"}, "spark": session}
+try:
+    arctic.serve(**serve, say=hear, warehouse=sys.argv[1])
+except StorageError as error:
+    print(error, flush=True)
+os._exit(0)
+"""
 
 
 def _changed(lake: Lake) -> list[tuple[Any, ...]]:
@@ -85,3 +107,26 @@ def test_a_service_may_let_the_cluster_do_its_tasks(lake: Lake) -> None:
     assert "optimized" in [event for event, _ in said]
     assert "failed" not in [event for event, _ in said]
     assert lake.rows() == lake.arrow_rows() == rows
+
+
+def test_a_service_ends_when_its_session_has(lake: Lake) -> None:
+    """It would fail at every table for ever; whoever keeps it running begins another."""
+    rows = _changed(lake)
+    due = {
+        "self-optimizing.minor.trigger.file-count": "2",
+        "self-optimizing.min-plan-interval": "0",
+    }
+    arctic.set_properties(NAME, due, warehouse=lake.warehouse)
+
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_JVM, lake.warehouse],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+
+    said = done.stdout.splitlines()
+    assert said[-3:-1] == ["failed running tasks; the service ends", "stopped None"]
+    assert said[-1].startswith("arctic service: the Spark session has ended; expected one that")
+    assert lake.arrow_rows() == rows

@@ -16,10 +16,14 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from arctic.errors import InternalError, InvalidInputError
+from arctic.errors import InternalError, InvalidInputError, StorageError
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+class LostRunnerError(StorageError):
+    """Whoever runs tasks has ended: none can be run but by another runner."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +76,7 @@ class TaskRunner(Protocol):
             The results in the order of the tasks.
 
         Raises:
+            LostRunnerError: this runner has ended, and runs no task any more.
             ArcticError: the first failure of a task, as it was raised, after the other tasks were
                 cancelled as far as possible.
         """

@@ -3,7 +3,8 @@
 Rules:
     - Each catalog has its own tables, groups, slots and threads: one that is away, or hangs, keeps
       nobody else waiting, and is tried again until it is back.
-    - What waiting cannot mend, such as a catalog that is not configured, ends all of them at once.
+    - What waiting cannot mend, such as a catalog that is not configured, or a session of Spark that
+      has ended, ends all of them at once.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from functools import partial
 
 from arctic.errors import InvalidInputError, UnsupportedError
 from arctic.job.reference import Catalog
-from arctic.job.tasks.run_tasks import TaskRunner
+from arctic.job.tasks.run_tasks import LostRunnerError, TaskRunner
 from arctic.service.asked_service import AskedService
 from arctic.service.ending import Ending
 from arctic.service.event_log import Say, why
@@ -24,6 +25,8 @@ _MOST_AWAY_SECONDS = 60.0
 """Until a catalog is tried again that could not be opened."""
 _END_SPARE_SECONDS = 2.0
 """At the end, for calls that are under way and those who are told of it."""
+_FINAL = (InvalidInputError, LostRunnerError, UnsupportedError)
+"""What no waiting mends."""
 _WAKE_SECONDS = 0.2
 
 
@@ -71,7 +74,7 @@ def serve_catalogs(
             catalog=catalogs[name],
         )
         while (error := _failure(serve)) is not None and not ends.is_set():
-            is_final = isinstance(error, InvalidInputError | UnsupportedError)
+            is_final = isinstance(error, _FINAL)
             if is_final or once:
                 failures[name] = error
             if is_final:

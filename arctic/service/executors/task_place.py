@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from arctic.job.tasks.progress import SilentProgress
-from arctic.job.tasks.run_tasks import Task, TaskRunner
+from arctic.job.tasks.run_tasks import LostRunnerError, Task, TaskRunner
 
 
 class LostPlaceError(Exception):
@@ -49,10 +49,18 @@ class RunnerPlace:
     """One place of a cluster, as a runner offers it."""
 
     runner: TaskRunner
+    lost: Callable[[LostRunnerError], None]
+    """Is told that the cluster is there no more; no new place mends that."""
 
     def run(self, work: Callable[[Any], Any], task: Task[Any]) -> Any:
         """Let the runner do it; the cluster looks after its own executors."""
-        (result,) = self.runner.run(work, [task], title="arctic service", progress=SilentProgress())
+        try:
+            (result,) = self.runner.run(
+                work, [task], title="arctic service", progress=SilentProgress()
+            )
+        except LostRunnerError as error:
+            self.lost(error)
+            raise
         return result
 
     def close(self) -> None:

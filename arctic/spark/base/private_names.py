@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import Column, DataFrame, SparkSession
 
@@ -23,6 +24,18 @@ this name in a file would not be read. ``ParquetFileFormat.ROW_INDEX_TEMPORARY_C
 def is_classic(session: SparkSession) -> bool:
     """Say whether a session has its JVM beside it; one of Spark Connect has not."""
     return hasattr(session, _SESSION)
+
+
+def has_ended(session: SparkSession) -> bool:
+    """Say whether a session was stopped, or has lost its JVM: it runs nothing any more."""
+    if not is_classic(session):
+        remote: Any = session
+        return bool(remote.is_stopped)
+    context = session.sparkContext
+    try:
+        return context._jsc is None or bool(jvm_context(context).isStopped())
+    except (Py4JError, OSError):  # nobody answers
+        return True
 
 
 def add_optimizer_rule(session: SparkSession, install: Any) -> None:

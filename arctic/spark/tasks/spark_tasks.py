@@ -4,6 +4,7 @@ Rules:
     - The work and its value travel as a row of a frame, so a task gets its own and no other's.
     - A task that fails is tried again as often as Spark is set to (``spark.task.maxFailures``), for
       a storage may come back; then Spark cancels the others, and the error arrives as itself.
+    - Where the session itself has ended, no error of its tasks means anything.
 
 Must not know: what a task does.
 """
@@ -21,9 +22,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 
 from arctic.errors import InternalError
-from arctic.job.tasks.run_tasks import Progress, Task, heaviest_first
+from arctic.job.tasks.run_tasks import LostRunnerError, Progress, Task, heaviest_first
 from arctic.spark.base.error_surface import message_first, named_errors
-from arctic.spark.base.private_names import is_classic
+from arctic.spark.base.private_names import has_ended, is_classic
 from arctic.spark.tasks.watch_job import collect_watched
 from arctic.spark.tasks.workers import check_workers
 
@@ -53,6 +54,19 @@ class SparkRunner:
         """Do the work for each task; its module must be importable on the workers."""
         if not tasks:
             return []
+        try:
+            return self._run(work, tasks, title, progress)
+        except Exception as error:
+            if not has_ended(self._session):
+                raise
+            raise LostRunnerError(
+                f"{title}: the Spark session has ended; expected one that lives as long as its "
+                "tasks; begin another, and try again with it"
+            ) from error
+
+    def _run(
+        self, work: Callable[[T], R], tasks: Sequence[Task[T]], title: str, progress: Progress
+    ) -> list[R]:
         check_workers(self._session)
         rows = sum(task.rows for task in tasks)
         progress.begin(title, tasks=len(tasks), rows=rows)

@@ -37,6 +37,7 @@ def test_every_private_name_is_there(spark: SparkSession) -> None:
     ]
 
     assert private.is_classic(spark)
+    assert not private.has_ended(spark)
     assert private.parsed_name(spark, "a.`b.c`") == ["a", "b.c"]
     assert private.python_includes(spark) == []
     assert all(callable(getattr(behind, name)) for behind, name in ours)
