@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -16,6 +17,9 @@ from pyspark.sql import functions as F
 
 import arctic
 from arctic.errors import InvalidInputError
+from arctic.iceberg.catalogs.catalog import CatalogConfig
+from arctic.iceberg.commits.lease import Lease
+from arctic.iceberg.commits.service_mark import mark_namespaces, unmark_namespaces
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.write_job import begin_write
 from arctic.spark.base.spark_types import arrow_schema
@@ -247,6 +251,34 @@ def test_a_stream_optimizes_after_so_many_batches(lake: Lake, source: Source) ->
     stores = lake.table().inspect("snapshots")["store"].to_pylist()
 
     assert stores == ["base", "change", "change", "change"]
+
+
+def test_a_stream_leaves_optimizing_to_a_service_as_long_as_there_is_one(
+    lake: Lake, source: Source
+) -> None:
+    """None of its batches waits for a run, and the next does when the service has ended."""
+    lake.create(
+        properties={
+            "self-optimizing.minor.trigger.file-count": "1",
+            "self-optimizing.min-plan-interval": "-1",
+        }
+    )
+    config = CatalogConfig.from_options({"warehouse": lake.warehouse})
+    each_batch = {"optimize": "auto", "optimize-every-batches": "1"}
+    mark = Lease(owner="service-1", until_ms=time.time_ns() // 1_000_000 + 600_000)
+    mark_namespaces(config, ["default"], mark)
+    rows = [(key, "eu", 1.0) for key in range(60)]
+    source.put(*rows[:20])
+    source.put(*rows[20:40])
+    source.drain(lake, **each_batch)
+    assert lake.table().inspect("snapshots")["store"].to_pylist() == ["change"] * 2
+
+    unmark_namespaces(config, ["default"], mark.owner)
+    source.put(*rows[40:])
+    source.drain(lake, **each_batch)
+
+    assert lake.table().inspect("snapshots")["store"].to_pylist().count("base") == 1
+    assert lake.arrow_rows() == rows
 
 
 @pytest.mark.parametrize(
