@@ -72,6 +72,20 @@ def test_partitions_are_judged_for_themselves(tmp_path: Path) -> None:
     assert set(places.node_ids[100:].tolist()) == set(range(4, 8))
 
 
+def test_a_key_of_very_many_changes_divides_nothing(tmp_path: Path) -> None:
+    """No depth makes them fewer; all others would be in a file each."""
+    target = make_target(tmp_path, grows=True, node_rows=10)
+    hashes = np.array([5] * 400 + list(range(16)), dtype=np.int64)
+    partitions = Partitions(values=((),), codes=np.zeros(len(hashes), dtype=np.int64))
+
+    outgrown = Outgrown()
+    places, after = outgrown.places(partitions, hashes, target)
+    again, deeper = outgrown.places(partitions, hashes, after)
+
+    assert set(places.node_ids.tolist()) == set(again.node_ids.tolist()) == set(range(4, 8))
+    assert deeper == target
+
+
 def test_a_write_of_many_depths_is_read_as_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
