@@ -35,6 +35,17 @@ def indexed_columns(properties: Mapping[str, str]) -> dict[str, float]:
     return {name: _share(name, properties) for name in dict.fromkeys(names)}
 
 
+def check_shares(properties: Mapping[str, str]) -> None:
+    """Refuse shares that are none, of whichever column.
+
+    Raises:
+        InvalidInputError: naming the property.
+    """
+    for key in properties:
+        if key.startswith(_SHARE):
+            _share(key.removeprefix(_SHARE), properties)
+
+
 def _share(name: str, properties: Mapping[str, str]) -> float:
     text = properties.get(f"{_SHARE}{name}")
     if text is None:

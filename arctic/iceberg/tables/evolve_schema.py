@@ -284,7 +284,7 @@ def _updates(
     if removed:
         updates = (*updates, RemovePropertiesUpdate(removals=removed))
     after = {name: text for name, text in properties.items() if name not in removed}
-    return (*updates, *order_updates(base.metadata, {**after, **wanted}, schema))
+    return (*updates, *order_updates(base, {**after, **wanted}, schema))
 
 
 def _commit(

@@ -186,7 +186,7 @@ def _updates(
     if store_of(properties) == "base":
         after = {name: text for name, text in properties.items() if name not in gone}
         after |= wanted
-        updates = (*updates, *order_updates(store.metadata, after, store.schema()))
+        updates = (*updates, *order_updates(store, after, store.schema()))
     return updates
 
 

@@ -191,6 +191,9 @@ def test_files_have_page_indexes_and_filters_of_indexed_columns(tmp_path: Path) 
 
     off = {"write.parquet.bloom-filter-enabled.column.email": "false"}
     on = {"write.parquet.bloom-filter-enabled.column.a": "true"}
+    share = {"write.parquet.bloom-filter-fpp.column.email": "0"}
+    with pytest.raises(InvalidInputError, match=r"column\.email = '0': expected a number between"):
+        arctic.set_properties("s.t", share, warehouse=str(tmp_path))
     arctic.set_properties("s.t", {**off, **on}, warehouse=str(tmp_path))
     table.refresh()
     table.optimize(type="full")
@@ -296,7 +299,10 @@ def test_an_order_that_another_engine_declared_stays(tmp_path: Path) -> None:
         update.asc("b", IdentityTransform())
     arctic.set_properties("s.t", {"owner": "me"}, warehouse=str(tmp_path))
     assert [field.source_id for field in store(tmp_path).sort_order().fields] == [3]
+    with pytest.raises(InvalidInputError, match="'b' is in the sort order that another engine"):
+        arctic.open_table("s.t", warehouse=str(tmp_path)).evolve_schema(drop=["b"])
 
     arctic.set_properties("s.t", {"self-optimizing.sort-columns": "a"}, warehouse=str(tmp_path))
 
     assert [field.source_id for field in store(tmp_path).sort_order().fields] == [2]
+    arctic.open_table("s.t", warehouse=str(tmp_path)).evolve_schema(drop=["b"])

@@ -12,21 +12,22 @@ from pyiceberg.schema import Schema
 
 from arctic.errors import InvalidInputError
 from arctic.options import INDEX_COLUMNS
-from arctic.options.indexed_columns import indexed_columns
+from arctic.options.indexed_columns import check_shares, indexed_columns
 
 _UNHASHED = ("boolean",)
 
 
 def check_index(properties: Mapping[str, str], schema: Schema) -> None:
-    """Refuse columns that have no filter.
+    """Refuse columns that have no filter, and filters that no writer can make.
 
     Args:
         properties: of the table; the columns that Arctic's own names are there.
         schema: its columns.
 
     Raises:
-        InvalidInputError: naming the column and its type.
+        InvalidInputError: naming the column and its type, or the property.
     """
+    check_shares(properties)
     names = {field.name for field in schema.fields}
     for name in indexed_columns(properties):
         kind = schema.find_field(name).field_type if name in names else None

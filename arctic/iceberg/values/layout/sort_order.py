@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from pyiceberg.schema import Schema
+from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.sorting import (
     UNSORTED_SORT_ORDER,
@@ -86,17 +87,22 @@ def order_id(metadata: TableMetadata, properties: Mapping[str, str], schema: Sch
 
 
 def order_updates(
-    metadata: TableMetadata, properties: Mapping[str, str], schema: Schema
+    store: Table, properties: Mapping[str, str], schema: Schema
 ) -> tuple[TableUpdate, ...]:
     """Return what declares the order of a table anew; nothing where it stays as it was.
 
     Args:
-        metadata: of the base store, as it is.
+        store: base, as it is.
         properties: as they will be.
         schema: the columns, as they will be.
+
+    Raises:
+        InvalidInputError: a column goes that the order needs.
     """
+    metadata = store.metadata
     if _said(properties) == _said(metadata.properties):
         # An order that somebody else declared is not ours to change.
+        _check_kept(store, schema)
         return ()
     wanted = sort_order(properties, schema)
     known = next((each for each in metadata.sort_orders if each.fields == wanted.fields), None)
@@ -126,6 +132,18 @@ def same_order(
         return ()
     order = metadata.default_sort_order_id
     return (AssertDefaultSortOrderId.model_validate({"default-sort-order-id": order}),)
+
+
+def _check_kept(store: Table, schema: Schema) -> None:
+    there = {field.field_id for field in schema.fields}
+    known = {field.field_id: field.name for field in store.schema().fields}
+    for each in store.sort_order().fields:
+        if each.source_id in known.keys() - there:
+            raise InvalidInputError(
+                f"table {'.'.join(store.name())!r}: column {known[each.source_id]!r} is in the "
+                "sort order that another engine has declared, so it cannot be dropped; declare "
+                f"one without it, such as by table property {SORT_COLUMNS.name}"
+            )
 
 
 def _said(properties: Mapping[str, str]) -> str | None:
