@@ -7,6 +7,7 @@ Rules:
       became a wider type of exact numbers that the statement only compares, counts and shows. Else
       all rows are computed anew.
     - A column of the view is never lowered: what cannot be widened, or is of its key, is refused.
+    - A view of days loses no column: what its statement does not return any more was there once.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from arctic.errors import InvalidInputError
 from arctic.iceberg.tables.evolve_schema import SchemaChange
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.views.view_plan import ViewPlan
-from arctic.views.view_definition import ROWS
+from arctic.views.view_definition import DAYS
 
 _FLOATS = ("float", "double")
 
@@ -73,13 +74,11 @@ def fitted_columns(view: OpenTable, plan: ViewPlan) -> SchemaChange | None:
         raise _unfit(
             view, name, *("of the key" if name in each else "not" for each in (key, plan.key))
         )
-    if plan.definition.kind != ROWS and own.keys() != wanted.keys():
-        name = min(own.keys() ^ wanted.keys())
-        raise _unfit(view, name, str(own.get(name)), str(wanted.get(name)))
+    gone = () if plan.definition.kind == DAYS else tuple(own.keys() - wanted.keys())
     change = SchemaChange(
         add={name: kind for name, kind in wanted.items() if name not in own},
         widen=widened,
-        drop=tuple(name for name in own if name not in wanted),
+        drop=tuple(name for name in own if name in gone),
     )
     return None if change == SchemaChange() else change
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 
 from arctic.errors import InvalidInputError, UnsupportedError
+from arctic.iceberg.values.schema import arrow_schema, iceberg_schema
 from arctic.job.read.scan_job import ScanJob
 from arctic.job.views.source_rows import SourceTable
 from arctic.job.views.workspace import Workspace
@@ -94,7 +95,7 @@ def plan_view(
         statement = statements.whole(aliases)
     found = space.table(f"SELECT * FROM ({statement}) LIMIT 0").schema
     space.drop(*relations.values())
-    fields = [_storable(field) for field in found]
+    fields = _storable(found)
     return ViewPlan(
         definition=definition,
         sources=sources,
@@ -180,8 +181,13 @@ def _is_exact(output: Output, relation: str, space: Workspace) -> bool:
     return space.types(found) == ["HUGEINT"] if made.cast else space.is_exact(found)
 
 
-def _storable(field: pa.Field) -> pa.Field:
-    """Return a column of DuckDB as one of a table."""
+def _storable(found: pa.Schema) -> list[pa.Field]:
+    """Return columns of DuckDB as a table has them once it is made."""
+    stored = arrow_schema(iceberg_schema(pa.schema([_signed(field) for field in found])))
+    return [pa.field(field.name, field.type) for field in stored]
+
+
+def _signed(field: pa.Field) -> pa.Field:
     kind = field.type
     if pt.is_integer(kind) and not pt.is_int64(kind):
         wide = {"uint32": pa.int64(), "uint64": pa.decimal128(20, 0)}

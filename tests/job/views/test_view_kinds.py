@@ -248,3 +248,38 @@ def test_a_day_that_nobody_knows_any_more_is_told(
     arctic.refresh("shop.daily", full=True, **place)
     assert days_of(place) == [(last, "Rome", 2)]
     assert arctic.refresh("shop.daily", **place).snapshot_id is None
+
+
+def test_a_view_of_days_outlives_columns_that_come_and_go(
+    place: dict[str, Any], later: Callable[[float], int]
+) -> None:
+    """Days before are null where a column is new; one that went keeps what it was."""
+    put(place, (1, "Rome", 7))
+    first = later(1) - 1
+    arctic.materialize("SELECT * FROM shop.users", "shop.daily", kind="daily", **place)
+    table = arctic.open_table("shop.users", **place)
+    table.evolve_schema(drop=["n"], add={"note": pa.string()})
+    table = arctic.open_table("shop.users", **place)
+    table.write(pa.table([[1], ["Oslo"], ["x"]], schema=table.schema), mode="upsert")
+    second = later(1) - 1
+    arctic.refresh("shop.daily", **place)
+    rows = arctic.read("shop.daily", **place).read_all()
+    days = rows.column("day").cast(pa.int32()).to_pylist()
+    columns = ("city", "n", "note")
+    found = zip(days, *(rows.column(name).to_pylist() for name in columns), strict=True)
+    assert sorted(found) == [(first, "Rome", 7, None), (second, "Oslo", None, "x")]
+
+
+@pytest.mark.parametrize("kind", ["rows", "scd2", "daily"])
+def test_types_that_tables_hold_otherwise_are_those_of_the_table(
+    place: dict[str, Any], kind: str
+) -> None:
+    """Seconds as microseconds, small numbers inside of lists as larger ones; at each refresh."""
+    put(place, (1, "Rome", 1))
+    made = "SELECT id, TIMESTAMP_S '2024-01-02' AS at, [n::TINYINT] AS ns FROM shop.users"
+    arctic.materialize(made, "shop.v", kind=kind, **place)
+    put(place, (2, "Oslo", 2))
+    arctic.refresh("shop.v", **place)
+    found = arctic.read("shop.v", columns=["id", "at", "ns"], **place).read_all().to_pylist()
+    rows = [{"id": each, "at": datetime(2024, 1, 2), "ns": [each]} for each in (1, 2)]  # noqa: DTZ001
+    assert sorted(found, key=lambda row: row["id"]) == ([] if kind == "daily" else rows)
