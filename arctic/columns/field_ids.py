@@ -36,6 +36,8 @@ def field_with_id(
 
 def child_fields(data_type: pa.DataType) -> tuple[pa.Field, ...]:
     """Return the fields that are nested directly in a type: none for a primitive one."""
+    if not data_type.num_fields:
+        return ()
     if pat.is_map(data_type):
         return (data_type.key_field, data_type.item_field)
     if pat.is_struct(data_type):

@@ -19,6 +19,7 @@ from pyiceberg.table import Table
 
 import arctic
 from arctic.errors import ArcticError, FormatError, NotFoundError, StorageError
+from arctic.iceberg.catalogs.near.kept_connections import KEPT_CONNECTIONS
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.metadata import listed_files, manifest_cache, manifest_files
 from arctic.iceberg.metadata.entries import live_entries, live_manifests
@@ -243,6 +244,7 @@ def test_a_damaged_catalog_file_is_named(tmp_path: Path) -> None:
     """Whether SQLite sees it, or a name or a location changed within it."""
     opened = small(tmp_path)
     database = tmp_path / "catalog.db"
+    KEPT_CONNECTIONS.close()
     content = database.read_bytes()
     location = opened.base.metadata_location.encode()
     for damaged, error in (

@@ -31,6 +31,7 @@ from sqlalchemy.exc import DatabaseError, IntegrityError
 from sqlalchemy.pool import NullPool
 
 from arctic.errors import FormatError, InvalidInputError, UnsupportedError
+from arctic.iceberg.catalogs.near.quick_loads import load_quickly
 from arctic.iceberg.catalogs.read_only import ReadOnlySqlCatalog
 from arctic.redact import without_secrets
 from arctic.retry import SMALL_RACES
@@ -76,6 +77,7 @@ def harden(catalog: SqlCatalog) -> None:
     listen(catalog.engine, "handle_error", partial(_name_file, database))
     first_use(lambda: _begin_write_ahead_log(database))
     listen(catalog.engine, "connect", _keep_write_ahead_log)
+    load_quickly(catalog, database)
 
 
 def file_of(catalog: Catalog) -> str:
@@ -151,3 +153,5 @@ def _keep_write_ahead_log(connection: sqlite3.Connection, _: object) -> None:
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
     if connection.execute("pragma journal_mode").fetchone() != ("wal",):
         connection.execute("pragma journal_mode=wal")
+    # Some builds leave a commit in the log to the next power failure.
+    connection.execute("pragma synchronous=full")

@@ -1,23 +1,40 @@
-"""Manifests of many entries in a block, for data and delete files, of format versions 2 and 3."""
+"""Manifests of many entries in a block, for data and delete files, of format versions 2 and 3.
+
+PyIceberg works out anew for each manifest how entries are encoded: half the cost of one with a few
+entries. It is the same for all whose partitions have the same fields, and kept.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-from pyiceberg.avro.file import AvroOutputFile
+from pyiceberg.avro.codecs import AVRO_CODEC_KEY, CODEC_MAPPING_ICEBERG_TO_AVRO
+from pyiceberg.avro.file import MAGIC, META_SCHEMA, SYNC_SIZE, AvroFileHeader, AvroOutputFile
+from pyiceberg.avro.resolver import construct_writer
+from pyiceberg.avro.writer import Writer
+from pyiceberg.io import OutputFile
 from pyiceberg.manifest import (
     ManifestContent,
     ManifestEntry,
     ManifestWriterV2,
+    data_file_with_partition,
     manifest_entry_schema_with_data_file,
 )
 from pyiceberg.schema import Schema
 from pyiceberg.typedef import TableVersion
 from pyiceberg.types import IntegerType, ListType, NestedField, StructType
+from pyiceberg.utils.schema_conversion import AvroSchemaConversion
 
 from arctic.iceberg.metadata.version_three import with_fields
 
-_DATA_FILE_ID, _EQUALITY_IDS = 2, 135
+_NAME = "manifest_entry"
+_KEPT = 64
+_EQUALITY_IDS = 135
 _ENTRIES_IN_A_BLOCK = 500
 """Avro blocks are compressed each for itself: one entry in each makes manifests 8 times larger."""
 
@@ -33,14 +50,6 @@ class DenseManifestWriter(ManifestWriterV2):
     def content(self) -> ManifestContent:
         """Return what PyIceberg asks for."""
         return self._content
-
-    def _with_partition(self, format_version: TableVersion) -> Schema:
-        """Return the schema of entries, with the ids of equality deletes as Java reads them."""
-        schema = super()._with_partition(format_version)
-        file = schema.find_field(_DATA_FILE_ID)
-        assert isinstance(file.field_type, StructType)
-        fields = [_narrowed(each) for each in file.field_type.fields]
-        return manifest_entry_schema_with_data_file(format_version, StructType(*fields))
 
     @property
     def version(self) -> TableVersion:
@@ -61,13 +70,28 @@ class DenseManifestWriter(ManifestWriterV2):
 
     def new_writer(self) -> AvroOutputFile[ManifestEntry]:
         """Return what PyIceberg writes entries to."""
-        return _BlockWriter(
-            output_file=self._output_file,
-            file_schema=self._with_partition(self.version),
-            record_schema=self._with_partition(self.version),
-            schema_name="manifest_entry",
-            metadata=self._meta,
-        )
+        encoding = _encoding(self._spec.partition_type(self._schema), self._version)
+        return _BlockWriter(self._output_file, encoding, self._meta)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Encoding:
+    """How entries are written."""
+
+    schema: Schema
+    text: str
+    """The schema, as the header of a file has it."""
+    writer: Writer
+
+
+@lru_cache(maxsize=_KEPT)
+def _encoding(partition: StructType, version: TableVersion) -> _Encoding:
+    """Return the encoding of entries of a version, with the ids that equality deletes have."""
+    file = data_file_with_partition(format_version=version, partition_type=partition)
+    narrowed = StructType(*map(_narrowed, file.fields))
+    schema = manifest_entry_schema_with_data_file(format_version=version, data_file=narrowed)
+    text = json.dumps(AvroSchemaConversion().iceberg_to_avro(schema, schema_name=_NAME))
+    return _Encoding(schema=schema, text=text, writer=construct_writer(schema))
 
 
 def _narrowed(field: NestedField) -> NestedField:
@@ -82,9 +106,28 @@ def _narrowed(field: NestedField) -> NestedField:
 class _BlockWriter(AvroOutputFile[ManifestEntry]):
     """Gathers entries until a block is worth compressing."""
 
-    def __init__(self, **arguments: Any) -> None:
-        super().__init__(**arguments)
+    def __init__(
+        self, output_file: OutputFile, encoding: _Encoding, metadata: Mapping[str, str]
+    ) -> None:
+        # Without PyIceberg's own, which works the encoding out.
+        self.output_file = output_file
+        self.file_schema = encoding.schema
+        self.schema_name = _NAME
+        self.sync_bytes = os.urandom(SYNC_SIZE)
+        self.writer = encoding.writer
+        self.metadata = dict(metadata)
+        self._schema_text = encoding.text
         self._pending: list[ManifestEntry] = []
+
+    def _write_header(self) -> None:
+        codec = self.metadata[AVRO_CODEC_KEY]
+        named = {
+            **self.metadata,
+            "avro.schema": self._schema_text,
+            AVRO_CODEC_KEY: CODEC_MAPPING_ICEBERG_TO_AVRO.get(codec, codec),
+        }
+        header = AvroFileHeader(MAGIC, named, self.sync_bytes)
+        construct_writer(META_SCHEMA).write(self.encoder, header)
 
     def write_block(self, objects: list[ManifestEntry]) -> None:
         self._pending += objects

@@ -10,9 +10,12 @@ Rules:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
+from pyiceberg.avro.reader import Reader
 from pyiceberg.avro.resolver import resolve_reader
 from pyiceberg.io import FileIO
 from pyiceberg.manifest import (
@@ -28,7 +31,6 @@ from pyiceberg.manifest import (
     ManifestFile,
     PartitionFieldSummary,
 )
-from pyiceberg.schema import Schema
 from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.utils.schema_conversion import AvroSchemaConversion
 
@@ -36,8 +38,7 @@ from arctic.errors import FormatError
 from arctic.iceberg.metadata.version_three import inherit_row_ids
 from arctic.iceberg.storage.avro_blocks import AvroContent, decoding
 
-_FIRST_ROW_ID = {"list": 520, "entry": 142}
-"""Fields of manifest lists and of entries that only format version 3 has."""
+_KEPT_READERS = 64
 _SNAPSHOT_ID = "snapshot-id"
 """What a manifest list's header calls its snapshot; not every engine writes it."""
 
@@ -57,15 +58,7 @@ def manifests_of(io: FileIO, snapshot: Snapshot) -> tuple[ManifestFile, ...]:
         belongs_to = avro.meta.get(_SNAPSHOT_ID)
         if belongs_to is not None and belongs_to != str(snapshot.snapshot_id):
             raise ValueError(f"it is that of snapshot {belongs_to}, not {snapshot.snapshot_id}")
-        return tuple(
-            _records(
-                avro,
-                MANIFEST_LIST_FILE_SCHEMAS,
-                _FIRST_ROW_ID["list"],
-                {-1: ManifestFile, 508: PartitionFieldSummary},
-                {517: ManifestContent},
-            )
-        )
+        return tuple(_records(avro, _LISTS))
 
 
 def read_manifest(io: FileIO, manifest: ManifestFile) -> bytes:
@@ -96,13 +89,7 @@ def manifest_entries(io: FileIO, manifest: ManifestFile) -> tuple[ManifestEntry,
     with decoding(f"manifest {manifest.manifest_path!r}"):
         entries = tuple(
             _inherited(entry, manifest)
-            for entry in _records(
-                AvroContent(manifest.manifest_path, content),
-                MANIFEST_ENTRY_SCHEMAS,
-                _FIRST_ROW_ID["entry"],
-                {-1: ManifestEntry, 2: DataFile},
-                {0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent},
-            )
+            for entry in _records(AvroContent(manifest.manifest_path, content), _ENTRIES)
             if entry.status != ManifestEntryStatus.DELETED
         )
         inherit_row_ids(manifest, [entry.data_file for entry in entries])
@@ -131,17 +118,46 @@ def check_counts(manifest: ManifestFile, record_counts: Sequence[int]) -> None:
             )
 
 
-def _records(
-    avro: AvroContent, schemas: Mapping[int, Schema], newest_id: int, types: Any, enums: Any
-) -> Iterator[Any]:
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Kind:
+    """Records of files of one kind, as PyIceberg has them."""
+
+    schemas: Any
+    first_row_id: int
+    """A field that only format version 3 has."""
+    types: Any
+    enums: Any
+
+
+_LISTS = _Kind(
+    schemas=MANIFEST_LIST_FILE_SCHEMAS,
+    first_row_id=520,
+    types={-1: ManifestFile, 508: PartitionFieldSummary},
+    enums={517: ManifestContent},
+)
+_ENTRIES = _Kind(
+    schemas=MANIFEST_ENTRY_SCHEMAS,
+    first_row_id=142,
+    types={-1: ManifestEntry, 2: DataFile},
+    enums={0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent},
+)
+
+
+def _records(avro: AvroContent, kind: _Kind) -> Iterator[Any]:
     """Yield the records of a file, with the fields of version 3 if it has them."""
-    schema = AvroSchemaConversion().avro_to_iceberg(json.loads(avro.meta["avro.schema"]))
-    version = 3 if newest_id in schema.field_ids else DEFAULT_READ_VERSION
-    reader = resolve_reader(schema, schemas[version], types, enums)
+    reader = _reader(avro.meta["avro.schema"], kind)
     for block in avro.blocks():
         for _ in range(block.entries):
             yield reader.read(block.decoder)
         block.check_end()
+
+
+@lru_cache(maxsize=_KEPT_READERS)
+def _reader(schema_text: str, kind: _Kind) -> Reader:
+    """Return what reads records of a schema: to make one takes longer than to read a few."""
+    schema = AvroSchemaConversion().avro_to_iceberg(json.loads(schema_text))
+    version = 3 if kind.first_row_id in schema.field_ids else DEFAULT_READ_VERSION
+    return resolve_reader(schema, kind.schemas[version], kind.types, kind.enums)
 
 
 def _inherited(entry: ManifestEntry, manifest: ManifestFile) -> ManifestEntry:

@@ -234,7 +234,7 @@ def delete_pieces(
     touched.delete_files += len(files)
     # In the order of their transactions, deletes need no sorting.
     ordered = sorted(files, key=lambda file: (file.transaction_id, file.path))
-    read = partial(_deletes, request=request, open_file=open_file)
+    read = partial(_deletes, request=of_keys(request), open_file=open_file)
     for rows in chain.from_iterable(kept.of(file, read) for file in ordered):
         touched.delete_rows += len(rows.file_offsets)
         if buffer and used_bytes + rows.memory_bytes > request.max_delete_bytes:
@@ -261,12 +261,13 @@ def every_delete(
     Raises:
         FormatError: a file without a key column or without file offsets.
     """
+    request = of_keys(request)
     for file in files:
         yield from _deletes(file, request=request, open_file=open_file)
 
 
 def _deletes(file: TableFile, *, request: ReadRequest, open_file: OpenFile) -> Iterator[DeleteRows]:
-    request = of_keys(request)
+    """Yield the deletes of a file that match a read ``of_keys``."""
     if file.kind is not FileKind.CHANGE_DELETE:
         raise InternalError(f"file {file.path!r} of kind {file.kind} is attached as deletes")
     with ParquetInput(

@@ -1,7 +1,7 @@
 """Deletes of small files, kept for the other tasks of a read that have the same files.
 
 Small writes leave deletes that reach several nodes, and every node has a task: each would open and
-decode the same files.
+decode the same files. Where two threads come to a file together, one of them reads it for both.
 
 Memory: ``MOST_BYTES`` at most, however many files there are.
 """
@@ -9,6 +9,7 @@ Memory: ``MOST_BYTES`` at most, however many files there are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
 from threading import Lock
 from typing import Any, Protocol, TypeVar
 
@@ -37,6 +38,7 @@ class KeptDeletes:
 
     def __init__(self) -> None:
         self._found: dict[str, Sequence[Any]] = {}
+        self._coming: dict[str, Future[Sequence[Any]]] = {}
         self._left_bytes = MOST_BYTES
         self._lock = Lock()
 
@@ -53,13 +55,25 @@ class KeptDeletes:
         """
         if file.size_bytes > SMALL_BYTES:
             return read(file)
-        known = self._found.get(file.path)
+        with self._lock:
+            known, coming = self._found.get(file.path), self._coming.get(file.path)
+            if known is None and coming is None:
+                self._coming[file.path] = Future()
         if known is not None:
             return known
-        found = list(read(file))
+        return self._read(file, read) if coming is None else coming.result()
+
+    def _read(self, file: TableFile, read: Callable[[TableFile], Iterable[Rows]]) -> Sequence[Rows]:
+        try:
+            found = list(read(file))
+        except BaseException as error:
+            with self._lock:
+                self._coming.pop(file.path).set_exception(error)
+            raise
         cost = max(_LEAST_BYTES, sum(rows.held_bytes for rows in found))
         with self._lock:
-            if cost <= self._left_bytes and file.path not in self._found:
+            if cost <= self._left_bytes:
                 self._left_bytes -= cost
                 self._found[file.path] = found
+            self._coming.pop(file.path).set_result(found)
         return found

@@ -11,6 +11,8 @@ from arctic.mor.batch import make_batch
 
 FEW_DROPPED = 128
 """Below one row in so many, copying runs of rows is faster than picking them one by one."""
+_FEW_ROWS = 256
+"""Of so few, to choose a way for each column takes longer than any of them."""
 
 
 def kept(batch: pa.RecordBatch, mask: npt.NDArray[np.bool_]) -> pa.RecordBatch:
@@ -30,6 +32,8 @@ def kept(batch: pa.RecordBatch, mask: npt.NDArray[np.bool_]) -> pa.RecordBatch:
     if not batch.num_columns:
         return make_batch([], batch.schema, left)
     truths = pa.array(mask)
+    if len(mask) <= _FEW_ROWS:
+        return batch.filter(truths)
     rows: pa.Array | None = None
     if (len(mask) - left) * FEW_DROPPED > len(mask):
         rows = pa.array(np.flatnonzero(mask).astype(np.uint32))

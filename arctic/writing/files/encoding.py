@@ -24,6 +24,8 @@ import pyarrow.types as pt
 
 _SAMPLE_ROWS = 2_048
 """Four times as many gave the same answers, and took three times as long for each file."""
+_FEW_BYTES = 16_384
+"""A row group of so little is written plainly: to choose takes longer than to write it."""
 _WORTHWHILE = 0.6
 """A dictionary with its indices is to be at most this share of the values. Measured: near 1 both
 take the same bytes, and the dictionary more time."""
@@ -55,6 +57,8 @@ def choose_encoding(rows: pa.Table, *, dictionary_bytes: int, allow_delta: bool)
         dictionary_bytes: a larger dictionary is given up by the writer.
         allow_delta: whether integers and times without a dictionary are written as differences.
     """
+    if rows.nbytes <= _FEW_BYTES:
+        return Encoding(dictionary=(), delta=())
     step = max(1, rows.num_rows // _SAMPLE_ROWS)
     sample = rows.take(pa.array(np.arange(0, rows.num_rows, step))) if step > 1 else rows
     scale = rows.num_rows / sample.num_rows

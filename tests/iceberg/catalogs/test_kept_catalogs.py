@@ -23,6 +23,7 @@ from arctic.errors import NotFoundError, StorageError
 from arctic.iceberg.catalogs import kept_catalogs
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.catalogs.kept_catalogs import KeptCatalogs
+from arctic.iceberg.catalogs.near.kept_connections import KEPT_CONNECTIONS
 from arctic.iceberg.catalogs.read_only import ReadOnlySqlCatalog
 
 SCHEMA = pa.schema([("id", pa.int64())])
@@ -77,6 +78,7 @@ def test_a_warehouse_that_was_made_again_is_another_one(tmp_path: Path) -> None:
 def test_a_file_without_a_write_ahead_log_gets_one_again(tmp_path: Path) -> None:
     """Without it a reader could block a commit."""
     create(tmp_path)
+    KEPT_CONNECTIONS.close()
     with closing(sqlite3.connect(tmp_path / "catalog.db")) as connection:
         connection.execute("pragma journal_mode=delete")
     write(tmp_path, 1)
@@ -105,6 +107,7 @@ def test_a_look_for_the_catalog_leaves_the_locks_of_other_threads(tmp_path: Path
         subprocess.run([sys.executable, "-c", _LOOK, str(tmp_path / "catalog.db")], check=True)
 
         assert (tmp_path / "catalog.db-wal").exists()
+    KEPT_CONNECTIONS.close()
     assert not (tmp_path / "catalog.db-wal").exists()
 
 

@@ -21,6 +21,7 @@ from sqlalchemy.exc import OperationalError
 import arctic
 from arctic.errors import StorageError
 from arctic.iceberg.catalogs import read_only
+from arctic.iceberg.catalogs.near.kept_connections import KEPT_CONNECTIONS
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("by", pa.string())])
 
@@ -61,6 +62,7 @@ def lake() -> Iterator[Path]:
     warehouse = folder / "lake"
     made = arctic.create_table("m.t", SCHEMA, primary_key=["id"], warehouse=str(warehouse))
     made.write(pa.table({"id": [1], "by": ["owner"]}), mode="upsert")
+    KEPT_CONNECTIONS.close()
     yield warehouse
     unlock(warehouse)
     shutil.rmtree(folder)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pytest
 
+from arctic.errors import StorageError
 from arctic.mor.deletes import kept_deletes
 from arctic.mor.deletes.kept_deletes import KeptDeletes
 from arctic.table.files import FileKind, TableFile
@@ -54,3 +57,43 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         kept.of(file(path), read)
 
     assert read.paths == ["a", "b", "b"]
+
+
+def test_threads_that_come_together_read_a_file_once() -> None:
+    """The later ones wait for the first."""
+    kept, begun, goes_on = KeptDeletes(), threading.Event(), threading.Event()
+    read = Reads(1)
+
+    def slowly(each: TableFile) -> list[Rows]:
+        begun.set()
+        assert goes_on.wait(10)
+        return read(each)
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(kept.of, file("a"), slowly)
+        assert begun.wait(10)
+        second = pool.submit(kept.of, file("a"), slowly)
+        goes_on.set()
+        assert list(first.result()) == list(second.result()) == [Rows(1)]
+
+    assert read.paths == ["a"]
+
+
+def test_a_failure_is_that_of_all_who_wait_and_of_nobody_later() -> None:
+    """Who comes afterwards reads the file anew."""
+    kept, begun, goes_on = KeptDeletes(), threading.Event(), threading.Event()
+
+    def failing(_: TableFile) -> list[Rows]:
+        begun.set()
+        assert goes_on.wait(10)
+        raise StorageError("cannot read file 'a'")
+
+    with ThreadPoolExecutor(2) as pool:
+        both = [pool.submit(kept.of, file("a"), failing) for _ in range(2)]
+        assert begun.wait(10)
+        goes_on.set()
+        for each in both:
+            with pytest.raises(StorageError):
+                each.result()
+
+    assert list(kept.of(file("a"), Reads(1))) == [Rows(1)]

@@ -1,0 +1,1 @@
+"""SQLite catalogs of this machine, asked many times a second."""
