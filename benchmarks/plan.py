@@ -14,7 +14,9 @@ from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.open_table import open_table
-from arctic.job.read.plan_rows import planned_without_pauses
+from arctic.job.read.asked_read import ReadSettings
+from arctic.job.read.kept_plans import MOST_FILES
+from arctic.job.read.plan_rows import plan_rows, planned_without_pauses
 from arctic.scan.scan_input import ScanInput, SetApart
 from arctic.scan.task import ScanOptions
 from arctic.table.filters.predicate import ColumnTest, Op, tests_of
@@ -36,13 +38,15 @@ _RUNS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanFigure:
-    """What one plan took, in CPU seconds of a process that did nothing before."""
+    """What a plan took, in CPU seconds of a process that did nothing before."""
 
     files: int
     """Files that were not pruned with their partition."""
     pruned_manifests: int
     listing_seconds: float
     planning_seconds: float
+    again_seconds: float | None
+    """Opening the table and planning the same read another time; None: too many files to keep."""
     peak_bytes: int
     """Greatest resident memory of the process, Python and its libraries included."""
 
@@ -85,6 +89,7 @@ def _measure(config: CatalogConfig, row_filter: ColumnTest | None) -> PlanFigure
     started = time.process_time()
     files = list_files(opened, snapshot, field_ids=field_ids, row_filter=row_filter)
     listed = time.process_time()
+    pruned_manifests = files.pruned.manifests
     planned_without_pauses(
         ScanInput(
             table_name=NAME,
@@ -99,13 +104,27 @@ def _measure(config: CatalogConfig, row_filter: ColumnTest | None) -> PlanFigure
             set_apart=SetApart.NOTHING,
         )
     )
+    planned = time.process_time()
+    peak_bytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 2**10
+    count = len(files.base) + len(files.change)
+    del files
     return PlanFigure(
-        files=len(files.base) + len(files.change),
-        pruned_manifests=files.pruned.manifests,
+        files=count,
+        pruned_manifests=pruned_manifests,
         listing_seconds=listed - started,
-        planning_seconds=time.process_time() - listed,
-        peak_bytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 2**10,
+        planning_seconds=planned - listed,
+        again_seconds=None if count > MOST_FILES else _again(config, row_filter),
+        peak_bytes=peak_bytes,
     )
+
+
+def _again(config: CatalogConfig, row_filter: ColumnTest | None) -> float:
+    settings = ReadSettings(division=OPTIONS, max_delete_bytes=2**28, verifies_pages=True)
+    for _ in range(2):
+        started = time.process_time()
+        opened = open_table(config, NAME)
+        plan_rows(opened, pin(opened, is_fresh=True), settings, row_filter=row_filter)
+    return time.process_time() - started
 
 
 def _print(title: str, measure: Callable[[], PlanFigure]) -> None:
@@ -115,7 +134,12 @@ def _print(title: str, measure: Callable[[], PlanFigure]) -> None:
         f"plan {title:<46} {figure.files:>9,} files  "
         f"list {figure.listing_seconds:6.2f} s + plan {figure.planning_seconds:6.2f} s CPU  "
         f"{figure.seconds / max(figure.files, 1) * 1e6:6.1f} us/file  "
+        f"again {_told(figure.again_seconds)}  "
         f"{figure.peak_bytes / 2**20:,.0f} MiB peak  "
         f"{figure.pruned_manifests} manifests not opened",
         flush=True,
     )
+
+
+def _told(seconds: float | None) -> str:
+    return "as before" if seconds is None else f"{seconds:.3f} s"

@@ -13,6 +13,7 @@ from arctic.iceberg.metadata.gc_pause import collector_paused
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.read.asked_read import ReadSettings
+from arctic.job.read.kept_plans import KEPT_PLANS
 from arctic.mor.request import ReadRequest, RowValues
 from arctic.scan.plan_scan import ScanPlan, plan_scan
 from arctic.scan.scan_input import ScanInput, SetApart
@@ -47,12 +48,30 @@ def plan_rows(
     Raises:
         InvalidInputError: the change store of a table without a key.
     """
+    if store == "change" and not opened.table.is_keyed:
+        raise InvalidInputError(
+            f"table {opened.table.name!r} has no primary key, hence no change store"
+        )
+
+    def planned() -> ScanPlan:
+        return _planned(opened, snapshot, settings, store, row_filter, set_apart)
+
+    asked = (settings.division, store, row_filter, set_apart)
+    return KEPT_PLANS.of(opened, snapshot, asked, planned)
+
+
+def _planned(
+    opened: OpenTable,
+    snapshot: TableSnapshot,
+    settings: ReadSettings,
+    store: str,
+    row_filter: Predicate | None,
+    set_apart: SetApart,
+) -> ScanPlan:
     table = opened.table
     tested = (test.field_id for test in tests_of(row_filter))
     decide = (*table.key_columns, *table.order_columns)
     field_ids = {*(column.field_id for column in decide), *tested}
-    if store == "change" and not table.is_keyed:
-        raise InvalidInputError(f"table {table.name!r} has no primary key, hence no change store")
     files = list_files(opened, snapshot, field_ids=field_ids, row_filter=row_filter)
     asked = merged_input(
         opened, snapshot, files, settings, row_filter=row_filter, set_apart=set_apart
