@@ -44,7 +44,7 @@ from arctic.retry import COMMANDS
 from arctic.table.filters.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
 from arctic.writing.plan_commit import plan_append
-from arctic.writing.target import TaskResult, WriteTarget
+from arctic.writing.target import KeyRule, TaskResult, WriteTarget
 
 ACTION = "_arctic_edit_action"
 """Column of events: what each row does."""
@@ -122,7 +122,12 @@ def edited(
 
 
 def written(
-    table: EditedTable, batches: Iterable[pa.RecordBatch], schema: pa.Schema, **options: str
+    table: EditedTable,
+    batches: Iterable[pa.RecordBatch],
+    schema: pa.Schema,
+    key_rule: KeyRule | None = None,
+    /,
+    **options: str,
 ) -> tuple[WriteTarget, TaskResult]:
     """Write rows to files that nobody refers to yet.
 
@@ -130,6 +135,7 @@ def written(
         table: where they go.
         batches: the rows.
         schema: of each batch.
+        key_rule: what is demanded of the keys of the rows.
         options: write options beside those of the table.
     """
     given = {**table.reference.options, opt.CROSS_PARTITION.name: "assume-stable", **options}
@@ -139,9 +145,9 @@ def written(
         raise ConflictError(
             f"table {table.opened.table.name!r}: its columns changed meanwhile; try again"
         )
-    result = write_task(
-        work_here(job), batches, partition_id=0, task_id=0, threads=opt.default_parallelism()
-    )
+    work = work_here(job)
+    work = replace(work, request=replace(work.request, key_rule=key_rule))
+    result = write_task(work, batches, partition_id=0, task_id=0, threads=opt.default_parallelism())
     return job.target, result
 
 
@@ -150,6 +156,7 @@ def commit_events(
     batches: Iterable[pa.RecordBatch],
     *,
     read: ReadRows | None,
+    key_rule: KeyRule | None = None,
 ) -> tuple[int | None, int]:
     """Write and commit events, in one snapshot of the change store.
 
@@ -157,6 +164,7 @@ def commit_events(
         table: in the state that they were made from.
         batches: the table's columns and ``ACTION``.
         read: the rows that they were made from; None: no row, so any state may lie below.
+        key_rule: what is demanded of their keys.
 
     Returns:
         The snapshot, None for no events, and the rows that were written.
@@ -167,7 +175,7 @@ def commit_events(
     schema = event_schema(table.opened)
     options = {opt.WRITE_MODE.name: "append", opt.ACTION_COLUMN.name: ACTION}
     options[opt.UPSERT_INSERTS.name] = "true"
-    target, result = written(table, batches, schema, **options)
+    target, result = written(table, batches, schema, key_rule, **options)
     with deleted_on_failure(target, [result]):
         plan = plan_append([result], summary={})
         check = None

@@ -34,6 +34,7 @@ from arctic.job.edit.edit_report import EditReport
 from arctic.job.edit.file_rows import rows_of_file
 from arctic.job.edit.where import Where
 from arctic.job.edit.whole_files import Coverage, coverage
+from arctic.job.read.scan_job import ScanJob
 from arctic.job.reference import TableReference
 from arctic.job.write.beside.changes_beside import ChangesBeside
 from arctic.job.write.beside.isolation import compared
@@ -83,7 +84,7 @@ def _deleted(table: EditedTable, where: Where) -> EditReport:
     if table.opened.table.weighs_rows:
         # Every row leaves a delete with its values, which holds against late ones; and where rows
         # are folded, no file tells what a key has.
-        return _by_key(table, where)
+        return delete_by_key(table, where)
     if where.sql is None:
         found = coverage(table.opened, table.state, where.predicate)
         if found.is_empty:
@@ -99,7 +100,7 @@ def _deleted(table: EditedTable, where: Where) -> EditReport:
             found, partitions=frozenset(), files=(), partly=found.listed.base, rows=None
         )
     if table.opened.table.is_keyed:
-        return _by_key(table, where)
+        return delete_by_key(table, where)
     if table.attempt and not has_place_names(table):
         return change_places(table, where, None)
     return rewritten(table, found, where, lambda rows, mask: rows.filter(pa.array(~mask)))
@@ -153,13 +154,25 @@ def _beside(table: EditedTable, where: Where) -> Check:
     )
 
 
-def _by_key(table: EditedTable, where: Where) -> EditReport:
+def read_for_delete(table: EditedTable, where: Where) -> ScanJob:
+    """Plan the read of what a delete by keys must know of the rows that a condition is true of."""
+    wanted = key_and_partition(table.opened)
+    more = where.columns if where.sql is not None else set[str]()
+    names = [name for name in table.opened.arrow_schema.names if name in {*wanted, *more}]
+    return table.read(names, where.predicate)
+
+
+def delete_by_key(table: EditedTable, where: Where, job: ScanJob | None = None) -> EditReport:
+    """Commit deletes of the keys of the rows that a condition is true of.
+
+    Args:
+        table: with a key.
+        where: the condition.
+        job: what ``read_for_delete`` planned; None: nobody has planned it yet.
+    """
     opened = table.opened
     wanted = key_and_partition(opened)
-    more = where.columns if where.sql is not None else set[str]()
-    job = table.read(
-        [name for name in opened.arrow_schema.names if name in {*wanted, *more}], where.predicate
-    )
+    job = job or read_for_delete(table, where)
     schema, count = event_schema(opened), 0
 
     def batches() -> Iterator[pa.RecordBatch]:

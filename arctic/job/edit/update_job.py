@@ -10,7 +10,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -26,8 +26,10 @@ from arctic.job.edit.key_changes import NewKeys, refuse_older, update_events
 from arctic.job.edit.sql_rows import fitted, literal, values
 from arctic.job.edit.where import Where
 from arctic.job.edit.whole_files import coverage
+from arctic.job.read.scan_job import ScanJob
 from arctic.job.reference import TableReference
 from arctic.job.write.beside.isolation import compared
+from arctic.writing.target import KeyRule
 
 
 def update_where(reference: TableReference, set: Mapping[str, Any], where: Any) -> EditReport:
@@ -53,7 +55,8 @@ def update_where(reference: TableReference, set: Mapping[str, Any], where: Any) 
 def _updated(table: EditedTable, set: Mapping[str, Any], where: Where) -> EditReport:
     assignments = checked_assignments(set, table.opened.arrow_schema, table.opened.table.name)
     if table.opened.table.is_keyed:
-        return _by_key(table, assignments, where)
+        job = table.read(None, where.predicate)
+        return update_by_key(table, where, job, lambda rows: _new_rows(rows, assignments))
     found = coverage(table.opened, table.state, None if where.sql else where.predicate)
     parts = {file.path: file for file in (*found.partly, *found.files)}
     parts |= {f.path: f for f in found.listed.base if f.partition in found.partitions}
@@ -100,9 +103,24 @@ def checked_assignments(
     return found
 
 
-def _by_key(table: EditedTable, assignments: Mapping[str, str], where: Where) -> EditReport:
+def update_by_key(
+    table: EditedTable,
+    where: Where,
+    job: ScanJob,
+    new_rows: Callable[[pa.Table], pa.Table],
+    *,
+    key_rule: KeyRule | None = None,
+) -> EditReport:
+    """Commit both images of the rows that a condition is true of.
+
+    Args:
+        table: with a key.
+        where: the condition.
+        job: the read of whole rows that fulfil its predicate.
+        new_rows: rows -> the same rows as they are to be.
+        key_rule: what is demanded of the keys of the new rows.
+    """
     opened = table.opened
-    job = table.read(None, where.predicate)
     schema, count = event_schema(opened), 0
     moved = NewKeys(table)
 
@@ -112,14 +130,14 @@ def _by_key(table: EditedTable, assignments: Mapping[str, str], where: Where) ->
             if not rows.num_rows:
                 continue
             count += rows.num_rows
-            stays, changes = moved.split(rows, _new_rows(rows, assignments))
+            stays, changes = moved.split(rows, new_rows(rows))
             refuse_older(table, *stays)
             yield from update_events(table, *stays)
             yield from events(changes[0], "D", schema).to_batches()
         yield from events(moved.checked(), "I", schema).to_batches()
 
     read = compared(where.read, opened.table.properties)
-    snapshot_id, written_rows = commit_events(table, batches(), read=read)
+    snapshot_id, written_rows = commit_events(table, batches(), read=read, key_rule=key_rule)
     return EditReport(
         table=opened.table.name,
         snapshot_id=snapshot_id,

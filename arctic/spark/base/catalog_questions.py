@@ -221,6 +221,10 @@ class RowLevelQuestion:
     """States in which subqueries have read the table already; or another one of the same path."""
     is_planned: bool
     """Whether some scan of the command is planned already, and would not be planned anew."""
+    sets: Mapping[str, Any] | None
+    """All that is done is to give columns these values in the rows that fulfil ``where``, and
+    exactly in them, as ``SetValues.java`` writes it; a DELETE gives none. None: more is to be known
+    of a row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

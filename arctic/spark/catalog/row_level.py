@@ -15,9 +15,11 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from arctic.errors import ConflictError
+from arctic.errors import ConflictError, InvalidInputError
+from arctic.job.edit.small_edit import NotHereError, small_edit
 from arctic.job.edit.where import Where
 from arctic.job.publish.after_write import after_write
+from arctic.job.reference import TableReference
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.beside.isolation import compared
 from arctic.job.write.beside.read_rows import WRITTEN_ALONE, ReadRows
@@ -31,13 +33,16 @@ from arctic.spark.base.handed_on import pinned_snapshots
 from arctic.spark.base.private_names import frame_of_jvm
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.catalog.failures import CatalogFailureError
-from arctic.spark.read.hints import hinted_filter
+from arctic.spark.catalog.set_values import setter
+from arctic.spark.read.hints import exact_filter, hinted_filter
 from arctic.spark.source import relevant_options
 from arctic.spark.tasks.spark_tasks import SparkRunner
 from arctic.spark.tasks.workers import check_workers
 from arctic.spark.write.own_rows import read_again
 from arctic.spark.write.spread import SpreadRows, spread_rows
 from arctic.spark.write.write_frame import write_frame
+from arctic.table.filters.predicate import Predicate
+from arctic.table.table_description import TableDescription
 from arctic.writing.rows.key_count import RepeatedKeyError
 
 _log = logging.getLogger(__name__)
@@ -51,8 +56,30 @@ def changed(asked: RowLevelQuestion, java_frame: Any) -> DoneAnswer:
         ArcticError: as ``begin_command`` and ``write_frame``.
     """
     frame = frame_of_jvm(java_frame)
-    check_workers(frame.sparkSession)
     write = AskedWrite.of(relevant_options(asked.options, Scope.WRITE))
+    if not _is_done_here(asked, write.reference):
+        _written_by_tasks(asked, frame, write)
+    after_write(write, SparkRunner(frame.sparkSession), optimizes=write.optimizes)
+    return DoneAnswer(found=True)
+
+
+def _is_done_here(asked: RowLevelQuestion, reference: TableReference) -> bool:
+    """Say whether this process has carried the command out, without a job of Spark's."""
+    if asked.sets is None:
+        return False
+
+    def where_of(table: TableDescription) -> Predicate:
+        try:
+            return exact_filter(asked.where, table)
+        except InvalidInputError as error:
+            raise NotHereError from error
+
+    new_rows = setter(asked.sets) if asked.sets else None
+    return small_edit(reference, asked.command, where_of, new_rows) is not None
+
+
+def _written_by_tasks(asked: RowLevelQuestion, frame: DataFrame, write: AskedWrite) -> None:
+    check_workers(frame.sparkSession)
     frame = read_again(frame, write.reference.identifier, what=asked.command)
     try:
         _write(asked, frame, write)
@@ -60,8 +87,6 @@ def changed(asked: RowLevelQuestion, java_frame: Any) -> DoneAnswer:
         if asked.once != "source":
             raise
         raise CatalogFailureError(error.message, FailureKind.MERGE_CARDINALITY) from error
-    after_write(write, SparkRunner(frame.sparkSession), optimizes=write.optimizes)
-    return DoneAnswer(found=True)
 
 
 def _write(asked: RowLevelQuestion, frame: DataFrame, write: AskedWrite) -> None:

@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
+from arctic.job.edit import small_edit
 from tests.spark.catalog.random_sql.sql_history import History
 from tests.spark.catalog.random_sql.states import live
 from tests.spark.catalog.small_plans import small_plans
@@ -41,8 +42,11 @@ def session(
 @given(data=st.data())
 def test_a_history_of_statements(session: SparkSession, data: st.DataObject) -> None:
     """Each statement leaves what the model says."""
+    most = data.draw(st.sampled_from([small_edit.MOST_ROWS, -1]), label="rows of a small edit")
     history = History(session, data.draw)
     try:
-        live(history)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(small_edit, "MOST_ROWS", most)
+            live(history)
     finally:
         history.close()

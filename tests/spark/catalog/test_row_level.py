@@ -16,6 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import arctic
+from arctic.job.edit import small_edit
 from arctic.job.write.commit_write import commit_write
 from arctic.retry import RetryPolicy
 from arctic.spark.write.write_frame import write_frame
@@ -213,8 +214,96 @@ def test_rows_move_between_partitions(shop: Shop) -> None:
     assert shop.once("DELETE FROM {t} WHERE part = 'x' AND n > 2") == [(2, "x", 2), (3, "z", 1)]
 
 
+COLUMNS = {
+    "n": ("INT", "7", "n + 2 * n", "n - m"),
+    "big": ("BIGINT", "-1", "big * 3"),
+    "x": ("DOUBLE", "0.1D", "NULL"),
+    "price": ("DECIMAL(9, 2)", "7.25", "NULL"),
+    "day": (
+        "DATE",
+        "DATE '2024-02-29'",
+    ),
+    "at": (
+        "TIMESTAMP",
+        "TIMESTAMP '2024-02-29 23:59:59.123456'",
+    ),
+    "wall": (
+        "TIMESTAMP_NTZ",
+        "TIMESTAMP_NTZ '1969-12-31 23:59:59'",
+    ),
+    "raw": (
+        "BINARY",
+        "X'00FF'",
+    ),
+    "text": ("STRING", "'it''s \u00e9'", "other"),
+    "flag": ("BOOLEAN", "false", "NULL"),
+}
+
+
+def test_small_changes_by_plain_values_need_no_job(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And leave the same rows, of whatever type, as the tasks of Spark do."""
+    kinds = ", ".join(f"`{name}` {of[0]}" for name, of in COLUMNS.items())
+    first = ", ".join(of[1] for of in COLUMNS.values())
+    columns = f"(id BIGINT NOT NULL, m INT, other STRING, {kinds}, PRIMARY KEY (id))"
+    nothing = ", ".join("NULL" for _ in COLUMNS)
+    values = f"(1, 1, 'o', {first}), (2, 2, 'p', {nothing}), (3, 3, NULL, {first})"
+    statements = [
+        f"UPDATE {{t}} SET `{name}` = {value} WHERE m < 3 AND other IN ('o', 'p')"
+        for name, of in COLUMNS.items()
+        for value in of[1:]
+    ]
+    whole = ", ".join(f"`{name}` = {of[-1]}" for name, of in COLUMNS.items())
+    statements += [
+        f"UPDATE {{t}} SET {whole} WHERE other IS NULL OR NOT (m <= 1)",
+        "DELETE FROM {t} WHERE `text` = 'o' AND m > 0",
+    ]
+    jobs, found = [], []
+
+    for most in (-1, small_edit.MOST_ROWS):
+        monkeypatch.setattr(small_edit, "MOST_ROWS", most)
+        shop.begin(columns, values)
+        shop.spark.sparkContext.setJobGroup(f"small {most}", "counted")
+        found.append([shop.once(statement) for statement in statements])
+        context = shop.spark.sparkContext
+        jobs.append(len(context.statusTracker().getJobIdsForGroup(f"small {most}")))
+        context.setJobGroup("others", "not counted")
+
+    assert found[0] == found[1]
+    assert len({str(rows) for rows in found[0]}) > len(COLUMNS)
+    # Those of the look at the rows after each statement.
+    assert jobs[0] - jobs[1] >= len(statements)
+
+
+def test_what_spark_alone_can_say_of_a_value_it_says(shop: Shop) -> None:
+    """Sums that overflow, also where they are to; conditions on floating numbers; casts."""
+    shop.begin("(id BIGINT NOT NULL, n INT, x DOUBLE, PRIMARY KEY (id))", "(1, 2147483647, 2.0)")
+
+    error = shop.refused("UPDATE {t} SET n = n + 1 WHERE id = 1")
+    assert error.getCondition() in ("ARITHMETIC_OVERFLOW", "ARITHMETIC_OVERFLOW.WITH_SUGGESTION")
+    shop("UPDATE {t} SET x = double('NaN') WHERE id = 1")
+    assert shop.once("UPDATE {t} SET n = try_add(n, 1) WHERE id = 1")[0][1] is None
+    assert shop.once("UPDATE {t} SET n = 2147483647 WHERE x > 1 AND id = 1")[0][1] == 2**31 - 1
+    shop.spark.conf.set("spark.sql.ansi.enabled", "false")
+    try:
+        assert shop.once("UPDATE {t} SET n = n + 1 WHERE id = 1")[0][1] == -(2**31)
+    finally:
+        shop.spark.conf.unset("spark.sql.ansi.enabled")
+    assert shop.once("UPDATE {t} SET n = 2.4 + id WHERE id = 1")[0][1] == 3
+    assert shop.once("DELETE FROM {t} WHERE x > 1000") == []
+
+
 @pytest.fixture
-def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Any], int], None]:
+def by_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have no command done by the process of the session alone."""
+    monkeypatch.setattr(small_edit, "MOST_ROWS", -1)
+
+
+@pytest.fixture
+def meanwhile(
+    monkeypatch: pytest.MonkeyPatch, by_tasks: None
+) -> Callable[[Callable[[], Any], int], None]:
     """Have something done between the reading and the commit of the next commands."""
 
     def install(action: Callable[[], Any], times: int) -> None:
@@ -294,7 +383,7 @@ def test_a_command_is_done_again_if_others_commit_before_it(
 
 
 @pytest.fixture
-def coming(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def coming(monkeypatch: pytest.MonkeyPatch, by_tasks: None) -> list[int]:
     """Keys that others write, one right before each commit of a statement; negative: they go."""
     waiting: list[int] = []
 

@@ -16,6 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 import arctic
+from arctic.job.edit import small_edit
 from tests.spark.catalog.row_level import (
     deletes,
     iceberg,
@@ -38,6 +39,12 @@ WITHOUT_KEY = [
     if (case.rows, case.keyless) != (None, None) or case.error.endswith("VIOLATION")
 ]
 EVERY = 1 if os.environ.get("HYPOTHESIS_PROFILE") == "deep" else 8
+
+BY_TASKS = [
+    pytest.param(case, id=f"{name}, {case.id}")
+    for name, cases in (("DELETE", deletes.DELETES), ("UPDATE", updates.UPDATES))
+    for case in cases
+][::EVERY]
 
 
 class Lake:
@@ -108,6 +115,15 @@ def test_delete(cases: Lake, case: Case) -> None:
 @pytest.mark.parametrize("case", updates.UPDATES, ids=lambda case: case.id)
 def test_update(cases: Lake, case: Case) -> None:
     """Of rows for which a condition is true, with values of before."""
+    cases.check(case)
+
+
+@pytest.mark.parametrize("case", BY_TASKS)
+def test_a_statement_does_the_same_by_tasks(
+    cases: Lake, case: Case, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where one process would have to read too much for it."""
+    monkeypatch.setattr(small_edit, "MOST_ROWS", -1)
     cases.check(case)
 
 

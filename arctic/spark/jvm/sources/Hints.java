@@ -77,8 +77,11 @@ public final class Hints {
     return null;
   }
 
-  /** Values are Spark's internal ones, which are Iceberg's too: days, microseconds, in UTC. */
-  private static Object value(Object value, DataType type) {
+  /**
+   * Returns a value that is not null as an operand; null: it has no exact form. Values are Spark's
+   * internal ones, which are Iceberg's too: days, microseconds, in UTC.
+   */
+  public static Object value(Object value, DataType type) {
     if (type instanceof DecimalType) {
       return Protocol.decimal(value);
     }

@@ -143,9 +143,9 @@ public final class CatalogQuestions {
     return question;
   }
 
-  /** Returns what a command says; what is refused to come twice, and what is read, may be null. */
+  /** Returns what a command says; what is refused twice, what is read and what is set may be null. */
   public static Map command(String command, String rows, String once, boolean checksInserts,
-      boolean isBlind, String reads, List where, List pins, boolean isPlanned) {
+      boolean isBlind, String reads, List where, List pins, boolean isPlanned, Map sets) {
     Map words = new LinkedHashMap();
     words.put("command", command);
     words.put("rows", rows);
@@ -156,6 +156,7 @@ public final class CatalogQuestions {
     words.put("where", where);
     words.put("pins", pins);
     words.put("is_planned", Boolean.valueOf(isPlanned));
+    words.put("sets", sets);
     return words;
   }
 

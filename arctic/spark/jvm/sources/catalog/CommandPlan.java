@@ -20,6 +20,8 @@ final class CommandPlan {
   private boolean isBlind;
   private String reads;
   private List where;
+  /** What columns get in the rows of these conditions; null: more is to be known of a row. */
+  private Map sets;
   /** Null: it may look at any stored row, or at none. */
   private SoughtRows sought;
   private String command;
@@ -64,6 +66,15 @@ final class CommandPlan {
     return this;
   }
 
+  /**
+   * Says that all it does is to give columns these values in rows that fulfil the conditions it
+   * reads by, and exactly in them, or to delete them; null: that cannot be said.
+   */
+  CommandPlan sets(Map values) {
+    sets = values;
+    return this;
+  }
+
   /** Says that of the table it looks at those rows alone whose keys it writes. */
   CommandPlan readsWritten() {
     reads = "written";
@@ -101,6 +112,7 @@ final class CommandPlan {
     return CatalogQuestions.command(command, kind, once, checksInserts,
         isBlind && !haveLooked && !areToLook,
         keys != null ? "keys" : haveLooked ? null : reads,
-        told == null ? new ArrayList() : told, seen, isPlanned);
+        told == null ? new ArrayList() : told, seen, isPlanned,
+        haveLooked || areToLook || where == null ? null : sets);
   }
 }

@@ -65,6 +65,11 @@ final class CommandReads {
     return count;
   }
 
+  /** Returns whether nested lists say all of a condition. */
+  static boolean isExact(Expression condition) {
+    return take(condition, new ArrayList());
+  }
+
   /** Returns a condition as nested lists, or what of its parts can be said so; null: nothing. */
   static List hints(Expression condition) {
     List found = new ArrayList();
@@ -72,18 +77,15 @@ final class CommandReads {
     return found.isEmpty() ? null : found;
   }
 
-  private static void take(Expression condition, List found) {
+  private static boolean take(Expression condition, List found) {
     if (condition instanceof And) {
-      take(((And) condition).left(), found);
-      take(((And) condition).right(), found);
-      return;
+      boolean left = take(((And) condition).left(), found);
+      return take(((And) condition).right(), found) && left;
     }
     scala.Option told = condition.deterministic()
         ? DataSourceV2Strategy$.MODULE$.translateFilterV2(condition) : scala.Option.empty();
     List hint = told.isDefined() ? Hints.of((Predicate) told.get()) : null;
-    if (hint != null) {
-      found.add(hint);
-    }
+    return hint != null && found.add(hint);
   }
 
   /** Returns whether the last clause takes every row, and does one of two things. */

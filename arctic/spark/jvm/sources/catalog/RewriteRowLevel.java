@@ -73,8 +73,10 @@ public final class RewriteRowLevel extends Rule {
     WriteDeltaProjections projections = write.projections();
     LogicalPlan query = (LogicalPlan) write.productElement(2);
     // That of a MERGE speaks of its source too.
+    Expression condition = (Expression) write.productElement(1);
     List where = command(write) == RowLevelOperation.Command.MERGE ? null
-        : CommandReads.where((Expression) write.productElement(1), query);
+        : CommandReads.where(condition, query);
+    boolean exact = where != null && CommandReads.isExact(condition);
     ProjectingInternalRow key = (ProjectingInternalRow) projections.rowIdProjection();
     boolean whole = projections.rowProjection().isDefined();
     if (table.key().length == 0) {
@@ -95,7 +97,8 @@ public final class RewriteRowLevel extends Rule {
     }
     CommandPlan plan;
     if (!whole) {
-      plan = new CommandPlan(rows.keys(), CommandPlan.DELETE).readsWhere(where);
+      plan = new CommandPlan(rows.keys(), CommandPlan.DELETE).readsWhere(where)
+          .sets(exact ? new LinkedHashMap() : null);
     } else if (query instanceof MergeRows) {
       plan = MergePlan.of((MergeRows) query, rows, row, table);
     } else {
@@ -104,7 +107,8 @@ public final class RewriteRowLevel extends Rule {
       boolean inserts = command(write) == RowLevelOperation.Command.MERGE;
       plan = moves || inserts
           ? new CommandPlan(rows.actions(moves), CommandPlan.ACTIONS).once("target").checked()
-          : new CommandPlan(rows.rows(), CommandPlan.UPSERT).once("target");
+          : new CommandPlan(rows.rows(), CommandPlan.UPSERT).once("target")
+              .sets(exact ? SetValues.of(query, row, table) : null);
       plan.readsWhere(where);
     }
     return append((DataSourceV2Relation) write.productElement(3), table, command(write).toString(),

@@ -1,0 +1,84 @@
+"""A DELETE or UPDATE that is asked of an engine, carried out by this process where it reads little.
+
+An engine plans tasks, hands rows over to Python and takes their files back. One process reads some
+million rows in that time.
+
+Rules:
+    - Rows, refusals and what is checked of other commits are those of the engine's command. Where
+      any of them might differ, nothing is committed, and the engine is asked.
+
+Memory: as ``delete_where`` and ``update_where``; the keys of updated rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from arctic.job.edit.commit_edit import EditedTable, edited
+from arctic.job.edit.delete_job import delete_by_key, read_for_delete
+from arctic.job.edit.edit_report import EditReport
+from arctic.job.edit.update_job import update_by_key
+from arctic.job.edit.where import Where
+from arctic.job.read.scan_job import ScanJob
+from arctic.job.reference import TableReference
+from arctic.scan.read_summary import summed_up
+from arctic.table.filters.predicate import Predicate
+from arctic.table.table_description import TableDescription
+from arctic.writing.target import KeyRule
+
+MOST_ROWS = 16 * 2**20
+"""In the files that the condition leaves: a second or two. As ``deletion_vectors`` has it."""
+MOST_BYTES = 512 * 2**20
+"""Of these files."""
+
+
+class NotHereError(Exception):
+    """It is the engine's to carry the edit out; nothing was committed."""
+
+
+def small_edit(
+    reference: TableReference,
+    command: str,
+    where_of: Callable[[TableDescription], Predicate],
+    new_rows: Callable[[pa.Table], pa.Table] | None,
+) -> EditReport | None:
+    """Delete or update the rows that a condition is true of, in one commit; None: ask the engine.
+
+    Args:
+        reference: the table.
+        command: the name of it, for messages.
+        where_of: the columns of the table -> the condition; raises ``NotHereError`` where it cannot
+            be said exactly.
+        new_rows: rows -> the same rows as they are to be, with their keys; raises ``NotHereError``
+            where the engine may make others of them. None: they are deleted.
+
+    Raises:
+        RepeatedKeyError: an update of a key that is stored several times.
+        ArcticError: as ``delete_where`` and ``update_where``.
+    """
+    rule = KeyRule(command=command, counts_all=False, checks_inserts=False)
+
+    def attempt(table: EditedTable) -> EditReport:
+        described = table.opened.table
+        if not described.is_keyed or described.weighs_rows:
+            raise NotHereError
+        where = Where(schema=table.opened.arrow_schema, predicate=where_of(described), sql=None)
+        if new_rows is None:
+            return delete_by_key(table, where, _small(read_for_delete(table, where)))
+        job = _small(table.read(None, where.predicate))
+        return update_by_key(table, where, job, new_rows, key_rule=rule)
+
+    try:
+        return edited(reference, attempt)
+    except NotHereError:
+        return None
+
+
+def _small(job: ScanJob) -> ScanJob:
+    kinds = () if job.plan is None else summed_up(job.plan).opened
+    rows, size = (sum(kind.rows for kind in kinds), sum(kind.size_bytes for kind in kinds))
+    if rows > MOST_ROWS or size > MOST_BYTES:
+        raise NotHereError
+    return job

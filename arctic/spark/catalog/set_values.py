@@ -1,0 +1,76 @@
+"""What an UPDATE of Spark's sets columns to, from the nested lists of ``SetValues.java`` to Arrow.
+
+Rules:
+    - A value is what Spark makes of it, or nobody makes it here: sums that overflow are Spark's to
+      refuse, in its own words.
+    - All parts of a value have the type of its column.
+
+Must not know: statements, tables.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from arctic.job.edit.small_edit import NotHereError
+from arctic.spark.base.protocol import BINARY, COLUMN, DECIMAL, VALUE
+
+_OPERATIONS = {
+    "+": pc.add_checked,
+    "-": pc.subtract_checked,
+    "*": pc.multiply_checked,
+}
+_INTERNAL = {pa.date32(): pa.int32(), pa.timestamp("us"): pa.int64()}
+"""What Spark has the values of a type as."""
+
+
+def setter(sets: Mapping[str, Any]) -> Callable[[pa.Table], pa.Table]:
+    """Return what makes new rows of old ones.
+
+    Args:
+        sets: the values by the names of columns.
+    """
+
+    def new_rows(rows: pa.Table) -> pa.Table:
+        made = rows
+        for name, node in sets.items():
+            place = rows.schema.get_field_index(name)
+            if place < 0:
+                raise NotHereError
+            field = rows.schema.field(place)
+            made = made.set_column(place, field, _column(node, rows, field.type))
+        return made
+
+    return new_rows
+
+
+def _column(node: Any, rows: pa.Table, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
+    try:
+        found = _value(node, rows, kind)
+    except (pa.ArrowException, ArithmeticError, TypeError, ValueError) as error:
+        raise NotHereError from error
+    if isinstance(found, pa.Scalar):
+        found = pa.repeat(found, rows.num_rows)
+    if found.type != kind:
+        raise NotHereError
+    return found
+
+
+def _value(node: Any, rows: pa.Table, kind: pa.DataType) -> Any:
+    if isinstance(node, list):
+        name, *operands = node
+        return _OPERATIONS[name](*[_value(operand, rows, kind) for operand in operands])
+    if COLUMN in node:
+        return rows.column(node[COLUMN])
+    if DECIMAL in node:
+        return pa.scalar(Decimal(node[DECIMAL]), kind)
+    if BINARY in node:
+        return pa.scalar(base64.b64decode(node[BINARY]), kind)
+    bare = pa.timestamp(kind.unit) if pa.types.is_timestamp(kind) else kind
+    return pa.scalar(node[VALUE], _INTERNAL.get(bare, kind)).cast(kind)
