@@ -21,3 +21,13 @@ def beside(batch: pa.RecordBatch, more: pa.Table) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(
         [*batch.columns, *arrays], names=[*batch.schema.names, *more.column_names]
     )
+
+
+def decoded(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return the same rows, with values for dictionaries of columns that have none in a schema."""
+    for place, field in enumerate(batch.schema):
+        if pa.types.is_dictionary(field.type):
+            plain = schema.field(field.name)
+            if not pa.types.is_dictionary(plain.type):
+                batch = batch.set_column(place, plain, batch.column(place).dictionary_decode())
+    return batch

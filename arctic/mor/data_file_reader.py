@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from arctic.columns.integers.integer_index import IntArray
 from arctic.columns.integers.row_set import RowSet
-from arctic.mor.batch import beside, make_batch
+from arctic.mor.batch import beside, decoded, make_batch
 from arctic.mor.deletes.change_deletes import DeleteIndex, known_offsets
 from arctic.mor.deletes.removed_rows import RemovedRows
 from arctic.mor.deletes.row_weights import row_weights
@@ -42,6 +42,9 @@ Mask = npt.NDArray[np.bool_]
 MIN_ROWS = 4_096
 """A file of fewer rows is read in one go: what that may decode in vain costs less than to begin a
 second reading."""
+
+FEW_KEPT = 8
+"""Where at most one row in so many is left, texts are made of those rows alone."""
 
 
 class FoundRows(NamedTuple):
@@ -153,7 +156,7 @@ class DataFileReader:
             merge = self._merge_columns(deletes)
             checked = self._read(part, output, test, merge, RemovedRows(positions, dead), deletes)
             for first_row, batch, mask in checked:
-                batch = kept(batch.select(output.names), mask)
+                batch = decoded(kept(batch.select(output.names), mask), self._parquet.schema)
                 places = first_row + np.flatnonzero(mask) if output.has_positions else None
                 yield make_batch(output.arrays(batch, places), self._request.schema, len(batch))
 
@@ -244,7 +247,10 @@ class DataFileReader:
             if not wanted:
                 continue
             columns = pa.Table.from_batches(tested)
-            for first_row, batch in self._batches(wanted, rest):
+            few = FEW_KEPT * int(np.count_nonzero(masks[0])) <= len(masks[0])
+            texts = [name for name in rest if name not in merge.names] if few else []
+            encoded = self._parquet.repeating(texts, wanted)
+            for first_row, batch in self._batches(wanted, rest, encoded=encoded):
                 start = first_row - run.first_row
                 mask = masks[0][start : start + len(batch)]
                 batch = beside(batch, columns.slice(start, len(batch)))
@@ -253,9 +259,11 @@ class DataFileReader:
                 yield first_row, batch, mask
 
     def _batches(
-        self, row_groups: Collection[int], names: Collection[str]
+        self, row_groups: Collection[int], names: Collection[str], *, encoded: Sequence[str] = ()
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        return self._parquet.batches(list(names), row_groups, self._request.batch_rows)
+        return self._parquet.batches(
+            list(names), row_groups, self._request.batch_rows, encoded=encoded
+        )
 
     def _merge_columns(self, index: DeleteIndex | None) -> Projection:
         """Return the key, the ordering columns, and the file offset where rows have their own.

@@ -21,6 +21,7 @@ from arctic.columns.integers import integer_index
 from arctic.mor import data_file_reader
 from arctic.mor.data_file_reader import DataFileReader
 from arctic.mor.deletes.row_weights import row_weights
+from arctic.mor.files import parquet_input
 from arctic.mor.files.keep import kept
 from arctic.mor.filters.key_span import KeySpan, has_span
 from arctic.mor.read import read_group
@@ -62,8 +63,10 @@ KEYS: dict[str, tuple[list[pa.DataType], st.SearchStrategy[Any]]] = {
 
 @pytest.fixture(autouse=True)
 def small_files_in_two_readings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Treat the small files here as large ones."""
+    """Treat the small files here as large ones, whose texts repeat and of which few are kept."""
     monkeypatch.setattr(data_file_reader, "MIN_ROWS", 0)
+    monkeypatch.setattr(data_file_reader, "FEW_KEPT", 0)
+    monkeypatch.setattr(parquet_input, "REPEATING_BYTES", 1_000)
 
 
 def read_everything(

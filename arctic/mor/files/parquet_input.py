@@ -39,6 +39,8 @@ from arctic.table import footer_checksum
 RUN_BYTES = 64 * 2**20
 """Uncompressed bytes of row groups that are read together; one larger row group is one run."""
 
+REPEATING_BYTES = 2
+"""Uncompressed for a value: fewer than any text takes that is not the number of another."""
 _PROBE_BYTES = 8 * 2**20
 
 
@@ -168,8 +170,28 @@ class ParquetInput:
             yield number, start, end
             start = end
 
+    def repeating(self, names: Collection[str], row_groups: Collection[int]) -> list[str]:
+        """Return text columns that some row groups hold as numbers of few different values."""
+        found = []
+        for name in names:
+            leaf = (
+                self.leaf_column(name) if pa.types.is_string(self.schema.field(name).type) else None
+            )
+            if leaf is None:
+                continue
+            chunks = [self.metadata.row_group(each).column(leaf) for each in row_groups]
+            size = sum(chunk.total_uncompressed_size for chunk in chunks)
+            if size <= REPEATING_BYTES * sum(chunk.num_values for chunk in chunks):
+                found.append(name)
+        return found
+
     def batches(
-        self, names: Sequence[str], row_groups: Collection[int], batch_rows: int
+        self,
+        names: Sequence[str],
+        row_groups: Collection[int],
+        batch_rows: int,
+        *,
+        encoded: Sequence[str] = (),
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Yield top-level columns of some row groups.
 
@@ -177,15 +199,20 @@ class ParquetInput:
             names: columns to read; none is fine and yields batches without columns.
             row_groups: which ones, ascending.
             batch_rows: upper bound of a batch, inclusive.
+            encoded: text columns that are to come as dictionaries.
 
         Yields:
             The number of a batch's first row in the whole file, and the batch; none is empty.
         """
+        file = self._file
+        if encoded:
+            with self._errors():
+                file = self._opened(self._source, self.metadata, read_dictionary=list(encoded))
         for run in self.runs(row_groups):
             row = run.first_row
             end = row + sum(self.metadata.row_group(each).num_rows for each in run.row_groups)
             with self._errors():
-                batches = self._batches(list(run.row_groups), list(names), batch_rows)
+                batches = self._batches(file, list(run.row_groups), list(names), batch_rows)
             while True:
                 with self._errors():
                     batch = next(batches, None)
@@ -201,11 +228,11 @@ class ParquetInput:
                 )
 
     def _batches(
-        self, row_groups: list[int], names: list[str], batch_rows: int
+        self, file: Any, row_groups: list[int], names: list[str], batch_rows: int
     ) -> Iterator[pa.RecordBatch]:
         if not self._is_small:
-            return iter(self._file.iter_batches(batch_rows, row_groups=row_groups, columns=names))
-        rows = self._file.read_row_groups(row_groups, columns=names, use_threads=False)
+            return iter(file.iter_batches(batch_rows, row_groups=row_groups, columns=names))
+        rows = file.read_row_groups(row_groups, columns=names, use_threads=False)
         return iter(rows.to_batches(max_chunksize=batch_rows))
 
     def _opened(self, source: Any, metadata: Any, **more: Any) -> Any:

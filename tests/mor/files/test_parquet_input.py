@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arctic.mor.batch import decoded
 from arctic.mor.files import parquet_input as module
 from arctic.mor.files.parquet_input import ParquetInput
 from arctic.table.files import FileKind
@@ -16,6 +17,7 @@ from tests.mor.local_files import LocalFiles
 
 ROWS, GROUP_ROWS = 23, 4
 GROUPS = range(6)
+GROUP_TEXTS = 1_000
 
 
 @pytest.fixture(scope="module")
@@ -87,3 +89,24 @@ def test_leaves_are_counted_through_nested_columns(tmp_path: Path) -> None:
     with ParquetInput(file.path, files.open) as parquet:
         found = [parquet.leaf_column(name) for name in (*table.column_names, "absent")]
     assert found == [0, None, None, 5, None]
+
+
+def test_texts_that_repeat_come_as_dictionaries_if_asked(tmp_path: Path) -> None:
+    """The same values in the same batches; texts that do not repeat are not told as such."""
+    count = 3 * GROUP_TEXTS
+    cities = [None if at % 7 == 0 else f"city {at % 5}" for at in range(count)]
+    rows = [{"id": at, "text": f"row {at}", "city": city} for at, city in enumerate(cities)]
+    schema = pa.schema([("id", pa.int64()), ("text", pa.string()), ("city", pa.string())])
+    file = LocalFiles(tmp_path).base(rows, schema=schema, row_group_size=GROUP_TEXTS)
+
+    with ParquetInput(file.path, pa.OSFile) as parquet:
+        assert parquet.repeating(schema.names, [0, 2]) == ["city"]
+        plain = list(parquet.batches(["id", "city"], [0, 2], 300))
+        encoded = list(parquet.batches(["id", "city"], [0, 2], 300, encoded=["city"]))
+
+    assert {batch.column("city").type for _, batch in encoded} == {
+        pa.dictionary(pa.int32(), pa.string())
+    }
+    assert [(row, decoded(batch, schema).to_pylist()) for row, batch in encoded] == [
+        (row, batch.to_pylist()) for row, batch in plain
+    ]
