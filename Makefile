@@ -28,9 +28,11 @@ SPARK_SUITES := $(VENV)/spark-suites
 KAFKA := $(VENV)/kafka
 JARS := $(ICEBERG_JAVA)/.installed $(HADOOP_AWS)/.installed $(KAFKA)/.installed
 # What the JVMs of tests share: the classes of Spark, ready to be mapped. They live for seconds, in
-# which the second compiler and parallel collectors cost more than they give.
+# which the second compiler and parallel collectors cost more than they give. The one that lives for
+# minutes compiles more than the 48 MB hold that one compiler gets: it would sweep, and compile again.
 ARCHIVE := $(VENV)/spark.jsa
-SHORT_LIVED := -Xlog:disable -XX:TieredStopAtLevel=1 -XX:+UseSerialGC
+SHORT_LIVED := -Xlog:disable -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m \
+	-XX:MetaspaceSize=192m
 # Where tests keep their tables: in memory where there is enough, because a commit to a catalog waits
 # for the disk twenty times as long as it works. Some tests put a program there, and run it.
 MEMORY := $(shell [ -w /dev/shm ] && ! grep -q ' /dev/shm [^ ]* [^ ]*noexec' /proc/mounts && \

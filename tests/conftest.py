@@ -5,6 +5,7 @@ Kept small on purpose: factories and fixtures live beside the tests that use the
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import tempfile
@@ -51,6 +52,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
+
+
+def pytest_collection_finish() -> None:
+    """Keep what was imported and collected from Python's collector, which would go over it again.
+
+    It is most of what a process of tests holds, and stays until the process ends.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 _WARM = pytest.StashKey[tuple[subprocess.Popen[bytes], tempfile.TemporaryDirectory[str]]]()

@@ -14,6 +14,8 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+_has_frozen = False
+
 
 @contextmanager
 def collector_paused() -> Iterator[None]:
@@ -24,7 +26,19 @@ def collector_paused() -> Iterator[None]:
         yield
     finally:
         if was_enabled:
-            if not gc.get_freeze_count():  # what the application froze stays so
-                gc.freeze()
-                gc.unfreeze()
+            _join_the_old()
             gc.enable()
+
+
+def _join_the_old() -> None:
+    """Have the collector take all objects for old, unless the application froze some: those stay.
+
+    Frozen objects are counted one by one, which takes milliseconds where they are a process's
+    modules, so once some were found nothing is counted again.
+    """
+    global _has_frozen
+    if not _has_frozen:
+        _has_frozen = gc.get_freeze_count() > 0
+    if not _has_frozen:
+        gc.freeze()
+        gc.unfreeze()

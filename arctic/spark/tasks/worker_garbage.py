@@ -7,13 +7,16 @@ through the modules of a write takes longer than writing fifty thousand rows.
 from __future__ import annotations
 
 import gc
+from functools import cache
 
 
+@cache
 def spare_imports() -> None:
     """Take what is there now out of later collections, once in a process.
 
     Objects are freed as ever when nothing refers to them; only those that refer to each other in a
-    circle, are alive now and die later stay until the process ends.
+    circle, are alive now and die later stay until the process ends. Counting what is frozen goes
+    through all of it, so that is done once too.
     """
     if not gc.get_freeze_count():
         gc.collect()

@@ -52,6 +52,7 @@ def _started(log: Path, name: str, *arguments: str) -> subprocess.Popen[bytes]:
         **{name: text for name, text in os.environ.items() if not name.startswith("PYSPARK_")},
         "SPARK_HOME": str(_HOME),
         "SPARK_DAEMON_MEMORY": "128m",
+        "SPARK_DAEMON_JAVA_OPTS": os.environ.get("SPARK_SUBMIT_OPTS", ""),
     }
     command = [str(_HOME / "bin" / "spark-class"), f"{_DAEMONS}.{name}", *arguments]
     with log.open("wb") as file:

@@ -29,6 +29,8 @@ SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "700m",
     "spark.executor.memory": "700m",
+    # Executors live for seconds too: as the JVMs of tests do, so do theirs.
+    "spark.executor.extraJavaOptions": os.environ.get("SPARK_SUBMIT_OPTS", ""),
     "spark.log.level": "OFF",
     "spark.sql.shuffle.partitions": "4",
     "spark.ui.showConsoleProgress": "false",

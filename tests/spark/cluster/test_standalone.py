@@ -19,21 +19,25 @@ from tests.spark.servers import connect_server
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 PATIENCE_SECONDS = 280
+WARM = os.environ.get("PYSPARK_PYTHON", sys.executable)
 BARE = """#!/bin/sh
 PYTHONPATH="$PYTHONPATH:{packages}" exec "{python}" -S "$@"
 """
 """A Python with all packages but those that are installed by a link to their sources."""
 
 
-def run(programs: str, master: str, folder: Path, *, python: str = sys.executable) -> list[str]:
-    """Run programs in a driver of their own; return what it printed."""
+def run(programs: str, master: str, folder: Path, *, python: str | None = None) -> list[str]:
+    """Run programs in a driver of their own; return what it printed.
+
+    Its workers run the Python that those of all tests run, unless another one is named.
+    """
     done = subprocess.run(
         [sys.executable, "-m", "tests.spark.cluster.driver", programs, master, str(folder)],
         capture_output=True,
         text=True,
         check=False,
         timeout=PATIENCE_SECONDS,
-        env={**os.environ, "PYSPARK_PYTHON": python},
+        env={**os.environ, "PYSPARK_PYTHON": python or WARM},
     )
     assert done.returncode == 0, done.stdout + done.stderr[-4_000:]
     return done.stdout.splitlines()
