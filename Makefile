@@ -46,7 +46,7 @@ WORKERS ?= 3
 # A file of tests stays in one process, and files begin in the order that conftest.py gives them.
 SPREAD := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-ordering bench-merge-engines engines-beside-paimon bench-changes bench-views bench-optimize bench-write bench-commits bench-growth bench-skipping bench-streaming bench-small-queries bench-sources bench-publish bench-repair bench-requests bench-serve bench-peers engines matrix fuzz fuzz-layers soak sim ci clean
+.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-ordering bench-merge-engines engines-beside-paimon bench-changes bench-views bench-optimize bench-write bench-commits bench-growth bench-skipping bench-streaming bench-small-queries bench-sources bench-publish bench-repair bench-requests bench-cache bench-serve bench-peers engines matrix fuzz fuzz-layers soak sim ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -213,6 +213,9 @@ bench-repair: $(READY) ## Measure the repair of equality deletes beside Spark's 
 
 bench-requests: $(READY) ## Count what each verb asks an object store for; ARGS=--write-docs writes the page
 	@$(PYTHON) -m benchmarks.requests $(ARGS)
+
+bench-cache: $(READY) ## Measure repeated reads of the newest day with a cache and without, near and far
+	@$(PYTHON) -m benchmarks.cached $(ARGS)
 
 bench-serve: $(READY) ## Measure what a service costs that has nothing to do; ARGS="--tables 200"
 	@$(PYTHON) -m benchmarks.idle_service $(ARGS)

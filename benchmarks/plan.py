@@ -119,7 +119,9 @@ def _measure(config: CatalogConfig, row_filter: ColumnTest | None) -> PlanFigure
 
 
 def _again(config: CatalogConfig, row_filter: ColumnTest | None) -> float:
-    settings = ReadSettings(division=OPTIONS, max_delete_bytes=2**28, verifies_pages=True)
+    settings = ReadSettings(
+        division=OPTIONS, max_delete_bytes=2**28, verifies_pages=True, cache=None
+    )
     for _ in range(2):
         started = time.process_time()
         opened = open_table(config, NAME)

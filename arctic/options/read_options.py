@@ -8,6 +8,7 @@ from arctic.options.option import Option, Scope
 from arctic.options.option_values import (
     byte_count,
     column_names,
+    duration_ms,
     integer,
     moment_ms,
     one_of,
@@ -110,6 +111,44 @@ VERIFY_CHECKSUMS = Option(
     default=False,
     scopes=_READ_TABLE,
     doc="Compare pages of data files with their checksums; a rewrite of rows always does.",
+)
+READ_CACHE = Option(
+    name="read.cache",
+    parse=one_of("off", "memory", "disk"),
+    default="off",
+    scopes=_READ_TABLE,
+    doc="Keep parts of data files that were fetched or written: in each process, or in a folder "
+    "that all processes of a machine share.",
+)
+READ_CACHE_MAX_BYTES = Option(
+    name="read.cache.max-bytes",
+    parse=optional(byte_count),
+    default=None,
+    scopes=_READ_TABLE,
+    doc="Bound of what is kept, of the process or of the folder; 256 MiB or 10 GiB if not set.",
+)
+READ_CACHE_MAX_AGE = Option(
+    name="read.cache.max-age",
+    parse=optional(duration_ms),
+    default=None,
+    scopes=_READ_TABLE,
+    doc="Keep only files of partitions whose time began no longer ago, such as `7d`; of all "
+    "partitions if not set.",
+)
+READ_CACHE_PATH = Option(
+    name="read.cache.path",
+    parse=optional(str),
+    default=None,
+    scopes=_ANY_READ,
+    doc="The folder; if not set, the variable ARCTIC_CACHE_PATH of the machine that reads, or a "
+    "folder of the user's among its temporary files.",
+)
+READ_CACHE_LOCAL = Option(
+    name="read.cache.local-files",
+    parse=truth,
+    default=False,
+    scopes=_READ_TABLE,
+    doc="Keep also what is reached by a plain path, as where a network is mounted.",
 )
 MAX_DELETE_BYTES = Option(
     name="merge.max-delete-bytes",

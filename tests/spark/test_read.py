@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, datetime, timezone
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from pyspark.errors import AnalysisException
@@ -214,3 +215,19 @@ def test_a_part_of_a_struct_can_be_selected_and_filtered(lake: Lake) -> None:
 
     assert read.where("place.lat > 1").select("id", "place.lat").collect() == [(2, 2.5)]
     assert read.selectExpr("sum(place.lat)", "count(id)").collect() == [(3.0, 3)]
+
+
+def test_workers_keep_what_they_fetch_in_one_folder(lake: Lake, tmp_path: Path) -> None:
+    """Rows that wait to be merged are read by Python, in processes that share what one has read."""
+    lake.create()
+    lake.put(ROWS)
+    lake.put([(1, "us", 9.0)])
+    kept = tmp_path / "kept"
+    cached = {
+        "read.cache": "disk",
+        "read.cache.path": str(kept),
+        "read.cache.local-files": "true",
+    }
+    for _ in range(2):
+        assert lake.rows(**cached) == lake.rows()
+        assert list(kept.rglob("*-0"))

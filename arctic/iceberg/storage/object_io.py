@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import errno
 import io
-import re
 from functools import lru_cache
 from typing import Any
 
@@ -34,11 +33,10 @@ from pyiceberg.io.fsspec import FsspecFileIO, FsspecInputFile, FsspecOutputFile
 from pyiceberg.io.pyarrow import PyArrowFile, PyArrowFileIO
 from pyiceberg.typedef import EMPTY_DICT, Properties
 
+from arctic.iceberg.storage.cache.block import has_random_name
+
 WHOLE_BYTES = 2**20
 """A file of fewer comes about as fast as a part of it, from where a request takes 50 ms."""
-
-_RANDOM = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|-\d{15,19}-\d+\.parquet$")
-"""A UUID, or the number of an operation as names of data files end with it."""
 
 
 def with_fewer_requests(file_io: FileIO) -> FileIO:
@@ -90,7 +88,7 @@ class _FarFile(PyArrowFile):
             return pa.BufferReader(opened.read_buffer())  # type: ignore[no-any-return]
 
     def create(self, overwrite: bool = False) -> OutputStream:
-        return super().create(overwrite or _is_new(self.location))
+        return super().create(overwrite or has_random_name(self.location))
 
 
 class _FsspecIO(FsspecFileIO):
@@ -126,8 +124,4 @@ class _FarInput(FsspecInputFile):
 
 class _FarOutput(FsspecOutputFile):
     def create(self, overwrite: bool = False) -> OutputStream:
-        return super().create(overwrite or _is_new(self.location))
-
-
-def _is_new(location: str) -> bool:
-    return _RANDOM.search(location.rpartition("/")[2]) is not None
+        return super().create(overwrite or has_random_name(self.location))

@@ -15,7 +15,7 @@ import contextlib
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -23,6 +23,12 @@ from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSy
 
 from arctic.errors import ArcticError, StorageError, UnsupportedError
 from arctic.iceberg.storage import local_files
+from arctic.iceberg.storage.cache.block import file_key
+from arctic.iceberg.storage.cache.cache_counts import CacheCounts
+from arctic.iceberg.storage.cache.cache_settings import CacheSettings
+from arctic.iceberg.storage.cache.cached_file import CachedFile, FileParts
+from arctic.iceberg.storage.cache.newest_partitions import NewestPartitions
+from arctic.iceberg.storage.cache.written_through import WrittenThrough
 from arctic.iceberg.storage.far_threads import far_threads
 from arctic.iceberg.storage.io_properties import IO_IMPL, without_checks
 from arctic.retry import AT_ONCE
@@ -56,6 +62,12 @@ class TableIO:
     """PyIceberg FileIO properties; not printed, because they hold passwords."""
     location: str
     """Where paths of an unknown scheme are taken to be."""
+    cache: CacheSettings | None = None
+    """What stays on the machine where files are opened; None: nothing."""
+    newest: NewestPartitions | None = None
+    """Of which partitions; None: of all."""
+    counts: CacheCounts | None = field(default=None, compare=False, repr=False)
+    """What to add to where there is a cache, if anyone asks."""
 
     @classmethod
     def of(cls, store: Table) -> TableIO:
@@ -67,6 +79,10 @@ class TableIO:
         }
         return cls(properties=properties, location=store.location())
 
+    def without_cache(self) -> TableIO:
+        """Return the access that asks where files lie, and nowhere else."""
+        return replace(self, cache=None)
+
     def open_input(self, path: str) -> Any:
         """Open a file for reading at any position, as pyarrow does.
 
@@ -74,6 +90,12 @@ class TableIO:
             StorageError: the file is missing or cannot be read.
             UnsupportedError: no file system is installed for the path's scheme.
         """
+        if self.cache is None or not self.cache.takes(path):
+            return self._plain_input(path)
+        key, counts = file_key(path, self.properties), self.counts or CacheCounts()
+        return CachedFile(FileParts(path, key, self.cache.blocks(), self._plain_input, counts))
+
+    def _plain_input(self, path: str) -> Any:
         local = self._local_path(path)
         try:
             if local is not None:
@@ -92,6 +114,12 @@ class TableIO:
             StorageError: the file exists already or cannot be written.
             UnsupportedError: no file system is installed for the path's scheme.
         """
+        output = self._plain_output(path)
+        if self.cache is None or not self.cache.takes(path):
+            return output
+        return WrittenThrough(output, file_key(path, self.properties), self.cache.blocks())
+
+    def _plain_output(self, path: str) -> Any:
         local = self._local_path(path)
         try:
             if local is not None:

@@ -35,6 +35,7 @@ from arctic.job.changes.change_range import settled_heads, start_position
 from arctic.job.changes.change_reader import ChangeReader
 from arctic.job.changes.row_change_job import plan_row_changes
 from arctic.job.newest_state import expired_under, on_newest_state
+from arctic.job.read.asked_read import cached_access
 from arctic.job.read.plan_rows import merge_request
 from arctic.job.read.read_columns import change_columns, project
 from arctic.job.read.scan_job import ScanJob
@@ -165,7 +166,9 @@ class Changes:
         groups = on_newest_state(opened, planned) if start != end else ()
         now = _with_types_of_now(opened, schema)
         request = merge_request(opened, settings, schema=now, row_filter=None)
-        reader = ChangeReader(request=request, schema=schema, io=opened.io)
+        reader = ChangeReader(
+            request=request, schema=schema, io=cached_access(opened, settings.cache)
+        )
         return ScanJob(
             schema=schema,
             groups=groups,

@@ -38,7 +38,7 @@ from arctic.job.changes.row_stretches import (
     version_of,
 )
 from arctic.job.newest_state import expired_under, on_newest_state
-from arctic.job.read.asked_read import ReadSettings
+from arctic.job.read.asked_read import ReadSettings, cached_access
 from arctic.job.read.open_ahead import merged_paths, opened_in_order
 from arctic.job.read.plan_rows import merge_request
 from arctic.job.read.read_columns import project
@@ -193,7 +193,12 @@ def plan_row_changes(
     return ScanJob(
         schema=schema,
         groups=groups,
-        reader=RowChangeReader(request=request, shape=shape, schema=schema, io=opened.io),
+        reader=RowChangeReader(
+            request=request,
+            shape=shape,
+            schema=schema,
+            io=cached_access(opened, settings.cache),
+        ),
         plan=None,
         settings=settings,
         why_gone=partial(expired_under, opened, None),

@@ -6,15 +6,22 @@ which a property of the table may say as well.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from arctic import options as opt
+from arctic.iceberg.storage.cache.cache_settings import CacheSettings
+from arctic.iceberg.storage.cache.newest_partitions import NewestPartitions
+from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.past_state import PastState
 from arctic.job.reference import TableReference, parse_reference
 from arctic.options import Scope
 from arctic.scan.task import ScanOptions
+
+_CACHE_BYTES = {"memory": 256 * 2**20, "disk": 10 * 2**30}
+"""Bounds where nobody says one: every process of a machine has its memory, and all share a disk."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +34,8 @@ class ReadSettings:
     """Above it the change deletes of a task are taken in pieces."""
     verifies_pages: bool
     """Whether checksums of pages are compared."""
+    cache: CacheSettings | None
+    """What stays on the machines that read; None: nothing."""
 
     @classmethod
     def of(
@@ -59,6 +68,7 @@ class ReadSettings:
             ),
             max_delete_bytes=opt.MAX_DELETE_BYTES.value(options, properties),
             verifies_pages=opt.VERIFY_CHECKSUMS.value(options, properties),
+            cache=asked_cache(options, properties),
         )
 
     def for_rewriting(self) -> ReadSettings:
@@ -102,3 +112,38 @@ class AskedRead:
     def settings(self, opened: OpenTable, *, parallelism: int | None = None) -> ReadSettings:
         """Return the settings in force for a table; raises as ``ReadSettings.of``."""
         return ReadSettings.of(self.given, opened.table.properties, parallelism=parallelism)
+
+
+def asked_cache(options: Mapping[str, str], properties: Mapping[str, str]) -> CacheSettings | None:
+    """Read what is to stay on the machines that read; None: nothing.
+
+    Args:
+        options: what the call gave.
+        properties: of the table.
+
+    Raises:
+        InvalidInputError: a text that is not a value.
+    """
+    kind = opt.READ_CACHE.value(options, properties)
+    if kind == "off":
+        return None
+    return CacheSettings(
+        on_disk=kind == "disk",
+        folder=opt.READ_CACHE_PATH.value(options),
+        max_bytes=opt.READ_CACHE_MAX_BYTES.value(options, properties) or _CACHE_BYTES[kind],
+        max_age_ms=opt.READ_CACHE_MAX_AGE.value(options, properties),
+        with_local=opt.READ_CACHE_LOCAL.value(options, properties),
+    )
+
+
+def cached_access(opened: OpenTable, cache: CacheSettings | None) -> TableIO:
+    """Return the access to a table's files, with a cache where there is to be one.
+
+    Args:
+        opened: the table.
+        cache: in force for it; None: nothing is kept.
+    """
+    if cache is None or cache.max_age_ms is None:
+        return replace(opened.io, cache=cache)
+    since_ms = time.time_ns() // 1_000_000 - cache.max_age_ms
+    return replace(opened.io, cache=cache, newest=NewestPartitions.of(opened.table, since_ms))

@@ -26,10 +26,11 @@ from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.storage.table_io import TableIO, is_file_gone
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.newest_state import on_newest_state
-from arctic.job.read.asked_read import ReadSettings
+from arctic.job.read.asked_read import ReadSettings, cached_access
+from arctic.job.read.open_ahead import opened_ahead
 from arctic.job.read.plan_rows import merge_request, plan_rows
 from arctic.job.read.read_columns import project
-from arctic.mor.read import read_group
+from arctic.mor.read import in_reading_order, read_group
 from arctic.mor.request import ReadRequest
 from arctic.scan.task import FileTask, NodeTask, NodeTaskGroup
 from arctic.table.snapshot import TableSnapshot
@@ -113,9 +114,10 @@ class RowLocator:
         tasks = tuple(task for task in self.tasks if _holds_any(task.node, hashes))
         found = []
         group = NodeTaskGroup(tasks=tasks, cost_bytes=sum(task.cost_bytes for task in tasks))
-        for batch in read_group(group, self.request, self.io.open_input) if tasks else ():
-            rows, _ = index.match([batch.column(name) for name in keys.column_names])
-            found.append(batch.take(pa.array(rows)))
+        with opened_ahead(self.io, in_reading_order(tasks)) as open_file:
+            for batch in read_group(group, self.request, open_file) if tasks else ():
+                rows, _ = index.match([batch.column(name) for name in keys.column_names])
+                found.append(batch.take(pa.array(rows)))
         return pa.Table.from_batches(found, schema=schema)
 
     def _hashes(self, keys: pa.Table) -> npt.NDArray[np.int64]:
@@ -169,7 +171,7 @@ def locate_rows(
     return RowLocator(
         tasks=tuple(task for group in plan.groups for task in group.tasks),
         request=merge_request(opened, settings, schema=schema, row_filter=None),
-        io=opened.io,
+        io=cached_access(opened, settings.cache),
         snapshot=plan.snapshot,
     )
 

@@ -31,17 +31,26 @@ AHEAD = 8
 @contextmanager
 def opened_ahead(io: TableIO, tasks: Sequence[NodeTask]) -> Iterator[OpenFile]:
     """Yield what opens files for tasks that are merged one after the other."""
-    with opened_in_order(io, merged_paths(tasks)) as open_file:
+    with opened_in_order(io, merged_paths(tasks), _opener(io, tasks)) as open_file:
         yield open_file
 
 
 @contextmanager
-def opened_in_order(io: TableIO, paths: Iterable[str]) -> Iterator[OpenFile]:
-    """Yield what opens files that are likely to be needed in this order, each once."""
+def opened_in_order(
+    io: TableIO, paths: Iterable[str], open_file: OpenFile | None = None
+) -> Iterator[OpenFile]:
+    """Yield what opens files that are likely to be needed in this order, each once.
+
+    Args:
+        io: access to them.
+        paths: of the files.
+        open_file: what opens one; None: the access does.
+    """
+    open_file = open_file or io.open_input
     if is_local(io.location):
-        yield io.open_input
+        yield open_file
         return
-    ahead = _Ahead(io, paths)
+    ahead = _Ahead(open_file, paths)
     try:
         yield ahead.open
     finally:
@@ -49,8 +58,8 @@ def opened_in_order(io: TableIO, paths: Iterable[str]) -> Iterator[OpenFile]:
 
 
 class _Ahead:
-    def __init__(self, io: TableIO, paths: Iterable[str]) -> None:
-        self._io = io
+    def __init__(self, open_file: OpenFile, paths: Iterable[str]) -> None:
+        self._open_file = open_file
         self._later = deque(paths)
         self._coming: dict[str, Future[Any]] = {}
 
@@ -58,7 +67,7 @@ class _Ahead:
         self._ask()
         coming = self._coming.pop(path, None)
         self._ask()
-        return self._io.open_input(path) if coming is None else coming.result()
+        return self._open_file(path) if coming is None else coming.result()
 
     def close(self) -> None:
         self._later.clear()
@@ -70,7 +79,17 @@ class _Ahead:
     def _ask(self) -> None:
         while self._later and len(self._coming) < AHEAD:
             path = self._later.popleft()
-            self._coming[path] = far_threads().submit(self._io.open_input, path)
+            self._coming[path] = far_threads().submit(self._open_file, path)
+
+
+def _opener(io: TableIO, tasks: Sequence[NodeTask]) -> OpenFile:
+    """Return what opens files, those of partitions that are too old past the cache."""
+    newest = None if io.cache is None else io.newest
+    if newest is None:
+        return io.open_input
+    old = frozenset(merged_paths(task for task in tasks if not newest.holds(task.partition)))
+    plain = io.without_cache()
+    return lambda path: (plain if path in old else io).open_input(path)
 
 
 def merged_paths(tasks: Iterable[NodeTask]) -> Iterable[str]:

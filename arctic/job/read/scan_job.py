@@ -18,7 +18,7 @@ from arctic.errors import ConflictError, StorageError
 from arctic.iceberg.snapshots.inspect import metadata_schema, metadata_table
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.newest_state import expired_under, on_newest_state
-from arctic.job.read.asked_read import AskedRead, ReadSettings
+from arctic.job.read.asked_read import AskedRead, ReadSettings, cached_access
 from arctic.job.read.plan_rows import merge_request, plan_rows
 from arctic.job.read.read_ahead import read_ahead
 from arctic.job.read.read_columns import change_columns, project
@@ -147,7 +147,7 @@ def scan_opened(
         return ScanJob(
             schema=schema,
             groups=plan.groups,
-            reader=MergeReader(request=request, io=opened.io),
+            reader=MergeReader(request=request, io=cached_access(opened, settings.cache)),
             plan=plan,
             settings=settings,
             why_gone=partial(expired_under, opened, state),

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from arctic.job.read.asked_read import cached_access
 from arctic.job.read.engine_scan import EngineScan
 from arctic.job.read.plan_rows import merge_request
 from arctic.job.vectors.vector_work import VectorWork
@@ -21,5 +22,5 @@ def engine_work(scan: EngineScan) -> VectorWork | None:
     return VectorWork(
         tasks=scan.shared.dirty_tasks,
         request=merge_request(scan.opened, scan.settings, schema=_NO_COLUMNS, row_filter=None),
-        io=scan.opened.io,
+        io=cached_access(scan.opened, scan.settings.cache),
     )

@@ -15,6 +15,7 @@ from arctic.iceberg.tables.create_table import create_table
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_by
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.values.partitioning import parse_partition_field
+from arctic.job.read.asked_read import asked_cache, cached_access
 from arctic.job.write.asked_write import AskedWrite
 from arctic.writing.conform.conform import Conform
 from arctic.writing.conform.event_time import EventTime
@@ -93,12 +94,14 @@ def open_or_create(asked: AskedWrite, incoming: pa.Schema, *, exist_ok: bool = T
 
 def write_target(opened: OpenTable, options: WriteOptions) -> WriteTarget:
     """Return a table as the tasks of a write see it."""
+    # What was written last is asked for first, where a property has reads keep what they fetch.
+    written_through = cached_access(opened, asked_cache({}, opened.table.properties))
     return WriteTarget(
         table=opened.table,
         schema=opened.arrow_schema,
         partition_arrays=opened.partitioner.arrays,
         partition_path=opened.partitioner.path,
-        create_output=opened.io.create_output,
+        create_output=written_through.create_output,
         delete_files=opened.io.delete_quietly,
         options=options,
     )

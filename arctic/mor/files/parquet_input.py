@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 
 from arctic.columns.field_ids import child_fields
 from arctic.errors import ArcticError, FormatError, StorageError
+from arctic.mor.files.asked_ranges import FetchingFile, column_ranges, leaf_count
 from arctic.mor.files.parquet_footer import (
     GUESS_BYTES,
     Size,
@@ -67,8 +68,9 @@ class ParquetInput:
         self._open_file = open_file
         self._verifies_pages = verifies_pages
         self._source: Any = None
+        self._found: Any = None
         with self._errors():
-            self._source = open_file(path)
+            self._source = self._found = open_file(path)
             try:
                 source = as_native(self._source)
                 length = source.size()
@@ -119,7 +121,7 @@ class ParquetInput:
         with self._errors():
             source = as_native(self._source)
             found = bytes(source.read_at(max(0, self._index_end - start), start))
-        footer_checksum.check_indexes(self.path, self.metadata.metadata, found)
+            footer_checksum.check_indexes(self.path, self.metadata.metadata, found)
         return start, found
 
     @property
@@ -133,7 +135,7 @@ class ParquetInput:
         for field in self.schema:
             if field.name == name:
                 return None if child_fields(field.type) else at
-            at += _leaf_count(field)
+            at += leaf_count(field)
         return None
 
     def read(self, names: Sequence[str]) -> pa.Table:
@@ -231,6 +233,8 @@ class ParquetInput:
         self, file: Any, row_groups: list[int], names: list[str], batch_rows: int
     ) -> Iterator[pa.RecordBatch]:
         if not self._is_small:
+            if isinstance(self._found, FetchingFile):
+                self._found.fetch(column_ranges(self.metadata, self.schema, row_groups, names))
             return iter(file.iter_batches(batch_rows, row_groups=row_groups, columns=names))
         rows = file.read_row_groups(row_groups, columns=names, use_threads=False)
         return iter(rows.to_batches(max_chunksize=batch_rows))
@@ -248,6 +252,9 @@ class ParquetInput:
     def _errors(self) -> Iterator[None]:
         try:
             yield
+        except FormatError:
+            self._forget()
+            raise
         except (ArcticError, MemoryError):
             raise
         except OSError as error:
@@ -260,7 +267,12 @@ class ParquetInput:
         except (pa.ArrowException, UnicodeDecodeError) as error:
             raise self._corrupt(error) from error
 
+    def _forget(self) -> None:
+        if isinstance(self._found, FetchingFile):
+            self._found.forget()
+
     def _corrupt(self, error: Exception) -> FormatError:
+        self._forget()
         return FormatError(
             f"file {self.path!r}: {error}; expected a whole Parquet file as it was written"
         )
@@ -276,8 +288,3 @@ class ParquetInput:
         except OSError:
             return False
         return True
-
-
-def _leaf_count(field: pa.Field) -> int:
-    children = child_fields(field.type)
-    return sum(_leaf_count(child) for child in children) if children else 1

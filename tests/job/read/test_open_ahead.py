@@ -26,6 +26,7 @@ class Store:
     opened: list[str] = field(default_factory=list)
     files: list[pa.BufferReader] = field(default_factory=list)
     missing: str = ""
+    cache: None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def open_input(self, path: str) -> Any:

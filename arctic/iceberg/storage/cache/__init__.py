@@ -1,0 +1,1 @@
+"""Parts of data files that stay on this machine once they were fetched or written."""

@@ -1,0 +1,59 @@
+"""The parts of a Parquet file that will be read, for files that like to know.
+
+A file of which parts are elsewhere fetches what is missing side by side once it is told; Arrow asks
+a Python file for one part after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import pyarrow as pa
+
+from arctic.columns.field_ids import child_fields
+
+
+@runtime_checkable
+class FetchingFile(Protocol):
+    """An open file that is told what will be read of it, and whether it made sense."""
+
+    def fetch(self, ranges: Iterable[tuple[int, int]]) -> None:
+        """Have parts at hand: the begin and the length of each."""
+
+    def forget(self) -> None:
+        """Keep nothing of the file: it makes no sense."""
+
+
+def column_ranges(
+    metadata: Any, schema: pa.Schema, row_groups: Iterable[int], names: Sequence[str]
+) -> Iterator[tuple[int, int]]:
+    """Yield begin and length of each column chunk of top-level columns.
+
+    Args:
+        metadata: of the file.
+        schema: of the file.
+        row_groups: which ones.
+        names: the columns.
+    """
+    leaves: list[int] = []
+    first = 0
+    for field in schema:
+        end = first + leaf_count(field)
+        if field.name in names:
+            leaves += range(first, end)
+        first = end
+    for number in row_groups:
+        group = metadata.row_group(number)
+        for leaf in leaves:
+            chunk = group.column(leaf)
+            start = chunk.data_page_offset
+            if chunk.has_dictionary_page:
+                start = min(start, chunk.dictionary_page_offset)
+            yield start, chunk.total_compressed_size
+
+
+def leaf_count(field: pa.Field) -> int:
+    """Return how many columns of a Parquet file a field takes."""
+    children = child_fields(field.type)
+    return sum(map(leaf_count, children)) if children else 1

@@ -1,0 +1,82 @@
+"""Files cut into blocks: every byte is in one block, and a file is known by how it is reached."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arctic.iceberg.storage.cache.block import (
+    BLOCK_BYTES,
+    block_range,
+    blocks_in,
+    file_key,
+    has_random_name,
+    numbers_of,
+)
+
+SIZES = st.integers(1, 5 * BLOCK_BYTES)
+
+
+@given(size=SIZES, data=st.data())
+def test_blocks_of_a_range_hold_it_and_no_block_more(size: int, data: st.DataObject) -> None:
+    """They follow one another, and their first and last hold something of the range."""
+    start = data.draw(st.integers(0, size - 1))
+    end = data.draw(st.integers(start + 1, size))
+    places = [block_range(number, size) for number in numbers_of(start, end, size)]
+
+    assert places[0][0] <= start < places[0][1]
+    assert places[-1][0] < end <= places[-1][1]
+    assert all(before[1] == after[0] for before, after in pairwise(places))
+
+
+@given(size=SIZES)
+def test_blocks_put_together_are_the_file(size: int) -> None:
+    """The last one is number 0, and none is longer than a block."""
+    content = (bytes(range(251)) * (size // 251 + 1))[:size]
+    blocks = blocks_in(content, 0, size)
+
+    assert b"".join(block.content for block in blocks) == content
+    assert [block.number for block in blocks] == list(reversed(range(len(blocks))))
+    assert max(len(block.content) for block in blocks) <= BLOCK_BYTES
+    assert {block.file_bytes for block in blocks} == {size}
+
+
+def test_an_empty_range_is_of_no_block() -> None:
+    """Also of a file without a byte."""
+    assert list(numbers_of(5, 5, 10)) == []
+    assert list(numbers_of(0, 0, 0)) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "is_random"),
+    [
+        ("s3://b/t/4-I-0-00001-0-2889679053109490213-00001.parquet", True),
+        ("s3://b/t/00000-0-01b93a2f-1111-2222-3333-123456789abc.parquet", True),
+        ("s3://b/01b93a2f-1111-2222-3333-123456789abc/part-0.parquet", False),
+        ("s3://b/t/2026-11-24.parquet", False),
+    ],
+)
+def test_a_name_is_random_by_its_own_number(path: str, is_random: bool) -> None:
+    """A folder's number says nothing of what is in it tomorrow."""
+    assert has_random_name(path) is is_random
+
+
+def test_a_file_reached_otherwise_is_another_file() -> None:
+    """At another address, or by other keys; keys that last an hour are the same person's."""
+    here, keys = {"s3.endpoint": "http://a"}, {"s3.access-key-id": "x"}
+    token = {"s3.session-token": "1", **keys}
+
+    assert file_key("p", here) == file_key("p", dict(here))
+    different = [
+        file_key("p", here),
+        file_key("q", here),
+        file_key("p", {"s3.endpoint": "http://b"}),
+        file_key("p", {**here, **keys}),
+        file_key("p", {**here, "s3.access-key-id": "y"}),
+    ]
+    assert len(set(different)) == len(different)
+    later = {"s3.session-token": "2", "s3.access-key-id": "z"}
+    assert file_key("p", {**here, **token}) == file_key("p", {**here, **later})
