@@ -7,8 +7,6 @@ below .bench until it is measured again, so a few systems can be measured anew.
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import shutil
 import sys
 import tempfile
@@ -16,45 +14,41 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 
+from benchmarks.peers import runs
 from benchmarks.peers.chart import chart
-from benchmarks.peers.environments import CACHE, PEERS, ROOT
+from benchmarks.peers.environments import CACHE, PEERS
 from benchmarks.peers.inputs import write_inputs
 from benchmarks.peers.oracle import Oracle
-from benchmarks.peers.page import CHART, page, with_commands
-from benchmarks.peers.report import command_table, comparisons, remarks, table
-from benchmarks.peers.result import SystemResult, load_result, save_result
+from benchmarks.peers.page import CHART, COMMANDS_TITLE, page, with_commands
+from benchmarks.peers.report import (
+    behind,
+    command_table,
+    commands_behind,
+    comparisons,
+    table,
+)
+from benchmarks.peers.result import SystemResult
 from benchmarks.peers.run import measure
+from benchmarks.peers.sections import PAGE, measured, with_losses, with_others
 
 LIMIT_SECONDS = 180.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the figures; 1 where the rows of a system are wrong."""
-    parser = argparse.ArgumentParser(prog="make bench-peers", description=__doc__)
-    known = [peer.name for peer in PEERS]
+    parser = runs.arguments("bench-peers", __doc__, limit_seconds=LIMIT_SECONDS)
     parser.add_argument("--rows", type=int, default=2_000_000, help="rows of the load")
-    parser.add_argument("--systems", help="which, with commas; empty: show")
     parser.add_argument("--only", choices=["commands"], help="row-level commands in SQL alone")
-    parser.add_argument("--limit", type=float, default=LIMIT_SECONDS, help="seconds for a phase")
-    parser.add_argument("--write-docs", action="store_true", help="write docs/benchmarks.md")
-    parser.add_argument("--note", default="", help="what a reader should know of the machine")
     given = parser.parse_args(arguments)
-    fit = [peer.name for peer in PEERS if peer.has_commands or not given.only]
-    asked = fit if given.systems is None else given.systems.split(",")
-    chosen = [name for name in asked if name]
-    for name in chosen:
-        if name not in fit:
-            parser.error(f"system {name!r}: not known here; expected some of {', '.join(fit)}")
-    # A log is wider than the 80 columns that rich takes where there is no terminal.
-    console = Console(width=None if sys.stdout.isatty() else 180)
+    changing = [peer for peer in PEERS if peer.changes]
+    fit = [peer.name for peer in changing if peer.has_commands or not given.only]
+    chosen = [peer.name for peer in runs.chosen(parser, given, fit)]
+    console = runs.terminal()
     kept = CACHE / "results" / "-".join(filter(None, [str(given.rows), given.only]))
     if chosen:
         _measure_all(chosen, given, kept, console)
-    results = [
-        load_result(kept / f"{name}.json") for name in known if (kept / f"{name}.json").exists()
-    ]
+    results = runs.kept_results(kept)
     shown = [result for result in results if not chosen or result.name in chosen]
     _show(shown, console, only_commands=given.only == "commands")
     if given.write_docs:
@@ -87,42 +81,34 @@ def _measure_all(
                 say=lambda text: console.print(f"[dim]{text}[/dim]"),
                 only_commands=given.only == "commands",
             )
-            save_result(kept / f"{peer.name}.json", result)
-            if result.failure and (scratch / "log.txt").exists():
-                shutil.copy(scratch / "log.txt", kept / f"{peer.name}.log")
+            runs.keep(kept, result, scratch)
             shutil.rmtree(scratch)
 
 
 def _show(results: Sequence[SystemResult], console: Console, *, only_commands: bool) -> None:
     tables = [] if only_commands else [(each.title, table(each)) for each in comparisons(results)]
-    tables.append(("Row-level commands in SQL", command_table(results)))
+    tables.append((COMMANDS_TITLE, command_table(results)))
     for title, lines in tables:
-        if not lines:
-            continue
-        head, *body = lines
-        shown = Table(title=title, title_justify="left")
-        shown.add_column(head[0])
-        for name in head[1:]:
-            shown.add_column(name, justify="right")
-        for line in body:
-            shown.add_row(*line)
-        console.print(shown)
-    for remark in remarks(results):
-        console.print(remark, highlight=False)
+        runs.show(title, lines, console)
+    runs.show_systems(results, console)
 
 
 def _write_docs(results: Sequence[SystemResult], given: argparse.Namespace) -> None:
-    machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}"
-    if given.note:
-        machine += f" ({given.note})"
-    docs = ROOT / "docs"
+    losses = {each.title: behind(each) for each in comparisons(results)}
+    losses[COMMANDS_TITLE] = commands_behind(results)
+    old = PAGE.read_text()
     if given.only:
-        written = (docs / "benchmarks.md").read_text()
-        (docs / "benchmarks.md").write_text(with_commands(written, results))
-        return
-    text = page(results, rows=given.rows, machine=machine, limit_seconds=given.limit)
-    (docs / "benchmarks.md").write_text(text)
-    (docs / CHART).write_text(chart(comparisons(results)))
+        text = with_commands(old, results)
+        losses = {COMMANDS_TITLE: losses[COMMANDS_TITLE]}
+    else:
+        text = page(
+            results, rows=given.rows, machine=measured(given.note), limit_seconds=given.limit
+        )
+        (PAGE.parent / CHART).write_text(chart(comparisons(results)))
+        text = with_others(text, old)
+    for title, lines in losses.items():
+        text = with_losses(text, title, lines)
+    PAGE.write_text(text)
 
 
 if __name__ == "__main__":

@@ -28,16 +28,21 @@ def chart(comparisons: Sequence[Comparison]) -> str:
     y = 10
     for comparison in comparisons:
         y += _GAP
-        parts.append(_text(10, y, comparison.title, size=17, weight="bold"))
+        parts.append(text_at(10, y, comparison.title, size=17, weight="bold"))
         for name, title in PANELS:
             bars = [(system, _phase(system, name)) for system in comparison.systems]
             known = [(system, phase) for system, phase in bars if phase and _shown(phase)]
             if known:
                 y += _GAP
-                parts.append(_text(10, y, f"{title}, seconds", size=13, weight="bold"))
+                parts.append(text_at(10, y, f"{title}, seconds", size=13, weight="bold"))
                 y = _panel(parts, y + 6, known)
+    return svg(parts, width=_WIDTH, height=y + 20)
+
+
+def svg(parts: Sequence[str], *, width: int, height: int) -> str:
+    """Return the text of a file that shows these parts."""
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {y + 20}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
         f'font-family="sans-serif"><rect width="100%" height="100%" fill="#ffffff"/>'
     )
     return "\n".join([head, *parts, "</svg>"]) + "\n"
@@ -51,14 +56,14 @@ def _panel(parts: list[str], y: int, bars: Sequence[tuple[SystemResult, Phase]])
         seconds = longest if phase.seconds is None else phase.seconds
         width = max(2, round(_BAR * min(seconds, longest) / longest))
         colour = _OURS if system.name.startswith("arctic") else _THEIRS
-        parts.append(_text(_LABEL - 8, y + 14, system.name, anchor="end"))
+        parts.append(text_at(_LABEL - 8, y + 14, system.name, anchor="end"))
         parts.append(
             f'<rect x="{_LABEL}" y="{y}" width="{width}" height="{_STEP - 5}" fill="{colour}"/>'
         )
         value = phase.reason if phase.seconds is None else f"{phase.seconds:.2f}"
         if seconds > longest:
             value = f"… {value}"
-        parts.append(_text(_LABEL + width + 6, y + 14, value))
+        parts.append(text_at(_LABEL + width + 6, y + 14, value))
         y += _STEP
     return y
 
@@ -71,10 +76,18 @@ def _shown(phase: Phase) -> bool:
     return phase.seconds is not None or phase.reason.startswith(">")
 
 
-def _text(
-    x: int, y: int, text: str, *, size: int = 12, weight: str = "normal", anchor: str = "start"
+def text_at(
+    x: int,
+    y: int,
+    text: str,
+    *,
+    size: int = 12,
+    weight: str = "normal",
+    anchor: str = "start",
+    ink: str = _INK,
 ) -> str:
+    """Return a text as a part of a picture."""
     return (
         f'<text x="{x}" y="{y}" font-size="{size}" font-weight="{weight}" '
-        f'text-anchor="{anchor}" fill="{_INK}">{escape(text)}</text>'
+        f'text-anchor="{anchor}" fill="{ink}">{escape(text)}</text>'
     )

@@ -27,6 +27,8 @@ class Peer:
     """For the script."""
     on_spark: bool = False
     """Compared with Arctic through Spark, else with Arctic without it."""
+    changes: bool = True
+    """Its tables can be changed; else it is a limit for reads."""
     has_commands: bool = False
     """Takes MERGE, UPDATE and DELETE in SQL, and does the same with them as every other."""
 
@@ -93,6 +95,7 @@ PEERS = (
         arguments=(_HUDI, "record"),
         on_spark=True,
     ),
+    Peer(name="parquet-spark", script="parquet_spark", on_spark=True, changes=False),
     Peer(name="arctic", script="arctic_plain"),
     Peer(name="pyarrow", script="pyarrow_copy"),
     Peer(name="delta-rs", script="delta_rs", packages=("deltalake==1.6.6", "pyarrow==26.0.1")),

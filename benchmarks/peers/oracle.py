@@ -6,15 +6,25 @@ systems differ in how they write a time zone.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
+from functools import partial
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import duckdb
+import pyarrow as pa
 
 from benchmarks.peers.commands import steps
 from benchmarks.peers.inputs import WIDE_SCHEMA, Inputs
 
 CHANGED = "expected"
 COMMANDED = "commanded"
+CLOSE = 1e-9
+
+Rows: TypeAlias = Sequence[Sequence[Any]]
 
 
 class Oracle:
@@ -66,23 +76,72 @@ class Oracle:
             folder: of Parquet files.
             expected: rows after upserts and a delete, or after ``run_commands``.
         """
-        wanted = f"select {_columns()} from {expected}"
-        exported = f"select {_columns()} from read_parquet('{folder}/*.parquet')"
-        missing = self._number(f"select count(*) from ({wanted} except all {exported})")
-        extra = self._number(f"select count(*) from ({exported} except all {wanted})")
-        if not missing and not extra:
-            return ""
-        return f"{missing:,} expected rows are missing, {extra:,} others are there"
+        return differing_rows(self._duckdb, expected, folder, WIDE_SCHEMA)
 
     def _number(self, query: str) -> int:
-        row = self._duckdb.execute(query).fetchone()
-        assert row is not None
-        return int(row[0])
+        return _number(self._duckdb, query)
 
 
-def _columns() -> str:
+def differing_rows(
+    connection: duckdb.DuckDBPyConnection, expected: str, folder: Path, schema: pa.Schema
+) -> str:
+    """Say how the exported rows of a folder differ from a table; empty where they do not."""
+    columns = _columns(schema)
+    wanted = f"select {columns} from {expected}"
+    exported = f"select {columns} from read_parquet('{folder}/*.parquet')"
+    missing = _number(connection, f"select count(*) from ({wanted} except all {exported})")
+    extra = _number(connection, f"select count(*) from ({exported} except all {wanted})")
+    if not missing and not extra:
+        return ""
+    return f"{missing:,} expected rows are missing, {extra:,} others are there"
+
+
+def differing_answers(expected: Rows, found: Rows, *, close: float = CLOSE) -> str:
+    """Say how two answers to one query differ; empty where they do not.
+
+    Order is no matter, as ties may come in any. Binary fractions are alike up to a share, as sums
+    of them depend on the order of their rows; decimal ones have to be equal.
+
+    >>> differing_answers([["a", 0.1 + 0.2], ["b", None]], [["b", None], ["a", 0.3]])
+    ''
+    >>> differing_answers([["a", 1]], [["a", 2]])
+    "expected ['a', 1], found ['a', 2]"
+    """
+    if len(expected) != len(found):
+        return f"{len(found):,} rows, expected {len(expected):,}"
+    same = partial(_same, close=close)
+    for wanted, row in zip(sorted(expected, key=_order), sorted(found, key=_order), strict=True):
+        if len(wanted) != len(row) or not all(map(same, wanted, row)):
+            return f"expected {wanted}, found {row}"
+    return ""
+
+
+def _order(row: Sequence[Any]) -> list[str]:
+    # Fractions come last: of two answers they may differ in the last digits.
+    fractions = [f"{value:.4g}" for value in row if isinstance(value, float | Decimal)]
+    others = [str(value) for value in row if not isinstance(value, float | Decimal)]
+    return others + fractions
+
+
+def _same(wanted: Any, found: Any, *, close: float) -> bool:
+    if isinstance(wanted, date):
+        wanted = wanted.isoformat()
+    if isinstance(wanted, str) or wanted is None or isinstance(found, str) or found is None:
+        return bool(wanted == found)
+    # A decimal comes as the float that is next to it.
+    allowed = close if isinstance(wanted, float) else CLOSE
+    return math.isclose(wanted, found, rel_tol=allowed, abs_tol=allowed)
+
+
+def _number(connection: duckdb.DuckDBPyConnection, query: str) -> int:
+    row = connection.execute(query).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def _columns(schema: pa.Schema) -> str:
     names = []
-    for field in WIDE_SCHEMA:
+    for field in schema:
         is_instant = str(field.type).startswith("timestamp")
         names.append(f"epoch_us({field.name}) as {field.name}" if is_instant else field.name)
     return ", ".join(names)

@@ -14,11 +14,11 @@ from benchmarks.peers.report import (
     table,
 )
 from benchmarks.peers.result import SystemResult
+from benchmarks.peers.sections import markdown, with_section
 
 CHART = "benchmarks.svg"
 
-_SECTION = "\n## "
-_COMMANDS = "Row-level commands in SQL"
+COMMANDS_TITLE = "Row-level commands in SQL"
 _CHECKED = "Are the rows right?"
 
 
@@ -26,7 +26,7 @@ def page(results: Sequence[SystemResult], *, rows: int, machine: str, limit_seco
     """Return the whole page."""
     sections = [_head(rows=rows, machine=machine, limit_seconds=limit_seconds)]
     sections += [
-        f"## {comparison.title}\n\n{_markdown(table(comparison))}\n"
+        f"## {comparison.title}\n\n{markdown(table(comparison))}\n"
         for comparison in comparisons(results)
     ]
     sections += [section for section in [_commands(results)] if section]
@@ -36,17 +36,14 @@ def page(results: Sequence[SystemResult], *, rows: int, machine: str, limit_seco
         [result.name, ", ".join(f"{name} {value}" for name, value in result.versions.items())]
         for result in results
     ]
-    sections.append(f"## Versions\n\n{_markdown([['system', 'versions'], *versions])}\n")
+    sections.append(f"## Versions\n\n{markdown([['system', 'versions'], *versions])}\n")
     sections.append(_METHOD)
     return "\n".join(sections)
 
 
 def with_commands(text: str, results: Sequence[SystemResult]) -> str:
     """Return a page with the commands of these results, and all else as it was."""
-    kept = [part for part in text.split(_SECTION) if not part.startswith(_COMMANDS)]
-    place = next(i for i, part in enumerate(kept) if part.startswith(_CHECKED))
-    section = _commands(results).removeprefix(_SECTION.lstrip())
-    return _SECTION.join([*kept[:place], section, *kept[place:]])
+    return with_section(text, COMMANDS_TITLE, _commands(results).partition("\n")[2])
 
 
 def _commands(results: Sequence[SystemResult]) -> str:
@@ -55,7 +52,7 @@ def _commands(results: Sequence[SystemResult]) -> str:
         return ""
     checks = [commands_checked(result) for result in results]
     rows = f"The rows afterwards: {', '.join(check for check in checks if check)}."
-    return f"## {_COMMANDS}\n\n{_ABOUT_COMMANDS}\n\n{_markdown(lines)}\n\n{rows}\n"
+    return f"## {COMMANDS_TITLE}\n\n{_ABOUT_COMMANDS}\n\n{markdown(lines)}\n\n{rows}\n"
 
 
 def _head(*, rows: int, machine: str, limit_seconds: float) -> str:
@@ -71,7 +68,7 @@ rows (80 % updates of random orders, 20 % new ones), and one delete of {deleted:
 is read unmerged, compacted, and read again. In brackets: the time as a multiple of Arctic's, so
 more than 1 is slower than Arctic.
 
-On {machine}.
+Measured on {machine}.
 A phase may take {limit_seconds:g} s; what comes after one that took longer was not run.
 
 ![Seconds of the main phases, for each system]({CHART})
@@ -132,9 +129,3 @@ _METHOD = """## How it is measured
   included. Memory is the resident memory of the process and all its children, a JVM included, added
   up: pages that processes share count more than once.
 """
-
-
-def _markdown(lines: Sequence[Sequence[str]]) -> str:
-    head, *body = lines
-    rule = ["---"] + ["--:" if len(head) > 2 else "---"] * (len(head) - 1)
-    return "\n".join("| " + " | ".join(line) + " |" for line in [head, rule, *body])

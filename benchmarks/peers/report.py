@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeAlias
 
 from benchmarks.peers.commands import COMMANDS, phases_of
 from benchmarks.peers.environments import PEERS
@@ -24,6 +25,12 @@ READS = {
 }
 STATES = ("unmerged", "compacted")
 NOTHING = "-"
+ON_SPARK = "Through Spark"
+NEAR = 0.95
+"""A system below this multiple of Arctic's time is ahead; nearer ones are alike."""
+
+Timed: TypeAlias = tuple[str, Callable[[SystemResult], Phase | None]]
+"""A label, and the figure of a system."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +45,7 @@ def comparisons(results: Sequence[SystemResult]) -> tuple[Comparison, ...]:
     """Divide systems by whether Spark runs them, in the order in which they are known."""
     found = {result.name: result for result in results}
     made = []
-    for title, on_spark in (("Through Spark", True), ("Without Spark", False)):
+    for title, on_spark in ((ON_SPARK, True), ("Without Spark", False)):
         names = [peer.name for peer in PEERS if peer.on_spark == on_spark]
         systems = tuple(found[name] for name in names if name in found)
         if systems:
@@ -50,17 +57,7 @@ def table(comparison: Comparison) -> list[list[str]]:
     """Return a header and one line for each figure."""
     systems = comparison.systems
     lines = [["", *(system.name for system in systems)]]
-    lines.append(_times("first use", systems, _phase("first use")))
-    lines.append(_times("load", systems, lambda system: system.phases.get("load")))
-    lines.append(_times(f"upsert, median of {BATCHES}", systems, median_upsert))
-    lines.append(_times("delete", systems, lambda system: system.phases.get("delete")))
-    for state in STATES:
-        if state == "compacted":
-            lines.append(_times("compaction", systems, _phase("compact")))
-        first = f"{next(iter(READS))}, {state}"
-        lines.append(_times(f"{state}: the first read of all", systems, _cold(first)))
-        for what, label in READS.items():
-            lines.append(_times(f"{state}: {label}", systems, _phase(f"{what}, {state}")))
+    lines += [_times(label, systems, phase_of) for label, phase_of in _timed()]
     for label, names in (
         ("load", ("load",)),
         (f"{BATCHES} upserts", UPSERTS),
@@ -77,6 +74,11 @@ def table(comparison: Comparison) -> list[list[str]]:
     return lines
 
 
+def behind(comparison: Comparison) -> list[str]:
+    """Say by which figures a system that merges is ahead of Arctic; the worst first."""
+    return _behind(comparison.systems, _timed())
+
+
 def command_table(results: Sequence[SystemResult]) -> list[list[str]]:
     """Return a header and one line for each figure of commands in SQL; empty: nobody ran them."""
     found = {result.name: result for result in results}
@@ -87,9 +89,7 @@ def command_table(results: Sequence[SystemResult]) -> list[list[str]]:
         return []
     lines = [["", *(system.name for system in systems)]]
     lines.append(_times("for comparison: upsert of a frame", systems, median_upsert))
-    for command in COMMANDS:
-        median = partial(_median, names=phases_of(command))
-        lines.append(_times(f"{command.label}, median", systems, median))
+    lines += [_times(label, systems, phase_of) for label, phase_of in _timed_commands()]
     for command in COMMANDS:
         names = phases_of(command)
         cells = [_written(system, names) for system in systems]
@@ -98,12 +98,19 @@ def command_table(results: Sequence[SystemResult]) -> list[list[str]]:
     return lines
 
 
+def commands_behind(results: Sequence[SystemResult]) -> list[str]:
+    """Say by which commands a system is ahead of Arctic; the worst first."""
+    on_spark = [each for each in comparisons(results) if each.title == ON_SPARK]
+    return [line for each in on_spark for line in _behind(each.systems, _timed_commands())]
+
+
 def remarks(results: Sequence[SystemResult]) -> list[str]:
     """Return one line for each system: whether its rows are right, and what failed."""
     lines = []
     for result in results:
         parts = [result.checked or "not checked"]
-        parts += [phase.reason for phase in result.phases.values() if "has no" in phase.reason]
+        reasons = dict.fromkeys(phase.reason for phase in result.phases.values())
+        parts += [reason for reason in reasons if "has no" in reason]
         if result.failure:
             parts.append(f"did not finish: {result.failure}")
         lines.append(f"{result.name}: {'; '.join(parts)}")
@@ -119,6 +126,50 @@ def commands_checked(result: SystemResult) -> str:
 def median_upsert(system: SystemResult) -> Phase | None:
     """Return the upserts as one phase; one that has no time stands for all."""
     return _median(system, UPSERTS)
+
+
+def _timed() -> list[Timed]:
+    """Return every time of the workload."""
+    lines: list[Timed] = [
+        ("first use", _phase("first use")),
+        ("load", _phase("load")),
+        (f"upsert, median of {BATCHES}", median_upsert),
+        ("delete", _phase("delete")),
+    ]
+    for state in STATES:
+        if state == "compacted":
+            lines.append(("compaction", _phase("compact")))
+        first = f"{next(iter(READS))}, {state}"
+        lines.append((f"{state}: the first read of all", _cold(first)))
+        lines += [
+            (f"{state}: {label}", _phase(f"{what}, {state}")) for what, label in READS.items()
+        ]
+    return lines
+
+
+def _timed_commands() -> list[Timed]:
+    return [
+        (f"{command.label}, median", partial(_median, names=phases_of(command)))
+        for command in COMMANDS
+    ]
+
+
+def _behind(systems: Sequence[SystemResult], lines: Sequence[Timed]) -> list[str]:
+    ours, *others = systems
+    found = []
+    for label, phase_of in lines:
+        unit = _known(phase_of(ours)) if ours.name.startswith("arctic") else None
+        for system in others:
+            # What merges nothing is a limit, and no peer.
+            taken = _known(phase_of(system)) if "merges nothing" not in system.checked else None
+            if unit and taken is not None and taken / unit < NEAR:
+                share = taken / unit
+                found.append((share, f"{label}: {system.name} takes {ratio(share)} of its time"))
+    return [text for _, text in sorted(found)]
+
+
+def _known(phase: Phase | None) -> float | None:
+    return None if phase is None else phase.seconds
 
 
 def _median(system: SystemResult, names: Sequence[str]) -> Phase | None:

@@ -18,6 +18,8 @@ class Phase:
     None: there is no figure, see ``reason``."""
     cold_seconds: float | None = None
     """Of a read: its first time."""
+    times: tuple[float, ...] = ()
+    """Of a read: each repeat, of which ``seconds`` is the median."""
     bytes_written: int = 0
     """In new or changed files of the table."""
     peak_bytes: int = 0
@@ -53,5 +55,8 @@ def save_result(path: Path, result: SystemResult) -> None:
 def load_result(path: Path) -> SystemResult:
     """Read what ``save_result`` wrote."""
     stored: dict[str, Any] = json.loads(path.read_text())
-    phases = {name: Phase(**figures) for name, figures in stored.pop("phases").items()}
+    phases = {
+        name: Phase(**{**figures, "times": tuple(figures.get("times", ()))})
+        for name, figures in stored.pop("phases").items()
+    }
     return SystemResult(phases=phases, **stored)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import shutil
-import statistics
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from benchmarks.peers.commands import TABLE, first_steps, steps
-from benchmarks.peers.driver import Driver, PhaseError, PhaseTimeout
-from benchmarks.peers.environments import Peer, interpreter
+from benchmarks.peers.driver import PhaseError
+from benchmarks.peers.environments import Peer
 from benchmarks.peers.inputs import Inputs
 from benchmarks.peers.oracle import CHANGED, COMMANDED, Oracle
-from benchmarks.peers.result import Phase, SystemResult
+from benchmarks.peers.recorder import Recorder, record
+from benchmarks.peers.result import SystemResult
 
 READS = ("aggregate", "column_sum", "key_range", "lookup", "dump")
 REPEATS = 3
@@ -44,25 +44,12 @@ def measure(
         say: told what goes on.
         only_commands: no reads and no compaction, only what commands are compared with.
     """
-    say(f"{peer.name}: environment")
-    run = _Run(peer, inputs, oracle, folder=folder, limit_seconds=limit_seconds, say=say)
-    try:
-        python = interpreter(peer)
-        (folder / "table").mkdir(parents=True)
-        command = [str(python), "-m", f"benchmarks.peers.systems.{peer.script}"]
-        command += [str(folder / "table"), *peer.arguments]
-        with Driver(command, log=folder / "log.txt", scratch=folder / "scratch") as driver:
-            run.perform(driver, only_commands=only_commands)
-    except (PhaseError, PhaseTimeout, RuntimeError) as error:
-        run.failure = run.failure or str(error)
-    shutil.rmtree(folder / "table", ignore_errors=True)
-    return SystemResult(
-        name=peer.name,
-        versions=run.versions,
-        phases=run.phases,
-        checked="; ".join(run.checks),
-        failure=run.failure,
-    )
+
+    def perform(recorder: Recorder, hello: dict[str, Any]) -> None:
+        run = _Run(peer, inputs, oracle, recorder, merges=hello["merges"])
+        run.perform(only_commands=only_commands)
+
+    return record(peer, perform, folder=folder, limit_seconds=limit_seconds, say=say)
 
 
 @dataclass
@@ -70,69 +57,45 @@ class _Run:
     peer: Peer
     inputs: Inputs
     oracle: Oracle
-    folder: Path = field(kw_only=True)
-    limit_seconds: float = field(kw_only=True)
-    say: Callable[[str], None] = field(kw_only=True)
-    merges: bool = field(default=True, init=False)
-    versions: dict[str, str] = field(default_factory=dict, init=False)
-    phases: dict[str, Phase] = field(default_factory=dict, init=False)
-    checks: list[str] = field(default_factory=list, init=False)
-    failure: str = field(default="", init=False)
+    recorder: Recorder
+    merges: bool = field(kw_only=True)
 
-    def perform(self, driver: Driver, *, only_commands: bool) -> None:
+    def perform(self, *, only_commands: bool) -> None:
         """Call every phase in order; the first write that fails ends it."""
-        hello = driver.hello()
-        self.versions = hello["versions"]
-        self.merges = hello["merges"]
         if not self.merges:
-            self.checks.append("not checked: merges nothing")
-        self.write(driver, "first use", "first_use", *(str(path) for path in self.inputs.first_use))
-        self.write(driver, "load", "load", str(self.inputs.load))
+            self.recorder.checks.append("not checked: merges nothing")
+        write = self.recorder.write
+        write("first use", "first_use", *(str(path) for path in self.inputs.first_use))
+        write("load", "load", str(self.inputs.load))
         for number, path in enumerate(self.inputs.upserts, start=1):
-            self.write(driver, f"upsert {number}", "upsert", str(path))
+            write(f"upsert {number}", "upsert", str(path))
         if not only_commands:
-            self.read_and_compact(driver)
+            self.read_and_compact()
         if self.peer.has_commands:
-            self.commands(driver)
+            self.commands()
 
-    def read_and_compact(self, driver: Driver) -> None:
+    def read_and_compact(self) -> None:
         """Delete by key, then read and check, before compaction and after it."""
-        self.write(driver, "delete", "delete", str(self.inputs.delete))
-        self.reads(driver, "unmerged")
-        self.check(driver, "unmerged")
-        if self.write(driver, "compact", "compact"):
+        self.recorder.write("delete", "delete", str(self.inputs.delete))
+        self.reads("unmerged")
+        self.check("unmerged")
+        if self.recorder.write("compact", "compact"):
             return
-        self.reads(driver, "compacted")
-        self.check(driver, "compacted")
+        self.reads("compacted")
+        self.check("compacted")
 
-    def commands(self, driver: Driver) -> None:
+    def commands(self) -> None:
         """Run every command of SQL on a table of its own, each once on a small one before."""
-        limit = self.limit_seconds
-        driver.call("turn_to", "bench.first_use", limit_seconds=limit)
+        self.recorder.call("turn_to", "bench.first_use")
         for step in first_steps(self.inputs):
-            driver.call("command", step.statement, str(step.source), limit_seconds=limit)
-        driver.call("turn_to", TABLE, limit_seconds=limit)
-        driver.call("load", str(self.inputs.load), limit_seconds=limit)
+            self.recorder.call("command", step.statement, str(step.source))
+        self.recorder.call("turn_to", TABLE)
+        self.recorder.call("load", str(self.inputs.load))
         for step in steps(self.inputs):
-            self.write(driver, step.phase, "command", step.statement, str(step.source))
-        self.check(driver, "commands", expected=COMMANDED)
+            self.recorder.write(step.phase, "command", step.statement, str(step.source))
+        self.check("commands", expected=COMMANDED)
 
-    def write(self, driver: Driver, name: str, what: str, *arguments: str) -> str:
-        """Measure one change; returns why a system has no such thing, if it says so."""
-        before = _files(self.folder / "table")
-        with self._phase(name):
-            answer, peak = driver.call(what, *arguments, limit_seconds=self.limit_seconds)
-        after = _files(self.folder / "table")
-        reason = answer["answer"] or ""
-        self.phases[name] = Phase(
-            seconds=None if reason else answer["seconds"][0],
-            bytes_written=sum(file[0] for file in (after - before)),
-            peak_bytes=peak,
-            reason=reason,
-        )
-        return str(reason)
-
-    def reads(self, driver: Driver, state: str) -> None:
+    def reads(self, state: str) -> None:
         """Measure every read; one that fails leaves the others alone."""
         low, high = self.inputs.key_range
         arguments: dict[str, tuple[int, ...]] = {
@@ -141,65 +104,27 @@ class _Run:
         }
         for what in READS:
             name = f"{what}, {state}"
-            try:
-                with self._phase(name):
-                    answer, peak = driver.call(
-                        what,
-                        *arguments.get(what, ()),
-                        times=1 + REPEATS,
-                        limit_seconds=self.limit_seconds,
-                    )
-            except PhaseError:
-                continue
-            cold, *warm = answer["seconds"]
-            self.phases[name] = Phase(
-                seconds=statistics.median(warm or [cold]),
-                cold_seconds=cold,
-                peak_bytes=peak,
-            )
-            self._count(name, what, answer)
+            with suppress(PhaseError):
+                given = arguments.get(what, ())
+                rows = self.recorder.read(name, what, *given, times=1 + REPEATS)
+                self._count(name, what, rows)
 
-    def check(self, driver: Driver, state: str, *, expected: str = CHANGED) -> None:
+    def check(self, state: str, *, expected: str = CHANGED) -> None:
         """Compare the rows of the table with the expected ones."""
         if not self.merges:
             return
-        self.say(f"{self.peer.name}: check, {state}")
-        target = self.folder / f"export-{state}"
-        driver.call("export", str(target), limit_seconds=EXPORT_SECONDS)
+        self.recorder.say(f"{self.peer.name}: check, {state}")
+        target = self.recorder.folder / f"export-{state}"
+        self.recorder.driver.call("export", str(target), limit_seconds=EXPORT_SECONDS)
         difference = self.oracle.difference(target, expected=expected)
-        self.checks.append(f"{state}: {difference or 'equal'}")
+        self.recorder.checks.append(f"{state}: {difference or 'equal'}")
         shutil.rmtree(target)
 
-    def _count(self, name: str, what: str, answer: dict[str, Any]) -> None:
+    def _count(self, name: str, what: str, rows: int | None) -> None:
         expected = {
             "lookup": self.oracle.rows_between(self.inputs.key, self.inputs.key + 1),
             "key_range": self.oracle.rows_between(*self.inputs.key_range),
             "dump": self.oracle.rows,
         }
-        rows = answer["answer"]
         if self.merges and rows is not None and what in expected and rows != expected[what]:
-            self.checks.append(f"{name}: {rows:,} rows, expected {expected[what]:,}")
-
-    @contextmanager
-    def _phase(self, name: str) -> Iterator[None]:
-        self.say(f"{self.peer.name}: {name}")
-        try:
-            yield
-        except PhaseTimeout as error:
-            self.phases[name] = Phase(reason=str(error))
-            self.failure = f"{name}: {error}"
-            raise
-        except PhaseError as error:
-            self.phases[name] = Phase(reason="failed")
-            self.failure = f"{name}: {error}"
-            raise
-
-
-def _files(folder: Path) -> set[tuple[int, int, str]]:
-    """Return size, time of change and path of every file."""
-    found = set()
-    for path in folder.rglob("*"):
-        if path.is_file():
-            state = path.stat()
-            found.add((state.st_size, state.st_mtime_ns, str(path)))
-    return found
+            self.recorder.checks.append(f"{name}: {rows:,} rows, expected {expected[what]:,}")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from importlib.metadata import version
+from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.dataset as ds
 
 import arctic
 from benchmarks.peers.systems.arrow_reads import ArrowSystem, Batches
-from benchmarks.peers.systems.harness import serve
+from benchmarks.peers.systems.harness import plain, serve
 
 
 class ArcticPlain(ArrowSystem):
@@ -27,7 +29,7 @@ class ArcticPlain(ArrowSystem):
     def load(self, source: str) -> None:
         rows = ds.dataset(source)
         arctic.create_table(
-            self.table, rows.schema, primary_key=["order_id"], warehouse=str(self.folder)
+            self.table, rows.schema, primary_key=self.keys, warehouse=str(self.folder)
         )
         self._write(source, "overwrite")
 
@@ -44,8 +46,29 @@ class ArcticPlain(ArrowSystem):
         )
         return rows
 
+    def ask(self, statement: str) -> list[list[Any]]:
+        return [[plain(value) for value in row] for row in self._query(statement).fetchall()]
+
+    def drain(self, statement: str) -> None:
+        for _ in self._query(statement).to_arrow_reader():
+            pass
+
+    def _query(self, statement: str) -> duckdb.DuckDBPyConnection:
+        """Let DuckDB read the tables of the namespace, each as it is now."""
+        namespace = self.table.partition(".")[0]
+        connection = duckdb.connect()
+        connection.execute("set TimeZone = 'UTC'")
+        for name in arctic.list_tables(namespace, warehouse=str(self.folder)):
+            rows = arctic.dataset(name, warehouse=str(self.folder))
+            connection.register(name.partition(".")[2], rows)
+        return connection.execute(statement)
+
     def compact(self) -> str:
         arctic.optimize(self.table, type="full", warehouse=str(self.folder))
+        return ""
+
+    def upkeep(self) -> str:
+        arctic.optimize(self.table, warehouse=str(self.folder))
         return ""
 
     def _write(self, source: str, mode: str) -> None:

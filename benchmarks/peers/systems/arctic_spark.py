@@ -34,9 +34,7 @@ class ArcticSpark(SparkSystem):
 
     def load(self, source: str) -> None:
         schema = ds.dataset(source).schema
-        arctic.create_table(
-            self.table, schema, primary_key=["order_id"], warehouse=str(self.folder)
-        )
+        arctic.create_table(self.table, schema, primary_key=self.keys, warehouse=str(self.folder))
         self._write(source, "overwrite")
 
     def upsert(self, source: str) -> None:
@@ -51,6 +49,10 @@ class ArcticSpark(SparkSystem):
 
     def compact(self) -> str:
         arctic.optimize(self.table, type="full", spark=self.spark, warehouse=str(self.folder))
+        return ""
+
+    def upkeep(self) -> str:
+        arctic.optimize(self.table, spark=self.spark, warehouse=str(self.folder))
         return ""
 
     def _write(self, source: str, mode: str) -> None:

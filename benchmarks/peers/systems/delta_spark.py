@@ -11,7 +11,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 
 from benchmarks.peers.systems.harness import serve
-from benchmarks.peers.systems.spark_reads import DELETES, MERGE, UPSERTS, SparkSystem, start
+from benchmarks.peers.systems.spark_reads import DELETES, UPSERTS, SparkSystem, start
 
 
 class DeltaSpark(SparkSystem):
@@ -47,10 +47,10 @@ class DeltaSpark(SparkSystem):
         self.spark.read.parquet(source).writeTo(self.table).using("delta").create()
 
     def upsert(self, source: str) -> None:
-        self.command(MERGE + UPSERTS, source)
+        self.merge(UPSERTS, source)
 
     def delete(self, source: str) -> None:
-        self.command(MERGE + DELETES, source)
+        self.merge(DELETES, source)
 
     def frame(self) -> DataFrame:
         return self.spark.table(self.table)
@@ -64,6 +64,9 @@ class DeltaSpark(SparkSystem):
 
     def compact(self) -> str:
         self.spark.sql(f"reorg table {self.table} apply (purge)").collect()
+        return self.upkeep()
+
+    def upkeep(self) -> str:
         self.spark.sql(f"optimize {self.table}").collect()
         return ""
 

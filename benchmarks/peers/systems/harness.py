@@ -11,6 +11,8 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,9 @@ class System(ABC):
     """Whether the rows are right after upserts; a raw limit does not care."""
 
     table = "bench.orders"
+
+    keys: tuple[str, ...] = ("order_id",)
+    """Columns that tell one row of the table from another."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -78,9 +83,18 @@ class System(ABC):
         self.dump()
         self.table = real
 
-    def turn_to(self, table: str) -> None:
-        """Have the calls that follow go to another table."""
+    def turn_to(self, table: str, *keys: str) -> None:
+        """Have the calls that follow go to another table, perhaps with other keys."""
         self.table = table
+        self.keys = keys or self.keys
+
+    def ask(self, statement: str) -> list[list[Any]]:
+        """Return the rows of a query, in which tables have no namespace; as JSON holds them."""
+        raise NotImplementedError(f"{type(self).__name__} answers no SQL")
+
+    def drain(self, statement: str) -> None:
+        """Make every row of a query, and forget it."""
+        raise NotImplementedError(f"{type(self).__name__} answers no SQL")
 
     def lookup(self, key: int) -> int | None:
         """Fetch one row."""
@@ -89,6 +103,10 @@ class System(ABC):
     def compact(self) -> str:
         """Rewrite the table to its best state; a text says why there is no such thing."""
         return ""
+
+    def upkeep(self) -> str:
+        """Do what users of the system do to a table now and then; a text says why nothing."""
+        return self.compact()
 
 
 def serve(system: Callable[[Path], System]) -> None:
@@ -100,6 +118,15 @@ def serve(system: Callable[[Path], System]) -> None:
     for line in sys.stdin:
         call = json.loads(line)
         _answer(answers, _perform(made, call))
+
+
+def plain(value: Any) -> Any:
+    """Return a value of a row as JSON holds it: a number, a text or nothing."""
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    return value
 
 
 def _perform(system: System, call: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,6 @@ INDEXES = {
     "bucket": {
         "hoodie.index.type": "BUCKET",
         "hoodie.bucket.index.num.buckets": str(BUCKETS),
-        "hoodie.bucket.index.hash.field": "order_id",
     },
     "record": {
         "hoodie.index.type": "RECORD_INDEX",
@@ -27,7 +26,6 @@ INDEXES = {
 }
 OPTIONS = {
     "hoodie.datasource.write.table.type": "MERGE_ON_READ",
-    "hoodie.datasource.write.recordkey.field": "order_id",
     "hoodie.datasource.write.partitionpath.field": "",
     "hoodie.datasource.write.keygenerator.class": (
         "org.apache.hudi.keygen.NonpartitionedKeyGenerator"
@@ -48,6 +46,7 @@ class HudiSpark(SparkSystem):
     def __init__(self, folder: Path, package: str, index: str) -> None:
         super().__init__(folder)
         self.hudi = package.rpartition(":")[2]
+        self.is_bucketed = index == "bucket"
         self.options = {**OPTIONS, **INDEXES[index]}
         self.spark = start(
             {
@@ -81,9 +80,14 @@ class HudiSpark(SparkSystem):
         rows = self.spark.read.format("hudi").load(self._path())
         return rows.drop(*(name for name in rows.columns if name.startswith("_hoodie_")))
 
+    def query(self, statement: str) -> DataFrame:
+        """As the table has no catalog, a view has its name."""
+        self.frame().createOrReplaceTempView(self.table.partition(".")[2])
+        return self.spark.sql(statement)
+
     def compact(self) -> str:
         call = f"call run_compaction(op => 'scheduleandexecute', path => '{self._path()}'"
-        given = ",".join(f"{name}={value}" for name, value in self.options.items() if value)
+        given = ",".join(f"{name}={value}" for name, value in self._options().items() if value)
         self.spark.sql(
             f"{call}, options => '{given},hoodie.compact.inline.max.delta.commits=1')"
         ).collect()
@@ -92,8 +96,13 @@ class HudiSpark(SparkSystem):
     def _path(self) -> str:
         return f"{self.folder}/{self.table}"
 
+    def _options(self) -> dict[str, str]:
+        keys = ",".join(self.keys)
+        hashed = {"hoodie.bucket.index.hash.field": keys} if self.is_bucketed else {}
+        return {**self.options, **hashed, "hoodie.datasource.write.recordkey.field": keys}
+
     def _write(self, source: str, operation: str, mode: str) -> None:
-        writer = self.spark.read.parquet(source).write.format("hudi").options(**self.options)
+        writer = self.spark.read.parquet(source).write.format("hudi").options(**self._options())
         writer = writer.option("hoodie.datasource.write.operation", operation)
         writer = writer.option("hoodie.table.name", self.table.rpartition(".")[2])
         writer.mode(mode).save(self._path())

@@ -12,7 +12,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 
 from benchmarks.peers.systems.harness import serve
-from benchmarks.peers.systems.spark_reads import DELETES, MERGE, UPSERTS, SparkSystem, start
+from benchmarks.peers.systems.spark_reads import DELETES, UPSERTS, SparkSystem, start
 
 CATALOG = "lake"
 JAR_PACKAGE = "snowpark_connect_deps_iceberg"
@@ -54,10 +54,10 @@ class Iceberg(SparkSystem):
         writer.create()
 
     def upsert(self, source: str) -> None:
-        self.command(MERGE + UPSERTS, source)
+        self.merge(UPSERTS, source)
 
     def delete(self, source: str) -> None:
-        self.command(MERGE + DELETES, source)
+        self.merge(DELETES, source)
 
     def frame(self) -> DataFrame:
         return self.spark.table(f"{CATALOG}.{self.table}")

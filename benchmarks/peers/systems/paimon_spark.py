@@ -11,7 +11,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 
 from benchmarks.peers.systems.harness import serve
-from benchmarks.peers.systems.spark_reads import DELETES, MERGE, SparkSystem, start
+from benchmarks.peers.systems.spark_reads import DELETES, SparkSystem, start
 
 CATALOG = "lake"
 BUCKETS = 4
@@ -47,12 +47,12 @@ class PaimonSpark(SparkSystem):
         self.spark.sql(f"create database if not exists {CATALOG}.bench")
         columns = ", ".join(
             f"{field.name} {field.dataType.simpleString()}"
-            + (" not null" if field.name == "order_id" else "")
+            + (" not null" if field.name in self.keys else "")
             for field in self.spark.read.parquet(source).schema
         )
         self.spark.sql(
             f"create table {CATALOG}.{self.table} ({columns}) using paimon "
-            f"tblproperties ('primary-key' = 'order_id', 'bucket' = '{BUCKETS}')"
+            f"tblproperties ('primary-key' = '{','.join(self.keys)}', 'bucket' = '{BUCKETS}')"
         )
         self.upsert(source)
 
@@ -61,7 +61,7 @@ class PaimonSpark(SparkSystem):
         self.spark.sql(f"insert into {CATALOG}.{self.table} select * from changes")
 
     def delete(self, source: str) -> None:
-        self.command(MERGE + DELETES, source)
+        self.merge(DELETES, source)
 
     def frame(self) -> DataFrame:
         return self.spark.table(f"{CATALOG}.{self.table}")
@@ -69,6 +69,9 @@ class PaimonSpark(SparkSystem):
     def compact(self) -> str:
         self.spark.sql(f"call {CATALOG}.sys.compact(table => '{self.table}')").collect()
         return ""
+
+    def upkeep(self) -> str:
+        return "has no upkeep: it compacts in writes"
 
 
 if __name__ == "__main__":

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from benchmarks.peers.systems.harness import REGIONS_AND_STATUSES, System
+from benchmarks.peers.systems.harness import REGIONS_AND_STATUSES, System, plain
 
 MASTER = "local[2]"
-MERGE = "merge into {target} t using changes s on t.order_id = s.order_id "
 UPSERTS = "when matched then update set * when not matched then insert *"
 DELETES = "when matched then delete"
 SETTINGS = {
@@ -37,6 +37,22 @@ class SparkSystem(System):
         """Run a command on the table, perhaps with the rows of a folder as ``changes``."""
         self.spark.read.parquet(source).createOrReplaceTempView("changes")
         self.spark.sql(statement.format(target=f"{self.catalog}.{self.table}"))
+
+    def merge(self, clauses: str, source: str) -> None:
+        """Merge the rows of a folder, by the keys of the table."""
+        same = " and ".join(f"t.{key} = s.{key}" for key in self.keys)
+        self.command(f"merge into {{target}} t using changes s on {same} {clauses}", source)
+
+    def query(self, statement: str) -> DataFrame:
+        """Return a query on the tables of the namespace, not computed yet."""
+        self.spark.sql(f"use {self.catalog}.{self.table.partition('.')[0]}")
+        return self.spark.sql(statement)
+
+    def ask(self, statement: str) -> list[list[Any]]:
+        return [[plain(value) for value in row] for row in self.query(statement).collect()]
+
+    def drain(self, statement: str) -> None:
+        self.compute(self.query(statement))
 
     def compute(self, frame: DataFrame) -> None:
         """Make every row of a frame, and forget it."""
