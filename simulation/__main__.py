@@ -15,7 +15,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="make sim", description=__doc__)
     parser.add_argument("--tables", type=int, default=1_000)
     parser.add_argument("--hours", type=float, default=24.0)
-    parser.add_argument("--slots", type=int, default=3)
+    parser.add_argument("--slots", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--read-skew", type=float, default=1.2)
     given = parser.parse_args(arguments)

@@ -90,6 +90,8 @@ def simulate(
         f"{name} {each / 3_600:.2f} h ({each / least:.1%})" for name, each in waiting.items()
     )
     bad += _bad_benefit(waiting["benefit"], waiting["balanced"], least)
+    if waiting["balanced"] > SCARCE * least and costs["benefit"] >= costs["balanced"]:
+        bad.append("BAD benefit: all reads cost as much as with balanced; expected less")
     crowd = lake_of_more_work_than_slots(slots * _CROWD_OF_SLOT)
     quota = SCHEDULERS["quota"]
     works = Clockwork(crowd, quota, slots=slots, pace=steady, most_pace=1.0, seed=seed)
