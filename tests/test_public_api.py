@@ -69,8 +69,8 @@ VERBS = {
     "retire_writer": "identifier, writer, *, warehouse, catalog",
     "serve": (
         "*, once, stop, groups, executors, scheduler, interval_seconds, clean_every_seconds, "
-        "threads, http, http_token_file, history, webhook, event_command, spark, say, warehouse, "
-        "catalog, catalogs"
+        "threads, http, http_token_file, history, webhook, event_command, spark, read_only, say, "
+        "warehouse, catalog, catalogs"
     ),
     "set_properties": "identifier, properties, *, warehouse, catalog",
     "spark_conf": "name, *, warehouse, catalog",
