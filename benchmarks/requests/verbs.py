@@ -43,7 +43,7 @@ class Cost:
 def forget() -> None:
     """Be as new to every table as a process that has just begun."""
     KEPT._forget()
-    KEPT_FILES._forget()
+    KEPT_FILES.forget()
     CACHE._kept.clear()
     CACHE._bytes = 0
 

@@ -99,11 +99,12 @@ class _Wrapped:
 
 class _MetadataInput(_Wrapped, InputFile):
     def open(self, seekable: bool = True) -> InputStream:
-        content = KEPT_FILES.get(self.location, self._properties)
+        may_be_here = is_kept(self.location)
+        content = KEPT_FILES.get(self.location, self._properties) if may_be_here else None
         if content is None:
             with self._plain.open(seekable) as stream:
                 content = bytes(stream.read())
-            if is_kept(self.location):
+            if may_be_here:
                 check(self.location, content)  # what came damaged once may come whole the next time
                 KEPT_FILES.put(self.location, self._properties, content)
         if self.location.endswith(_CHECKED):

@@ -13,12 +13,10 @@ Memory: ``MAX_KEPT_BYTES``.
 
 from __future__ import annotations
 
-import os
 import re
-import threading
-from collections import OrderedDict
 
 from arctic.iceberg.storage.local_files import local_path
+from arctic.last_used import LastUsed
 
 Properties = tuple[tuple[str, str], ...]
 """By which files are reached, sorted."""
@@ -36,33 +34,21 @@ class KeptFiles:
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._forget()
-        if hasattr(os, "register_at_fork"):
-            # The lock may be held by a thread that the child does not have.
-            os.register_at_fork(after_in_child=self._forget)
+        self._kept: LastUsed[tuple[str, Properties], bytes] = LastUsed()
 
     def get(self, location: str, properties: Properties) -> bytes | None:
         """Return what a file holds; None: it is to be read."""
-        with self._lock:
-            content = self._kept.get((location, properties))
-            if content is not None:
-                self._kept.move_to_end((location, properties))
-            return content
+        return self._kept.get((location, properties))
 
     def put(self, location: str, properties: Properties, content: bytes) -> None:
         """Keep what a file holds, if it is of those that are kept."""
-        if len(content) > self._max_bytes // 2 or not is_kept(location):
-            return
-        with self._lock:
-            self._bytes += len(content) - len(self._kept.pop((location, properties), b""))
-            self._kept[location, properties] = content
-            while self._bytes > self._max_bytes:
-                self._bytes -= len(self._kept.popitem(last=False)[1])
+        if len(content) <= self._max_bytes // 2 and is_kept(location):
+            key = (location, properties)
+            self._kept.put(key, content, weight=len(content), most=self._max_bytes)
 
-    def _forget(self) -> None:
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, Properties], bytes] = OrderedDict()
-        self._bytes = 0
+    def forget(self) -> None:
+        """Keep nothing."""
+        self._kept.forget()
 
 
 KEPT_FILES = KeptFiles(MAX_KEPT_BYTES)

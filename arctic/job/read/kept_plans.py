@@ -13,14 +13,12 @@ Memory: ``MOST_FILES`` files in all plans, of which each takes about a kilobyte.
 
 from __future__ import annotations
 
-import os
 import pickle
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.last_used import LastUsed
 from arctic.scan.plan_scan import ScanPlan
 from arctic.table.snapshot import TableSnapshot
 
@@ -34,10 +32,7 @@ class KeptPlans:
     def __init__(self, *, least_files: int, most_files: int) -> None:
         self._least_files = least_files
         self._most_files = most_files
-        self._forget()
-        if hasattr(os, "register_at_fork"):
-            # The lock may be held by a thread that the child does not have.
-            os.register_at_fork(after_in_child=self._forget)
+        self._plans: LastUsed[bytes, ScanPlan] = LastUsed()
 
     def of(
         self,
@@ -54,34 +49,27 @@ class KeptPlans:
             asked: everything else that the plan depends on; pickles.
             make: plans; its errors come through.
         """
-        question = pickle.dumps((_identity(opened), asked))
-        with self._lock:
-            kept = self._kept.get(question)
+        question = None
+        # To put a question takes longer than to plan a small read, so it is not done in vain.
+        if self._plans.weight:
+            question = _question(opened, asked)
+            kept = self._plans.get(question)
             if kept is not None and kept.snapshot == snapshot:
-                self._kept.move_to_end(question)
                 return kept
         plan = make()
-        if self._least_files <= plan.considered_files <= self._most_files:
-            with self._lock:
-                self._put(question, plan)
+        files = plan.considered_files
+        if files >= self._least_files:
+            question = question or _question(opened, asked)
+            self._plans.put(question, plan, weight=files, most=self._most_files)
         return plan
-
-    def _put(self, question: bytes, plan: ScanPlan) -> None:
-        before = self._kept.pop(question, None)
-        self._files += plan.considered_files - (before.considered_files if before else 0)
-        self._kept[question] = plan
-        while self._files > self._most_files:
-            _, oldest = self._kept.popitem(last=False)
-            self._files -= oldest.considered_files
-
-    def _forget(self) -> None:
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[bytes, ScanPlan] = OrderedDict()
-        self._files = 0
 
 
 KEPT_PLANS = KeptPlans(least_files=LEAST_FILES, most_files=MOST_FILES)
 """Of this process."""
+
+
+def _question(opened: OpenTable, asked: tuple[Any, ...]) -> bytes:
+    return pickle.dumps((_identity(opened), asked))
 
 
 def _identity(opened: OpenTable) -> tuple[Any, ...]:

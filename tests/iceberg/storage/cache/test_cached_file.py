@@ -15,8 +15,9 @@ from arctic.errors import StorageError
 from arctic.iceberg.storage.cache.block import BLOCK_BYTES, Block
 from arctic.iceberg.storage.cache.cache_counts import CacheCounts
 from arctic.iceberg.storage.cache.cached_file import WHOLE_BYTES, CachedFile, FileParts
-from arctic.iceberg.storage.cache.memory_blocks import KeptBlocks, MemoryBlocks
+from arctic.iceberg.storage.cache.memory_blocks import MemoryBlocks
 from arctic.iceberg.storage.far_threads import AT_A_TIME, far_threads
+from arctic.last_used import LastUsed
 
 KEY = b"k" * 20
 LARGE = bytes(range(256)) * (20 * BLOCK_BYTES // 256) + b"the end"
@@ -34,7 +35,7 @@ class Place:
 
     def __post_init__(self) -> None:
         """Keep blocks of its own."""
-        self.blocks = MemoryBlocks(self.most_bytes, KeptBlocks())
+        self.blocks = MemoryBlocks(self.most_bytes, LastUsed())
 
     def plain(self, path: str) -> Any:
         """Open the file where it lies."""

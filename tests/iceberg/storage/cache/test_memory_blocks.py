@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from arctic.iceberg.storage.cache.block import Block
 from arctic.iceberg.storage.cache.memory_blocks import KeptBlocks, MemoryBlocks
+from arctic.last_used import LastUsed
 
 
 def block(number: int, size: int = 100) -> Block:
@@ -24,7 +25,7 @@ def test_there_are_never_more_bytes_than_may_be(
     steps: list[tuple[str, int, int]], most: int
 ) -> None:
     """Whatever is put, read and forgotten."""
-    kept = KeptBlocks()
+    kept: KeptBlocks = LastUsed()
     blocks = MemoryBlocks(most, kept)
     model: dict[int, Block] = {}
     for what, number, size in steps:
@@ -36,13 +37,13 @@ def test_there_are_never_more_bytes_than_may_be(
             blocks.forget(b"k", number)
             assert blocks.get(b"k", number) is None
         held = [found for each in range(10) if (found := blocks.get(b"k", each))]
-        assert kept.held_bytes <= most
-        assert sum(len(each.content) for each in held) <= kept.held_bytes
+        assert kept.weight <= most
+        assert sum(len(each.content) for each in held) <= kept.weight
 
 
 def test_the_last_used_stay() -> None:
     """One that is larger than all may be is not kept, and drives nothing out."""
-    blocks = MemoryBlocks(1_200, KeptBlocks())
+    blocks = MemoryBlocks(1_200, LastUsed())
     for number in range(4):
         assert blocks.put(b"k", [block(number)])
         blocks.get(b"k", 0)
@@ -53,14 +54,14 @@ def test_the_last_used_stay() -> None:
 
 def test_a_fork_has_its_own() -> None:
     """A thread of the parent may hold the lock when it forks."""
-    kept = KeptBlocks()
+    kept: KeptBlocks = LastUsed()
     blocks = MemoryBlocks(10_000, kept)
     blocks.put(b"k", [block(1)])
     with kept._lock:
         child = os.fork()
         if child == 0:
             is_free = kept._lock.acquire(timeout=5)
-            os._exit(0 if is_free and not kept.held_bytes else 1)
+            os._exit(0 if is_free and not kept.weight else 1)
     _, status = os.waitpid(child, 0)
 
     assert status == 0
