@@ -18,15 +18,14 @@ from arctic.job.views.commit_view import ACTION, Written, commit_view
 from arctic.job.views.kept.fresh_rows import all_rows, changed_rows
 from arctic.job.views.refresh_input import RefreshInput
 from arctic.job.views.refresh_report import RefreshReport
-from arctic.job.views.source_rows import SourceTable, Stretch, open_sources
+from arctic.job.views.source_rows import Stretch, hold_sources, open_sources
 from arctic.job.views.take_days import take_days
 from arctic.job.views.view_columns import columns_read, fitted_columns, rows_hold
 from arctic.job.views.view_plan import ViewPlan, plan_view, whole_rows
 from arctic.job.views.view_state import Standing
 from arctic.job.views.workspace import Workspace, workspace
 from arctic.table.streams.stream_batch import StreamBatch
-from arctic.table.streams.stream_position import StreamPosition
-from arctic.views.view_definition import DAYS, ViewDefinition, consumer_of
+from arctic.views.view_definition import DAYS, ViewDefinition
 from arctic.views.view_statements import difference
 
 
@@ -69,17 +68,17 @@ def refresh_view(reference: TableReference, *, is_full: bool) -> RefreshReport:
         if not is_full and ends == standing.positions:
             written = Written(snapshot_id=None, upserts=0, deletes=0)
         elif definition.is_whole:
-            _hold(view, sources, ends)
+            hold_sources(view.table.name, sources, ends)
             written = _replace(space, plan, stretches, reference, batch)
         else:
             if standing.number < 0:  # what comes while it is filled is of the next refresh
-                _hold(view, sources, ends)
+                hold_sources(view.table.name, sources, ends)
             given = RefreshInput(
                 space=space, plan=plan, view=view, reference=reference, stretches=stretches
             )
             all_rows(given) if is_full else changed_rows(given)
             written = _commit(space, plan, view, reference, batch)
-            _hold(view, sources, ends)
+            hold_sources(view.table.name, sources, ends)
     return _report(reference, written, began, is_full=is_full)
 
 
@@ -122,11 +121,3 @@ def _replace(
     }
     rows = whole_rows(space, plan, jobs)
     return commit_view(reference, rows, plan.schema, batch=batch, mode="overwrite")
-
-
-def _hold(
-    view: OpenTable, sources: Mapping[str, SourceTable], ends: Mapping[str, StreamPosition]
-) -> None:
-    """Keep what the next refresh reads from expiry; the rows do not hang on it."""
-    for name, source in sources.items():
-        source.hold(consumer_of(view.table.name), ends[name])

@@ -7,7 +7,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -30,7 +30,7 @@ from arctic.job.views.rows_among import Values, rows_among
 from arctic.options import Scope
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.streams.stream_position import StreamPosition
-from arctic.views.view_definition import HISTORY, ViewDefinition
+from arctic.views.view_definition import HISTORY, ViewDefinition, consumer_of
 from arctic.views.view_query import Source
 
 CHANGE_TYPE = "_change_type"
@@ -205,6 +205,20 @@ class SourceTable:
                 "expired; refresh the view again"
             )
         return pinned_state(opened, None, None)
+
+
+def hold_sources(
+    view: str, sources: Mapping[str, SourceTable], ends: Mapping[str, StreamPosition]
+) -> None:
+    """Keep what the next refresh of a view reads from expiry; its rows do not hang on it.
+
+    Args:
+        view: its name.
+        sources: of the view, by name.
+        ends: where the refresh ended in each.
+    """
+    for name, source in sources.items():
+        source.hold(consumer_of(view), ends[name])
 
 
 def open_sources(view: TableReference, definition: ViewDefinition) -> dict[str, SourceTable]:

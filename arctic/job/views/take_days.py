@@ -11,19 +11,17 @@ Rules:
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from arctic.errors import NotFoundError
 from arctic.job.reference import TableReference
 from arctic.job.views.commit_view import Written, commit_view
-from arctic.job.views.source_rows import SourceTable
+from arctic.job.views.source_rows import hold_sources
 from arctic.job.views.view_columns import columns_read
 from arctic.job.views.view_plan import ViewPlan, whole_rows
 from arctic.job.views.view_state import Standing
 from arctic.job.views.workspace import Workspace
-from arctic.table.streams.stream_position import StreamPosition
-from arctic.views.view_definition import consumer_of
 
 DAY_MS = 24 * 60 * 60 * 1000
 GRACE_MS = 10 * 60 * 1000
@@ -85,7 +83,7 @@ def take_days(
             ends = {of: each.place_of(states[of]) for of, each in sources.items()}
         batch = replace(standing, number=day - 1).next(ends, columns_read(plan), now_ms=now_ms)
         done = commit_view(reference, rows, plan.schema, batch=batch, mode="append")
-        _hold(name, sources, ends)
+        hold_sources(name, sources, ends)
         standing = replace(standing, number=day)
         upserts = written.upserts + done.upserts
         written = Written(snapshot_id=done.snapshot_id, upserts=upserts, deletes=0)
@@ -94,10 +92,3 @@ def take_days(
 
 def _date(day: int) -> str:
     return time.strftime("%Y-%m-%d", time.gmtime(day * DAY_MS // 1000))
-
-
-def _hold(
-    name: str, sources: Mapping[str, SourceTable], ends: Mapping[str, StreamPosition]
-) -> None:
-    for of, source in sources.items():
-        source.hold(consumer_of(name), ends[of])

@@ -224,7 +224,7 @@ def _die(
 ) -> None:
     """Refresh a view, and be gone right before the commit or behind it."""
     with monkeypatch.context() as patched, suppress(KeyboardInterrupt):
-        patched.setattr(refresh_job, chance.choice(["commit_view", "_hold"]), _gone)
+        patched.setattr(refresh_job, chance.choice(["commit_view", "hold_sources"]), _gone)
         arctic.refresh(view, **place)
 
 

@@ -57,7 +57,7 @@ def test_a_refresh_that_dies_leaves_no_trace(
         with pytest.raises(KeyboardInterrupt):
             arctic.refresh("shop.totals", **place)
     with monkeypatch.context() as patched:
-        patched.setattr(refresh_job, "_hold", _dies)
+        patched.setattr(refresh_job, "hold_sources", _dies)
         with pytest.raises(KeyboardInterrupt):
             arctic.refresh("shop.totals", **place)
     assert arctic.list_views(**place).column("commits_behind").to_pylist() == [0]

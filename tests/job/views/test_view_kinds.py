@@ -140,7 +140,7 @@ def test_a_history_that_dies_is_as_if_it_had_not_begun(
     """No version is told twice, whether it died before its commit or behind it."""
     put(place, (1, "Rome", 1))
     arctic.materialize(HISTORY, "shop.versions", kind="scd2", **place)
-    for city, step in (("Bern", "commit_view"), ("Lima", "_hold")):
+    for city, step in (("Bern", "commit_view"), ("Lima", "hold_sources")):
         put(place, (1, city, 1))
         with monkeypatch.context() as patched:
             patched.setattr(refresh_job, step, _dies)
@@ -214,7 +214,7 @@ def test_a_view_of_days_has_each_day_once(
     later(2)
     put(place, (3, "Bern", 1))
     with monkeypatch.context() as patched:
-        patched.setattr(take_days, "_hold", _dies)
+        patched.setattr(take_days, "hold_sources", _dies)
         with pytest.raises(KeyboardInterrupt):
             arctic.refresh("shop.daily", **place)
     arctic.refresh("shop.daily", **place)
