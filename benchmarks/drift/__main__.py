@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         body = section(results, shape, rhythm, given.note)
         sections.write_section(sections.DRIFT, body, losses_of(results, found))
         (sections.PAGE.parent / CHART).write_text(drawing(results, shape, rhythm))
-    return int(runs.is_wrong([each for each in results if each.name in {p.name for p in peers}]))
+    return runs.exit_code(results, {peer.name for peer in peers})
 
 
 def _name(given: argparse.Namespace) -> str:

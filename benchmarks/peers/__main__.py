@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _show(shown, console, only_commands=given.only == "commands")
     if given.write_docs:
         _write_docs(results, given)
-    return int(any("missing" in result.checked for result in results if result.name in chosen))
+    return runs.exit_code(results, chosen)
 
 
 def _measure_all(

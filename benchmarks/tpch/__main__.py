@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             note=given.note,
         )
         sections.write_section(sections.TPCH, body, losses_of(results, found))
-    return int(runs.is_wrong([each for each in results if each.name in {p.name for p in peers}]))
+    return runs.exit_code(results, {peer.name for peer in peers})
 
 
 if __name__ == "__main__":
