@@ -21,6 +21,14 @@ def name_value_pairs(
     return {name.strip(): value for name, _, value in pairs}
 
 
+looking_interval = click.option(
+    "--interval",
+    type=click.FloatRange(min=0, min_open=True),
+    default=180.0,
+    show_default=True,
+    help="Seconds between two looks at the catalog.",
+)
+
 looking_threads = click.option(
     "--threads",
     type=click.IntRange(min=1),

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from arctic.cli.config_file import read_config
-from arctic.cli.place import catalogs_options, looking_threads, places_of
+from arctic.cli.place import catalogs_options, looking_interval, looking_threads, places_of
 from arctic.cli.signals import stopped_by_signals
 from arctic.service.asked_service import PROCESS, SPARK, THREAD
 from arctic.service.event_log import json_line, text_line
@@ -75,13 +75,7 @@ def _executors(
     show_default=True,
     help="Who goes first where many tables wait.",
 )
-@click.option(
-    "--interval",
-    type=click.FloatRange(min=0, min_open=True),
-    default=180.0,
-    show_default=True,
-    help="Seconds between two looks at the catalog.",
-)
+@looking_interval
 @click.option(
     "--clean-every",
     type=click.FloatRange(min=0, min_open=True),

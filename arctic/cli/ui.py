@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from arctic.cli.place import catalog_options, looking_threads, place_of
+from arctic.cli.place import catalog_options, looking_interval, looking_threads, place_of
 from arctic.cli.printed.render import print_json
 from arctic.cli.signals import stopped_by_signals
 from arctic.page.static_report import write_report
@@ -36,13 +36,7 @@ from arctic.with_service import serve
     show_default=True,
     help="Where the pages are served; 0 is a port that nobody uses.",
 )
-@click.option(
-    "--interval",
-    type=click.FloatRange(min=0, min_open=True),
-    default=180.0,
-    show_default=True,
-    help="Seconds between two looks at the catalog.",
-)
+@looking_interval
 @looking_threads
 @catalog_options
 def ui(

@@ -188,22 +188,26 @@ def test_a_command_sets_what_later_rows_are_folded_with(tmp_path: Path, merged: 
         table.optimize(type="minor")
 
 
-def test_many_deletes_beside_few_inserts_are_read_in_parts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Memory is bounded by what is read together, which deletes are a part of."""
-    table = arctic.create_table(
+def summed(folder: Path, *, buckets: int) -> arctic.Table:
+    """Make a table that sums a column, of so many change nodes."""
+    return arctic.create_table(
         NAME,
         SCHEMA,
         primary_key="id",
         properties={
             "write.merge-engine": "aggregate",
-            "write.merge-engine.aggregate-functions": "n: sum",
-            "change.file-index.hash-bucket": "1",
-            "self-optimizing.enabled": "false",
+            FUNCTIONS: "n: sum",
+            "change.file-index.hash-bucket": str(buckets),
         },
-        warehouse=str(tmp_path),
+        warehouse=str(folder),
     )
+
+
+def test_many_deletes_beside_few_inserts_are_read_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Memory is bounded by what is read together, which deletes are a part of."""
+    table = summed(tmp_path, buckets=1)
     table.write(pa.table({"id": pa.array(range(50_000), pa.int64())}), mode="delete")
     table.write(rows((1, 2, None), (1, 3, None)))
     asked: list[tuple[int, int]] = []
@@ -221,17 +225,7 @@ def test_many_deletes_beside_few_inserts_are_read_in_parts(
 
 def test_rows_of_files_in_nodes_of_any_depth_are_folded(tmp_path: Path) -> None:
     """Few changes go to higher nodes than many; each key is one row all the same."""
-    table = arctic.create_table(
-        NAME,
-        SCHEMA,
-        primary_key="id",
-        properties={
-            "write.merge-engine": "aggregate",
-            FUNCTIONS: "n: sum",
-            "change.file-index.hash-bucket": "8",
-        },
-        warehouse=str(tmp_path),
-    )
+    table = summed(tmp_path, buckets=8)
     many = pa.table({"id": range(20_000), "n": [1] * 20_000})
     for _ in range(2):
         table.write(many)

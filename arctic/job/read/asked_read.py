@@ -143,7 +143,9 @@ def cached_access(opened: OpenTable, cache: CacheSettings | None) -> TableIO:
         opened: the table.
         cache: in force for it; None: nothing is kept.
     """
-    if cache is None or cache.max_age_ms is None:
+    if cache is None:
+        return opened.io
+    if cache.max_age_ms is None:
         return replace(opened.io, cache=cache)
     since_ms = time.time_ns() // 1_000_000 - cache.max_age_ms
     return replace(opened.io, cache=cache, newest=NewestPartitions.of(opened.table, since_ms))

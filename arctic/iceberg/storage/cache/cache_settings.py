@@ -11,7 +11,7 @@ import tempfile
 from dataclasses import dataclass
 
 from arctic.iceberg.storage.cache.block import Blocks, has_random_name
-from arctic.iceberg.storage.cache.disk_blocks import DiskBlocks
+from arctic.iceberg.storage.cache.disk_blocks import DiskBlocks, user_id
 from arctic.iceberg.storage.cache.memory_blocks import MemoryBlocks
 from arctic.iceberg.storage.local_files import local_path
 
@@ -53,5 +53,4 @@ class CacheSettings:
         given = self.folder or os.environ.get(FOLDER_VARIABLE)
         if given:
             return os.path.abspath(os.path.expanduser(given))
-        user = os.getuid() if hasattr(os, "getuid") else 0
-        return os.path.join(tempfile.gettempdir(), f"arctic-cache-{user}")
+        return os.path.join(tempfile.gettempdir(), f"arctic-cache-{user_id()}")

@@ -61,7 +61,7 @@ class DiskBlocks:
         path = self._path(key, number)
         try:
             with open(path, "rb", buffering=0) as file:
-                if os.fstat(file.fileno()).st_uid != _user():
+                if os.fstat(file.fileno()).st_uid != user_id():
                     return None
                 sealed = file.read()
                 with contextlib.suppress(OSError):  # a folder that is only read
@@ -109,7 +109,7 @@ class DiskBlocks:
             raise OSError("this system has no locks of files")
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
         found = os.stat(self.folder)
-        if found.st_uid != _user() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        if found.st_uid != user_id() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise OSError("others can write there; expected a folder of this user, with mode 700")
         # Nobody can put a link here: the folder is ours.
         lock = os.open(os.path.join(self.folder, _LOCK), os.O_RDWR | os.O_CREAT, 0o600)
@@ -179,5 +179,6 @@ def _write(path: str, content: bytes) -> None:
         raise
 
 
-def _user() -> int:
+def user_id() -> int:
+    """Return whose files are ours; 0 where a system has no numbers of users."""
     return os.getuid() if hasattr(os, "getuid") else 0
