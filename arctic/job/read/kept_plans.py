@@ -24,6 +24,8 @@ from arctic.table.snapshot import TableSnapshot
 
 LEAST_FILES = 2_000
 MOST_FILES = 150_000
+_MOST_STATES = MOST_FILES // LEAST_FILES
+"""As many plans are kept at the most."""
 
 
 class KeptPlans:
@@ -33,6 +35,8 @@ class KeptPlans:
         self._least_files = least_files
         self._most_files = most_files
         self._plans: LastUsed[bytes, ScanPlan] = LastUsed()
+        self._states: tuple[tuple[int | None, int | None], ...] = ()
+        """The newest of those that plans were kept of; replaced as a whole, for other threads."""
 
     def of(
         self,
@@ -50,8 +54,9 @@ class KeptPlans:
             make: plans; its errors come through.
         """
         question = None
-        # To put a question takes longer than to plan a small read, so it is not done in vain.
-        if self._plans.weight:
+        state = (snapshot.base_snapshot_id, snapshot.change_snapshot_id)
+        # Few tables have plans that are kept, and to put a question takes a part of a small read.
+        if state in self._states:
             question = _question(opened, asked)
             kept = self._plans.get(question)
             if kept is not None and kept.snapshot == snapshot:
@@ -61,6 +66,8 @@ class KeptPlans:
         if files >= self._least_files:
             question = question or _question(opened, asked)
             self._plans.put(question, plan, weight=files, most=self._most_files)
+            if state not in self._states:
+                self._states = (*self._states[1 - _MOST_STATES :], state)
         return plan
 
 

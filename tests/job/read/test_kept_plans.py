@@ -13,6 +13,7 @@ from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.drop_table import drop_table
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_by
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.read import kept_plans
 from arctic.job.read import plan_rows as planning
 from arctic.job.read.asked_read import ReadSettings
 from arctic.job.read.kept_plans import KeptPlans
@@ -122,3 +123,22 @@ def test_only_so_many_files_are_kept(tmp_path: Path, kept: KeptPlans) -> None:
 
     kept._most_files = first.considered_files - 1
     assert plan(opened, "id = 4") is not plan(opened, "id = 4")
+
+
+def test_a_table_whose_plans_are_not_kept_is_asked_no_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also in a process that keeps plans of another table."""
+    plans = KeptPlans(least_files=2, most_files=100)
+    monkeypatch.setattr(planning, "KEPT_PLANS", plans)
+    large, small = (make(tmp_path / name) for name in ("large", "small"))
+    for number in range(2):
+        append(large, [row(number)])
+        large = reopened(large)
+    append(small, [row(1)])
+    small = reopened(small)
+    first = plan(large)
+    with monkeypatch.context() as patched:
+        patched.delattr(kept_plans, "_question")
+        assert plan(small).considered_files == 1
+    assert plan(large) is first
