@@ -87,8 +87,10 @@ def returned_store(catalog: Catalog, parts: tuple[str, ...]) -> Table | None:
     """
     found: Table | None = None
     for _ in _PATIENCE.tries():
+        # Asked before the store is: afterwards what took the name may have come meanwhile.
+        is_coming = _is_being_replaced(catalog, parts)
         found = load_table(catalog, parts)
-        if found is not None or not _is_being_replaced(catalog, parts):
+        if found is not None or not is_coming:
             return found
     return found
 

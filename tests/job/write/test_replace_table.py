@@ -14,7 +14,7 @@ from pyiceberg.catalog import Catalog
 
 import arctic
 from arctic.errors import ArcticError, ConflictError, NotFoundError
-from arctic.iceberg.catalogs.catalog import CatalogConfig
+from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table
 from arctic.iceberg.catalogs.listing import list_tables
 from arctic.iceberg.commits.commit import commit_append
 from arctic.iceberg.tables import missing_table
@@ -185,6 +185,23 @@ def test_who_asks_for_a_name_while_it_is_free_waits_for_its_table(
     rename_module.rename_table(config, "m.t", "m.t__replaced_0123abcd")
     with pytest.raises(NotFoundError, match=r"m\.t"):
         arctic.read("m.t")
+
+
+def test_a_table_that_came_while_its_name_was_looked_for_is_found(
+    config: CatalogConfig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever asks sees no name, and then no trace of a replacement either: it is over."""
+    _made("m.t", keyed=True)
+    rename_module.rename_table(config, "m.t", "m.t__replaced_0123abcd")
+    listed = missing_table.__dict__["identifiers"]
+
+    def listed_late(catalog: Catalog, namespace: tuple[str, ...]) -> Any:
+        if load_table(catalog, ("m", "t")) is None:
+            rename_module.rename_table(config, "m.t__replaced_0123abcd", "m.t")
+        return listed(catalog, namespace)
+
+    monkeypatch.setattr(missing_table, "identifiers", listed_late)
+    assert arctic.read("m.t").read_all().num_rows == 2
 
 
 def test_what_is_left_behind_is_known_by_its_name() -> None:
