@@ -9,6 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import arctic
@@ -107,6 +108,39 @@ def test_a_service_may_let_the_cluster_do_its_tasks(lake: Lake) -> None:
     assert "optimized" in [event for event, _ in said]
     assert "failed" not in [event for event, _ in said]
     assert lake.rows() == lake.arrow_rows() == rows
+
+
+def test_tasks_of_many_tables_share_one_session(lake: Lake) -> None:
+    """As many at a time as the group has slots, each a job of its own, and nothing is left."""
+    keys = pa.table({"id": pa.array(range(50), pa.int64())})
+    names = [f"shop.many{number}" for number in range(8)]
+    due = {
+        "self-optimizing.minor.trigger.file-count": "2",
+        "self-optimizing.min-plan-interval": "0",
+    }
+    for name in names:
+        arctic.create_table(
+            name, keys.schema, primary_key=["id"], properties=due, warehouse=lake.warehouse
+        )
+        for _ in range(2):
+            arctic.write(name, keys, mode="upsert", warehouse=lake.warehouse)
+    said: list[tuple[str, Any]] = []
+
+    arctic.serve(
+        once=True,
+        groups={"default": 3},
+        executors={"default": "spark"},
+        spark=lake.spark,
+        say=lambda event, **facts: said.append((event, facts.get("table"))),
+        warehouse=lake.warehouse,
+    )
+
+    assert sorted(table for event, table in said if event == "optimized") == names
+    assert not [event for event, _ in said if event == "failed"]
+    assert not lake.spark.sparkContext.statusTracker().getActiveJobsIds()
+    for name in names:
+        assert arctic.read(name, warehouse=lake.warehouse).read_all().num_rows == 50
+        assert arctic.status(name, warehouse=lake.warehouse).due is None
 
 
 def test_a_service_ends_when_its_session_has(lake: Lake) -> None:
