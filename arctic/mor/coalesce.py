@@ -27,7 +27,7 @@ def coalesce(batches: Iterable[pa.RecordBatch], *, max_rows: int) -> Iterator[pa
             continue
         large = 2 * batch.num_rows >= max_rows
         if waiting and (large or rows + batch.num_rows > max_rows or size > MAX_BYTES):
-            yield _joined(waiting)
+            yield joined(waiting)
             waiting, rows, size = [], 0, 0
         if large:
             yield batch
@@ -36,10 +36,11 @@ def coalesce(batches: Iterable[pa.RecordBatch], *, max_rows: int) -> Iterator[pa
         rows += batch.num_rows
         size += batch.nbytes
     if waiting:
-        yield _joined(waiting)
+        yield joined(waiting)
 
 
-def _joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+def joined(batches: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+    """Return the rows of some batches of one schema, at least one batch, as one."""
     if len(batches) == 1:
         return batches[0]
     schema = batches[0].schema

@@ -122,7 +122,10 @@ class DataFileReader:
         groups = [group for group in self._row_groups if index.may_hold(self._key_bounds(group))]
         wanted = self._columns.project([*self._request.key, *self._request.ordering])
         for first_row, batch in self._batches(groups, wanted.names):
-            yield FoundRows(first_row, len(batch), *self._found(wanted.arrays(batch), index, None))
+            found = _found(
+                wanted.arrays(batch), index, self._request, self._file.transaction_id, None
+            )
+            yield FoundRows(first_row, len(batch), *found)
 
     def every_row(
         self, fields: Sequence[pa.Field], row_groups: Collection[int]
@@ -308,29 +311,57 @@ class DataFileReader:
             offsets = known_offsets(arrays.pop(), self._file.path)
         if len(self._request.ordering) and len(arrays) == len(self._request.key):
             return index.match(arrays)[0]
-        rows, codes, weights = self._found(arrays, index, offsets)
-        if offsets is not None:
-            offsets = offsets[rows]
-        dead = index.are_dead(codes, self._file.transaction_id, offsets, weights)
-        return rows if dead.all() else rows[dead]
+        return killed(arrays, index, self._request, self._file.transaction_id, offsets)
 
-    def _found(
-        self, arrays: Sequence[pa.Array], index: DeleteIndex, offsets: IntArray | None
-    ) -> tuple[IntArray, IntArray, tuple[IntArray, ...]]:
-        """Return the rows whose keys an index has, what it calls these, and the rows' weights.
 
-        Few rows are found as a rule, so the weights of the others are never made.
-        """
-        keys, ordering = arrays[: len(self._request.key)], arrays[len(self._request.key) :]
-        rows, codes = index.match(keys)
-        weights = row_weights(
-            self._request.engine,
-            [column.take(pa.array(rows)) for column in ordering],
-            transaction_id=self._file.transaction_id,
-            file_offsets=None if offsets is None else offsets[rows],
-            count=len(rows),
-        )
-        return rows, codes, weights
+def killed(
+    arrays: Sequence[pa.Array],
+    index: DeleteIndex,
+    request: ReadRequest,
+    transaction_id: int | IntArray,
+    offsets: IntArray | None,
+) -> IntArray:
+    """Return the numbers of the rows that deletes kill.
+
+    Args:
+        arrays: columns of the key, then those by which the table orders rows.
+        index: the deletes.
+        request: the read.
+        transaction_id: that of every row, or of each.
+        offsets: those of inserts; None for base rows.
+    """
+    rows, codes, weights = _found(arrays, index, request, transaction_id, offsets)
+    if offsets is not None:
+        offsets = offsets[rows]
+    dead = index.are_dead(codes, _at(transaction_id, rows), offsets, weights)
+    return rows if dead.all() else rows[dead]
+
+
+def _found(
+    arrays: Sequence[pa.Array],
+    index: DeleteIndex,
+    request: ReadRequest,
+    transaction_id: int | IntArray,
+    offsets: IntArray | None,
+) -> tuple[IntArray, IntArray, tuple[IntArray, ...]]:
+    """Return the rows whose keys an index has, what it calls these, and the rows' weights.
+
+    Few rows are found as a rule, so the weights of the others are never made.
+    """
+    keys, ordering = arrays[: len(request.key)], arrays[len(request.key) :]
+    rows, codes = index.match(keys)
+    weights = row_weights(
+        request.engine,
+        [column.take(pa.array(rows)) for column in ordering],
+        transaction_id=_at(transaction_id, rows),
+        file_offsets=None if offsets is None else offsets[rows],
+        count=len(rows),
+    )
+    return rows, codes, weights
+
+
+def _at(transaction_id: int | IntArray, rows: IntArray) -> int | IntArray:
+    return transaction_id if isinstance(transaction_id, int) else transaction_id[rows]
 
 
 def _names(*projections: Projection) -> list[str]:

@@ -2,9 +2,10 @@
 
 Strategy: a data file is read in batches. Rows that position deletes or the filter drop go first,
 then rows whose key a change delete kills, then the columns take the types that were asked for.
-Small survivors are joined to larger batches. When a task's change deletes do not fit in memory,
-only the key columns of its data are read for each piece of the deletes but the last, to remember
-which rows it kills; the payload is read once, together with the last piece.
+Small survivors are joined to larger batches; many small files one behind the other are merged as if
+they were one. When a task's change deletes do not fit in memory, only the key columns of its data
+are read for each piece of the deletes but the last, to remember which rows it kills; the payload is
+read once, together with the last piece.
 
 Rules:
     - Every batch has exactly the requested schema, at least one is yielded, and none exceeds
@@ -19,13 +20,14 @@ batches; and one bit for each data row of a task whose deletes do not fit.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from itertools import chain, groupby
 
 import pyarrow as pa
 
 from arctic.mor.coalesce import at_least_one, coalesce
 from arctic.mor.deletes.kept_deletes import KeptDeletes
 from arctic.mor.request import OpenFile, ReadRequest
+from arctic.mor.small_files import LEAST_FILES
 from arctic.mor.task_reader import TaskReader, delete_paths
 from arctic.mor.touched import Touched
 from arctic.scan.task import NodeTask, NodeTaskGroup
@@ -59,8 +61,13 @@ def read_group(
 
 def _survivors(reader: TaskReader, task: NodeTask) -> Iterator[pa.RecordBatch]:
     loaded = reader.load(task)
-    for file_task in task.data:
-        yield from loaded.rows_of(file_task)
+    for is_small, files in groupby(task.data, loaded.is_small):
+        part = tuple(files)
+        if is_small and len(part) >= LEAST_FILES:
+            yield from loaded.rows_of_many(part)
+            continue
+        for file_task in part:
+            yield from loaded.rows_of(file_task)
 
 
 def in_reading_order(tasks: Sequence[NodeTask]) -> list[NodeTask]:

@@ -15,6 +15,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +23,7 @@ import pyarrow as pa
 from arctic.columns.integers.distinct import distinct
 from arctic.columns.integers.integer_index import IntArray
 from arctic.columns.integers.row_set import RowSet
-from arctic.errors import InternalError
+from arctic.errors import FormatError, InternalError
 from arctic.mor.data_file_reader import DataFileReader
 from arctic.mor.deletes.change_deletes import DeleteIndex, DeletePiece, delete_pieces
 from arctic.mor.deletes.kept_deletes import KeptDeletes
@@ -30,6 +31,7 @@ from arctic.mor.deletes.position_deletes import PositionDeletes
 from arctic.mor.folding.folded_inserts import FoldedInserts
 from arctic.mor.outdone import take_rivals
 from arctic.mor.request import OpenFile, ReadRequest
+from arctic.mor.small_files import JoinedFiles, SmallFiles, asks_for_facts, is_small
 from arctic.mor.touched import Touched
 from arctic.scan.task import FileTask, NodeTask
 from arctic.table.files import FileKind
@@ -156,6 +158,8 @@ class LoadedTask:
         self._dead = dead
         self._last = last
         self._settled = frozenset(settled)
+        is_plain = folded is None and not dead and not self._settled
+        self._may_join = is_plain and not asks_for_facts(request)
 
     def rows_of(self, file_task: FileTask) -> Iterator[pa.RecordBatch]:
         """Yield the rows of one of the task's data files that match and are deleted by nothing.
@@ -167,6 +171,28 @@ class LoadedTask:
             return
         with self.open(file_task) as data:
             yield from data.survivors()
+
+    def is_small(self, file_task: FileTask) -> bool:
+        """Say whether a data file may be read together with its neighbours."""
+        return (
+            self._may_join
+            and (self._last is None or file_task.file.kind is FileKind.INSERT)
+            and is_small(file_task, self._request)
+        )
+
+    def rows_of_many(self, files: Sequence[FileTask]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of neighbouring small data files that match and are deleted by nothing."""
+        small = SmallFiles(self._request, self._open_file, self._touched, self._last)
+        for joined in small.joined(files):
+            yield from self._together(small, joined)
+
+    def _together(self, small: SmallFiles, joined: JoinedFiles) -> Iterator[pa.RecordBatch]:
+        try:
+            rows = small.survivors(joined)
+        except FormatError:
+            # The file is to be named.
+            return chain.from_iterable(map(self.rows_of, joined.files))
+        return iter((rows,))
 
     def open(self, file_task: FileTask) -> LoadedFile:
         """Open one of the task's data files; to be used as a context manager."""

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 
 import numpy as np
@@ -36,7 +35,7 @@ from arctic.columns.key_codes import KeyIndex, factorise
 from arctic.errors import FormatError, InternalError
 from arctic.mor.deletes.kept_deletes import KeptDeletes
 from arctic.mor.deletes.row_weights import delete_weights
-from arctic.mor.files.file_columns import FileColumns
+from arctic.mor.files.file_columns import FileColumns, Projection
 from arctic.mor.files.parquet_footer import Size
 from arctic.mor.files.parquet_input import ParquetInput
 from arctic.mor.filters.key_span import KeySpans
@@ -56,6 +55,8 @@ ORDERING_BYTES = 40
 KEY_COPIES = 3
 """How often a key is in memory then: as read, hashed, and among the distinct ones. All three
 were measured, as the peak of Arrow's and numpy's memory; an index itself takes less than half."""
+_PIECE_ROWS = 1_024
+"""Pieces of fewer rows cost more each than copying them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +173,7 @@ class DeleteIndex:
     def are_dead(
         self,
         codes: IntArray,
-        transaction_id: int,
+        transaction_id: int | IntArray,
         file_offsets: IntArray | None,
         ordering: Sequence[IntArray],
     ) -> npt.NDArray[np.bool_]:
@@ -183,7 +184,7 @@ class DeleteIndex:
 
         Args:
             codes: what the index calls their keys.
-            transaction_id: that of every row, or of every base row at most.
+            transaction_id: that of every row, or of each; of base rows at most.
             file_offsets: those of insert rows; None for base rows, which come after every change
                 of their transaction.
             ordering: their weights; none where deletes have none.
@@ -234,10 +235,11 @@ def delete_pieces(
     touched.delete_files += len(files)
     # In the order of their transactions, deletes need no sorting.
     ordered = sorted(files, key=lambda file: (file.transaction_id, file.path))
-    read = partial(_deletes, request=of_keys(request), open_file=open_file)
-    for rows in chain.from_iterable(kept.of(file, read) for file in ordered):
+    reader = _DeleteFiles(request, open_file)
+    for rows in chain.from_iterable(kept.of(file, reader.rows_of) for file in ordered):
         touched.delete_rows += len(rows.file_offsets)
-        if buffer and used_bytes + rows.memory_bytes > request.max_delete_bytes:
+        taken = rows.memory_bytes
+        if buffer and used_bytes + taken > request.max_delete_bytes:
             buffer = [_joined(buffer).reduced()]
             used_bytes = buffer[0].memory_bytes
             if used_bytes > request.max_delete_bytes // 2:
@@ -246,10 +248,12 @@ def delete_pieces(
                 yield DeletePiece(index, is_last=False)
                 del index
         buffer.append(rows)
-        used_bytes += rows.memory_bytes
+        used_bytes += taken
     if buffer:
-        index = DeleteIndex(_joined(buffer))
+        every = _joined(buffer)
         buffer.clear()
+        index = DeleteIndex(every)
+        del every
         yield DeletePiece(index, is_last=True)
 
 
@@ -261,40 +265,70 @@ def every_delete(
     Raises:
         FormatError: a file without a key column or without file offsets.
     """
-    request = of_keys(request)
+    reader = _DeleteFiles(request, open_file)
     for file in files:
-        yield from _deletes(file, request=request, open_file=open_file)
+        yield from reader.rows_of(file)
 
 
-def _deletes(file: TableFile, *, request: ReadRequest, open_file: OpenFile) -> Iterator[DeleteRows]:
-    """Yield the deletes of a file that match a read ``of_keys``."""
-    if file.kind is not FileKind.CHANGE_DELETE:
-        raise InternalError(f"file {file.path!r} of kind {file.kind} is attached as deletes")
-    with ParquetInput(
-        file.path, open_file, Size.of(file), verifies_pages=request.verifies_pages
-    ) as parquet:
-        columns = FileColumns(file, parquet.schema, request)
-        wanted = columns.project([*request.key, FILE_OFFSET_FIELD, *request.ordering])
-        test = RowTest(columns, request)
-        groups = matching_row_groups(parquet, request, columns.names, columns.constants)
-        names = list(dict.fromkeys((*wanted.names, *test.projection.names)))
-        for _, batch in parquet.batches(names, groups, request.batch_rows):
-            if test.drops_rows:
-                batch = batch.filter(pa.array(test.mask(batch)))
-            arrays = wanted.arrays(batch)
-            keys, ordering = arrays[: len(request.key)], arrays[len(request.key) + 1 :]
-            offsets = known_offsets(arrays[len(request.key)], file.path)
-            yield DeleteRows(
-                pa.table(keys, schema=request.key),
-                np.full(len(batch), file.transaction_id, np.int64),
-                offsets,
-                delete_weights(
-                    request.engine,
-                    known_order(ordering, request.ordering, file.path),
-                    transaction_id=file.transaction_id,
-                    offsets=offsets,
-                ),
-            )
+class _DeleteFiles:
+    """Reads files of deletes, one after the other: what two of them have alike is found once."""
+
+    def __init__(self, request: ReadRequest, open_file: OpenFile) -> None:
+        self._request = of_keys(request)
+        self._open_file = open_file
+        self._last: tuple[FileColumns, Projection, RowTest] | None = None
+
+    def rows_of(self, file: TableFile) -> Iterator[DeleteRows]:
+        """Yield the deletes of a file that match."""
+        if file.kind is not FileKind.CHANGE_DELETE:
+            raise InternalError(f"file {file.path!r} of kind {file.kind} is attached as deletes")
+        request = self._request
+        with ParquetInput(
+            file.path, self._open_file, Size.of(file), verifies_pages=request.verifies_pages
+        ) as parquet:
+            columns, wanted, test = self._columns(file, parquet)
+            groups = matching_row_groups(parquet, request, columns.names, columns.constants)
+            names = list(dict.fromkeys((*wanted.names, *test.projection.names)))
+            for _, batch in parquet.batches(names, groups, request.batch_rows):
+                try:
+                    rows = self._rows(file, batch, wanted, test)
+                except FormatError:
+                    # The columns may be those of another file, which would be named.
+                    self._last = None
+                    _, wanted, test = self._columns(file, parquet)
+                    rows = self._rows(file, batch, wanted, test)
+                yield rows
+
+    def _columns(
+        self, file: TableFile, parquet: ParquetInput
+    ) -> tuple[FileColumns, Projection, RowTest]:
+        if self._last is None or not self._last[0].are_those_of(file, parquet.schema):
+            request = self._request
+            columns = FileColumns(file, parquet.schema, request)
+            wanted = columns.project([*request.key, FILE_OFFSET_FIELD, *request.ordering])
+            self._last = columns, wanted, RowTest(columns, request)
+        return self._last
+
+    def _rows(
+        self, file: TableFile, batch: pa.RecordBatch, wanted: Projection, test: RowTest
+    ) -> DeleteRows:
+        request = self._request
+        if test.drops_rows:
+            batch = batch.filter(pa.array(test.mask(batch)))
+        arrays = wanted.arrays(batch)
+        keys, ordering = arrays[: len(request.key)], arrays[len(request.key) + 1 :]
+        offsets = known_offsets(arrays[len(request.key)], file.path)
+        return DeleteRows(
+            pa.table(keys, schema=request.key),
+            np.full(len(batch), file.transaction_id, np.int64),
+            offsets,
+            delete_weights(
+                request.engine,
+                known_order(ordering, request.ordering, file.path),
+                transaction_id=file.transaction_id,
+                offsets=offsets,
+            ),
+        )
 
 
 def known_offsets(offsets: pa.Array, path: str) -> IntArray:
@@ -336,9 +370,15 @@ def _repeats(codes: IntArray, count: int) -> bool:
     return not np.array_equal(last[codes], rows)
 
 
+def _in_few_pieces(keys: pa.Table) -> pa.Table:
+    """Return the same rows; of very many small files, copied together."""
+    pieces = keys.column(0).num_chunks
+    return keys.combine_chunks() if pieces * _PIECE_ROWS > keys.num_rows else keys
+
+
 def _joined(buffer: Sequence[DeleteRows]) -> DeleteRows:
     return DeleteRows(
-        pa.concat_tables([rows.keys for rows in buffer]),
+        _in_few_pieces(pa.concat_tables([rows.keys for rows in buffer])),
         np.concatenate([rows.transaction_ids for rows in buffer]),
         np.concatenate([rows.file_offsets for rows in buffer]),
         tuple(map(np.concatenate, zip(*[rows.ordering for rows in buffer], strict=True))),

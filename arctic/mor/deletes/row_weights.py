@@ -26,7 +26,7 @@ def row_weights(
     engine: MergeEngine,
     ordering: Sequence[pa.Array],
     *,
-    transaction_id: int,
+    transaction_id: int | IntArray,
     file_offsets: IntArray | None,
     count: int,
 ) -> tuple[IntArray, ...]:
@@ -35,7 +35,7 @@ def row_weights(
     Args:
         engine: what becomes of the rows of a key.
         ordering: values of the ordering columns.
-        transaction_id: that of every row.
+        transaction_id: that of every row, or of each.
         file_offsets: those of inserts; None for base rows.
         count: how many rows there are.
     """
@@ -44,7 +44,7 @@ def row_weights(
     if file_offsets is None:
         return (np.full(count, _BEFORE_ALL), np.full(count, _BEFORE_ALL))
     # The delete of the same upsert has the offset before.
-    return (np.full(count, -transaction_id), 1 - file_offsets)
+    return (np.full(count, np.negative(transaction_id)), 1 - file_offsets)
 
 
 def delete_weights(

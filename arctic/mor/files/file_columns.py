@@ -83,6 +83,8 @@ class FileColumns:
         if file.kind not in _ACTIONS:
             raise InternalError(f"file {file.path!r} of kind {file.kind} holds no rows of a table")
         self.subject = f"file {file.path!r}"
+        self._kind, self._schema = file.kind, schema.remove_metadata()
+        self._partition = file.partition if request.identity_partitions else None
         self._by_name = not has_field_ids(schema)
         self.fields = self._by_id(schema, request.name_mapping)
         self.constants: Mapping[int, Value] = {
@@ -116,6 +118,21 @@ class FileColumns:
             FormatError: a required column that is absent, or a type that cannot be read.
         """
         return Projection(self, [self._column(target) for target in targets])
+
+    def are_those_of(self, file: TableFile, schema: pa.Schema) -> bool:
+        """Say whether another file of the same read has the same columns and the same facts.
+
+        But for its path and its transaction, which are its own.
+
+        Args:
+            file: the other file.
+            schema: of its columns.
+        """
+        return (
+            file.kind is self._kind
+            and (self._partition is None or file.partition == self._partition)
+            and schema.remove_metadata().equals(self._schema, check_metadata=True)
+        )
 
     def _column(self, target: pa.Field) -> _Column:
         number = known_field_id(target)
