@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -266,6 +267,36 @@ def test_a_day_after_the_dry_run_a_table_is_cleaned(lake: Lake) -> None:
     (facts,) = (facts for event, facts in lake.said if event == "cleaned")
     assert facts["change_file"]
     assert lake.rows("db.t") == FRESH
+
+
+def test_a_cleaning_does_all_that_a_table_asks_for(lake: Lake) -> None:
+    """Old rows, snapshots, change files and what nobody names, each by its property."""
+    lake.make(
+        "db.t",
+        **{
+            "snapshot.keep.duration": "0",
+            "change.data.ttl.minutes": "0",
+            "data-expire.enabled": "true",
+            "data-expire.field": "id",
+            "data-expire.level": "file",
+            "data-expire.retention-time": "1h",
+            "data-expire.base-on-rule": "CURRENT_TIME",
+            "clean-orphan-file.enabled": "true",
+            "clean-orphan-file.min-existing-time-minutes": "60",
+        },
+    )
+    orphan = next(lake.folder.rglob("*.parquet")).with_name("nobodys.parquet")
+    orphan.write_bytes(b"of a writer that was killed")
+    os.utime(orphan, (0, 0))
+    lake.service().run_once()
+
+    lake.now_ms += 24 * HOUR_MS
+    lake.service("later").run_once()
+
+    (facts,) = (facts for event, facts in lake.said if event == "cleaned")
+    assert {"expired_rows", "change_file", "snapshot", "data_file", "orphan"} <= set(facts)
+    assert not orphan.exists()
+    assert lake.rows("db.t") == []
 
 
 def test_a_clock_that_is_set_ahead_makes_nothing_old(lake: Lake) -> None:

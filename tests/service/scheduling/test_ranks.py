@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -132,3 +133,35 @@ def test_quota_lets_nobody_wait_who_was_given_nothing(
     poor = candidate("poor", work=work, share=share, used=0, served=0)
 
     assert quota(poor, NOW) <= min(quota(each, NOW) for each in waiting)
+
+
+@given(waiting=by_name)
+def test_balanced_never_prefers_who_was_served_later(waiting: list[Candidate]) -> None:
+    """Whatever there is to do, and whoever reads it."""
+    assert _first("balanced", waiting).served_ms == min(each.served_ms for each in waiting)
+
+
+@given(one=candidates, more=st.integers(1, 2**30), share=st.floats(0.01, 100))
+def test_benefit_prefers_more_saved_and_less_work_and_no_share(
+    one: Candidate, more: int, share: float
+) -> None:
+    """Of two that differ in one thing alone, and that have not waited for too long."""
+    fresh = replace(one, waits_since_ms=NOW)
+    saved, work = fresh.outlook.saved_bytes, fresh.outlook.work_bytes
+    saving = replace(fresh, outlook=replace(fresh.outlook, saved_bytes=saved + more))
+    working = replace(fresh, outlook=replace(fresh.outlook, work_bytes=work + more))
+    read = replace(fresh, reads_per_hour=fresh.reads_per_hour + more)
+    assert benefit(saving, NOW) <= benefit(fresh, NOW) <= benefit(working, NOW)
+    assert benefit(read, NOW) <= benefit(fresh, NOW)
+    assert benefit(replace(fresh, quota=share, used_ms=more), NOW) == benefit(fresh, NOW)
+
+
+@given(waiting=by_name)
+def test_benefit_begins_who_has_waited_too_long_before_all_others(
+    waiting: list[Candidate],
+) -> None:
+    """Among those, who has waited longest."""
+    held = [each for each in waiting if NOW - each.waits_since_ms >= LONGEST_WAIT_MS]
+    first = _first("benefit", waiting)
+    if held:
+        assert first.waits_since_ms == min(each.waits_since_ms for each in held)
