@@ -37,7 +37,7 @@ from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.iceberg.translate import catalog_errors
 from arctic.iceberg.values.layout.index_columns import check_index
 from arctic.iceberg.values.layout.sort_order import check_sort_columns, order_updates, same_order
-from arctic.iceberg.values.named_columns import check_named, check_unnamed, renamed
+from arctic.iceberg.values.named_columns import check_named, check_unnamed, moved, renamed
 from arctic.iceberg.values.same_schemas import same_schemas
 from arctic.iceberg.values.schema import arrow_type, iceberg_schema
 from arctic.retry import SMALL_RACES
@@ -277,10 +277,12 @@ def _updates(
                 SetCurrentSchemaUpdate.model_validate({"schema-id": -1}),
             )
     properties = base.properties
-    wanted = {**renamed(subject, properties, change.rename), **change.properties}
+    of_columns, gone = moved(properties, change.rename, change.drop)
+    wanted = {**of_columns, **renamed(subject, properties, change.rename), **change.properties}
     if any(properties.get(name) != text for name, text in wanted.items()):
         updates = (*updates, SetPropertiesUpdate(updates=wanted))
-    removed = [name for name in change.removed_properties if name in properties]
+    asked = dict.fromkeys((*change.removed_properties, *gone))
+    removed = [name for name in asked if name in properties and name not in change.properties]
     if removed:
         updates = (*updates, RemovePropertiesUpdate(removals=removed))
     after = {name: text for name, text in properties.items() if name not in removed}

@@ -18,6 +18,7 @@ from pyiceberg.schema import Schema, index_by_id
 from pyiceberg.table import Table
 from pyiceberg.table.update import (
     AddSchemaUpdate,
+    RemovePropertiesUpdate,
     SetCurrentSchemaUpdate,
     SetPropertiesUpdate,
     TableUpdate,
@@ -71,8 +72,11 @@ def complete_change(catalog: Catalog, base: Table, change: Table, *, name: str) 
             if not change_lags(base, change, name=name):
                 return change
         updates = _updates(base, change)
-        if properties := followed(base.properties, change.properties):
-            updates = (*updates, SetPropertiesUpdate(updates=properties))
+        wanted, gone = followed(base.properties, change.properties)
+        if wanted:
+            updates = (*updates, SetPropertiesUpdate(updates=wanted))
+        if gone:
+            updates = (*updates, RemovePropertiesUpdate(removals=gone))
         with catalog_errors(f"complete the schema of change store of {name!r}"):
             try:
                 catalog.commit_table(change, same_schemas(catalog, change), updates)

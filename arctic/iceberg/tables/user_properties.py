@@ -19,6 +19,7 @@ from pyiceberg.table.name_mapping import parse_mapping_from_json
 
 from arctic.errors import InvalidInputError
 from arctic.iceberg.catalogs.pair import check_buckets
+from arctic.iceberg.values.named_columns import OF_ONE_COLUMN
 from arctic.options import OPTIONS, Option, Scope, nearest
 from arctic.redact import names_a_secret
 from arctic.table.property_names import OPTION_PREFIXES, is_own
@@ -109,13 +110,9 @@ _ICEBERG = frozenset(
     for name in names.split()
 )
 _ICEBERG_PREFIXES = (
-    _METRICS_OF_COLUMN,
+    *OF_ONE_COLUMN,
     "write.orc.",
     "write.delete.orc.",
-    "write.parquet.bloom-filter-enabled.column.",
-    "write.parquet.bloom-filter-fpp.column.",
-    "write.parquet.bloom-filter-ndv.column.",
-    "write.parquet.stats-enabled.column.",
 )
 _AMORO = frozenset(
     f"{prefix}{name}"

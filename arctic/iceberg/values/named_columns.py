@@ -4,6 +4,8 @@ Rules:
     - A property and the columns it names change in one commit: in between every write would be
       refused, because it names no column.
     - Only base's properties count; those of the change store are kept the same for others to read.
+    - A property of one column, which has the column in its own name, goes with it, also when it is
+      dropped: another column that takes the name later is not meant.
 """
 
 from __future__ import annotations
@@ -34,6 +36,14 @@ _OPTIONS: tuple[Option[Any], ...] = (
     SEQUENCE_GROUPS,
     SORT_COLUMNS,
 )
+OF_ONE_COLUMN = (
+    "write.metadata.metrics.column.",
+    "write.parquet.bloom-filter-enabled.column.",
+    "write.parquet.bloom-filter-fpp.column.",
+    "write.parquet.bloom-filter-ndv.column.",
+    "write.parquet.stats-enabled.column.",
+)
+"""Iceberg's: what follows is the column."""
 _LASTING = (AGGREGATE_FUNCTIONS, ORDERING_COLUMNS, SEQUENCE_GROUPS)
 
 
@@ -103,19 +113,52 @@ def renamed(
     return changed
 
 
-def followed(base: Mapping[str, str], change: Mapping[str, str]) -> dict[str, str]:
-    """Return the properties of the change store that differ from base, with the texts of base.
+def moved(
+    properties: Mapping[str, str], rename: Mapping[str, str], dropped: Iterable[str]
+) -> tuple[dict[str, str], list[str]]:
+    """Return the properties of one column that a change of columns sets, and those that it removes.
+
+    Args:
+        properties: of the table, before the change.
+        rename: old name -> new name.
+        dropped: columns.
+    """
+    wanted, gone = {}, []
+    for key, prefix, path in _of_one_column(properties):
+        name, dot, rest = path.partition(".")
+        if name in rename:
+            wanted[f"{prefix}{rename[name]}{dot}{rest}"] = properties[key]
+        if name in rename or name in dropped:
+            gone.append(key)
+    return wanted, [key for key in gone if key not in wanted]
+
+
+def followed(
+    base: Mapping[str, str], change: Mapping[str, str]
+) -> tuple[dict[str, str], list[str]]:
+    """Return what makes properties of the change store those of base: new texts, and what goes.
 
     Args:
         base: properties of the base store.
         change: properties of the change store.
     """
     texts = {option.name: base[key] for option, key, _ in _given(base)}
-    return {
+    named = {
         key: texts[option.name]
         for option, key, _ in _given(change)
         if option.name in texts and change[key] != texts[option.name]
     }
+    of_one = {key: base[key] for key, *_ in _of_one_column(base) if change.get(key) != base[key]}
+    gone = [key for key, *_ in _of_one_column(change) if key not in base]
+    return {**named, **of_one}, gone
+
+
+def _of_one_column(properties: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+    """Yield each property of one column: its name, and that in its two parts."""
+    for key in properties:
+        for prefix in OF_ONE_COLUMN:
+            if key.startswith(prefix):
+                yield key, prefix, key.removeprefix(prefix)
 
 
 def _given(properties: Mapping[str, str]) -> Iterator[tuple[Option[Any], str, tuple[str, ...]]]:

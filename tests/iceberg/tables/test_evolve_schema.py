@@ -319,6 +319,32 @@ def test_columns_that_count_alike_follow_a_rename(tmp_path: Path) -> None:
     assert [each.source_id for each in order.fields] == [1]
 
 
+def test_properties_of_one_column_go_with_it(tmp_path: Path) -> None:
+    """In both stores, also where names are swapped; a column of the old name is another one."""
+    place: dict[str, Any] = {"warehouse": str(tmp_path)}
+    enabled, metrics = (
+        "write.parquet.bloom-filter-enabled.column.",
+        "write.metadata.metrics.column.",
+    )
+    given = {f"{enabled}by": "true", f"{metrics}at": "counts", f"{metrics}by": "full"}
+    table = arctic.create_table("db.e", TIMED, primary_key=["id"], properties=given, **place)
+
+    def of_columns() -> dict[str, str]:
+        ours, theirs = (
+            {key: text for key, text in store(place, name).properties.items() if ".column." in key}
+            for name in ("e", "e_change_")
+        )
+        assert ours == theirs
+        return ours
+
+    table.evolve_schema(rename={"by": "at", "at": "by"})
+    swapped = {f"{enabled}at": "true", f"{metrics}by": "counts", f"{metrics}at": "full"}
+    assert of_columns() == swapped
+
+    table.evolve_schema(rename={"at": "who"}, drop=["by"], add={"at": pa.string()})
+    assert of_columns() == {f"{enabled}who": "true", f"{metrics}who": "full"}
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
