@@ -73,10 +73,14 @@ class PositionDeletes:
                 self._load(delete)
                 self._loaded.add(delete.path)
         pieces = self._pieces.get(data_path, [])
-        if len(pieces) > 1 or any((np.diff(piece) < 0).any() for piece in pieces):
-            # Kept, so that a file which is read twice is sorted once.
-            self._pieces[data_path] = pieces = [np.sort(np.concatenate(pieces))]
-        return pieces[0] if pieces else np.empty(0, np.int64)
+        if not pieces:
+            return np.empty(0, np.int64)
+        # Kept, so that a file which is read twice is put in order once.
+        rows = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+        if (rows[1:] < rows[:-1]).any():  # a file of positions ascends, whose batches need no sort
+            rows = np.sort(rows)
+        self._pieces[data_path] = [rows]
+        return rows
 
     def _load(self, file: TableFile) -> None:
         path = file.path
