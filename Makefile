@@ -26,6 +26,8 @@ HADOOP_AWS := $(VENV)/hadoop-aws
 SPARK_SUITES := $(VENV)/spark-suites
 # A broker, whose jars are all that it needs.
 KAFKA := $(VENV)/kafka
+# Azure's blob storage, as npm has it.
+AZURITE := $(VENV)/azurite
 JARS := $(ICEBERG_JAVA)/.installed $(HADOOP_AWS)/.installed $(KAFKA)/.installed
 # What the JVMs of tests share: the classes of Spark, ready to be mapped. They live for seconds, in
 # which the second compiler and parallel collectors cost more than they give. The one that lives for
@@ -61,7 +63,7 @@ demo: $(READY) ## Replay weeks of real promotions through Spark, and check the r
 	@$(PYTHON) -m examples.demo $(ARGS)
 
 test: export SPARK_SUBMIT_OPTS = -XX:SharedArchiveFile=$(abspath $(ARCHIVE)) $(SHORT_LIVED)
-test: $(READY) $(ARCHIVE) $(DBT)/.installed $(JARS) ## Run every test; ARGS="-k name" narrows, HYPOTHESIS_PROFILE=deep explores
+test: $(READY) $(ARCHIVE) $(DBT)/.installed $(JARS) $(AZURITE)/.installed ## Run every test; ARGS="-k name" narrows, HYPOTHESIS_PROFILE=deep explores
 	@$(PYTEST) -n $(WORKERS) $(SPREAD) $(ARGS)
 
 $(ARCHIVE): $(READY) tests/jvm_archive.py
@@ -77,7 +79,7 @@ test-oldest: $(READY) $(OLDEST)/.installed ## Run the tests of what PySpark chan
 		companion.py::test_jdbc_connect_and_a_shell_see_the_same_tables))
 
 .PHONY: prepare
-prepare: $(ARCHIVE) $(OLDEST)/.installed $(JARS) ## Make what both runs of tests need beside the environment
+prepare: $(ARCHIVE) $(OLDEST)/.installed $(JARS) $(AZURITE)/.installed ## Make what both runs of tests need beside the environment
 	@:
 
 $(OLDEST)/.installed: pyproject.toml $(READY)
@@ -104,6 +106,19 @@ $(JARS):
 		printf 'arctic: Maven is needed, which fetches the jars of %s\n' $(@D) >&2; exit 1; \
 	else \
 		printf 'arctic: no Maven (mvn) here: the tests that need %s are SKIPPED\n' $(@D) >&2; \
+	fi
+
+$(AZURITE)/.installed: tests/stores/package.json $(READY)
+	@rm -rf $(@D)
+	@if command -v npm > /dev/null; then \
+		mkdir -p $(@D) && cp $< $(@D)/package.json; \
+		npm install --prefix $(@D) --ignore-scripts --no-audit --no-fund --no-package-lock \
+			> $(@D).log 2>&1 || { tail -n 20 $(@D).log >&2; exit 1; }; \
+		touch $@; \
+	elif [ "$${CI:-}" = true ]; then \
+		printf 'arctic: npm is needed, which installs %s\n' $(@D) >&2; exit 1; \
+	else \
+		printf 'arctic: no npm here: the tests that need %s are SKIPPED\n' $(@D) >&2; \
 	fi
 
 .PHONY: dbt-suites

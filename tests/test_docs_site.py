@@ -29,10 +29,11 @@ def test_the_site_has_every_page_every_name_and_no_dead_link(tmp_path: Path) -> 
 
 
 def test_links_of_the_readme_and_its_folders_are_there() -> None:
-    """Those to what is no page as well, and what the page for contributors names."""
+    """Those to what is no page as well, and what the pages for contributors and of servers name."""
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
     text = "".join(page.read_text(encoding="utf-8") for page in pages)
     links = re.findall(r"\]\((?!https?:|#)([^)#]+)", text)
+    text += (ROOT / "docs" / "servers.md").read_text(encoding="utf-8")
     named = re.findall(r"`((?:arctic|docs|tests|changes)/[a-z_/.-]*)`", text)
 
     assert links
