@@ -60,6 +60,11 @@ class EditedTable:
     attempt: int = 0
     """How often others were faster."""
 
+    @property
+    def asked(self) -> AskedRead:
+        """What a read of rows asks that may be written again."""
+        return AskedRead.of({**self.reference.options, opt.VERIFY_CHECKSUMS.name: "true"})
+
     def read(
         self, columns: Sequence[str] | None = None, row_filter: Predicate | None = None
     ) -> ScanJob:
@@ -69,10 +74,9 @@ class EditedTable:
             columns: in this order; None: all.
             row_filter: rows that do not match are left out.
         """
-        given = {**self.reference.options, opt.VERIFY_CHECKSUMS.name: "true"}
         return scan_opened(
             self.opened,
-            AskedRead.of(given),
+            self.asked,
             columns=columns,
             row_filter=row_filter,
             snapshot=self.state,

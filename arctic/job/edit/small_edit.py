@@ -66,9 +66,10 @@ def small_edit(
             raise NotHereError
         where = Where(schema=table.opened.arrow_schema, predicate=where_of(described), sql=None)
         if new_rows is None:
-            return delete_by_key(table, where, _small(read_for_delete(table, where)))
-        job = _small(table.read(None, where.predicate))
-        return update_by_key(table, where, job, new_rows, key_rule=rule)
+            return delete_by_key(table, where, small(read_for_delete(table, where)))
+        found = where.matching(small(table.read(None, where.predicate)).batches())
+        pairs = ((rows, new_rows(rows)) for rows in found)
+        return update_by_key(table, pairs, read=where.read, key_rule=rule)
 
     try:
         return edited(reference, attempt)
@@ -76,7 +77,12 @@ def small_edit(
         return None
 
 
-def _small(job: ScanJob) -> ScanJob:
+def small(job: ScanJob) -> ScanJob:
+    """Return a read that is not too much for this process.
+
+    Raises:
+        NotHereError: it is.
+    """
     kinds = () if job.plan is None else summed_up(job.plan).opened
     rows, size = (sum(kind.rows for kind in kinds), sum(kind.size_bytes for kind in kinds))
     if rows > MOST_ROWS or size > MOST_BYTES:

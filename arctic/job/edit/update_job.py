@@ -10,7 +10,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -26,9 +26,9 @@ from arctic.job.edit.key_changes import NewKeys, refuse_older, update_events
 from arctic.job.edit.sql_rows import fitted, literal, values
 from arctic.job.edit.where import Where
 from arctic.job.edit.whole_files import coverage
-from arctic.job.read.scan_job import ScanJob
 from arctic.job.reference import TableReference
 from arctic.job.write.beside.isolation import compared
+from arctic.job.write.beside.read_rows import ReadRows
 from arctic.writing.target import KeyRule
 
 
@@ -55,8 +55,9 @@ def update_where(reference: TableReference, set: Mapping[str, Any], where: Any) 
 def _updated(table: EditedTable, set: Mapping[str, Any], where: Where) -> EditReport:
     assignments = checked_assignments(set, table.opened.arrow_schema, table.opened.table.name)
     if table.opened.table.is_keyed:
-        job = table.read(None, where.predicate)
-        return update_by_key(table, where, job, lambda rows: _new_rows(rows, assignments))
+        matching = where.matching(table.read(None, where.predicate).batches())
+        pairs = ((rows, _new_rows(rows, assignments)) for rows in matching)
+        return update_by_key(table, pairs, read=where.read)
     found = coverage(table.opened, table.state, None if where.sql else where.predicate)
     parts = {file.path: file for file in (*found.partly, *found.files)}
     parts |= {f.path: f for f in found.listed.base if f.partition in found.partitions}
@@ -105,19 +106,17 @@ def checked_assignments(
 
 def update_by_key(
     table: EditedTable,
-    where: Where,
-    job: ScanJob,
-    new_rows: Callable[[pa.Table], pa.Table],
+    pairs: Iterable[tuple[pa.Table, pa.Table]],
     *,
+    read: ReadRows,
     key_rule: KeyRule | None = None,
 ) -> EditReport:
-    """Commit both images of the rows that a condition is true of.
+    """Commit both images of updated rows.
 
     Args:
         table: with a key.
-        where: the condition.
-        job: the read of whole rows that fulfil its predicate.
-        new_rows: rows -> the same rows as they are to be.
+        pairs: rows as they are, and the same rows as they are to be.
+        read: what they were made of.
         key_rule: what is demanded of the keys of the new rows.
     """
     opened = table.opened
@@ -126,18 +125,18 @@ def update_by_key(
 
     def batches() -> Iterator[pa.RecordBatch]:
         nonlocal count
-        for rows in where.matching(job.batches()):
-            if not rows.num_rows:
+        for old, new in pairs:
+            if not old.num_rows:
                 continue
-            count += rows.num_rows
-            stays, changes = moved.split(rows, new_rows(rows))
+            count += old.num_rows
+            stays, changes = moved.split(old, new)
             refuse_older(table, *stays)
             yield from update_events(table, *stays)
             yield from events(changes[0], "D", schema).to_batches()
         yield from events(moved.checked(), "I", schema).to_batches()
 
-    read = compared(where.read, opened.table.properties)
-    snapshot_id, written_rows = commit_events(table, batches(), read=read, key_rule=key_rule)
+    compares = compared(read, opened.table.properties)
+    snapshot_id, written_rows = commit_events(table, batches(), read=compares, key_rule=key_rule)
     return EditReport(
         table=opened.table.name,
         snapshot_id=snapshot_id,

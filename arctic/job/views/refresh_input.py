@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.edit.rows_among import Values, rows_among
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import ScanJob
 from arctic.job.reference import TableReference
-from arctic.job.views.rows_among import Values, rows_among
 from arctic.job.views.source_rows import CHANGE_TYPE, Stretch
 from arctic.job.views.view_plan import ViewPlan
 from arctic.job.views.workspace import Workspace

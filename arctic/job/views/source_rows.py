@@ -22,11 +22,11 @@ from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.changes.asked_changes import AskedChanges
 from arctic.job.changes.change_job import Changes
 from arctic.job.changes.consumer_job import ConsumerJob
+from arctic.job.edit.rows_among import Values, rows_among
 from arctic.job.past_state import PastState
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import ScanJob
 from arctic.job.reference import TableReference, table_reference
-from arctic.job.views.rows_among import Values, rows_among
 from arctic.options import Scope
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.streams.stream_position import StreamPosition

@@ -204,7 +204,8 @@ class RowLevelQuestion:
     command: str
     """For messages."""
     rows: str
-    """What they are: keys to ``delete``, whole rows to ``upsert``, or rows with ``actions``."""
+    """What they are: keys to ``delete``, whole rows to ``upsert``, rows with ``actions``, or those
+    of the ``source`` of a MERGE, its key and what is set, which may be left undone."""
     once: str | None
     """A key is refused that several rows of the ``source`` have, or several rows of the ``target``
     are given; None: there are none."""

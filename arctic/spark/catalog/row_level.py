@@ -13,9 +13,11 @@ import logging
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from arctic.errors import ConflictError, InvalidInputError
+from arctic.job.edit.merging.small_merge import small_merge
 from arctic.job.edit.small_edit import NotHereError, small_edit
 from arctic.job.edit.where import Where
 from arctic.job.publish.after_write import after_write
@@ -38,6 +40,7 @@ from arctic.spark.read.hints import exact_filter, hinted_filter
 from arctic.spark.source import relevant_options
 from arctic.spark.tasks.spark_tasks import SparkRunner
 from arctic.spark.tasks.workers import check_workers
+from arctic.spark.write.narrow_input import is_narrow
 from arctic.spark.write.own_rows import read_again
 from arctic.spark.write.spread import SpreadRows, spread_rows
 from arctic.spark.write.write_frame import write_frame
@@ -45,6 +48,13 @@ from arctic.table.filters.predicate import Predicate
 from arctic.table.table_description import TableDescription
 from arctic.writing.rows.key_count import RepeatedKeyError
 
+_SOURCE_ROWS = "source"
+"""Of the question whether this process merges the rows of a source by itself."""
+MOST_SOURCE_ROWS = 2**20
+"""Of a source that is taken into this process."""
+_MOST_SOURCE_BYTES = 64 * 2**20
+"""Of it, by Spark's estimate, which for files is their size."""
+_MOST_SOURCE_TASKS = 64
 _log = logging.getLogger(__name__)
 
 
@@ -57,7 +67,10 @@ def changed(asked: RowLevelQuestion, java_frame: Any) -> DoneAnswer:
     """
     frame = frame_of_jvm(java_frame)
     write = AskedWrite.of(relevant_options(asked.options, Scope.WRITE))
-    if not _is_done_here(asked, write.reference):
+    if asked.rows == _SOURCE_ROWS:
+        if not _is_merged_here(asked, frame, write.reference):
+            return DoneAnswer(found=False)
+    elif not _is_done_here(asked, write.reference):
         _written_by_tasks(asked, frame, write)
     after_write(write, SparkRunner(frame.sparkSession), optimizes=write.optimizes)
     return DoneAnswer(found=True)
@@ -76,6 +89,22 @@ def _is_done_here(asked: RowLevelQuestion, reference: TableReference) -> bool:
 
     new_rows = setter(asked.sets) if asked.sets else None
     return small_edit(reference, asked.command, where_of, new_rows) is not None
+
+
+def _is_merged_here(asked: RowLevelQuestion, frame: DataFrame, reference: TableReference) -> bool:
+    """Say whether this process has carried a MERGE out with the few rows of its source."""
+    assert asked.sets is not None  # the question says what is set
+    few = {"most_tasks": _MOST_SOURCE_TASKS, "most_bytes": _MOST_SOURCE_BYTES}
+    if not is_narrow(frame, **few, may_grow=False):
+        return False
+    found = frame.limit(MOST_SOURCE_ROWS + 1).toArrow()
+    if found.num_rows > MOST_SOURCE_ROWS:
+        return False
+    try:
+        source = found.cast(arrow_schema(frame.schema))
+    except pa.ArrowException:
+        return False
+    return small_merge(reference, asked.command, source, setter(asked.sets)) is not None
 
 
 def _written_by_tasks(asked: RowLevelQuestion, frame: DataFrame, write: AskedWrite) -> None:

@@ -1,4 +1,4 @@
-"""What an UPDATE of Spark's sets columns to, from the nested lists of ``SetValues.java`` to Arrow.
+"""What Spark's UPDATE or MERGE sets columns to, from the lists of ``SetValues.java`` to Arrow.
 
 Rules:
     - A value is what Spark makes of it, or nobody makes it here: sums that overflow are Spark's to
@@ -11,9 +11,9 @@ Must not know: statements, tables.
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,29 +30,47 @@ _INTERNAL = {pa.date32(): pa.int32(), pa.timestamp("us"): pa.int64()}
 """What Spark has the values of a type as."""
 
 
-def setter(sets: Mapping[str, Any]) -> Callable[[pa.Table], pa.Table]:
+_SOURCE = "source"
+_NO_SOURCE = pa.table({})
+
+
+class NewRows(Protocol):
+    """Makes new rows of old ones."""
+
+    def __call__(self, rows: pa.Table, source: pa.Table = _NO_SOURCE) -> pa.Table:
+        """Return the rows as they are to be; raises ``NotHereError``.
+
+        Args:
+            rows: as they are.
+            source: columns of other rows, one for each, by their places.
+        """
+
+
+def setter(sets: Mapping[str, Any]) -> NewRows:
     """Return what makes new rows of old ones.
 
     Args:
         sets: the values by the names of columns.
     """
 
-    def new_rows(rows: pa.Table) -> pa.Table:
+    def new_rows(rows: pa.Table, source: pa.Table = _NO_SOURCE) -> pa.Table:
         made = rows
         for name, node in sets.items():
             place = rows.schema.get_field_index(name)
             if place < 0:
                 raise NotHereError
             field = rows.schema.field(place)
-            made = made.set_column(place, field, _column(node, rows, field.type))
+            made = made.set_column(place, field, _column(node, rows, source, field.type))
         return made
 
     return new_rows
 
 
-def _column(node: Any, rows: pa.Table, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
+def _column(
+    node: Any, rows: pa.Table, source: pa.Table, kind: pa.DataType
+) -> pa.Array | pa.ChunkedArray:
     try:
-        found = _value(node, rows, kind)
+        found = _value(node, rows, source, kind)
     except (pa.ArrowException, ArithmeticError, TypeError, ValueError) as error:
         raise NotHereError from error
     if isinstance(found, pa.Scalar):
@@ -62,10 +80,12 @@ def _column(node: Any, rows: pa.Table, kind: pa.DataType) -> pa.Array | pa.Chunk
     return found
 
 
-def _value(node: Any, rows: pa.Table, kind: pa.DataType) -> Any:
+def _value(node: Any, rows: pa.Table, source: pa.Table, kind: pa.DataType) -> Any:
     if isinstance(node, list):
         name, *operands = node
-        return _OPERATIONS[name](*[_value(operand, rows, kind) for operand in operands])
+        if name == _SOURCE:
+            return source.column(operands[0][VALUE])
+        return _OPERATIONS[name](*[_value(operand, rows, source, kind) for operand in operands])
     if COLUMN in node:
         return rows.column(node[COLUMN])
     if DECIMAL in node:

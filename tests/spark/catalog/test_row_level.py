@@ -17,8 +17,10 @@ from pyspark.sql import functions as F
 
 import arctic
 from arctic.job.edit import small_edit
+from arctic.job.edit.merging.small_merge import small_merge
 from arctic.job.write.commit_write import commit_write
 from arctic.retry import RetryPolicy
+from arctic.spark.catalog import row_level
 from arctic.spark.write.write_frame import write_frame
 
 pytestmark = pytest.mark.spark
@@ -274,6 +276,74 @@ def test_small_changes_by_plain_values_need_no_job(
     assert len({str(rows) for rows in found[0]}) > len(COLUMNS)
     # Those of the look at the rows after each statement.
     assert jobs[0] - jobs[1] >= len(statements)
+
+
+def test_a_merge_of_columns_by_the_key_leaves_what_tasks_leave(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Columns of any type from few rows of a source, read once; the whole of it is one commit."""
+    kinds = ", ".join(f"`{name}` {of[0]}" for name, of in COLUMNS.items())
+    nothing = ", ".join("NULL" for _ in COLUMNS)
+    columns = f"(k DATE NOT NULL, m INT, other STRING, {kinds}, PRIMARY KEY (k, m))"
+    days = [f"DATE '1969-12-3{day}'" for day in (0, 1)]
+    values = ", ".join(f"({day}, {m}, 'o', {nothing})" for day in days for m in (1, 2))
+    given = ", ".join(f"CAST({of[1]} AS {of[0]}) `{name}`" for name, of in COLUMNS.items())
+    source = (
+        f"(SELECT {days[0]} k, m, {given} FROM VALUES (1), (9), (NULL) v(m) UNION ALL "
+        f"SELECT NULL, 2, {given})"
+    )
+    merge = f"MERGE INTO {{t}} t USING {source} s ON s.k <=> t.k AND t.m = s.m WHEN MATCHED THEN "
+    sets = [
+        "UPDATE SET " + ", ".join(f"`{name}` = s.`{name}`" for name in COLUMNS),
+        "UPDATE SET n = t.m + s.m * t.n, other = s.text, big = -1",
+        "UPDATE SET m = s.m, other = NULL, n = s.n - t.n",
+    ]
+    merged, found = small_merge_of(monkeypatch), []
+
+    for most in (-1, small_edit.MOST_ROWS):
+        monkeypatch.setattr(small_edit, "MOST_ROWS", most)
+        shop.begin(columns, values)
+        found.append([shop.once(merge + what) for what in sets])
+
+    assert found[0] == found[1]
+    assert len({str(rows) for rows in found[0]}) == len(sets)
+    assert merged == [False] * len(sets) + [True] * len(sets)
+
+
+def small_merge_of(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Return where it is noted of each MERGE that may be small whether it was."""
+    merged: list[bool] = []
+
+    def noted(*given: Any) -> Any:
+        report = small_merge(*given)
+        merged.append(report is not None)
+        return report
+
+    monkeypatch.setattr(row_level, "small_merge", noted)
+    return merged
+
+
+def test_a_merge_that_says_more_is_done_by_tasks(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Conditions, other clauses, casts of the table's key, values that are computed, many rows."""
+    merged, few = small_merge_of(monkeypatch), "(SELECT * FROM VALUES (1L, 5), (2L, 6) v(id, n))"
+    merge = f"MERGE INTO {{t}} t USING {few} s ON "
+    matched = " WHEN MATCHED THEN UPDATE SET n = s.n"
+    shop.begin("(id BIGINT NOT NULL, n INT, PRIMARY KEY (id))", "(1, 1), (2, 2), (3, 3)")
+    for statement in (
+        merge + "t.id = s.id WHEN MATCHED AND t.n > 1 THEN UPDATE SET n = s.n",
+        merge + "t.id = s.id AND t.n > 1" + matched,
+        merge + "t.id = s.id WHEN MATCHED THEN UPDATE SET n = abs(s.n)",
+        merge + "CAST(t.id AS STRING) = s.id" + matched,
+        merge + "t.id = s.id" + matched + " WHEN NOT MATCHED BY SOURCE THEN DELETE",
+        merge + "t.id = s.id" + matched + " WHEN NOT MATCHED THEN INSERT (id, n) VALUES (s.id, 1)",
+    ):
+        shop(statement)
+    assert merged == []
+    monkeypatch.setattr(row_level, "MOST_SOURCE_ROWS", 1)
+    assert shop.once(merge + "t.id = s.id" + matched)[0] == (1, 5)
+    assert merged == []
 
 
 def test_what_spark_alone_can_say_of_a_value_it_says(shop: Shop) -> None:

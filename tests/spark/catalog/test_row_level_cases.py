@@ -42,7 +42,11 @@ EVERY = 1 if os.environ.get("HYPOTHESIS_PROFILE") == "deep" else 8
 
 BY_TASKS = [
     pytest.param(case, id=f"{name}, {case.id}")
-    for name, cases in (("DELETE", deletes.DELETES), ("UPDATE", updates.UPDATES))
+    for name, cases in (
+        ("DELETE", deletes.DELETES),
+        ("UPDATE", updates.UPDATES),
+        ("MERGE", merges.MERGES),
+    )
     for case in cases
 ][::EVERY]
 

@@ -1,4 +1,4 @@
-"""Values of an UPDATE, made of columns without Spark."""
+"""Values of an UPDATE or MERGE, made of columns without Spark."""
 
 from __future__ import annotations
 
@@ -66,6 +66,18 @@ def test_values_are_those_of_the_rows_before() -> None:
 
     assert made.column("n").equals(ROWS.column("other"))
     assert made.column("other").equals(ROWS.column("n"))
+
+
+def test_values_of_other_rows_are_taken_by_their_places() -> None:
+    """As a MERGE sets them, alone or in a sum."""
+    source = pa.table([pa.array([1, 2, 3], pa.int32()), pa.array(["x", None, "z"])], names="ab")
+    of = [["source", {"value": place}] for place in range(2)]
+    made = setter({"other": ["+", {"column": "other"}, of[0]], "text": of[1]})(ROWS, source)
+
+    assert made.column("other").to_pylist() == [11, 22, -27]
+    assert made.column("text").to_pylist() == ["x", None, "z"]
+    with pytest.raises(NotHereError):
+        setter({"big": of[0]})(ROWS, source)
 
 
 @pytest.mark.parametrize(

@@ -148,6 +148,8 @@ def _clauses(history: History, target: list[Column], source: list[Column]) -> li
     pick = history.pick
     if pick.chance(25):
         return _stars(history, source)
+    if pick.chance(25):
+        return [_one_update(history, target, source)]
     clauses = []
     for when, scope in (
         ("MATCHED", [*target, *source]),
@@ -160,6 +162,21 @@ def _clauses(history: History, target: list[Column], source: list[Column]) -> li
             condition = None if last and pick.chance(60) else pick.condition(scope, 1)
             clauses.append(_clause(history, when, condition, scope, source))
     return clauses
+
+
+def _one_update(history: History, target: list[Column], source: list[Column]) -> Clause:
+    """Return an update of all rows that the source finds, to values of both as they are."""
+    pick, both, values = history.pick, [*target, *source], {}
+    for each in history.draw(st.lists(st.sampled_from(target), min_size=1, unique=True)):
+        of = [str(other) for other in both if other.type == each.type]
+        if each.number not in history.model.key and of:
+            added = each.type in ("INT", "BIGINT") and pick.chance(50)
+            values[each.number] = pick.one(of) + (f" + {pick.one(of)}" if added else "")
+    columns = {each.number: each.name for each in history.model.columns}
+    if not values:
+        return _clause(history, "MATCHED", None, both, source)
+    text = "UPDATE SET " + ", ".join(f"{columns[at]} = {value}" for at, value in values.items())
+    return Clause(when="MATCHED", condition=None, values=values, text=text)
 
 
 def _clause(

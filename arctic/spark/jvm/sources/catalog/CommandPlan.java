@@ -12,6 +12,7 @@ final class CommandPlan {
   static final String ACTIONS = "actions";
   static final String APPEND = "append";
   static final String PLACES = "places";
+  static final String SOURCE = "source";
 
   final LogicalPlan rows;
   private final String kind;
@@ -24,6 +25,8 @@ final class CommandPlan {
   private Map sets;
   /** Null: it may look at any stored row, or at none. */
   private SoughtRows sought;
+  /** Null: it does something else, or nobody knows what. */
+  private SmallMerge small;
   private String command;
   /** States in which subqueries have read the table. */
   private List seen;
@@ -87,6 +90,12 @@ final class CommandPlan {
     return this;
   }
 
+  /** Says that it is this MERGE; null: it is not one of these. */
+  CommandPlan small(SmallMerge merge) {
+    small = merge;
+    return this;
+  }
+
   /** Says what is known of its statement, see CatalogQuestions. */
   CommandPlan of(String statement, List states, boolean looks, boolean planned) {
     command = statement;
@@ -98,6 +107,17 @@ final class CommandPlan {
 
   SoughtRows sought() {
     return sought;
+  }
+
+  /** Returns null where tasks of Spark are to do it. */
+  SmallMerge small() {
+    return seen.isEmpty() && !areToLook ? small : null;
+  }
+
+  /** Returns what Python must know of it to do it with the rows of its source alone. */
+  Map toldOfSource() {
+    return CatalogQuestions.command(command, SOURCE, once, false, false, null, new ArrayList(), seen,
+        isPlanned, small.sets);
   }
 
   /**

@@ -24,7 +24,7 @@ import org.apache.spark.sql.types.DataTypes;
  */
 final class KeyJoin {
   final LogicalPlan source;
-  private final DataSourceV2Relation target;
+  final DataSourceV2Relation target;
   /** What of the source a column of the key equals, by its name. */
   private final Map equal = new HashMap();
 

@@ -24,7 +24,7 @@ final class MergePlan {
     if (CommandReads.isWritten(merge, join, row, table)) {
       plan.readsWritten();
     }
-    return plan.seeks(SoughtRows.of(merge, table));
+    return plan.seeks(SoughtRows.of(merge, table)).small(SmallMerge.of(merge, join, row, table));
   }
 
   private static CommandPlan read(MergeRows merge, KeyJoin join, CommandRows rows,

@@ -35,8 +35,13 @@ final class RowLevelWrite implements WriteBuilder, V1Write, InsertableRelation {
   }
 
   public void insert(Dataset frame, boolean unused) {
-    SoughtRows sought = plan.sought();
     SparkSession session = (SparkSession) frame.sparkSession();
+    if (plan.small() != null && CatalogProtocol.found(Answers.to(
+        CatalogQuestions.rowLevel(options.asCaseSensitiveMap(), plan.toldOfSource()),
+        Dataset$.MODULE$.ofRows(session, plan.small().rows)))) {
+      return;
+    }
+    SoughtRows sought = plan.sought();
     LogicalPlan values = sought == null || !sought.isOpen() ? null
         : SmallSource.values(sought.source, session);
     SoughtRows known = values == null ? null : sought.withSource(values);

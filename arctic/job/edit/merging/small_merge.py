@@ -1,0 +1,111 @@
+"""A MERGE that is asked of an engine, carried out by this process where source and table are small.
+
+It updates the rows that have the keys of a source, and does nothing else. The keys come first, so
+of the table only what can hold them is read.
+
+Rules:
+    - As for ``small_edit``: where rows or refusals might differ from those of the engine's command,
+      nothing is committed, and the engine is asked.
+
+Memory: the source and an index of its keys; as ``update_where``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import reduce
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from arctic.columns.key_codes import KeyIndex, first_repeated
+from arctic.job.edit.commit_edit import EditedTable, edited
+from arctic.job.edit.edit_report import EditReport
+from arctic.job.edit.rows_among import rows_among
+from arctic.job.edit.small_edit import NotHereError, small
+from arctic.job.edit.update_job import update_by_key
+from arctic.job.reference import TableReference
+from arctic.job.write.beside.read_rows import ReadRows
+from arctic.writing.target import KeyRule
+
+
+class Updates(Protocol):
+    """Makes new rows of stored ones."""
+
+    def __call__(self, rows: pa.Table, source: pa.Table) -> pa.Table:
+        """Return the rows as they are to be, with their keys; raises ``NotHereError`` as above.
+
+        Args:
+            rows: as they are stored.
+            source: for each of them the columns of the source behind its key.
+        """
+
+
+def small_merge(
+    reference: TableReference, command: str, source: pa.Table, updates: Updates
+) -> EditReport | None:
+    """Update the rows with the keys of a source, in one commit; None: ask the engine.
+
+    Args:
+        reference: the table.
+        command: the name of it, for messages.
+        source: the columns of the key in key order, and then others, whatever their names are.
+        updates: what becomes of a stored row.
+
+    Raises:
+        RepeatedKeyError: an update of a key that is stored several times.
+        ArcticError: as ``update_where``.
+    """
+    rule = KeyRule(command=command, counts_all=False, checks_inserts=False)
+
+    def attempt(table: EditedTable) -> EditReport:
+        described = table.opened.table
+        if not described.is_keyed or described.weighs_rows:
+            raise NotHereError
+        keys, values = _divided(source, table)
+        # Whether a key that comes twice is an error depends on what is stored.
+        if first_repeated(keys) is not None:
+            raise NotHereError
+        job = rows_among(
+            table.opened,
+            table.asked,
+            table.opened.arrow_schema.names,
+            dict(zip(keys.column_names, keys.columns, strict=True)),
+            snapshot=table.state,
+        )
+        pairs = _paired(small(job).batches(), keys, values, updates)
+        read = ReadRows(sees=None, keys=lambda: keys)
+        return update_by_key(table, pairs, read=read, key_rule=rule)
+
+    try:
+        return edited(reference, attempt)
+    except NotHereError:
+        return None
+
+
+def _divided(source: pa.Table, table: EditedTable) -> tuple[pa.Table, pa.Table]:
+    """Return keys without nulls, which equal no key, and the other columns of their rows."""
+    names = table.opened.table.primary_key
+    places = range(len(names))
+    has_key = reduce(pc.and_, (pc.is_valid(source.column(place)) for place in places))
+    known = source.filter(has_key)
+    keys = known.select(places).rename_columns(list(names))
+    try:
+        keys = keys.cast(pa.schema([table.opened.arrow_schema.field(name) for name in names]))
+    except pa.ArrowException as error:
+        raise NotHereError from error
+    return keys, known.select(range(len(names), known.num_columns))
+
+
+def _paired(
+    batches: Iterable[pa.RecordBatch], keys: pa.Table, values: pa.Table, updates: Updates
+) -> Iterator[tuple[pa.Table, pa.Table]]:
+    """Yield the rows with one of the keys, and what becomes of them."""
+    index = KeyIndex(keys)
+    row_of_code = np.argsort(index.take_codes())
+    for batch in batches:
+        places, codes = index.match([batch.column(name) for name in keys.column_names])
+        old = pa.Table.from_batches([batch]).take(pa.array(places))
+        yield old, updates(old, values.take(pa.array(row_of_code[codes])))
