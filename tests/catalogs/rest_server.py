@@ -12,7 +12,7 @@ import json
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -38,6 +38,8 @@ class Door(ThreadingHTTPServer):
         self.overrides: Mapping[str, str] = {"token": ISSUED}
         self.answers: list[int | None] = []
         """For the next commits: a status to answer instead; None: as it is."""
+        self.vended: Sequence[Mapping[str, Any]] = ()
+        """What it hands out with every table to who asks for it: ``storage-credentials``."""
         self.reaches = True
         """Whether commits that are answered so are made all the same."""
 
@@ -72,6 +74,8 @@ class _Call(BaseHTTPRequestHandler):
         status, answer, headers = self._forward(body)
         if is_config:
             answer = json.dumps({**json.loads(answer), "overrides": door.overrides}).encode()
+        if self.headers.get("x-iceberg-access-delegation") == "vended-credentials":
+            answer = self._with_keys(answer)
         if instead is not None:
             status, answer = instead, json.dumps({"error": _BROKEN}).encode()
         self._answer(status, answer, headers)
@@ -92,6 +96,13 @@ class _Call(BaseHTTPRequestHandler):
         finally:
             inner.close()
 
+    def _with_keys(self, answer: bytes) -> bytes:
+        """Hand out keys with the metadata of a table that was made or loaded."""
+        vended = self.server.vended
+        if not vended or b'"metadata"' not in answer:
+            return answer
+        return json.dumps({**json.loads(answer), "storage-credentials": vended}).encode()
+
     def _answer(self, status: int, body: bytes, headers: Mapping[str, str]) -> None:
         self.send_response(status)
         for name, text in headers.items():
@@ -102,24 +113,37 @@ class _Call(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
 
+_NONE: Mapping[str, str] = {}
 _NO_TOKEN = {"message": "no token", "type": "NotAuthorizedException", "code": 401}
 _BROKEN = {"message": "broken", "type": "InternalServerError", "code": 500}
 
 
 @contextmanager
-def opened_door(jvm: Any, folder: Path) -> Iterator[Door]:
-    """Start a catalog whose tables lie in a folder, and the door before it."""
+def opened_door(
+    jvm: Any, folder: Path, *, warehouse: str | None = None, hadoop: Mapping[str, str] = _NONE
+) -> Iterator[Door]:
+    """Start a catalog, and the door before it.
+
+    Args:
+        jvm: runs it.
+        folder: of its database.
+        warehouse: where its tables lie; None: in the folder.
+        hadoop: by which settings it reaches that.
+    """
+    configuration = jvm.org.apache.hadoop.conf.Configuration()
+    for name, text in hadoop.items():
+        configuration.set(name, text)
     backend = jvm.org.apache.iceberg.CatalogUtil.buildIcebergCatalog(
         "backend",
         {
             "catalog-impl": "org.apache.iceberg.jdbc.JdbcCatalog",
             "uri": f"jdbc:sqlite:{folder}/rest.db",
             "jdbc.schema-version": "V1",
-            "warehouse": f"file://{folder}/rest",
+            "warehouse": warehouse or f"file://{folder}/rest",
             # SQLite lets one write at a time; whoever waits is not refused.
             "clients": "1",
         },
-        jvm.org.apache.hadoop.conf.Configuration(),
+        configuration,
     )
     servlets = jvm.org.eclipse.jetty.ee10.servlet
     handler = servlets.ServletContextHandler()
