@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 _ROOT = Path(__file__).parents[1]
-_EXAMPLES, _PASSED = re.compile(r"(\d+) passing examples"), re.compile(r"(\d+) passed")
+_EXAMPLES, _PASSED = re.compile(r"(\d+) passing\b"), re.compile(r"(\d+) passed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

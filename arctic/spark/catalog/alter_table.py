@@ -26,6 +26,7 @@ from arctic.iceberg.tables.set_properties import (
     checked_change,
     set_properties,
 )
+from arctic.options.option_values import sort_text
 from arctic.spark.base.catalog_protocol import FailureKind, TableAnswer
 from arctic.spark.base.catalog_questions import AlterTableQuestion
 from arctic.spark.base.spark_types import arrow_schema, refuse_collations
@@ -73,12 +74,15 @@ def altered(asked: AlterTableQuestion) -> TableAnswer:
             "alter columns by their names"
         )
     with failures_of(missing=FailureKind.NO_SUCH_TABLE):
+        # Else it stays closed: what keeps it from being opened may be what is mended.
+        if asked.of_pipeline or wanted.are_columns:
+            opened = open_table(config, name, suggests=False)
         if asked.of_pipeline:
-            _leave_key(wanted, open_table(config, name, suggests=False).table.primary_key)
+            _leave_key(wanted, opened.table.primary_key)
         _refuse_key(name, [*wanted.set, *wanted.unset])
         properties = PropertyChange(wanted=wanted.set, removed=tuple(wanted.unset))
         if wanted.are_columns:
-            there = open_table(config, name, suggests=False).arrow_schema.names
+            there = opened.arrow_schema.names
             of_base = checked_change(config, name, properties)
             evolve_schema(config, name, _schema_change(wanted, there, of_base))
         if wanted.set or wanted.unset:
@@ -170,6 +174,14 @@ def _set(wanted: _Wanted, change: Mapping[str, Any]) -> None:
     wanted.set[change["name"]] = change["value"]
 
 
+def _cluster(wanted: _Wanted, change: Mapping[str, Any]) -> None:
+    """Order rows as a table is that is created so; of no column: no more."""
+    if change["column"]:
+        wanted.set[opt.SORT_COLUMNS.name] = sort_text([change["column"]])
+    else:
+        wanted.unset.append(opt.SORT_COLUMNS.name)
+
+
 def _unset(wanted: _Wanted, change: Mapping[str, Any]) -> None:
     wanted.unset.append(change["name"])
 
@@ -184,6 +196,7 @@ _KINDS: Mapping[str, Callable[[_Wanted, Mapping[str, Any]], None]] = {
     "delete_column": _delete,
     "set_property": _set,
     "remove_property": _unset,
+    "cluster_by": _cluster,
 }
 
 

@@ -9,9 +9,11 @@ import pyarrow as pa
 import pytest
 
 import arctic
+from arctic.errors import InvalidInputError
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.tables.open_table import open_table
 from arctic.spark.base.catalog_questions import AlterTableQuestion
+from arctic.spark.catalog import alter_table
 from arctic.spark.catalog.alter_table import altered
 
 SCHEMA = pa.schema([("id", pa.int64()), ("region", pa.string()), ("v", pa.string())])
@@ -100,3 +102,29 @@ def test_columns_and_properties_change_together(folder: Path) -> None:
     table = ask(folder, again, unset, prop("self-optimizing.sort-columns", "m"), of_pipeline=False)
     assert table.schema.names[-1] == "m"
     assert "mine" not in table.properties
+
+
+def test_rows_are_clustered_from_now_on_or_no_more(folder: Path) -> None:
+    """As where a table is created so: several columns count alike, one is an order."""
+    for columns, order in ((["region", "v"], "zorder(region,v)"), (["v"], "v"), ([], None)):
+        change = {"kind": "cluster_by", "column": columns}
+        table = ask(folder, change, of_pipeline=False)
+        assert table.properties.get("self-optimizing.sort-columns") == order
+    with pytest.raises(InvalidInputError, match="nope"):
+        ask(folder, {"kind": "cluster_by", "column": ["nope"]}, of_pipeline=False)
+
+
+def test_a_table_is_opened_once_to_see_what_changes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though a pipeline changes its columns, and its key is to stay."""
+    opened = []
+
+    def counted(*given: Any, **named: Any) -> Any:
+        opened.append(given)
+        return open_table(*given, **named)
+
+    monkeypatch.setattr(alter_table, "open_table", counted)
+    ask(folder, *NULLABLE, of_pipeline=True)
+    ask(folder, prop("mine", "x"), of_pipeline=False)
+    assert len(opened) == 1

@@ -183,6 +183,8 @@ RUN: dict[str, tuple[str, ...]] = {
     "know whether it is needed": ("users.status()",),
     "sort": (
         "CREATE TABLE arctic.shop.clustered (id BIGINT, lat INT, lon INT) CLUSTER BY (lat, lon)",
+        "ALTER TABLE arctic.shop.clustered CLUSTER BY (lon)",
+        "ALTER TABLE arctic.shop.clustered CLUSTER BY NONE",
         "ALTER TABLE arctic.shop.clustered SET TBLPROPERTIES ('self-optimizing.sort-columns' = "
         "'id, zorder(lat, lon)')",
     ),

@@ -102,6 +102,11 @@ class Java:
         """Return texts as an array."""
         return self.array(self._jvm.java.lang.String, names)
 
+    def references(self, *columns: str) -> Any:
+        """Return columns as an array, as changes of tables name them."""
+        kind = self._connector.expressions.NamedReference
+        return self.array(kind, [self.spark_column(name) for name in columns])
+
     def scan(self, question: ScanQuestion) -> Any:
         """Return what a scan knows of its query."""
         given = [getattr(question, field.name) for field in fields(question)]

@@ -163,6 +163,7 @@ def test_java_writes_the_changes_that_the_golden_file_has(java: Java) -> None:
         change.updateColumnComment(java.names("id"), "of the order"),
         change.updateColumnPosition(java.names("price"), place.first()),
         change.deleteColumn(java.names("gone"), True),
+        change.clusterBy(java.references("id", "price")),
     ]
     told = java.call("told", java.array(change, changes), owner="catalog.Changes")
 

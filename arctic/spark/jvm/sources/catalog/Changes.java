@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.connector.catalog.NamespaceChange;
 import org.apache.spark.sql.connector.catalog.TableChange;
+import org.apache.spark.sql.connector.expressions.NamedReference;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructField;
@@ -65,6 +66,14 @@ public final class Changes {
     }
     if (change instanceof TableChange.RemoveProperty) {
       return CatalogQuestions.propertyChange("remove_property", ((TableChange.RemoveProperty) change).property(), null);
+    }
+    if (change instanceof TableChange.ClusterBy) {
+      List columns = new ArrayList();
+      NamedReference[] named = ((TableChange.ClusterBy) change).clusteringColumns();
+      for (int i = 0; i < named.length; i++) {
+        columns.add(String.join(".", named[i].fieldNames()));
+      }
+      return CatalogQuestions.columnChange("cluster_by", columns);
     }
     if (!(change instanceof TableChange.ColumnChange)) {
       return CatalogQuestions.propertyChange(change.getClass().getSimpleName(), null, null);
