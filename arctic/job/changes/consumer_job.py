@@ -92,7 +92,7 @@ class ConsumerJob:
         changes = Changes(self._asked)
         state = self._state_at(changes.opened, changes.beginning())
         try:
-            self._put(None, state)
+            self._put(changes.opened, None, state)
         except ConflictError:
             other = self.state()  # somebody began it just now
             if other is None:
@@ -107,7 +107,7 @@ class ConsumerJob:
             NotFoundError: no such consumer, or what it has not read has expired.
             UnsupportedError: content that would be read wrongly.
         """
-        begun = self._known()
+        begun = self._known_in(self._reference.open())
         changes = Changes(self._asked)
         try:
             end = changes.advance(begun.position, limit=self._asked.limit)
@@ -129,26 +129,29 @@ class ConsumerJob:
             ConflictError: others moved it meanwhile.
             NotFoundError: others dropped it, or the state there has expired.
         """
-        state = self._state_at(self._reference.open(), end)
-        if self._known().position != begun.position:
+        opened = self._reference.open()
+        state = self._state_at(opened, end)
+        if self._known_in(opened).position != begun.position:
             raise ConflictError(
                 f"consumer {self.name!r} of table {self._reference.identifier!r} was moved by "
                 "others since it was read; read again"
             )
-        self._put(begun, state)
+        self._put(opened, begun, state)
         return state
 
     def follow(self, end: StreamPosition) -> None:
         """Put the consumer where a stream is, unless it is further: a batch may come twice."""
-        known = self._known()
+        opened = self._reference.open()
+        known = self._known_in(opened)
         if _order(end) > _order(known.position):
-            self._put(known, self._state_at(self._reference.open(), end))
+            self._put(opened, known, self._state_at(opened, end))
 
     def hold(self, place: StreamPosition) -> None:
         """Put the consumer at a place, unless it is further; a new one begins there."""
-        known = self.state()
+        opened = self._reference.open()
+        known = self._state_in(opened)
         if known is None or _order(place) > _order(known.position):
-            self._put(known, self._state_at(self._reference.open(), place))
+            self._put(opened, known, self._state_at(opened, place))
 
     def drop(self) -> None:
         """Forget the consumer, so that expiry may take what only it held back.
@@ -162,8 +165,7 @@ class ConsumerJob:
             raise self._missing(opened)
         self._set(opened, opened.base.properties[name], None)  # also one that cannot be read
 
-    def _known(self) -> ConsumerState:
-        opened = self._reference.open()
+    def _known_in(self, opened: OpenTable) -> ConsumerState:
         found = self._state_in(opened)
         if found is None:
             raise self._missing(opened)
@@ -180,8 +182,8 @@ class ConsumerJob:
             f"{', '.join(map(repr, known)) or 'none'}"
         )
 
-    def _put(self, begun: ConsumerState | None, state: ConsumerState) -> None:
-        self._set(self._reference.open(), None if begun is None else begun.text, state.text)
+    def _put(self, opened: OpenTable, begun: ConsumerState | None, state: ConsumerState) -> None:
+        self._set(opened, None if begun is None else begun.text, state.text)
 
     def _set(self, opened: OpenTable, begun: str | None, text: str | None) -> None:
         name = f"{CONSUMER_PREFIX}{self.name}"
