@@ -39,7 +39,7 @@ class LastUsed(Generic[K, V]):
             self._held.move_to_end(key)
             return found[0]
 
-    def put(self, key: K, value: V, *, weight: int, most: int) -> None:
+    def put(self, key: K, value: V, *, weight: int, most: int) -> int:
         """Hold a value, in the place of the one that its key had; those used longest ago go.
 
         Args:
@@ -47,15 +47,20 @@ class LastUsed(Generic[K, V]):
             value: is not None.
             weight: of the value.
             most: that all may weigh; a value that is heavier alone is not held.
+
+        Returns:
+            What those weighed that went.
         """
         if weight > most:
-            return
+            return 0
         with self._lock:
             self._drop(key)
             self._held[key] = (value, weight)
             self.weight += weight
+            before = self.weight
             while self.weight > most:
                 self.weight -= self._held.popitem(last=False)[1][1]
+            return before - self.weight
 
     def drop(self, key: K) -> None:
         """Hold nothing of a key."""

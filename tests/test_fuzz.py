@@ -35,4 +35,4 @@ def test_histories_are_dealt_into_parts_with_seeds_of_their_own() -> None:
     lived = {kind: sum(each.histories for each in parts if each.kind == kind) for kind in LIVES}
     assert lived == dict.fromkeys(LIVES, 250) | {"last-row": 251, "ordering": 251}
     assert {each.seed for each in parts} == {7, 8}
-    assert live(Part(kind="first-row", seed=1, histories=1), LIVES["first-row"]) == 1
+    assert live(Part(kind="first-row", seed=1, histories=2), LIVES["first-row"]) == 2

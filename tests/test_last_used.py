@@ -22,10 +22,12 @@ def test_what_is_held_is_what_was_used_last(steps: list[tuple[str, int, int]], m
         mine = [each for each in model if each[0] == key]
         others = [each for each in model if each[0] != key]
         if what == "put":
-            held.put(key, str(number), weight=weight, most=most)
+            gone = held.put(key, str(number), weight=weight, most=most)
             model = [*others, (key, str(number), weight)] if weight <= most else model
+            before = sum(each[2] for each in model)
             while sum(each[2] for each in model) > most:
                 model = model[1:]
+            assert gone == before - sum(each[2] for each in model)
         elif what == "get":
             assert held.get(key) == (mine[0][1] if mine else None)
             model = [*others, *mine]

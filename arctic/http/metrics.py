@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
+from arctic.iceberg.storage.cache.cache_counts import OF_PROCESS
 from arctic.service.control import ServiceControl
 from arctic.service.event_counts import EventCounts
 
@@ -43,6 +44,7 @@ class _ServiceCollector(Collector):
         yield from self._events()
         yield from self._groups()
         yield from self._tables()
+        yield from _cache()
         yield GaugeMetricFamily(
             "arctic_look_silent_seconds",
             "For how long the look that is under way has heard nothing of the catalog.",
@@ -144,3 +146,15 @@ class _ServiceCollector(Collector):
         yield GaugeMetricFamily(
             "arctic_tables_unreadable", "Tables that could not be looked at.", value=lost
         )
+
+
+def _cache() -> Iterator[CounterMetricFamily]:
+    """Return what reads of this process had from the cache of data files, whichever table's."""
+    for name, help_text, value in (
+        ("kept_bytes", "Bytes of data files that were on this machine.", OF_PROCESS.kept_bytes),
+        ("fetched_bytes", "Bytes that came from where files lie.", OF_PROCESS.fetched_bytes),
+        ("requests", "Requests by which they came.", OF_PROCESS.requests),
+        ("unkept_bytes", "Fetched bytes that there was no room for.", OF_PROCESS.unkept_bytes),
+        ("evicted_bytes", "Bytes that made room for others.", OF_PROCESS.evicted_bytes),
+    ):
+        yield CounterMetricFamily(f"arctic_cache_{name}", help_text, value=value)

@@ -291,6 +291,8 @@ def test_prometheus_can_read_what_is_measured(caller: Caller) -> None:
     assert found["arctic_event_seconds_total", ("optimized",)] > 0
     assert found["arctic_group_slots", ("default",)] >= 2
     assert found["arctic_tables_unreadable", ()] == 0
+    counts = ("kept_bytes", "fetched_bytes", "requests", "unkept_bytes", "evicted_bytes")
+    assert {found[f"arctic_cache_{each}_total", ()] >= 0 for each in counts} == {True}
     bytes_of = found["arctic_table_bytes", ("db.measured",)]
     assert found["arctic_table_unmerged_bytes", ("db.measured",)] == bytes_of > 0
     assert 0 < found["arctic_table_behind_seconds", ("db.measured",)] < 600

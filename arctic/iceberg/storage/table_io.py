@@ -24,7 +24,7 @@ from pyarrow.fs import FileInfo, FileSelector, FileSystem, FileType, LocalFileSy
 from arctic.errors import ArcticError, StorageError, UnsupportedError
 from arctic.iceberg.storage import local_files
 from arctic.iceberg.storage.cache.block import file_key
-from arctic.iceberg.storage.cache.cache_counts import CacheCounts
+from arctic.iceberg.storage.cache.cache_counts import OF_PROCESS, CacheCounts
 from arctic.iceberg.storage.cache.cache_settings import CacheSettings
 from arctic.iceberg.storage.cache.cached_file import CachedFile, FileParts
 from arctic.iceberg.storage.cache.newest_partitions import NewestPartitions
@@ -92,7 +92,7 @@ class TableIO:
         """
         if self.cache is None or not self.cache.takes(path):
             return self._plain_input(path)
-        key, counts = file_key(path, self.properties), self.counts or CacheCounts()
+        key, counts = file_key(path, self.properties), self.counts or OF_PROCESS
         return CachedFile(FileParts(path, key, self.cache.blocks(), self._plain_input, counts))
 
     def _plain_input(self, path: str) -> Any:

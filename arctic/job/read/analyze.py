@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from arctic.errors import InternalError
-from arctic.iceberg.storage.cache.cache_counts import CacheCounts
+from arctic.iceberg.storage.cache.cache_counts import OF_PROCESS, CacheCounts
 from arctic.iceberg.storage.cache.cache_settings import CacheSettings
 from arctic.job.read.read_task import MergeReader
 from arctic.job.read.scan_job import ScanJob
@@ -25,7 +25,7 @@ def analyze(job: ScanJob) -> str:
     """
     if not isinstance(job.reader, MergeReader):
         raise InternalError(f"a read of {type(job.reader).__name__} touches no data files")
-    touched, rows, counts = Touched(), 0, CacheCounts()
+    touched, rows, counts = Touched(), 0, CacheCounts(OF_PROCESS)
     reader = replace(job.reader, io=replace(job.reader.io, counts=counts))
     for group in job.groups:
         for batch in reader.read(group, touched):

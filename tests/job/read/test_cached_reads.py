@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 import re
 from collections.abc import Callable
@@ -15,11 +16,13 @@ import pytest
 
 import arctic
 from arctic.errors import FormatError
+from arctic.iceberg.storage.cache.cache_counts import OF_PROCESS
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import begin_scan
 
 SCHEMA = pa.schema([("id", pa.int64()), ("day", pa.date32()), ("city", pa.string())])
 TODAY = datetime.now(timezone.utc).date()
+COUNTS = ("kept_bytes", "fetched_bytes", "requests", "unkept_bytes", "evicted_bytes")
 LOCAL = {"read.cache.local-files": "true"}
 
 
@@ -109,6 +112,26 @@ def test_a_second_read_fetches_nothing(table: arctic.Table, place: str) -> None:
     assert first[1] > 0
     assert second == (sum(first), 0)
     assert "kept" not in table.explain(analyze=True)
+
+
+@pytest.mark.parametrize("place", ["memory", "disk"])
+def test_a_process_counts_what_its_reads_had_and_what_made_room(
+    table: arctic.Table, place: str
+) -> None:
+    """The same as the reads say themselves, also those that nobody asks."""
+    table.write(rows(0, 60_000, "Rome"), mode="upsert")
+    before = copy.copy(vars(OF_PROCESS))
+    first = places(table, **{"read.cache": place})
+    table.read(options={**LOCAL, "read.cache": place}).read_all()
+    counted = {name: vars(OF_PROCESS)[name] - before[name] for name in COUNTS}
+    narrow = {**LOCAL, "read.cache": place, "read.cache.max-bytes": "300 KiB"}
+    table.write(rows(0, 60_000, "Oslo"), mode="upsert")
+    table.read(options=narrow).read_all()
+
+    assert counted["kept_bytes"] == first[0] + sum(first)
+    assert counted["fetched_bytes"] == first[1]
+    assert counted["unkept_bytes"] == counted["evicted_bytes"] == 0
+    assert OF_PROCESS.evicted_bytes > before["evicted_bytes"]
 
 
 def test_what_was_just_written_is_here(table: arctic.Table) -> None:

@@ -29,6 +29,7 @@ from dataclasses import dataclass
 
 from arctic.iceberg.storage.cache.block import Block
 from arctic.iceberg.storage.cache.block_file import block_in, sealed_block
+from arctic.iceberg.storage.cache.cache_counts import OF_PROCESS
 
 try:
     import fcntl
@@ -150,13 +151,14 @@ class DiskBlocks:
                     if _NAME.fullmatch(each.name)
                 ]
         found.sort(key=lambda each: (each[0], each[1].st_mtime_ns, each[2]))
-        taken = sum(each.st_size for _, each, _ in found)
+        taken = before = sum(each.st_size for _, each, _ in found)
         for is_whole, each, path in found:
             if is_whole and taken <= most:
                 break
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
             taken -= each.st_size
+        OF_PROCESS.evicted(before - taken)
         return taken
 
     def _unused(self, error: OSError) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from arctic.iceberg.storage.cache.block import Block
+from arctic.iceberg.storage.cache.cache_counts import OF_PROCESS
 from arctic.last_used import LastUsed
 
 _EACH_BYTES = 256
@@ -36,7 +37,10 @@ class MemoryBlocks:
         if sum(map(_size, blocks)) > self.max_bytes:
             return False
         for block in blocks:
-            self.kept.put((key, block.number), block, weight=_size(block), most=self.max_bytes)
+            gone = self.kept.put(
+                (key, block.number), block, weight=_size(block), most=self.max_bytes
+            )
+            OF_PROCESS.evicted(gone)
         return True
 
     def forget(self, key: bytes, number: int) -> None:
