@@ -48,7 +48,7 @@ WORKERS ?= 3
 # A file of tests stays in one process, and files begin in the order that conftest.py gives them.
 SPREAD := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-ordering bench-merge-engines engines-beside-paimon bench-changes bench-views bench-optimize bench-write bench-commits bench-growth bench-skipping bench-streaming bench-small-queries bench-sources bench-publish bench-repair bench-requests bench-cache bench-serve bench-peers bench-drift bench-tpch bench-world engines matrix fuzz fuzz-layers soak sim ci clean
+.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-ordering bench-merge-engines engines-beside-paimon bench-changes bench-views bench-optimize bench-write bench-commits bench-growth bench-skipping bench-streaming bench-small-queries bench-sources bench-publish bench-repair bench-requests bench-cache bench-serve bench-peers bench-drift bench-tpch bench-ch bench-world engines matrix fuzz fuzz-layers soak sim ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -271,6 +271,9 @@ bench-drift: $(READY) ## Measure upserts and queries over many commits beside pe
 
 bench-tpch: $(READY) ## Measure TPC-H with its refreshes beside Iceberg and Parquet; ARGS="--scale 1"
 	@$(PYTHON) -m benchmarks.tpch $(ARGS)
+
+bench-ch: $(READY) ## Measure analytic queries on the mirror of a database at work; ARGS="--warehouses 1"
+	@$(PYTHON) -m benchmarks.ch $(ARGS)
 
 bench-world: $(READY) ## Measure all that docs/benchmarks.md shows, within two hours, and write it
 	@$(PYTHON) -m benchmarks.world $(ARGS)

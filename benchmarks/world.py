@@ -19,6 +19,7 @@ COMMANDS = {
     "peers": ("benchmarks.peers", "--rows", "2000000"),
     "drift": ("benchmarks.drift",),
     "tpch": ("benchmarks.tpch",),
+    "ch": ("benchmarks.ch",),
 }
 """What ``make bench-NAME`` runs; all else is as each sets it."""
 
@@ -50,6 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 SMALL = {
     "peers": ("--rows", "20000"),
     "drift": ("--rows", "2000", "--commits", "2", "--batch", "100", "--repeats", "1"),
+    "ch": (
+        *("--items", "200", "--customers", "12", "--rounds", "1", "--batches", "1"),
+        *("--transactions", "40", "--queries", "1,5"),
+    ),
     "tpch": ("--scale", "0.003", "--refreshes", "1", "--queries", "1,6", "--repeats", "1"),
 }
 

@@ -22,8 +22,6 @@ import pyarrow.parquet as pq
 from benchmarks.peers.systems.harness import serve
 from benchmarks.peers.systems.iceberg import CATALOG, Iceberg
 
-KEY = "order_id"
-
 
 class IcebergEq(Iceberg):
     """The same table, reads and compaction; upserts and deletes without ``MERGE INTO``."""
@@ -41,11 +39,11 @@ class IcebergEq(Iceberg):
         rows = pq.read_table(source)
         table = self._table()
         delta = table.newRowDelta().addRows(self._data_file(table, rows))
-        delta.addDeletes(self._delete_file(table, rows.select([KEY]))).commit()
+        delta.addDeletes(self._delete_file(table, rows.select(list(self.keys)))).commit()
 
     def delete(self, source: str) -> None:
         table = self._table()
-        keys = pq.read_table(source, columns=[KEY])
+        keys = pq.read_table(source, columns=list(self.keys))
         table.newRowDelta().addDeletes(self._delete_file(table, keys)).commit()
 
     def _table(self) -> Any:
@@ -57,8 +55,9 @@ class IcebergEq(Iceberg):
         return self._written(self.iceberg.DataFiles.builder(table.spec()), table, rows)
 
     def _delete_file(self, table: Any, keys: pa.Table) -> Any:
-        ids = self.gateway.new_array(self.gateway.jvm.int, 1)
-        ids[0] = table.schema().findField(KEY).fieldId()
+        ids = self.gateway.new_array(self.gateway.jvm.int, len(self.keys))
+        for place, key in enumerate(self.keys):
+            ids[place] = table.schema().findField(key).fieldId()
         builder = self.iceberg.FileMetadata.deleteFileBuilder(table.spec()).ofEqualityDeletes(ids)
         return self._written(builder, table, keys)
 
