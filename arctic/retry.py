@@ -1,4 +1,4 @@
-"""Trying again what others may have been in the way of: how often, and with what waits.
+"""Others that may be in the way: trying again, and waiting for one's turn among own threads.
 
 Rules:
     - Waits are random up to a limit that doubles, so that those who met once do not meet again.
@@ -9,11 +9,14 @@ Must not know: what is tried.
 
 from __future__ import annotations
 
+import os
 import random
+import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Exception)
@@ -107,3 +110,75 @@ same rows without a pause are as likely to win, so one in thirty would lose five
 
 SMALL_RACES = RetryPolicy(retries=19, min_wait_ms=100, max_wait_ms=100)
 """For several processes that do the same small thing at the same moment."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn(Generic[T]):
+    """What one thread does now."""
+
+    items: tuple[T, ...]
+    """Everything that waited, its own among it; none where another one did that as well."""
+    waited: bool
+    """Whether others had their turn before."""
+
+
+@dataclass(slots=True)
+class _Line(Generic[T]):
+    turn: Any = field(default_factory=threading.RLock)
+    """A thread that has it and wants the thing once more does not wait for itself."""
+    waiting: list[T] = field(default_factory=list)
+    threads: int = 0
+
+
+class Turns(Generic[T]):
+    """Threads of this process that want the same thing: one has it, for all that wait meanwhile.
+
+    A child of a fork begins without anybody in line.
+    """
+
+    def __init__(self) -> None:
+        self._forget()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._forget)
+
+    @contextmanager
+    def turn(self, key: Hashable, item: T, *, most: int) -> Iterator[Turn[T]]:
+        """Wait until nobody else has the thing.
+
+        Args:
+            key: of the thing.
+            item: what is to be done with it; equal to no other one.
+            most: items of one turn.
+        """
+        with self._lock:
+            line = self._lines.setdefault(key, _Line())
+            line.waiting.append(item)
+            line.threads += 1
+        waited = False
+        try:
+            if not line.turn.acquire(blocking=False):
+                waited = True
+                line.turn.acquire()
+            try:
+                yield Turn(items=self._taken(line, item, most), waited=waited)
+            finally:
+                line.turn.release()
+        finally:
+            with self._lock:
+                line.threads -= 1
+                if item in line.waiting:
+                    line.waiting.remove(item)
+                if not line.threads and self._lines.get(key) is line:
+                    del self._lines[key]
+
+    def _taken(self, line: _Line[T], item: T, most: int) -> tuple[T, ...]:
+        with self._lock:
+            if item not in line.waiting:
+                return ()
+            last = max(most, line.waiting.index(item) + 1)
+            taken, line.waiting = tuple(line.waiting[:last]), line.waiting[last:]
+        return taken
+
+    def _forget(self) -> None:
+        self._lock = threading.Lock()
+        self._lines: dict[Hashable, _Line[T]] = {}

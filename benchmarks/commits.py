@@ -4,6 +4,9 @@ Ten rows at a time are upserted into a table of four nodes on the embedded catal
 optimized nor expired meanwhile; then all of it is read, before and after an optimize. The figure is
 how much longer the last hundred upserts take than the first.
 
+Then several threads upsert into one table, together as many batches as one thread does into
+another; the figure is commits a second.
+
 Then batches of ten rows of 23 columns are appended by Arctic, PyIceberg and DuckLake, and DuckDB
 computes nine aggregates of what each of them has. DuckLake keeps such rows in its catalog, and
 writes files of them later. Processor time is that of the whole process.
@@ -17,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +55,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the figures."""
     parser = argparse.ArgumentParser(prog="make bench-commits", description=__doc__)
     parser.add_argument("--upserts", type=int, default=1_000, help="of ten rows each")
+    parser.add_argument("--threads", type=int, default=8, help="that upsert at the same time")
+    parser.add_argument("--shared", type=int, default=200, help="upserts of all threads together")
     parser.add_argument("--appends", type=int, default=1_000, help="of ten rows each, by each peer")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(prefix="arctic-bench-") as folder:
         report = Report(f"Commits of {ROWS} rows, without Spark")
         if given.upserts:
             measure_upserts(Path(folder), report, upserts=given.upserts)
+        if given.shared:
+            for threads in sorted({1, given.threads}):
+                measure_threads(Path(folder), report, threads=threads, upserts=given.shared)
         if given.appends:
             measure_appends(Path(folder), report, appends=given.appends)
         report.show()
@@ -88,6 +97,30 @@ def measure_upserts(folder: Path, report: Report, *, upserts: int) -> None:
     table.refresh()
     taken = seconds(lambda: table.read().read_all(), repeats=3)
     report.add("read of all rows, optimized", taken, rows=rows)
+
+
+def measure_threads(folder: Path, report: Report, *, threads: int, upserts: int) -> None:
+    """Measure upserts of several threads into one table."""
+    each = max(1, upserts // threads)
+    count = each * threads
+    batches = [change_rows(ROWS * count, ROWS, number=number) for number in range(count)]
+    name, warehouse = f"bench.shared{threads}", str(folder)
+    arctic.create_table(name, batches[0].schema, primary_key="order_id", warehouse=warehouse)
+    report.step(f"{count:,} upserts by {threads} threads")
+
+    def upsert(thread: int) -> None:
+        table = arctic.open_table(name, warehouse=warehouse)
+        for batch in batches[thread::threads]:
+            table.write(batch, mode="upsert")
+
+    elapsed, processor = time.perf_counter(), time.process_time()
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(upsert, range(threads)))
+    elapsed, processor = time.perf_counter() - elapsed, time.process_time() - processor
+    report.note(
+        f"{count:,} upserts, {threads} threads: commits a second",
+        f"{count / elapsed:.1f}; processor ms each {processor / count * 1000:.1f}",
+    )
 
 
 def measure_appends(folder: Path, report: Report, *, appends: int) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from arctic.retry import RetryPolicy
+from arctic.retry import RetryPolicy, Turn, Turns
 
 
 def failing(times: int, error: Exception, calls: list[int]) -> Callable[[], str]:
@@ -89,3 +92,55 @@ def test_some_retries_are_made_whatever_the_time_is() -> None:
     assert made == [0, 1, 2, 3, 4]
     quick = RetryPolicy(retries=9, total_ms=60_000, sure_retries=4)
     assert list(quick.tries()) == list(range(10))
+
+
+def test_who_has_the_turn_has_it_for_all_that_wait() -> None:
+    """In the order in which they came, as many as are allowed; each thing has a line of its own."""
+    turns: Turns[str] = Turns()
+    seen: dict[str, Turn[str]] = {}
+
+    def take(item: str) -> None:
+        with turns.turn("thing", item, most=3) as turn:
+            seen[item] = turn
+
+    with ThreadPoolExecutor(4) as pool, turns.turn("thing", "first", most=1) as first:
+        for count, item in enumerate("abcd", 1):
+            pool.submit(take, item)
+            while len(turns._lines["thing"].waiting) < count:
+                time.sleep(0.001)
+        with turns.turn("another", "x", most=1) as other:
+            assert other == Turn(items=("x",), waited=False)
+    assert first == Turn(items=("first",), waited=False)
+    assert sorted(turn.items for turn in seen.values()) == [(), (), ("a", "b", "c"), ("d",)]
+    assert all(turn.waited for turn in seen.values())
+    assert not turns._lines
+
+
+def test_a_thread_does_not_wait_for_itself() -> None:
+    """What it does in its turn may want the same thing again."""
+    turns: Turns[str] = Turns()
+    with turns.turn("thing", "outer", most=1), turns.turn("thing", "inner", most=1) as inner:
+        assert inner == Turn(items=("inner",), waited=False)
+    assert not turns._lines
+
+
+def test_a_fork_has_nobody_in_line() -> None:
+    """Though a thread of its parent had its turn, which the child does not have."""
+    turns: Turns[str] = Turns()
+    has_it, is_over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with turns.turn("thing", "parent", most=1):
+            has_it.set()
+            is_over.wait(10)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    has_it.wait(10)
+    child = os.fork()
+    if not child:
+        with turns.turn("thing", "child", most=1) as turn:
+            os._exit(0 if turn == Turn(items=("child",), waited=False) else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    is_over.set()
+    thread.join()

@@ -22,7 +22,7 @@ from typing import Any
 from pyiceberg.catalog import Catalog, MetastoreCatalog
 from pyiceberg.table import StagedTable, Table
 from pyiceberg.table.metadata import TableMetadata, TableMetadataV2
-from pyiceberg.table.update import AddSnapshotUpdate, TableUpdate
+from pyiceberg.table.update import AddSnapshotUpdate, TableUpdate, update_table_metadata
 
 
 def latest_ms(metadata: TableMetadata) -> int:
@@ -42,6 +42,13 @@ def not_before(metadata: TableMetadata, updates: Sequence[TableUpdate]) -> list[
         _later(update, least_ms) if isinstance(update, AddSnapshotUpdate) else update
         for update in updates
     ]
+
+
+def with_updates(metadata: TableMetadata, updates: Sequence[TableUpdate]) -> TableMetadata:
+    """Return what a commit of updates would make of a store's metadata, but for its own time."""
+    if type(metadata) is not TableMetadataV2:
+        return update_table_metadata(metadata, tuple(updates))
+    return _as(TableMetadataV2, update_table_metadata(_as(_Shared, metadata), tuple(updates)))
 
 
 def keep_order(catalog: Catalog) -> None:
@@ -94,8 +101,9 @@ class _Shared(TableMetadataV2):
         return self.__copy__()
 
 
-def _as(kind: type[TableMetadataV2], metadata: TableMetadataV2) -> TableMetadataV2:
-    """Return a copy of the top level of metadata that is of this kind."""
+def _as(kind: type[TableMetadataV2], metadata: TableMetadata) -> TableMetadataV2:
+    """Return a copy of the top level of metadata of version 2 that is of this kind."""
     changed = metadata.model_copy()
     object.__setattr__(changed, "__class__", kind)
+    assert isinstance(changed, TableMetadataV2)
     return changed

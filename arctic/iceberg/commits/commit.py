@@ -14,7 +14,7 @@ also advances where only changes are replaced and base has no file.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -22,18 +22,21 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
 from arctic.errors import ConflictError, InvalidInputError
+from arctic.iceberg.catalogs.read_only import check_writable
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits.changed_meanwhile import check_same_rows, check_unchanged
-from arctic.iceberg.commits.commit_loop import CommitResult, commit_snapshot
+from arctic.iceberg.commits.commit_loop import CommitResult, Stage, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
 from arctic.iceberg.commits.snapshot_producer import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.staging import live_files, operation, staged_on, staged_with_state
+from arctic.iceberg.commits.together.commit_together import WaitingCommit, commit_together
 from arctic.iceberg.metadata.data_files import data_files
 from arctic.iceberg.metadata.optimized_state import OptimizedState
 from arctic.iceberg.metadata.sequence_file import read_state
 from arctic.iceberg.snapshots.partition_filter import PartitionFilter
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.values.partition_key import PartitionKeys, partition_keys
+from arctic.retry import Turns
 from arctic.table.commit_plan import AppendFiles, OverwriteBase
 from arctic.table.files import FileKind, Partition
 
@@ -42,6 +45,9 @@ __all__ = ["CommitResult", "check_newest", "commit_append", "commit_overwrite", 
 Check = Callable[[OpenTable], None]
 """Is given the table with its stores as they are then; raises where nothing may be committed."""
 
+_MOST_TOGETHER = 64
+"""Commits of one swap of metadata: more would have the first wait for long."""
+_LINES: Turns[WaitingCommit] = Turns()
 _CHANGE_KINDS = (FileKind.INSERT, FileKind.CHANGE_DELETE)
 _BASE_KINDS = (FileKind.BASE,)
 _KEYLESS_KINDS = (FileKind.BASE, FileKind.POS_DELETE)
@@ -106,9 +112,29 @@ def commit_append(
                     check_same_rows(refresh(opened.base), head, plan.on_top_of, keys=keys)
         return staged
 
-    if check is None:
+    if check is not None:
+        return commit_snapshot(store, stage, check=lambda head: check(_as_it_is(opened, head)))
+    if plan.on_top_of is not None or removes:
         return commit_snapshot(store, stage, is_fresh=is_fresh)
-    return commit_snapshot(store, stage, check=lambda head: check(_as_it_is(opened, head)))
+    return _commit_in_line(store, stage, is_fresh=is_fresh)
+
+
+def _commit_in_line(store: Table, stage: Stage, *, is_fresh: bool) -> CommitResult | None:
+    """Commit what lands on any head; along with what other threads have waiting meanwhile."""
+    check_writable(store.catalog)
+    mine = WaitingCommit(store, stage)
+    with _LINES.turn(_line_of(store), mine, most=_MOST_TOGETHER) as turn:
+        if turn.items == (mine,):
+            return commit_snapshot(store, stage, is_fresh=is_fresh and not turn.waited)
+        if turn.items:
+            commit_together(turn.items)
+    return mine.landed()
+
+
+def _line_of(store: Table) -> Hashable:
+    """Return what two stores share only where one may commit for the other: catalog and all."""
+    access = tuple(sorted((name, str(text)) for name, text in store.catalog.properties.items()))
+    return store.metadata.table_uuid, store.name(), store.catalog.name, access
 
 
 def commit_overwrite(

@@ -1,0 +1,1 @@
+"""Commits of several threads to one store, carried out by one of them for all."""
