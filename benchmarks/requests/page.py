@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.requests.far import Trip
+from benchmarks.requests.plain import Counts
 from benchmarks.requests.verbs import Cost
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "object-stores.md"
 KINDS = ("GET", "HEAD", "PUT", "LIST", "DELETE")
+_READING = ("GET", "HEAD", "LIST")
 _BEGIN, _END = "<!-- {}: make bench-requests -->\n", "<!-- end of {} -->"
 
 
@@ -27,6 +30,28 @@ def table(costs: Mapping[str, Sequence[Cost]]) -> list[str]:
     return lines
 
 
+def beside_table(costs: Sequence[Cost], plain: Sequence[Counts]) -> list[str]:
+    """Return the lines of a table: a verb each, beside what a plain table asked for.
+
+    Args:
+        costs: of a life through Arrow, whose first verbs are those of the plain table.
+        plain: of the plain table, in the same order.
+    """
+    heads = [f"{name} {kind}" for name in ("Arctic", "PyIceberg") for kind in ("all", *_READING)]
+    lines = [f"| verb | {' | '.join(heads)} |", f"|---|{'--:|' * len(heads)}"]
+    for cost, (verb, counts) in zip(costs, plain, strict=False):
+        if cost.verb != verb:
+            raise ValueError(f"verb {verb!r} stands beside {cost.verb!r}")
+        ours = Counter(each.kind for each in cost.asked)
+        cells = [
+            str(number or "")
+            for found in (ours, counts)
+            for number in (sum(found.values()), *(found[kind] for kind in _READING))
+        ]
+        lines.append(f"| {verb} | {' | '.join(cells)} |")
+    return lines
+
+
 def far_table(trips: Mapping[str, Sequence[Trip]]) -> list[str]:
     """Return the lines of a table: a call each, what it takes with each library."""
     heads = [f"{name} {what}" for name in trips for what in ("requests", "round trips", "seconds")]
@@ -40,6 +65,11 @@ def far_table(trips: Mapping[str, Sequence[Trip]]) -> list[str]:
 def page_with(page: str, costs: Mapping[str, Sequence[Cost]]) -> str:
     """Return the page with the counts in their place."""
     return _with(page, "requests", table(costs))
+
+
+def page_with_plain(page: str, costs: Sequence[Cost], plain: Sequence[Counts]) -> str:
+    """Return the page with the counts beside those of a plain table in their place."""
+    return _with(page, "plain requests", beside_table(costs, plain))
 
 
 def page_with_far(page: str, trips: Mapping[str, Sequence[Trip]]) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 
 from benchmarks.requests.__main__ import LIBRARIES
 from benchmarks.requests.object_store import ObjectStore
-from benchmarks.requests.page import PAGE, page_with
+from benchmarks.requests.page import PAGE, beside_table, page_with
+from benchmarks.requests.plain import plain_counts
 from benchmarks.requests.verbs import Cost, Life
 
 MOST_PUTS = 12
@@ -40,6 +42,19 @@ def test_every_verb_asks_for_no_more_than_it_needs(server: ObjectStore, tmp_path
                 assert cost.count("PUT") <= MOST_PUTS
             if cost.verb in ("upsert", "append", "status", "explain"):
                 assert cost.count("GET") <= 1, cost.verb
+
+
+def test_upserts_of_a_plain_table_ask_for_more(server: ObjectStore, tmp_path: Path) -> None:
+    """They merge as they write, so what PyIceberg reads afterwards is less."""
+    plain = plain_counts(server, server.catalog(tmp_path / "plain.db", folder="plain"))
+    life = Life(server, server.catalog(tmp_path / "ours.db", folder="ours")).costs()
+    ours = list(islice(life, len(plain)))
+
+    lines = beside_table(ours, plain)
+    assert [line.split(" | ")[0] for line in lines[2:]] == [f"| {cost.verb}" for cost in ours]
+    for cost, (verb, counts) in zip(ours, plain, strict=True):
+        if verb.startswith("upsert"):
+            assert len(cost.asked) < sum(counts.values())
 
 
 def repeated(cost: Cost, kind: str) -> list[str]:
