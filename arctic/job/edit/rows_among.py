@@ -99,7 +99,8 @@ def _one_of(tests: ColumnTests, name: str, values: pa.ChunkedArray) -> Filter | 
     """Return the test of one column; None: no filter can test it, so every row is read."""
     try:
         return _test(tests, name, values)
-    except (InvalidInputError, UnsupportedError):
+    except (InvalidInputError, UnsupportedError, OverflowError, ValueError):
+        # Python has no day after the year 9999, and no text that is not UTF-8.
         return None
 
 

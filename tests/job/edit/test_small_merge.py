@@ -89,6 +89,27 @@ def test_keys_of_several_columns_are_found_together(tmp_path: Path) -> None:
     assert changed == [{"id": 1, "city": "Rome", "n": 6, "x": 0.5}]
 
 
+@pytest.mark.parametrize("count", [1, 300])
+def test_keys_that_python_has_no_values_for_are_found(tmp_path: Path, count: int) -> None:
+    """Days after the year 9999, beside few other keys or many: nothing is left out by them."""
+    schema = pa.schema([pa.field("id", pa.date32(), nullable=False), ("n", pa.int32())])
+    table = arctic.create_table("m.t", schema, primary_key="id", warehouse=str(tmp_path))
+    days = pa.array([0, 4_000_000, -4_000_000], pa.int32()).cast(pa.date32())
+    table.write(pa.table([days, pa.array([1, 2, 3], pa.int32())], schema=schema))
+    keys = pa.array([4_000_000, *range(9, 9 + count)], pa.int32()).cast(pa.date32())
+
+    def set_one(rows: pa.Table, source: pa.Table) -> pa.Table:
+        return rows.set_column(1, schema.field("n"), source.column(0))
+
+    report = _merge(
+        tmp_path, pa.table([keys, pa.repeat(pa.scalar(7, pa.int32()), len(keys))], "kn"), set_one
+    )
+
+    assert report is not None
+    assert report.rows_updated == 1
+    assert sorted(table.read(columns="n").read_all().column("n").to_pylist()) == [1, 3, 7]
+
+
 def test_what_is_not_for_this_process_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
