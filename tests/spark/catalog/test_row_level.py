@@ -346,6 +346,33 @@ def test_a_merge_that_says_more_is_done_by_tasks(
     assert merged == []
 
 
+def test_what_became_of_rows_is_told_alike_whoever_changed_them(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though events of tasks lack the old row, also where it was in another partition."""
+    columns = "(id BIGINT NOT NULL, n INT, s STRING, PRIMARY KEY (id)) PARTITIONED BY (s)"
+    statements = (
+        "UPDATE {t} SET n = 7 WHERE id < 2",
+        "UPDATE {t} SET s = 'z' WHERE id > 1",
+        "MERGE INTO {t} t USING (SELECT 1L k, 5 n) s ON t.id = s.k "
+        "WHEN MATCHED THEN UPDATE SET n = t.n + s.n",
+        "DELETE FROM {t} WHERE id = 3",
+    )
+    found = []
+    for most in (-1, small_edit.MOST_ROWS):
+        monkeypatch.setattr(small_edit, "MOST_ROWS", most)
+        shop.begin(columns, "(1, 1, 'a'), (2, 2, 'b'), (3, 3, NULL)")
+        for statement in statements:
+            shop.once(statement)
+        asked = {"start-version": "1", "change-rows": "commits"}
+        told = arctic.open_table("shop.t").read_changes(options=asked).read_all()
+        found.append(sorted(told.drop_columns("_commit_timestamp").to_pylist(), key=repr))
+
+    assert found[0] == found[1]
+    kinds = sorted(row["_change_type"] for row in found[0])
+    assert kinds == ["delete", *["update_postimage"] * 4, *["update_preimage"] * 4]
+
+
 def test_what_spark_alone_can_say_of_a_value_it_says(shop: Shop) -> None:
     """Sums that overflow, also where they are to; conditions on floating numbers; casts."""
     shop.begin("(id BIGINT NOT NULL, n INT, x DOUBLE, PRIMARY KEY (id))", "(1, 2147483647, 2.0)")
