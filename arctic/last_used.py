@@ -13,10 +13,14 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
+from weakref import WeakSet
 
 K = TypeVar("K")
 V = TypeVar("V")
+
+_ALL: WeakSet[LastUsed[Any, Any]] = WeakSet()
+"""Of this process. A child's hook holds none of them: it can never be taken back."""
 
 
 class LastUsed(Generic[K, V]):
@@ -27,8 +31,7 @@ class LastUsed(Generic[K, V]):
 
     def __init__(self) -> None:
         self.forget()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self.forget)
+        _ALL.add(self)
 
     def get(self, key: K) -> V | None:
         """Return what is held of a key."""
@@ -67,6 +70,11 @@ class LastUsed(Generic[K, V]):
         with self._lock:
             self._drop(key)
 
+    def held(self) -> list[tuple[K, V]]:
+        """Return all keys with their values, from the one used longest ago to the last."""
+        with self._lock:
+            return [(key, value) for key, (value, _) in self._held.items()]
+
     def forget(self) -> None:
         """Hold nothing."""
         self._lock = threading.Lock()
@@ -76,3 +84,12 @@ class LastUsed(Generic[K, V]):
     def _drop(self, key: K) -> None:
         found = self._held.pop(key, None)
         self.weight -= 0 if found is None else found[1]
+
+
+def _forget_all() -> None:
+    for each in list(_ALL):
+        each.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import weakref
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,3 +50,26 @@ def test_what_is_forgotten_weighs_nothing() -> None:
 
     assert held.get("a") is None
     assert held.weight == 0
+
+
+def test_a_child_holds_nothing_even_if_its_parent_was_putting() -> None:
+    """The thread that holds the lock is not in the child, which must not wait for it."""
+    held: LastUsed[str, int] = LastUsed()
+    held.put("a", 1, weight=3, most=3)
+    gc.collect()  # What the child frees of its parent would say so.
+    with held._lock:
+        child = os.fork()
+        if child == 0:
+            os._exit(len(held.held()))
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert held.held() == [("a", 1)]
+
+
+def test_what_nobody_uses_any_more_is_freed() -> None:
+    """Whoever holds values for one piece of work leaves nothing behind, for forks neither."""
+    held: LastUsed[str, int] = LastUsed()
+    seen = weakref.ref(held)
+    del held
+    gc.collect()
+
+    assert seen() is None

@@ -14,17 +14,11 @@ from arctic import options as opt
 from arctic.errors import InvalidInputError
 from arctic.iceberg.filters.parse_filter import parse_filter
 from arctic.iceberg.tables.open_table import OpenTable
-from arctic.job.changes.asked_changes import (
-    AskedChanges,
-    Moment,
-    is_whole,
-    moment_options,
-    range_options,
-)
+from arctic.job.changes.asked_changes import AskedChanges, range_options
 from arctic.job.changes.change_scan import begin_changes
 from arctic.job.nudge import tell_read
 from arctic.job.past.restore_job import RestoreReport, restore_table
-from arctic.job.past_state import PastState
+from arctic.job.past_state import Moment, PastState, is_whole, moment_options
 from arctic.job.read.aggregate_job import count_rows
 from arctic.job.read.analyze import analyze as touched_by
 from arctic.job.read.asked_read import AskedRead

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from arctic.api.calls import Version, past_state
-from arctic.job.changes.asked_changes import Moment
 from arctic.job.past.clone_job import CloneReport, clone_table
+from arctic.job.past_state import Moment
 from arctic.job.reference import Catalog, call_options, table_reference
 
 

@@ -9,8 +9,9 @@ import pyarrow as pa
 from arctic.api import calls
 from arctic.errors import InvalidInputError
 from arctic.iceberg.snapshots.consumers import ConsumerState
-from arctic.job.changes.asked_changes import AskedChanges, Moment, moment_options
+from arctic.job.changes.asked_changes import AskedChanges
 from arctic.job.changes.consumer_job import ConsumerJob, NextChanges, list_consumers
+from arctic.job.past_state import Moment, moment_options
 from arctic.job.reference import Catalog, as_names, call_options, table_reference
 from arctic.options import START_SNAPSHOT_ID, START_TIMESTAMP, Scope
 from arctic.table.streams.stream_position import StreamPosition

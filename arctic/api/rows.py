@@ -10,7 +10,7 @@ import pyarrow as pa
 from arctic.api import calls
 from arctic.api.calls import Version
 from arctic.api.write_data import WriteReport, write_data
-from arctic.job.changes.asked_changes import Moment
+from arctic.job.past_state import Moment
 from arctic.job.reference import Catalog, call_options
 
 

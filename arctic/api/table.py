@@ -21,12 +21,12 @@ from arctic.iceberg.snapshots.inspect import METADATA_TABLES
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.tables.set_properties import PropertyChange, set_properties
-from arctic.job.changes.asked_changes import Moment
 from arctic.job.changes.consumer_job import list_consumers
 from arctic.job.changes.named_tables import rename_named
 from arctic.job.edit.edit_report import EditReport
 from arctic.job.past.named_states import Tag, drop_table_tag, list_tags, list_versions, tag_table
 from arctic.job.past.restore_job import RestoreReport
+from arctic.job.past_state import Moment
 from arctic.job.publish import after_edit
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import begin_scan

@@ -23,8 +23,8 @@ from arctic.errors import InvalidInputError, UnsupportedError
 from arctic.iceberg.filters.engine_filter import engine_filter
 from arctic.iceberg.filters.parse_filter import parse_filter
 from arctic.iceberg.tables.open_table import OpenTable
-from arctic.job.changes.asked_changes import Moment
 from arctic.job.nudge import tell_read
+from arctic.job.past_state import Moment
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import read_schema, scan_opened
 from arctic.job.reference import Catalog, call_options

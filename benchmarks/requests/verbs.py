@@ -42,10 +42,9 @@ class Cost:
 
 def forget() -> None:
     """Be as new to every table as a process that has just begun."""
-    KEPT._forget()
+    KEPT.forget()
     KEPT_FILES.forget()
-    CACHE._kept.clear()
-    CACHE._bytes = 0
+    CACHE.forget()
 
 
 class Life:

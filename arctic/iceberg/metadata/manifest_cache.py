@@ -12,9 +12,9 @@ split offsets and encryption keys, which a view of the first would have dropped.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from typing import TypeVar, cast
+
+from arctic.last_used import LastUsed
 
 MAX_CACHED_BYTES = 140_000_000
 """Of all tables together."""
@@ -23,22 +23,15 @@ Entry = TypeVar("Entry")
 
 
 class ManifestCache:
-    """What was decoded of manifests; those that were used last stay."""
+    """What was decoded of manifests, used last; safe for threads and forks."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._kept: OrderedDict[tuple[type, str], tuple[tuple[object, ...], int]] = OrderedDict()
-        self._bytes = 0
-        self._lock = threading.Lock()
+        self._kept: LastUsed[tuple[type, str], tuple[object, ...]] = LastUsed()
 
     def get(self, kind: type[Entry], path: str) -> tuple[Entry, ...] | None:
         """Return what was kept of one kind for a manifest."""
-        with self._lock:
-            kept = self._kept.get((kind, path))
-            if kept is None:
-                return None
-            self._kept.move_to_end((kind, path))
-            return cast(tuple[Entry, ...], kept[0])
+        return cast("tuple[Entry, ...] | None", self._kept.get((kind, path)))
 
     def put(
         self, kind: type[Entry], path: str, entries: tuple[Entry, ...], *, entry_bytes: int
@@ -52,18 +45,16 @@ class ManifestCache:
             entry_bytes: what one of them weighs, about.
         """
         weight = len(entries) * entry_bytes
-        with self._lock:
-            if (kind, path) in self._kept or weight > self._max_bytes:
-                return
-            self._kept[kind, path] = entries, weight
-            self._bytes += weight
-            while self._bytes > self._max_bytes:
-                self._bytes -= self._kept.popitem(last=False)[1][1]
+        self._kept.put((kind, path), entries, weight=weight, most=self._max_bytes)
+
+    def forget(self) -> None:
+        """Keep nothing."""
+        self._kept.forget()
 
     @property
     def weight(self) -> int:
         """How many bytes are kept now, about."""
-        return self._bytes
+        return self._kept.weight
 
 
 CACHE = ManifestCache(MAX_CACHED_BYTES)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arctic.iceberg.tables.open_table import OpenTable
-from arctic.iceberg.values.described_columns import described_columns
+from arctic.iceberg.values.schema import described_columns
 from arctic.table.schema_version import SchemaVersion
 
 

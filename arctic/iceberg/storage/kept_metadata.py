@@ -17,12 +17,11 @@ from __future__ import annotations
 
 import os
 import re
-import threading
-from collections import OrderedDict
 
 from pyiceberg.table.metadata import TableMetadata
 
 from arctic.iceberg.storage.local_files import local_path
+from arctic.last_used import LastUsed
 
 Properties = tuple[tuple[str, str], ...]
 """By which files are reached, sorted."""
@@ -39,17 +38,11 @@ class KeptMetadata:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._forget()
-        if hasattr(os, "register_at_fork"):
-            # The lock may be held by a thread that the child does not have.
-            os.register_at_fork(after_in_child=self._forget)
+        self._kept: LastUsed[tuple[str, Properties], tuple[_Stamp, TableMetadata]] = LastUsed()
 
     def get(self, location: str, properties: Properties) -> TableMetadata | None:
         """Return the metadata of a file; None: it is to be read."""
-        with self._lock:
-            found = self._kept.get((location, properties))
-            if found is not None:
-                self._kept.move_to_end((location, properties))
+        found = self._kept.get((location, properties))
         if found is None or found[0] != _stamp(location):
             return None
         return found[1]
@@ -66,24 +59,16 @@ class KeptMetadata:
         stamp: _Stamp | None,
     ) -> None:
         """Keep the metadata of a file, as it was when ``stamp`` was taken."""
-        if stamp is None:
-            return
-        with self._lock:
-            self._kept[location, properties] = (stamp, metadata)
-            self._kept.move_to_end((location, properties))
-            while len(self._kept) > self._most:
-                self._kept.popitem(last=False)
+        if stamp is not None:
+            self._kept.put((location, properties), (stamp, metadata), weight=1, most=self._most)
 
     def known(self) -> dict[str, TableMetadata]:
         """Return everything that is kept, by location."""
-        with self._lock:
-            return {location: metadata for (location, _), (_, metadata) in self._kept.items()}
+        return {location: metadata for (location, _), (_, metadata) in self._kept.held()}
 
-    def _forget(self) -> None:
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[str, Properties], tuple[_Stamp, TableMetadata]] = (
-            OrderedDict()
-        )
+    def forget(self) -> None:
+        """Keep nothing."""
+        self._kept.forget()
 
 
 KEPT = KeptMetadata(_MOST)

@@ -47,7 +47,6 @@ from arctic.iceberg.tables.check_stores import (
 from arctic.iceberg.tables.keyless_names import note_key, was_keyless
 from arctic.iceberg.tables.missing_table import existing_store
 from arctic.iceberg.tables.schema_sync import change_lags, complete_change
-from arctic.iceberg.values.described_columns import described_columns
 from arctic.iceberg.values.merge_engines import (
     check_merge_engine,
     check_required,
@@ -57,7 +56,7 @@ from arctic.iceberg.values.merge_engines import (
 from arctic.iceberg.values.names import change_identifier, parse_identifier
 from arctic.iceberg.values.ordering import check_ordering, ordering_columns
 from arctic.iceberg.values.partitioning import Partitioner, check_partition_fields, partition_fields
-from arctic.iceberg.values.schema import arrow_schema
+from arctic.iceberg.values.schema import arrow_schema, described_columns
 from arctic.options import Texts
 from arctic.retry import RetryPolicy
 from arctic.table.table_description import TableDescription

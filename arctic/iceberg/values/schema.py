@@ -36,6 +36,7 @@ from pyiceberg.types import (
 )
 
 from arctic.errors import InvalidInputError, UnsupportedError
+from arctic.table.table_description import Column
 
 FIELD_ID = b"PARQUET:field_id"
 """Metadata key that pyarrow stores as the Parquet field id."""
@@ -281,3 +282,17 @@ def _check_nested_names(path: str, iceberg_type: IcebergType) -> None:
     for child_path, child in _children(path, iceberg_type):
         if not isinstance(iceberg_type, StructType):
             _check_nested_names(child_path, child.field_type)
+
+
+def described_columns(schema: Schema) -> tuple[Column, ...]:
+    """Return the top-level columns, in schema order, as values that need no PyIceberg."""
+    return tuple(
+        Column(
+            field_id=column.field_id,
+            name=column.name,
+            type=str(column.field_type),
+            required=column.required,
+            doc=column.doc,
+        )
+        for column in schema.columns
+    )

@@ -9,22 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
-from numbers import Integral
 from typing import Any
 
 from arctic import options as opt
 from arctic.errors import InvalidInputError
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.past_state import Moment, moment_options
 from arctic.job.read.asked_read import ReadSettings
 from arctic.job.reference import TableReference, table_reference
 from arctic.options import Option, Scope
 from arctic.scan.changes.change_limit import ChangeLimit
 
-Moment = int | datetime | str
-"""A snapshot id, or a time with a zone, in ISO 8601 if it is a text."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _STARTS: tuple[Option[Any], ...] = (
     opt.START_VERSION,
     opt.START_SNAPSHOT_ID,
@@ -169,8 +164,8 @@ def asks_for_changes(options: Mapping[str, str]) -> bool:
 def range_options(*, start: Moment | None, end: Moment | None) -> dict[str, str]:
     """Return the options that say the same as two moments.
 
-    >>> range_options(start=77, end=datetime(1970, 1, 1, 0, 0, 1, tzinfo=timezone.utc))
-    {'start-snapshot-id': '77', 'end-timestamp': '1000'}
+    >>> range_options(start=77, end="78")
+    {'start-snapshot-id': '77', 'end-snapshot-id': '78'}
 
     Raises:
         InvalidInputError: a time without a zone.
@@ -179,40 +174,6 @@ def range_options(*, start: Moment | None, end: Moment | None) -> dict[str, str]
         **moment_options("start", start, opt.START_SNAPSHOT_ID, opt.START_TIMESTAMP),
         **moment_options("end", end, opt.END_SNAPSHOT_ID, opt.END_TIMESTAMP),
     }
-
-
-def moment_options(
-    name: str, moment: Moment | None, snapshot: Option[Any], timestamp: Option[Any]
-) -> dict[str, str]:
-    """Return the option that says the same as a moment; none for None.
-
-    Args:
-        name: of the argument, for messages.
-        moment: what was given for it.
-        snapshot: the option for the id of a snapshot.
-        timestamp: the option for a time.
-
-    Raises:
-        InvalidInputError: a time without a zone, or another thing.
-    """
-    if moment is None:
-        return {}
-    if isinstance(moment, datetime) and moment.tzinfo is not None:
-        return {timestamp.name: str((moment - _EPOCH) // timedelta(milliseconds=1))}
-    if isinstance(moment, str) and not moment.strip().lstrip("-").isdigit():
-        timestamp.value({timestamp.name: moment})
-        return {timestamp.name: moment}
-    if is_whole(moment):
-        return {snapshot.name: str(moment)}
-    raise InvalidInputError(
-        f"{name} = {moment!r}: expected the id of a snapshot as a number, or a time with a zone, "
-        "as a datetime or a text such as '2024-02-29T12:00:00Z'"
-    )
-
-
-def is_whole(value: Any) -> bool:
-    """Say whether a value is a whole number, NumPy's too, and no truth value."""
-    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def _one_of(choices: tuple[Option[Any], ...], options: Mapping[str, str]) -> list[str]:

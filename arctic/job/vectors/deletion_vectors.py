@@ -19,8 +19,6 @@ Must not know: Spark.
 from __future__ import annotations
 
 import math
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -29,6 +27,7 @@ from arctic.errors import InternalError
 from arctic.job.tasks.progress import SilentProgress
 from arctic.job.tasks.run_tasks import LocalRunner, Task, TaskRunner
 from arctic.job.vectors.vector_work import VectorWork, look_up
+from arctic.last_used import LastUsed
 from arctic.options import default_parallelism
 from arctic.scan.divide.split import balanced_runs
 from arctic.scan.task import FileTask, NodeTask
@@ -67,8 +66,7 @@ class DeletionVectors:
 
     def __init__(self, max_bytes: int = REMEMBERED_BYTES) -> None:
         self._max_bytes = max_bytes
-        self._lock = threading.Lock()
-        self._remembered: OrderedDict[tuple[str, int], _Known] = OrderedDict()
+        self._remembered: LastUsed[tuple[str, int], _Known] = LastUsed()
 
     def dead_rows(self, work: VectorWork, runner: TaskRunner) -> list[RowSet]:
         """Return the dead rows of each file, in the order of ``work.files``.
@@ -120,18 +118,14 @@ class DeletionVectors:
             self.dead_rows(work, LocalRunner(1))
 
     def _recall(self, asked: _Asked) -> _Known | None:
-        with self._lock:
-            known = self._remembered.get(asked.identity)
+        known = self._remembered.get(asked.identity)
         return known if known is not None and known.deletes <= asked.deletes else None
 
     def _remember(self, wanted: Sequence[_Asked], now: Sequence[_Known]) -> None:
-        with self._lock:
-            for asked, known in zip(wanted, now, strict=True):
-                self._remembered[asked.identity] = known
-                self._remembered.move_to_end(asked.identity)
-            used = sum(known.memory_bytes for known in self._remembered.values())
-            while used > self._max_bytes:
-                used -= self._remembered.popitem(last=False)[1].memory_bytes
+        for asked, known in zip(wanted, now, strict=True):
+            self._remembered.put(
+                asked.identity, known, weight=known.memory_bytes, most=self._max_bytes
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ ROWS = pa.table({"id": [1, 2], "region": ["eu", "us"]}, schema=SCHEMA)
 @pytest.fixture(autouse=True)
 def _alone() -> None:
     """Forget what other tests kept."""
-    KEPT._forget()
+    KEPT.forget()
 
 
 def check_kept() -> int:
@@ -76,7 +76,7 @@ def test_metadata_is_parsed_once_and_what_is_committed_never(
 
     monkeypatch.setattr(FromByteStream, "table_metadata", staticmethod(count))
     table = arctic.create_table("db.t", SCHEMA, primary_key=["id"], warehouse=str(tmp_path))
-    KEPT._forget()
+    KEPT.forget()
     parsed.clear()
     table.write(ROWS, mode="upsert")
     assert len(parsed) == 2
@@ -143,7 +143,7 @@ def test_a_child_process_begins_with_nothing(tmp_path: Path) -> None:
     arctic.create_table("db.t", SCHEMA, primary_key=["id"], warehouse=str(tmp_path))
     arctic.read("db.t", warehouse=str(tmp_path)).read_all()
     gc.collect()
-    with KEPT._lock:
+    with KEPT._kept._lock:
         child = os.fork()
         if child == 0:
             os._exit(len(KEPT.known()))

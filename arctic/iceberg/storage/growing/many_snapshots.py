@@ -13,9 +13,6 @@ Memory: of ``_MOST`` lists the JSON, 600 bytes for a snapshot, and 100 for its p
 
 from __future__ import annotations
 
-import os
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from operator import attrgetter, is_
 from typing import Any, Generic, TypeVar
@@ -32,6 +29,8 @@ from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.typedef import IcebergBaseModel
 from pyiceberg.utils.config import Config
 
+from arctic.last_used import LastUsed
+
 T = TypeVar("T")
 
 _MOST = 16
@@ -46,32 +45,20 @@ class GrowingLists(Generic[T]):
     def __init__(self, grown: Callable[[T | None, Sequence[Any]], T]) -> None:
         """Take what makes a value from that of the items before, or None, and further items."""
         self._grown = grown
-        self._forget()
-        if hasattr(os, "register_at_fork"):
-            # The lock may be held by a thread that the child does not have.
-            os.register_at_fork(after_in_child=self._forget)
+        self._kept: LastUsed[object, tuple[Sequence[Any], int, T]] = LastUsed()
 
     def of(self, key: object, items: Sequence[Any]) -> T:
         """Return what is made of the items; that of a shorter list with this key is gone on with.
 
         Values of other lists are theirs still: whoever makes one changes nothing in place.
         """
-        with self._lock:
-            before, count, value = self._kept.get(key, ((), 0, None))
+        before, count, value = self._kept.get(key) or ((), 0, None)
         if value is None or before is not items or count != len(items):
             if count > len(items) or not all(map(is_, before, items)):
                 count, value = 0, None
             value = self._grown(value, items[count:])
-            with self._lock:
-                self._kept[key] = items, len(items), value
-                self._kept.move_to_end(key)
-                while len(self._kept) > _MOST:
-                    self._kept.popitem(last=False)
+            self._kept.put(key, (items, len(items), value), weight=1, most=_MOST)
         return value
-
-    def _forget(self) -> None:
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[object, tuple[Sequence[Any], int, T | None]] = OrderedDict()
 
 
 def write_metadata(metadata: TableMetadata, io: FileIO, path: str) -> None:
