@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from fastapi import Depends, Request
+from fastapi import Depends
 from fastapi.security import HTTPBearer
 from fastapi_offline import FastAPIOffline
 from starlette.types import ASGIApp
 
-from arctic.errors import UnsupportedError
 from arctic.http.cleaning_calls import cleaning_calls
 from arctic.http.gate import OPEN_PREFIX, Gate
 from arctic.http.metrics import registry_of
@@ -17,13 +16,12 @@ from arctic.http.page_calls import page_calls
 from arctic.http.read_calls import read_calls
 from arctic.http.refusals import Shown, answers
 from arctic.http.service_calls import life_calls, service_calls
+from arctic.http.shown_only import refuse_changes
 from arctic.http.table_calls import table_calls
 from arctic.page.rendered import Frame
 from arctic.service.control import ServiceControl
 from arctic.service.event_counts import EventCounts
 
-_CHANGES_NOTHING = ("preview", "look", "reads")
-"""The last word of calls that only look, and of those by which readers tell what they read."""
 _UNMEASURED = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 """Nothing is told to collectors that variables of the process may name."""
 
@@ -75,7 +73,7 @@ def service_app(
     # So that the page of the API asks for the token; the gate is what checks it.
     asks = [Depends(HTTPBearer(auto_error=False))]
     if not control.executors:
-        asks.append(Depends(_refuse_changes))
+        asks.append(Depends(refuse_changes))
     app.include_router(table_calls(control, shown), dependencies=asks)
     app.include_router(cleaning_calls(control, shown), dependencies=asks)
     app.include_router(read_calls(control, shown), dependencies=asks)
@@ -83,12 +81,3 @@ def service_app(
     app.include_router(life_calls(control, registry_of(control, counts), ready_ms))
     app.include_router(page_calls(control, shown, frame))
     return app
-
-
-def _refuse_changes(request: Request) -> None:
-    """Refuse whatever changes a table or a service that only shows them."""
-    call = request.url.path.rpartition("/")[2]
-    if request.method not in ("GET", "HEAD") and call not in _CHANGES_NOTHING:
-        raise UnsupportedError(
-            f"{call}: this service only shows tables; ask one that looks after them: arctic serve"
-        )

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from arctic.errors import NotFoundError
 from arctic.http.refusals import Shown
+from arctic.http.shown_only import CHANGES_NOTHING
 from arctic.http.table_calls import TableName
 from arctic.job.nudge import MOST_FILTER
 from arctic.scan.read_summary import LeftOut, OpenedKind, ReadSummary
@@ -62,7 +63,7 @@ def read_calls(control: ServiceControl, shown: Shown) -> APIRouter:
     """Return the calls about reads."""
     calls = APIRouter(prefix="/api/v1", tags=["tables"])
 
-    @calls.post("/tables/{name}/reads", status_code=202)
+    @calls.post("/tables/{name}/reads", status_code=202, openapi_extra=CHANGES_NOTHING)
     async def tell(name: TableName, body: ReadBody) -> dict[str, str]:
         """Tell what a read of a table opens."""
         control.tell_read(

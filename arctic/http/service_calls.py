@@ -11,6 +11,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from pydantic import BaseModel, ConfigDict, Field
 
 from arctic.http.refusals import Shown
+from arctic.http.shown_only import CHANGES_NOTHING
 from arctic.http.table_calls import Limit
 from arctic.service.control import MOST_SLOTS, ServiceControl
 from arctic.service.history.process_record import ProcessRecord, ProcessStatus, TaskRecord
@@ -110,7 +111,7 @@ def service_calls(control: ServiceControl, shown: Shown) -> APIRouter:
         """Give a group more slots or fewer; what runs is not cut off."""
         return control.scale(name, body.slots)
 
-    @calls.post("/look", status_code=202)
+    @calls.post("/look", status_code=202, openapi_extra=CHANGES_NOTHING)
     def look() -> dict[str, str]:
         """Let the service look at every table at once."""
         control.nudge()

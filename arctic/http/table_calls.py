@@ -13,6 +13,7 @@ from arctic import options as opt
 from arctic.api.table import with_properties
 from arctic.errors import InvalidInputError
 from arctic.http.refusals import Shown
+from arctic.http.shown_only import CHANGES_NOTHING
 from arctic.iceberg.tables.set_properties import PropertyChange
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
 from arctic.job.upkeep.optimize_preview import OptimizePreview, preview_optimize
@@ -177,7 +178,7 @@ def table_calls(control: ServiceControl, shown: Shown) -> APIRouter:
             ],
         )
 
-    @calls.post("/tables/{name}/preview")
+    @calls.post("/tables/{name}/preview", openapi_extra=CHANGES_NOTHING)
     def preview(name: TableName, body: OptimizeBody) -> OptimizePreview:
         """Say what a run would do now, and change nothing."""
         groups = {each.name: each.slots for each in control.groups()}
@@ -194,7 +195,7 @@ def table_calls(control: ServiceControl, shown: Shown) -> APIRouter:
         """Cancel the run of a table; it is left alone for ten minutes."""
         return Done(table=name, done=f"cancelled what was {control.cancel(name)}")
 
-    @calls.post("/tables/{name}/look", status_code=202)
+    @calls.post("/tables/{name}/look", status_code=202, openapi_extra=CHANGES_NOTHING)
     def look(name: TableName) -> Done:
         """Let the service look at a table at once."""
         control.nudge(name)
