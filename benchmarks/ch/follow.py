@@ -109,7 +109,7 @@ class Follower:
         looked: list[tuple[float, int, int]] = []
         is_over = threading.Event()
         looker = threading.Thread(target=self._look, args=(looked, is_over))
-        worker = _Worker(self._day, count)
+        worker = _Worker(self._day, count, self._catch_up)
         started = time.perf_counter()
         looker.start()
         worker.start()
@@ -118,16 +118,14 @@ class Follower:
             worker.join()
             if worker.failure is not None:
                 raise worker.failure
-            target = self._catch_up()
-            caught_up = time.perf_counter()
         finally:
             is_over.set()
             looker.join()
             worker.join()
         return Round(
             worked_seconds=worker.ended - started,
-            caught_up_seconds=caught_up - started,
-            delays=delays(looked, until=target),
+            caught_up_seconds=worker.caught_up - started,
+            delays=delays(looked, until=worker.target),
         )
 
     def _catch_up(self) -> int:
@@ -179,18 +177,23 @@ def delays(looked: list[tuple[float, int, int]], *, until: int) -> list[float]:
 
 
 class _Worker(threading.Thread):
-    def __init__(self, day: Day, count: int) -> None:
+    """Works, then waits until all of it can be seen, whatever goes on beside it."""
+
+    def __init__(self, day: Day, count: int, catch_up: Callable[[], int]) -> None:
         super().__init__()
-        self._day, self._count = day, count
-        self.failure: BaseException | None = None
-        self.ended = 0.0
+        self._day, self._count, self._catch_up = day, count, catch_up
+        self.failure: Exception | None = None
+        self.ended = self.caught_up = 0.0
+        self.target = 0
 
     def run(self) -> None:
         try:
             self._day.work(self._count)
-        except psycopg.Error as error:
+            self.ended = time.perf_counter()
+            self.target = self._catch_up()
+            self.caught_up = time.perf_counter()
+        except (psycopg.Error, RuntimeError) as error:
             self.failure = error
-        self.ended = time.perf_counter()
 
 
 def _follow(dsn: str, namespace: str, warehouse: str) -> None:

@@ -74,6 +74,10 @@ def perform(
         feed = _feed(recorder, work, stack)
         recorder.phases["load"] = Phase(seconds=feed.load())
         recorder.call("turn_to", f"{NAMESPACE}.region", *KEYS["region"])
+        # What a session compiles and imports at its first queries is no cost of a state.
+        for query in queries:
+            with suppress(PhaseError):
+                recorder.call("ask", QUERIES[query])
         ask(FRESH, 0)
         for number in range(1, rounds + 1):
             feed.bring(number, ask_at_work)
