@@ -124,7 +124,9 @@ _METHOD = """## How it is measured
   is DuckDB's `MERGE INTO`. Compaction is `ducklake_rewrite_data_files` and
   `ducklake_merge_adjacent_files`. Reads come out as Arrow batches, and DuckDB computes sums.
 - `pypaimon` keeps a primary-key table of four buckets, with one more column that says what a row
-  does. `pyarrow` is the raw limit: it reads and writes the same bytes and merges nothing.
+  does. It hashes and merges row by row in Python, 19 microseconds for a row of three columns on a
+  shared machine, so loads of ten million rows take longer than the limit. `pyarrow` is the raw
+  limit: it reads and writes the same bytes and merges nothing.
 - Bytes written are those of files that appeared or changed in the table's folder, metadata
   included. Memory is the resident memory of the process and all its children, a JVM included, added
   up: pages that processes share count more than once.
