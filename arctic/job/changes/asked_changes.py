@@ -164,7 +164,7 @@ def asks_for_changes(options: Mapping[str, str]) -> bool:
 def range_options(*, start: Moment | None, end: Moment | None) -> dict[str, str]:
     """Return the options that say the same as two moments.
 
-    >>> range_options(start=77, end="78")
+    >>> range_options(start=77, end=78)
     {'start-snapshot-id': '77', 'end-snapshot-id': '78'}
 
     Raises:
