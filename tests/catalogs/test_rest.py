@@ -136,6 +136,12 @@ def test_nothing_of_eight_writers_is_lost_or_doubled(door: Door) -> None:
     check_writers(door.catalog, ["c.t0", "c.t1"], writers=8, rounds=6)
 
 
+def test_commits_of_threads_in_one_request_are_snapshots_of_their_own(door: Door) -> None:
+    """The server takes several in one swap, and each keeps its place among them."""
+    check_writers(door.catalog, ["c.t0"], writers=8, rounds=4, are_threads=True)
+    assert door.asked["commit c.t0_change_"] < 8 * 4
+
+
 def test_files_are_opened_as_the_catalog_says(door: Door, tmp_path: Path) -> None:
     """Properties that it hands out count in every process, above those of the client."""
     make(door)

@@ -1,8 +1,9 @@
-"""Many processes that write to the tables of a catalog at once, and what must come of it."""
+"""Many that write to the tables of a catalog at once, and what must come of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from multiprocessing.pool import ThreadPool
 from typing import Any
 
 import pyarrow as pa
@@ -38,12 +39,20 @@ def write_all(
 
 
 def check_writers(
-    catalog: Mapping[str, str], tables: Sequence[str], *, writers: int, rounds: int
+    catalog: Mapping[str, str],
+    tables: Sequence[str],
+    *,
+    writers: int,
+    rounds: int,
+    are_threads: bool = False,
 ) -> None:
-    """Let writers upsert shared keys; each table must be a dict that replays its snapshots."""
+    """Let writers upsert shared keys; each table must be a dict that replays its snapshots.
+
+    Each is a process of its own, or a thread of this one.
+    """
     for name in tables:
         arctic.create_table(name, SCHEMA, primary_key=["id"], catalog=catalog)
-    with forked().Pool(writers) as pool:
+    with ThreadPool(writers) if are_threads else forked().Pool(writers) as pool:
         tasks = [(dict(catalog), tables, writer, rounds) for writer in range(writers)]
         landed = [each for part in pool.starmap(write_all, tasks) for each in part]
     for name in tables:

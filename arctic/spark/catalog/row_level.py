@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.types as pat
 from pyspark.sql import DataFrame
 
 from arctic.errors import ConflictError, InvalidInputError
@@ -52,6 +53,9 @@ _SOURCE_ROWS = "source"
 """Of the question whether this process merges the rows of a source by itself."""
 MOST_SOURCE_ROWS = 2**20
 """Of a source that is taken into this process."""
+_MOST_WIDE_ROWS = 10_000
+"""Where rows may be of any length, which no estimate tells: of one text repeated, files of a
+megabyte hold gigabytes. As ``SmallSource.java`` has it."""
 _MOST_SOURCE_BYTES = 64 * 2**20
 """Of it, by Spark's estimate, which for files is their size."""
 _MOST_SOURCE_TASKS = 64
@@ -97,11 +101,14 @@ def _is_merged_here(asked: RowLevelQuestion, frame: DataFrame, reference: TableR
     few = {"most_tasks": _MOST_SOURCE_TASKS, "most_bytes": _MOST_SOURCE_BYTES}
     if not is_narrow(frame, **few, may_grow=False):
         return False
-    found = frame.limit(MOST_SOURCE_ROWS + 1).toArrow()
-    if found.num_rows > MOST_SOURCE_ROWS:
+    schema = arrow_schema(frame.schema)
+    are_short = all(pat.is_primitive(kind) or pat.is_decimal(kind) for kind in schema.types)
+    most = MOST_SOURCE_ROWS if are_short else min(_MOST_WIDE_ROWS, MOST_SOURCE_ROWS)
+    found = frame.limit(most + 1).toArrow()
+    if found.num_rows > most:
         return False
     try:
-        source = found.cast(arrow_schema(frame.schema))
+        source = found.cast(schema)
     except pa.ArrowException:
         return False
     return small_merge(reference, asked.command, source, setter(asked.sets)) is not None

@@ -110,6 +110,16 @@ def test_keys_that_python_has_no_values_for_are_found(tmp_path: Path, count: int
     assert sorted(table.read(columns="n").read_all().column("n").to_pylist()) == [1, 3, 7]
 
 
+def test_texts_that_are_none_are_for_the_engine_to_look_up(tmp_path: Path) -> None:
+    """Spark's may hold any bytes: the other keys of the source are found all the same."""
+    schema = pa.schema([pa.field("id", pa.string(), nullable=False), ("n", pa.int32())])
+    table = arctic.create_table("m.t", schema, primary_key="id", warehouse=str(tmp_path))
+    table.write(pa.table([["a"], pa.array([1], pa.int32())], schema=schema))
+    keys = pa.Array.from_buffers(pa.string(), 2, pa.array([b"\xff", b"a"]).buffers())
+
+    assert _merge(tmp_path, pa.table([keys, pa.array([5, 6], pa.int32())], "kn")) is None
+
+
 def test_what_is_not_for_this_process_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

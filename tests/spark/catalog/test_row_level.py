@@ -373,6 +373,23 @@ def test_what_became_of_rows_is_told_alike_whoever_changed_them(
     assert kinds == ["delete", *["update_postimage"] * 4, *["update_preimage"] * 4]
 
 
+def test_a_source_of_long_rows_is_taken_only_where_they_are_few(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Texts may be of any length: only what is sure to fit is taken into this process."""
+    merged = small_merge_of(monkeypatch)
+    monkeypatch.setattr(row_level, "_MOST_WIDE_ROWS", 1)
+    shop.begin("(id BIGINT NOT NULL, n INT, v STRING, PRIMARY KEY (id))", "(1, 1, 'a')")
+    merge = (
+        "MERGE INTO {t} t USING (SELECT * FROM VALUES (1L, 5, 'x'), (2L, 6, 'y') s(id, n, v)) s "
+    )
+    merge += "ON t.id = s.id WHEN MATCHED THEN UPDATE SET "
+    assert shop.once(merge + "n = s.n") == [(1, 5, "a")]
+    assert merged == [True]
+    assert shop.once(merge + "v = s.v") == [(1, 5, "x")]
+    assert merged == [True]
+
+
 def test_what_spark_alone_can_say_of_a_value_it_says(shop: Shop) -> None:
     """Sums that overflow, also where they are to; conditions on floating numbers; casts."""
     shop.begin("(id BIGINT NOT NULL, n INT, x DOUBLE, PRIMARY KEY (id))", "(1, 2147483647, 2.0)")

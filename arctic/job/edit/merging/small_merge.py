@@ -93,6 +93,8 @@ def _divided(source: pa.Table, table: EditedTable) -> tuple[pa.Table, pa.Table]:
     known = source.filter(has_key)
     keys = known.select(places).rename_columns(list(names))
     try:
+        # Spark lets a text hold any bytes, which no stored one does.
+        known.validate(full=True)
         keys = keys.cast(pa.schema([table.opened.arrow_schema.field(name) for name in names]))
     except pa.ArrowException as error:
         raise NotHereError from error
