@@ -90,8 +90,11 @@ def family(process: int) -> list[int]:
     while waiting:
         each = waiting.pop()
         found.append(each)
-        # The system lists children by the thread that began them.
-        for path in Path(f"/proc/{each}/task").glob("*/children"):
+        # The system lists children by the thread that began them; either may end meanwhile.
+        listed: list[Path] = []
+        with contextlib.suppress(OSError):
+            listed += Path(f"/proc/{each}/task").glob("*/children")
+        for path in listed:
             with contextlib.suppress(OSError):
                 waiting += map(int, path.read_text(encoding="ascii").split())
     return found

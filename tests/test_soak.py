@@ -16,6 +16,7 @@ import arctic
 from soak import service_run, services
 from soak.backlog import backlog_of, excess, growth
 from soak.model import SCHEMA, Replay, by_writer, divided, kept_rows, operation
+from soak.report import family
 from soak.run import Soak
 from soak.service_run import ServiceSoak
 from soak.services import Havoc, ServiceProcess
@@ -166,3 +167,15 @@ def test_a_backlog_counts_what_no_run_has_merged(tmp_path: Path) -> None:
     assert (before.share, before.due) == (1.0, ())
     assert before.files > after.files == after.most_files > 0
     assert 0 < after.share < 1
+
+
+def test_a_process_that_ends_while_its_family_is_counted_is_no_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As workers of Spark do, which come and go."""
+
+    def gone(folder: Path, _: str) -> Iterator[Path]:
+        raise FileNotFoundError(folder)
+
+    monkeypatch.setattr(Path, "glob", gone)
+    assert family(1) == [1]
