@@ -8,7 +8,7 @@ from benchmarks.ch.work import Plan
 from benchmarks.ch.workload import AT_WORK, AUTOPILOT, FRESH, query_phase, states
 from benchmarks.peers.report import remarks
 from benchmarks.peers.result import SystemResult
-from benchmarks.peers.sections import markdown, measured, versions
+from benchmarks.peers.sections import markdown, outcome
 from benchmarks.peers.spread import Line, table_of, times_of, total_of
 
 
@@ -66,7 +66,6 @@ def section(
     """Return what the page says of a run."""
     table = table_of(systems, lines(systems, plan, queries))
     grown = [said for said in (growth(each, plan, queries) for each in systems) if said]
-    checks = "\n".join(f"- {line}" for line in [*grown, *remarks(systems)])
     count = plan.batches * plan.transactions
     return f"""A shop as in TPC-C, of {plan.size.warehouses} warehouses, {plan.size.items:,} items
 and {plan.size.customers:,} customers in each district, is at work in PostgreSQL: {2 * plan.rounds}
@@ -79,12 +78,4 @@ upkeep, after each system's own upkeep, and after {plan.rounds} more rounds with
 {1 + repeats} times, of which the first does not count. PostgreSQL's own answers are the right ones.
 `make bench-ch` measures it, and with `--write-docs` writes this section.
 
-Measured on {measured(note)}. Each cell is the median, in brackets the range, and the multiple of
-Arctic's median.
-
-{markdown(table)}
-
-{checks}
-
-Versions: {versions(systems)}.
-"""
+{outcome(systems, markdown(table), [*grown, *remarks(systems)], note=note)}"""

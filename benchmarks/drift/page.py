@@ -10,7 +10,7 @@ from benchmarks.drift.workload import Rhythm, query_phase, upkeep_phase, upsert_
 from benchmarks.peers.curves import curves
 from benchmarks.peers.report import remarks
 from benchmarks.peers.result import SystemResult
-from benchmarks.peers.sections import markdown, measured, versions
+from benchmarks.peers.sections import markdown, outcome
 from benchmarks.peers.spread import Line, table_of, times_of, total_of
 
 CHART = "benchmarks-drift.svg"
@@ -70,7 +70,7 @@ def drawing(systems: Sequence[SystemResult], shape: Shape, rhythm: Rhythm) -> st
 def section(systems: Sequence[SystemResult], shape: Shape, rhythm: Rhythm, note: str) -> str:
     """Return what the page says of a run."""
     table = markdown(table_of(systems, lines(systems, shape, rhythm)))
-    checks = "\n".join(f"- {line}" for line in remarks(systems))
+    drawn = f"{table}\n\n![Seconds of upserts and queries over the commits]({CHART})"
     return f"""{shape.rows:,} accounts of 12 columns with {shape.key} keys in no order are loaded.
 Then come {shape.commits} commits of {shape.batch:,} upserts, of which {NEW_SHARE:.0%} are new
 accounts; the chance of the others falls with their rank to the power of {shape.skew:g}. Four
@@ -80,17 +80,7 @@ the queries then, each system does its own upkeep: Arctic optimizes what is due,
 data files, Delta optimizes, Hudi compacts; Paimon compacts in its writes.
 `make bench-drift` measures it, and with `--write-docs` writes this section.
 
-Measured on {measured(note)}. Each cell is the median, in brackets the range, and the multiple of
-Arctic's median.
-
-{table}
-
-![Seconds of upserts and queries over the commits]({CHART})
-
-{checks}
-
-Versions: {versions(systems)}.
-"""
+{outcome(systems, drawn, remarks(systems), note=note)}"""
 
 
 def _has_time(system: SystemResult, name: str) -> bool:

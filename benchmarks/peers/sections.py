@@ -51,6 +51,27 @@ def versions(results: Sequence[SystemResult]) -> str:
     return "; ".join(parts)
 
 
+def outcome(systems: Sequence[SystemResult], table: str, said: Sequence[str], *, note: str) -> str:
+    """Return the end of a section whose table is of medians: when, the table, checks, versions.
+
+    Args:
+        systems: that were measured.
+        table: its text; what is to be seen with it may follow.
+        said: a line each.
+        note: about the machine.
+    """
+    checks = "\n".join(f"- {line}" for line in said)
+    return f"""Measured on {measured(note)}. Each cell is the median, in brackets the range, and the
+multiple of Arctic's median.
+
+{table}
+
+{checks}
+
+Versions: {versions(systems)}.
+"""
+
+
 def with_section(text: str, title: str, body: str) -> str:
     """Return a page with this section: in the place of an older one, or before the checks."""
     parts = text.split(_MARK)

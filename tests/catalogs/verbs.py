@@ -59,8 +59,8 @@ def pairs(table: pa.Table) -> list[tuple[Any, ...]]:
     return sorted(zip(table["id"].to_pylist(), table["city"].to_pylist(), strict=True))
 
 
-def write_and_merge(catalog: Mapping[str, str]) -> Shop:
-    """Create, write, read, follow, optimize, evolve and expire a table; return it."""
+def changed_shop(catalog: Mapping[str, str]) -> Shop:
+    """Create, write, read, follow, optimize and evolve a table; return it."""
     shop = Shop(catalog)
     arctic.create_table(shop.name, SCHEMA, primary_key=["id"], catalog=catalog)
     assert arctic.list_tables(catalog=catalog) == [shop.name]
@@ -78,6 +78,12 @@ def write_and_merge(catalog: Mapping[str, str]) -> Shop:
     arctic.evolve_schema(shop.name, add={"paid": pa.bool_()}, catalog=catalog)
     shop.upsert(range(58, 62), "Lima")
     shop.check()
+    return shop
+
+
+def write_and_merge(catalog: Mapping[str, str]) -> Shop:
+    """Live so, then optimize, expire and overwrite the table; return it."""
+    shop = changed_shop(catalog)
     arctic.optimize(shop.name, type="minor", catalog=catalog)
     assert arctic.expire(shop.name, options=_AT_ONCE, catalog=catalog).items
     shop.check()

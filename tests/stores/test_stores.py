@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from pyiceberg.catalog import load_catalog
 
 import arctic
-from tests.catalogs.verbs import SCHEMA, Shop, pairs
+from tests.catalogs.verbs import changed_shop, pairs
 from tests.stores.servers import running_azure, running_google
 
 _AT_ONCE = {"clean-orphan-file.min-existing-time-minutes": "0"}
@@ -23,20 +22,7 @@ def test_a_keyed_table_lives_in_another_store_than_s3(started: Started, tmp_path
     """Written, merged, followed, published and listed there: its rows are those of a dict."""
     with started() as properties:
         catalog = {"type": "sql", "uri": f"sqlite:///{tmp_path}/lake.db", **properties}
-        shop = Shop(catalog)
-        arctic.create_table(shop.name, SCHEMA, primary_key=["id"], catalog=catalog)
-        shop.upsert(range(50), "Rome")
-        shop.upsert(range(40, 60), "Oslo")
-        shop.delete(range(5, 15))
-        shop.check()
-        changes = arctic.read_changes(shop.name, catalog=catalog).read_all()
-        assert pairs(changes) == sorted(shop.rows.items())
-
-        arctic.optimize(shop.name, type="full", catalog=catalog)
-        shop.check()
-        arctic.evolve_schema(shop.name, add={"paid": pa.bool_()}, catalog=catalog)
-        shop.upsert(range(58, 62), "Lima")
-        shop.check()
+        shop = changed_shop(catalog)
         arctic.publish(shop.name, into="shop.fresh", catalog=catalog)
         plain = load_catalog("arctic", **catalog)
         seen = plain.load_table("shop.fresh").scan().to_arrow()
