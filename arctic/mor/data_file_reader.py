@@ -75,20 +75,10 @@ class DataFileReader:
         )
         try:
             self._columns = FileColumns(file, self._parquet.schema, request)
-            self._row_groups = matching_row_groups(
-                self._parquet, request, self._columns.names, self._columns.constants
-            )
-            in_bounds = len(self._row_groups)
-            self._row_groups = that_may_hold(
-                self._parquet, self._row_groups, request.row_filter, self._columns.names
-            )
+            self._row_groups = row_groups_to_read(self._parquet, self._columns, request, touched)
         except BaseException:
             self._parquet.close()
             raise
-        touched.files += 1
-        touched.row_groups += len(self._parquet.row_groups)
-        touched.outside_bounds += len(self._parquet.row_groups) - in_bounds
-        touched.outside_blooms += in_bounds - len(self._row_groups)
 
     def __enter__(self) -> DataFileReader:
         return self
@@ -312,6 +302,19 @@ class DataFileReader:
         if len(self._request.ordering) and len(arrays) == len(self._request.key):
             return index.match(arrays)[0]
         return killed(arrays, index, self._request, self._file.transaction_id, offsets)
+
+
+def row_groups_to_read(
+    parquet: ParquetInput, columns: FileColumns, request: ReadRequest, touched: Touched
+) -> tuple[int, ...]:
+    """Return the row groups of a file that can hold a matching row; the file counts as touched."""
+    in_bounds = matching_row_groups(parquet, request, columns.names, columns.constants)
+    groups = that_may_hold(parquet, in_bounds, request.row_filter, columns.names)
+    touched.files += 1
+    touched.row_groups += len(parquet.row_groups)
+    touched.outside_bounds += len(parquet.row_groups) - len(in_bounds)
+    touched.outside_blooms += len(in_bounds) - len(groups)
+    return groups
 
 
 def killed(

@@ -22,14 +22,12 @@ import pyarrow as pa
 from arctic.columns.field_ids import known_field_id
 from arctic.mor.batch import make_batch
 from arctic.mor.coalesce import MAX_BYTES, joined
-from arctic.mor.data_file_reader import MIN_ROWS, killed
+from arctic.mor.data_file_reader import MIN_ROWS, killed, row_groups_to_read
 from arctic.mor.deletes.change_deletes import DeleteIndex, known_offsets
 from arctic.mor.files.file_columns import FileColumns, Projection
 from arctic.mor.files.keep import kept
 from arctic.mor.files.parquet_footer import GUESS_BYTES, Size
 from arctic.mor.files.parquet_input import ParquetInput
-from arctic.mor.filters.blooms import that_may_hold
-from arctic.mor.filters.prune import matching_row_groups
 from arctic.mor.filters.row_filter import RowTest
 from arctic.mor.request import (
     FILE_OFFSET_FIELD,
@@ -175,13 +173,8 @@ class SmallFiles:
         self, file: TableFile, parquet: ParquetInput, layout: _Layout
     ) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a file that a matching row can be among."""
-        columns, request, touched = layout.columns, self._request, self._touched
-        in_bounds = matching_row_groups(parquet, request, columns.names, columns.constants)
-        groups = that_may_hold(parquet, in_bounds, request.row_filter, columns.names)
-        touched.files += 1
-        touched.row_groups += len(parquet.row_groups)
-        touched.outside_bounds += len(parquet.row_groups) - len(in_bounds)
-        touched.outside_blooms += len(in_bounds) - len(groups)
+        request, touched = self._request, self._touched
+        groups = row_groups_to_read(parquet, layout.columns, request, touched)
         if self._index is not None and self._index.may_follow(file.transaction_id, file.kind):
             touched.merged += len(groups)
         else:

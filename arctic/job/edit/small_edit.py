@@ -58,18 +58,41 @@ def small_edit(
         RepeatedKeyError: an update of a key that is stored several times.
         ArcticError: as ``delete_where`` and ``update_where``.
     """
-    rule = KeyRule(command=command, counts_all=False, checks_inserts=False)
 
-    def attempt(table: EditedTable) -> EditReport:
-        described = table.opened.table
-        if not described.is_keyed or described.weighs_rows:
-            raise NotHereError
-        where = Where(schema=table.opened.arrow_schema, predicate=where_of(described), sql=None)
+    def change(table: EditedTable, rule: KeyRule) -> EditReport:
+        predicate = where_of(table.opened.table)
+        where = Where(schema=table.opened.arrow_schema, predicate=predicate, sql=None)
         if new_rows is None:
             return delete_by_key(table, where, small(read_for_delete(table, where)))
         found = where.matching(small(table.read(None, where.predicate)).batches())
         pairs = ((rows, new_rows(rows)) for rows in found)
         return update_by_key(table, pairs, read=where.read, key_rule=rule)
+
+    return done_here(reference, command, change)
+
+
+def done_here(
+    reference: TableReference,
+    command: str,
+    change: Callable[[EditedTable, KeyRule], EditReport],
+) -> EditReport | None:
+    """Change a table with a key in one commit; None: ask the engine.
+
+    Args:
+        reference: the table.
+        command: the name of it, for messages.
+        change: commits one attempt, given what is demanded of the keys of new rows; raises
+            ``NotHereError`` where the engine is to be asked.
+
+    Raises:
+        ArcticError: as ``change``.
+    """
+    rule = KeyRule(command=command, counts_all=False, checks_inserts=False)
+
+    def attempt(table: EditedTable) -> EditReport:
+        if not table.opened.table.is_keyed or table.opened.table.weighs_rows:
+            raise NotHereError
+        return change(table, rule)
 
     try:
         return edited(reference, attempt)

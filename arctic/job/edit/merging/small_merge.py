@@ -21,10 +21,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from arctic.columns.key_codes import KeyIndex, first_repeated
-from arctic.job.edit.commit_edit import EditedTable, edited
+from arctic.job.edit.commit_edit import EditedTable
 from arctic.job.edit.edit_report import EditReport
 from arctic.job.edit.rows_among import rows_among
-from arctic.job.edit.small_edit import NotHereError, small
+from arctic.job.edit.small_edit import NotHereError, done_here, small
 from arctic.job.edit.update_job import update_by_key
 from arctic.job.reference import TableReference
 from arctic.job.write.beside.read_rows import ReadRows
@@ -58,12 +58,8 @@ def small_merge(
         RepeatedKeyError: an update of a key that is stored several times.
         ArcticError: as ``update_where``.
     """
-    rule = KeyRule(command=command, counts_all=False, checks_inserts=False)
 
-    def attempt(table: EditedTable) -> EditReport:
-        described = table.opened.table
-        if not described.is_keyed or described.weighs_rows:
-            raise NotHereError
+    def change(table: EditedTable, rule: KeyRule) -> EditReport:
         keys, values = _divided(source, table)
         # Whether a key that comes twice is an error depends on what is stored.
         if first_repeated(keys) is not None:
@@ -79,10 +75,7 @@ def small_merge(
         read = ReadRows(sees=None, keys=lambda: keys)
         return update_by_key(table, pairs, read=read, key_rule=rule)
 
-    try:
-        return edited(reference, attempt)
-    except NotHereError:
-        return None
+    return done_here(reference, command, change)
 
 
 def _divided(source: pa.Table, table: EditedTable) -> tuple[pa.Table, pa.Table]:
