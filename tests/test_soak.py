@@ -8,6 +8,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -76,6 +77,17 @@ def test_what_an_operation_leaves_is_accepted_and_nothing_else() -> None:
     half = dict(list(newest.items())[1:])
     assert not Replay(seed=SEED, table=TABLE, writer=WRITER).accepts(half)
     assert not replay.accepts(states[3])
+
+
+def test_an_upsert_whose_rows_were_deleted_after_it_is_not_missed() -> None:
+    """Nothing of operation 32 is left after 33: what is seen bears no number beyond 31."""
+    of_whom: dict[str, Any] = {"seed": 1, "table": "soak.t22", "writer": "writer-2"}
+    after = dict(Replay(**of_whom).to(34))
+    assert max(row[2] for row in after.values()) == 31
+    replay = Replay(**of_whom)
+
+    assert replay.accepts(after)
+    assert not replay.accepts(dict(Replay(**of_whom).to(33)))
 
 
 def test_rows_that_nobody_changes_are_told_from_those_of_writers() -> None:
