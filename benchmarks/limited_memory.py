@@ -34,8 +34,6 @@ NOTE_BYTES = 400
 BATCH_ROWS = 50_000
 CHANGED_SHARE = 10
 """One row in so many is upserted, and one in as many deleted."""
-SORT_BYTES = 32 * 2**20
-"""Of each of the tasks that run at once, one for each core; the default is for a task alone."""
 MIB = 2**20
 
 
@@ -105,8 +103,7 @@ def _read(rows: int, warehouse: str) -> None:
 
 
 def _optimize(_: int, warehouse: str) -> None:
-    options = {"self-optimizing.sort-buffer-bytes": str(SORT_BYTES)}
-    arctic.optimize(TABLE, type="full", options=options, warehouse=warehouse)
+    arctic.optimize(TABLE, type="full", warehouse=warehouse)
 
 
 VERBS: dict[str, Callable[[int, str], None]] = {

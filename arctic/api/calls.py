@@ -79,7 +79,7 @@ def restore(
     return restore_table(
         AskedOptimize.of(base),
         past_state(as_of, version),
-        runner=runner or LocalRunner(opt.default_parallelism()),
+        runner=runner or LocalRunner.of_this_machine(),
     )
 
 
@@ -211,7 +211,7 @@ def run_optimize(
         AskedOptimize.of(joined(base, options)),
         type=type,
         where=where,
-        runner=runner or LocalRunner(opt.default_parallelism()),
+        runner=runner or LocalRunner.of_this_machine(),
         progress=default_progress(),
     )
 

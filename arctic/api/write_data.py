@@ -12,7 +12,6 @@ import pyarrow as pa
 from arctic import options as opt
 from arctic.errors import InvalidInputError
 from arctic.job.publish.after_write import after_write
-from arctic.job.tasks.run_tasks import LocalRunner
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import commit_write
 from arctic.job.write.first_write import taken_back_on_failure
@@ -83,7 +82,7 @@ def _write(rows: pa.RecordBatchReader, asked: AskedWrite) -> WriteReport:
         bytes=sum(file.size_bytes for file in result.files),
         seconds=time.monotonic() - started,
     )
-    after_write(asked, LocalRunner(opt.default_parallelism()), optimizes=asked.optimizes)
+    after_write(asked, None, optimizes=asked.optimizes)
     return report
 
 

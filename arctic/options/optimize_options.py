@@ -115,10 +115,12 @@ SORT_COLUMNS = Option(
     doc="What the rows of a node are sorted by in base files: columns, or zorder(a, b) for two to "
     "four that count alike; without it files are only kept apart by key range.",
 )
-SORT_BUFFER_BYTES = Option(
+SORT_BUFFER_BYTES: Option[int | None] = Option(
     name="self-optimizing.sort-buffer-bytes",
-    parse=byte_count,
-    default=512 * 2**20,
+    parse=optional(byte_count),
+    default=None,
     scopes=_OPTIMIZE_TABLE,
-    doc="Arrow bytes of unordered rows that one task holds; above it sorted runs go to local disk.",
+    doc="Arrow bytes of unordered rows that one task holds; above it sorted runs go to local disk. "
+    "Without it an eighth of the memory of the machine or container, divided by the tasks that run "
+    "on it at once; at most 512 MiB.",
 )

@@ -11,7 +11,6 @@ from arctic.job.edit.delete_job import delete_where
 from arctic.job.edit.edit_report import EditReport
 from arctic.job.edit.update_job import update_where
 from arctic.job.publish.after_write import after_write
-from arctic.job.tasks.run_tasks import LocalRunner
 from arctic.job.write.asked_write import AskedWrite
 
 Options = Mapping[str, str] | None
@@ -56,5 +55,5 @@ def update(
 def committed(asked: AskedWrite, report: EditReport) -> EditReport:
     """Do what was asked for, where anything was committed."""
     if asked.asks_for_more and report.snapshot_id is not None:
-        after_write(asked, LocalRunner(opt.default_parallelism()), optimizes=asked.optimizes)
+        after_write(asked, None, optimizes=asked.optimizes)
     return report

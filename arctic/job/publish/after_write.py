@@ -14,24 +14,24 @@ from arctic.iceberg.publishing.shown_files import commits_since
 from arctic.job.publish.publish_job import publish_table
 from arctic.job.publish.publish_report import PublishReport
 from arctic.job.reference import TableReference
-from arctic.job.tasks.run_tasks import TaskRunner
+from arctic.job.tasks.run_tasks import LocalRunner, TaskRunner
 from arctic.job.upkeep.auto_optimize import optimize_after_write
 from arctic.job.write.asked_write import AskedWrite
 
 
-def after_write(asked: AskedWrite, runner: TaskRunner, *, optimizes: bool) -> None:
+def after_write(asked: AskedWrite, runner: TaskRunner | None, *, optimizes: bool) -> None:
     """Do what a committed write asked for.
 
     Args:
         asked: the write.
-        runner: where the tasks of optimizing run.
+        runner: where the tasks of optimizing run; None: in threads of this process.
         optimizes: it is time for that; a stream does not with every batch.
 
     Warns:
         RuntimeWarning: it failed; the table is as the write left it.
     """
     if optimizes:
-        optimize_after_write(asked.reference, runner)
+        optimize_after_write(asked.reference, runner or LocalRunner.of_this_machine())
     if asked.publish_every is None:
         return
     try:

@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from arctic import options as opt
 from arctic.errors import NotFoundError, StorageError, UnsupportedError
 from arctic.iceberg.publishing.commit_published import PublishedChange
 from arctic.iceberg.publishing.published_table import CLEAN, V2, PublishedTable, output_of
@@ -62,7 +61,7 @@ def work_out(
             request=merge_request(opened, settings, schema=pa.schema([]), row_filter=None),
             io=opened.io,
         ),
-        LocalRunner(opt.default_parallelism()),
+        LocalRunner.of_this_machine(),
     )
     output = output_of(published)
     plan = _Plan(shown, masks=output != CLEAN)

@@ -17,9 +17,14 @@ from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
 from arctic.errors import InternalError, InvalidInputError, StorageError
+from arctic.machine_memory import memory_bytes
+from arctic.options import default_parallelism
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+_TASK_BYTES = 512 * 2**20
+"""For each task, of what a process may take: in a container of 1 GiB two run, on any cores."""
 
 
 class LostRunnerError(StorageError):
@@ -93,6 +98,11 @@ class LocalRunner:
         """Refuse to run nothing at a time."""
         if self.parallelism < 1:
             raise InvalidInputError(f"parallelism {self.parallelism}; expected 1 or more")
+
+    @classmethod
+    def of_this_machine(cls) -> LocalRunner:
+        """Return one that keeps the cores busy, as far as there is memory for that."""
+        return cls(max(1, min(default_parallelism(), memory_bytes() // _TASK_BYTES)))
 
     def run(
         self, work: Callable[[T], R], tasks: Sequence[Task[T]], *, title: str, progress: Progress

@@ -51,8 +51,8 @@ class AskedOptimize:
         """Return what rows are to be sorted by, unchecked; empty: by nothing."""
         return opt.SORT_COLUMNS.value(self.given, opened.table.properties) or ()
 
-    def sort_buffer_bytes(self, opened: OpenTable) -> int:
-        """Return how much of the rows of a node is sorted in memory."""
+    def sort_buffer_bytes(self, opened: OpenTable) -> int | None:
+        """Return how much of the rows of a node is sorted in memory; None: nobody says."""
         return opt.SORT_BUFFER_BYTES.value(self.given, opened.table.properties)
 
 

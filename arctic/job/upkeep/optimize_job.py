@@ -123,7 +123,7 @@ def run_plan(
     progress: Progress,
 ) -> list[OptimizeResult]:
     """Carry out the tasks of a plan; nobody refers to what they make yet."""
-    job = _job(survey, asked)
+    job = _job(survey, asked, tasks=min(runner.parallelism, max(1, len(plan.groups))))
     outcomes = runner.run(
         OptimizeAttempt(job).run,
         [Task(value=group, rows=group.record_count) for group in plan.groups],
@@ -133,7 +133,7 @@ def run_plan(
     return all_done(job, outcomes)
 
 
-def _job(survey: Survey, asked: AskedOptimize) -> OptimizeJob:
+def _job(survey: Survey, asked: AskedOptimize, *, tasks: int) -> OptimizeJob:
     opened = survey.opened
     return OptimizeJob(
         request=merge_request(
@@ -144,6 +144,7 @@ def _job(survey: Survey, asked: AskedOptimize) -> OptimizeJob:
             terms=_order_terms(survey),
             sorts=bool(survey.sort_columns),
             buffer_bytes=asked.sort_buffer_bytes(opened),
+            tasks=tasks,
             fragment_bytes=survey.settings.fragment_bytes,
             order_id=_order_id(survey),
         ),

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from arctic.columns.row_order import RowKey, greatest_row, least_row, sort_rows
+from arctic.machine_memory import task_share_bytes
 from arctic.mor.task_reader import LoadedTask
 from arctic.optimizing.sorting.runs import Run, merge_runs
 from arctic.optimizing.sorting.sort_buffer import SortBuffer
@@ -33,6 +34,8 @@ from arctic.table.files import FileKind
 
 MAX_FILE_RUNS = 8
 """More files than this that overlap one another are not worth a row group of memory each."""
+_MOST_BUFFER_BYTES = 512 * 2**20
+_LEAST_BUFFER_BYTES = 16 * 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +46,10 @@ class RowOrder:
     """Columns, most significant first, or several that count alike; none: rows stay as they are."""
     sorts: bool
     """Whether rows are sorted inside a range too."""
-    buffer_bytes: int
+    buffer_bytes: int | None
+    """Of rows that are sorted, in each task; None: as much as there is memory for."""
+    tasks: int
+    """That run at once."""
     fragment_bytes: int
     """Base files up to this size are sorted with the inserts."""
 
@@ -55,6 +61,14 @@ class RowOrder:
         """Every column that takes part, once."""
         # A key column can count like others first, and then by itself.
         return tuple({field.name: field for term in self.terms for field in term}.values())
+
+    def room_bytes(self) -> int:
+        """Return how much of the rows is sorted in memory by a task that runs here."""
+        if self.buffer_bytes is not None:
+            return self.buffer_bytes
+        return task_share_bytes(
+            tasks=self.tasks, most_bytes=_MOST_BUFFER_BYTES, least_bytes=_LEAST_BUFFER_BYTES
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +98,7 @@ def ordered_rows(
         return
     key = sort_key(loaded, files, order.terms)
     chains, loose = _sorted_out(loaded, files, order, key)
-    with SortBuffer(key.columns, buffer_bytes=order.buffer_bytes) as buffer:
+    with SortBuffer(key.columns, buffer_bytes=order.room_bytes()) as buffer:
         for file_task in loose:
             for batch in loaded.rows_of(file_task):
                 buffer.add(key.added(pa.Table.from_batches([batch])))

@@ -21,12 +21,10 @@ from pyspark.sql.types import StructType
 
 from arctic.errors import InternalError, InvalidInputError
 from arctic.job.publish.after_write import after_write
-from arctic.job.tasks.run_tasks import LocalRunner
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import abort_write, commit_write
 from arctic.job.write.landed_batches import checkpoint_query_id
 from arctic.job.write.write_job import WriteJob, begin_write
-from arctic.options import default_parallelism
 from arctic.spark.base.error_surface import message_first
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.write.task_writer import TaskWriter
@@ -79,8 +77,7 @@ class ArcticStreamWriter(DataSourceStreamArrowWriter):
         commit_write(replace(jobs[0], batch=batch), [each.result for each in told])
         if self._after is not None:
             is_time = batchId % self._after.optimize_every == self._after.optimize_every - 1
-            runner = LocalRunner(default_parallelism())
-            after_write(self._after, runner, optimizes=self._after.optimizes and is_time)
+            after_write(self._after, None, optimizes=self._after.optimizes and is_time)
 
     @message_first
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:

@@ -15,13 +15,11 @@ from pyspark.sql.types import StructType
 from arctic.errors import InternalError
 from arctic.iceberg.tables.new_table import NewTable
 from arctic.job.publish.after_write import after_write
-from arctic.job.tasks.run_tasks import LocalRunner
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import abort_write, commit_write
 from arctic.job.write.first_write import take_back_all, taken_back_on_failure
 from arctic.job.write.told_spread import begin_told
 from arctic.job.write.write_job import WriteJob
-from arctic.options import default_parallelism
 from arctic.spark.base.error_surface import message_first
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.write.task_writer import TaskWriter
@@ -68,8 +66,7 @@ class ArcticWriter(DataSourceArrowWriter):
         if self._after is not None:
             # No session here, hence no tasks of Spark's; save() on a registered session keeps the
             # options to itself and has them.
-            runner = LocalRunner(default_parallelism())
-            after_write(self._after, runner, optimizes=self._after.optimizes)
+            after_write(self._after, None, optimizes=self._after.optimizes)
 
     @message_first
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
