@@ -2,7 +2,8 @@
 
 The catalog keeps its tables in SQLite and writes their metadata itself. The door does what catalogs
 of companies do around such a server: it asks for a token, and hands out properties. It can lose the
-answer to a commit, as a network does.
+answer to a commit, as a network does. It lets one commit in at a time: the server compares the
+tables of a request first and commits them one after the other then, so others could come between.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import json
 import re
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ TOKEN = "open-sesame"
 ISSUED = "issued-by-the-door"
 """What the door wants from then on: a catalog's own token, which it hands out."""
 _TABLE = re.compile(r"/v1/namespaces/([^/?]+)/tables/([^/?]+)(?:\?.*)?")
+_SEVERAL = "/v1/transactions/commit"
 _KEPT = ("content-type", "etag")
 
 
@@ -42,6 +44,11 @@ class Door(ThreadingHTTPServer):
         """What it hands out with every table to who asks for it: ``storage-credentials``."""
         self.reaches = True
         """Whether commits that are answered so are made all the same."""
+        self.takes_several = True
+        """Whether it says that it commits several tables in one request."""
+        self.before_commits: list[Callable[[], object] | None] = []
+        """For the next commits: what happens before one is let in."""
+        self.one_commit = threading.Lock()
 
     @property
     def catalog(self) -> dict[str, str]:
@@ -63,17 +70,25 @@ class _Call(BaseHTTPRequestHandler):
         if self.headers.get("authorization") != f"Bearer {TOKEN if is_config else ISSUED}":
             self._answer(401, json.dumps({"error": _NO_TOKEN}).encode(), {})
             return
-        table = _TABLE.fullmatch(self.path)
+        tables = _tables_in(self.path, body)
         kind = {"GET": "load", "POST": "commit"}.get(self.command)
-        if table is not None and kind is not None:
-            door.asked[f"{kind} {table[1]}.{table[2]}"] += 1
-        instead = door.answers.pop(0) if kind == "commit" and table and door.answers else None
+        if tables and kind is not None:
+            door.asked[f"{kind} {tables}"] += 1
+        is_commit = bool(tables) and kind == "commit"
+        before = door.before_commits.pop(0) if is_commit and door.before_commits else None
+        if before is not None:
+            before()
+        instead = door.answers.pop(0) if is_commit and door.answers else None
         if instead is not None and not door.reaches:
             self._answer(instead, json.dumps({"error": _BROKEN}).encode(), {})
             return
-        status, answer, headers = self._forward(body)
+        with door.one_commit if is_commit else nullcontext():
+            status, answer, headers = self._forward(body)
         if is_config:
-            answer = json.dumps({**json.loads(answer), "overrides": door.overrides}).encode()
+            said = {**json.loads(answer), "overrides": door.overrides}
+            offered = [each for each in said["endpoints"] if "transactions" not in each]
+            said["endpoints"] = said["endpoints"] if door.takes_several else offered
+            answer = json.dumps(said).encode()
         if self.headers.get("x-iceberg-access-delegation") == "vended-credentials":
             answer = self._with_keys(answer)
         if instead is not None:
@@ -111,6 +126,15 @@ class _Call(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)
+
+
+def _tables_in(path: str, body: bytes) -> str:
+    """Return which tables a call is about; nothing: none, or not by name."""
+    if path == _SEVERAL:
+        names = [each["identifier"] for each in json.loads(body)["table-changes"]]
+        return " ".join(".".join([*name["namespace"], name["name"]]) for name in names)
+    table = _TABLE.fullmatch(path)
+    return "" if table is None else f"{table[1]}.{table[2]}"
 
 
 _NONE: Mapping[str, str] = {}

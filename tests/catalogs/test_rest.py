@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyiceberg.catalog import load_catalog
 
@@ -35,7 +36,8 @@ def door(server: Door) -> Iterator[Door]:
     """Return the catalog, empty again after the test."""
     server.asked.clear()
     yield server
-    server.answers, server.reaches = [], True
+    server.answers, server.reaches, server.before_commits = [], True, []
+    server.takes_several = True
     for name in arctic.list_tables(catalog=server.catalog):
         arctic.drop_table(name, purge=True, catalog=server.catalog)
 
@@ -90,6 +92,99 @@ def test_an_answer_that_is_lost_is_looked_for(door: Door, status: int, reaches: 
         *((each, "Lima") for each in range(3, 12)),
     ]
     assert door.asked["commit db.t_change_"] == (1 if reaches else 2)
+
+
+PLACES = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("city", pa.string())])
+
+
+def make_places(door: Door) -> None:
+    """Create ``db.p`` whose rows are partitioned by what is no key, so that they can move."""
+    arctic.create_table(
+        "db.p", PLACES, primary_key=["id"], partition_by=["city"], catalog=door.catalog
+    )
+    put(door, "overwrite", [(1, "Rome"), (2, "Rome")])
+    door.asked.clear()
+
+
+def put(door: Door, mode: str, rows: list[tuple[int, str]]) -> None:
+    """Write rows to ``db.p``."""
+    columns = {"id": [row[0] for row in rows], "city": [row[1] for row in rows]}
+    arctic.write("db.p", pa.table(columns, schema=PLACES), mode=mode, catalog=door.catalog)
+
+
+def places(door: Door) -> list[tuple[int, str]]:
+    """Return the rows of ``db.p``."""
+    return pairs(arctic.read("db.p", catalog=door.catalog).read_all())
+
+
+def test_an_overwrite_that_lands_right_before_an_upsert_leaves_no_row_twice(door: Door) -> None:
+    """The upsert has looked at both stores and commits to one: the other one is compared too."""
+    make_places(door)
+    door.before_commits = [lambda: put(door, "overwrite", [(1, "Oslo"), (3, "Oslo")])]
+    put(door, "upsert", [(1, "Lima")])
+
+    assert places(door) == [(1, "Lima"), (3, "Oslo")]
+    assert door.asked["commit db.p db.p_change_"] == 2
+    assert door.asked["commit db.p_change_"] == 0
+
+
+def test_an_upsert_that_lands_right_before_an_overwrite_is_a_conflict(door: Door) -> None:
+    """The overwrite replaces what it has seen, and the upsert is not among it."""
+    make_places(door)
+    door.before_commits = [lambda: put(door, "upsert", [(1, "Lima")])]
+    with pytest.raises(arctic.ConflictError, match="could end up twice"):
+        put(door, "overwrite", [(1, "Oslo"), (3, "Oslo")])
+
+    assert places(door) == [(1, "Lima"), (2, "Rome")]
+
+
+def test_a_restore_and_a_delete_by_metadata_compare_both_stores(door: Door) -> None:
+    """What lands right before them is not lost under them."""
+    make_places(door)
+    put(door, "upsert", [(2, "Lima")])
+    door.before_commits = [lambda: put(door, "upsert", [(1, "Lima")])]
+    table = arctic.open_table("db.p", catalog=door.catalog)
+    table.restore(1)
+    assert places(door) == [(1, "Rome"), (2, "Rome")]
+
+    door.before_commits = [lambda: put(door, "upsert", [(2, "Oslo")])]
+    table.delete("city = 'Rome'")
+    assert places(door) == [(2, "Oslo")]
+
+
+@pytest.mark.parametrize("reaches", [True, False], ids=["made", "not made"])
+@pytest.mark.parametrize("status", [500, 503])
+def test_a_lost_answer_to_a_commit_of_both_stores_is_looked_for(
+    door: Door, status: int, reaches: bool
+) -> None:
+    """It is there once afterwards."""
+    make_places(door)
+    door.answers, door.reaches = [status, None], reaches
+    put(door, "upsert", [(1, "Lima"), (3, "Oslo")])
+
+    assert places(door) == [(1, "Lima"), (2, "Rome"), (3, "Oslo")]
+    assert arctic.read("db.p.snapshots", catalog=door.catalog).read_all().num_rows == 2
+    assert door.asked["commit db.p db.p_change_"] == (1 if reaches else 2)
+
+
+def test_a_yes_that_did_nothing_is_a_lost_race(door: Door) -> None:
+    """Iceberg's own server says so where somebody was faster while it committed."""
+    make_places(door)
+    door.answers, door.reaches = [204, None], False
+    put(door, "upsert", [(1, "Lima")])
+
+    assert places(door) == [(1, "Lima"), (2, "Rome")]
+
+
+def test_a_catalog_that_commits_one_table_at_a_time_is_asked_so(door: Door) -> None:
+    """Every verb works without the endpoint, and the stores are compared before the commit."""
+    door.takes_several = False
+    make_places(door)
+    put(door, "upsert", [(1, "Lima")])
+
+    assert places(door) == [(1, "Lima"), (2, "Rome")]
+    assert door.asked["commit db.p_change_"] == 1
+    assert not [each for each in door.asked if each.startswith("commit db.p ")]
 
 
 def test_lost_races_are_conflicts(door: Door) -> None:

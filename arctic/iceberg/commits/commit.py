@@ -14,9 +14,9 @@ also advances where only changes are replaced and base has no file.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
@@ -30,6 +30,7 @@ from arctic.iceberg.commits.commit_notes import with_notes
 from arctic.iceberg.commits.snapshot_producer import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.staging import live_files, operation, staged_on, staged_with_state
 from arctic.iceberg.commits.together.commit_together import WaitingCommit, commit_together
+from arctic.iceberg.commits.together.other_store import Check, CheckedHeads, beside
 from arctic.iceberg.metadata.data_files import data_files
 from arctic.iceberg.metadata.optimized_state import OptimizedState
 from arctic.iceberg.metadata.sequence_file import read_state
@@ -41,9 +42,6 @@ from arctic.table.commit_plan import AppendFiles, OverwriteBase
 from arctic.table.files import FileKind, Partition
 
 __all__ = ["CommitResult", "check_newest", "commit_append", "commit_overwrite", "discarding"]
-
-Check = Callable[[OpenTable], None]
-"""Is given the table with its stores as they are then; raises where nothing may be committed."""
 
 _MOST_TOGETHER = 64
 """Commits of one swap of metadata: more would have the first wait for long."""
@@ -110,10 +108,12 @@ def commit_append(
                 else:
                     keys = partition_keys(opened.table)
                     check_same_rows(refresh(opened.base), head, plan.on_top_of, keys=keys)
+                    staged = beside(staged, opened.base)
         return staged
 
     if check is not None:
-        return commit_snapshot(store, stage, check=lambda head: check(_as_it_is(opened, head)))
+        heads = CheckedHeads(opened, check, of_base=opened.change is None)
+        return commit_snapshot(store, heads.staged(stage), check=heads)
     if plan.on_top_of is not None or removes:
         return commit_snapshot(store, stage, is_fresh=is_fresh)
     return _commit_in_line(store, stage, is_fresh=is_fresh)
@@ -180,6 +180,7 @@ def commit_overwrite(
         if staged is not None and opened.change is not None and plan.must_be_newest_change:
             with discarding(staged):
                 check_newest(refresh(opened.change), plan.change_sequence_number or 0)
+                staged = beside(staged, opened.change)
         return staged
 
     return commit_snapshot(opened.base, stage, is_fresh=is_fresh)
@@ -247,12 +248,6 @@ class _Overwrite:
         if not replaced_up_to:
             return before
         return before.advanced(covered, replaced_up_to, time.time_ns() // 1_000_000)
-
-
-def _as_it_is(opened: OpenTable, head: Table) -> OpenTable:
-    if opened.change is None:
-        return replace(opened, base=head)
-    return replace(opened, change=head, base=refresh(opened.base))
 
 
 @contextmanager

@@ -12,18 +12,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
 from arctic.errors import ConflictError
-from arctic.iceberg.catalogs.refresh import refresh
-from arctic.iceberg.commits.commit import Check
 from arctic.iceberg.commits.commit_loop import CommitResult, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
 from arctic.iceberg.commits.snapshot_producer import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.staging import live_files, operation, staged_on, staged_with_state
+from arctic.iceberg.commits.together.other_store import Check, CheckedHeads
 from arctic.iceberg.metadata.data_files import data_files
 from arctic.iceberg.metadata.entries import entries_of, is_delete_manifest, live_manifests
 from arctic.iceberg.metadata.sequence_file import read_state
@@ -65,12 +64,8 @@ def commit_removal(
     )
     if check is None:
         return commit_snapshot(opened.base, removal.stage)
-    return commit_snapshot(opened.base, removal.stage, check=lambda head: check(_on(opened, head)))
-
-
-def _on(opened: OpenTable, head: Table) -> OpenTable:
-    change = None if opened.change is None else refresh(opened.change)
-    return replace(opened, base=head, change=change)
+    heads = CheckedHeads(opened, check, of_base=True)
+    return commit_snapshot(opened.base, heads.staged(removal.stage), check=heads)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,9 +84,14 @@ class StagedSnapshot:
     requirements: tuple[TableRequirement, ...]
     discard: Callable[[], None]
     """Deletes what was written; only for an attempt that is known not to have landed."""
+    send: Callable[[], None] | None = None
+    """Asks the catalog; None: for this store alone."""
 
     def commit(self) -> None:
         """Ask the catalog once; PyIceberg's exceptions come through."""
+        if self.send is not None:
+            self.send()
+            return
         self.table._do_commit(updates=self.updates, requirements=self.requirements)
 
 

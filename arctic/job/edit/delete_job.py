@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from arctic import options as opt
 from arctic.errors import ArcticError, CommitStateUnknownError
-from arctic.iceberg.commits.commit import Check
 from arctic.iceberg.commits.commit_removal import commit_removal
+from arctic.iceberg.commits.together.other_store import Check
 from arctic.iceberg.snapshots.pin import pin
 from arctic.job.edit.commit_edit import (
     EditedTable,

@@ -17,14 +17,10 @@ from arctic.errors import (
     InternalError,
     NotFoundError,
 )
-from arctic.iceberg.commits.commit import (
-    Check,
-    CommitResult,
-    commit_append,
-    commit_overwrite,
-)
+from arctic.iceberg.commits.commit import CommitResult, commit_append, commit_overwrite
 from arctic.iceberg.commits.commit_notes import BatchLandedError
 from arctic.iceberg.commits.move_watermark import advance_watermark
+from arctic.iceberg.commits.together.other_store import Check
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.job.nudge import nudge_service
 from arctic.job.write.beside.changes_beside import ChangesBeside

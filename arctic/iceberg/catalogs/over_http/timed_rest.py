@@ -10,21 +10,27 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import requests
+from pydantic import Field
 from pydantic import ValidationError as ModelError
-from pyiceberg.catalog.rest import RestCatalog
+from pyiceberg.catalog import TOKEN
+from pyiceberg.catalog.rest import Endpoint, HttpMethod, RestCatalog
 from pyiceberg.catalog.rest.auth import AuthManagerAdapter, OAuth2AuthManager
+from pyiceberg.catalog.rest.response import _handle_non_200_response
 from pyiceberg.exceptions import (
+    CommitFailedException,
     CommitStateUnknownException,
     ServerError,
     ServiceUnavailableError,
 )
-from pyiceberg.table import CommitTableResponse, Table
+from pyiceberg.table import CommitTableRequest, CommitTableResponse, Table
+from pyiceberg.typedef import IcebergBaseModel
 from urllib3.exceptions import MaxRetryError, NewConnectionError
 
 from arctic.errors import InvalidInputError
@@ -33,6 +39,16 @@ from arctic.iceberg.catalogs.over_http.timed_tokens import TimedTokenProvider, T
 CONNECTION_TIMEOUT = "rest.client.connection-timeout-ms"
 SOCKET_TIMEOUT = "rest.client.socket-timeout-ms"
 _DEFAULT_MS = {CONNECTION_TIMEOUT: 10_000, SOCKET_TIMEOUT: 60_000}
+_SEVERAL = Endpoint(http_method=HttpMethod.POST, path="/v1/{prefix}/transactions/commit")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableCommit:
+    """What is committed to one of several tables."""
+
+    table: Table
+    requirements: tuple[Any, ...]
+    updates: tuple[Any, ...]
 
 
 class TimedRestCatalog(RestCatalog):
@@ -56,8 +72,41 @@ class TimedRestCatalog(RestCatalog):
 
     def commit_table(self, table: Table, requirements: Any, updates: Any) -> CommitTableResponse:
         """Commit; an answer that did not come is an outcome that nobody knows."""
-        try:
+        with self._or_unknown():
             answer: CommitTableResponse = super().commit_table(table, requirements, updates)
+        return answer
+
+    def commits_several(self, tables: Sequence[Table]) -> bool:
+        """Say whether the server commits to these tables in one request."""
+        # A token of its own for each table is more than one request can carry.
+        return _SEVERAL in self._supported_endpoints and not any(
+            TOKEN in table.config for table in tables
+        )
+
+    def commit_several(self, commits: Sequence[TableCommit]) -> None:
+        """Commit to several tables, all or none; the answer tells nothing of their new metadata.
+
+        Raises:
+            CommitFailedException: a requirement of one does not hold, or others were faster.
+            CommitStateUnknownException: all may have been committed.
+        """
+        request = _CommitSeveral(table_changes=tuple(map(_request, commits)))
+        with self._or_unknown():
+            response = self._session.post(
+                self.url("transactions/commit"),
+                data=request.model_dump_json().encode(),
+                headers=self._session.headers,
+            )
+            try:
+                response.raise_for_status()
+            except requests.HTTPError as error:
+                _handle_non_200_response(error, {409: CommitFailedException})
+
+    @contextmanager
+    def _or_unknown(self) -> Iterator[None]:
+        """Let what does not say that a commit failed say that nobody knows."""
+        try:
+            yield
         except requests.RequestException as error:
             if isinstance(error, TokenError) or _is_of_connecting(error):
                 raise
@@ -68,7 +117,23 @@ class TimedRestCatalog(RestCatalog):
             # It quotes the answer, which may be a page of whoever stands between.
             text = f"catalog {self.name!r} answered a commit with what is no metadata of a table"
             raise CommitStateUnknownException(text) from error
-        return answer
+
+
+class _CommitSeveral(IcebergBaseModel):
+    """The body of a commit to several tables."""
+
+    table_changes: tuple[CommitTableRequest, ...] = Field(serialization_alias="table-changes")
+
+
+def _request(commit: TableCommit) -> CommitTableRequest:
+    *namespace, name = commit.table.name()
+    return CommitTableRequest.model_validate(
+        {
+            "identifier": {"namespace": namespace, "name": name},
+            "requirements": commit.requirements,
+            "updates": commit.updates,
+        }
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

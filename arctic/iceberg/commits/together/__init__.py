@@ -1,1 +1,1 @@
-"""Commits of several threads to one store, carried out by one of them for all."""
+"""Commits in one request: of several threads to one store, or beside a look at the other one."""

@@ -1,0 +1,100 @@
+"""A commit to one store that holds only while the other store of its table is as it was looked at.
+
+Who has looked at both stores commits to one of them, and most catalogs compare that one alone.
+Where a catalog takes commits to several tables in one request, both are compared.
+
+Rules:
+    - The other store gets a property in the same request: some servers compare only what changes.
+    - It stands first: a server that commits one table after the other has then seen it unmoved.
+    - The answer tells no metadata, and not every server that says yes has done it. So the store is
+      loaded, and a snapshot that is not there has lost its race.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, replace
+
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.table import Table
+from pyiceberg.table.update import AssertRefSnapshotId, AssertTableUUID, SetPropertiesUpdate
+
+from arctic.iceberg.catalogs.over_http.timed_rest import TableCommit, TimedRestCatalog
+from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.commits.commit_loop import Stage
+from arctic.iceberg.commits.snapshot_producer import StagedSnapshot
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.table.property_names import COMMITTED_BESIDE
+
+Check = Callable[[OpenTable], None]
+"""Is given the table with its stores as they are then; raises where nothing may be committed."""
+
+
+def beside(staged: StagedSnapshot, other: Table | None) -> StagedSnapshot:
+    """Return an attempt that holds only while the other store is as it is here.
+
+    Args:
+        staged: the attempt.
+        other: the other store, as it was looked at; it may be refreshed afterwards. None: there is
+            none.
+    """
+    catalog = staged.table.catalog
+    if other is None or not isinstance(catalog, TimedRestCatalog):
+        return staged
+    seen = copy(other)
+    if not catalog.commits_several((staged.table, seen)):
+        return staged
+    return replace(staged, send=lambda: _commit_both(catalog, staged, seen))
+
+
+def _commit_both(catalog: TimedRestCatalog, staged: StagedSnapshot, other: Table) -> None:
+    here = AssertRefSnapshotId.model_validate(
+        {"ref": "main", "snapshot-id": other.metadata.current_snapshot_id}
+    )
+    mark = SetPropertiesUpdate(updates={COMMITTED_BESIDE: str(staged.snapshot_id)})
+    catalog.commit_several(
+        (
+            TableCommit(
+                table=other,
+                requirements=(AssertTableUUID(uuid=other.metadata.table_uuid), here),
+                updates=(mark,),
+            ),
+            TableCommit(
+                table=staged.table, requirements=staged.requirements, updates=staged.updates
+            ),
+        )
+    )
+    if refresh(staged.table).metadata.snapshot_by_id(staged.snapshot_id) is None:
+        name = ".".join(staged.table.name())
+        raise CommitFailedException(f"the catalog said yes, and table {name!r} lacks the snapshot")
+
+
+@dataclass(slots=True)
+class CheckedHeads:
+    """A check of both stores that is asked about each head of one; see ``commit_snapshot``."""
+
+    opened: OpenTable
+    check: Check
+    of_base: bool
+    """Whether the heads are those of base, and the other store is the change store."""
+    _other: Table | None = None
+
+    def __call__(self, head: Table) -> None:
+        """Check a head, and the other store as it is now."""
+        opened = self.opened
+        other = opened.change if self.of_base else opened.base
+        self._other = None if other is None else copy(refresh(other))
+        if self.of_base:
+            self.check(replace(opened, base=head, change=self._other))
+        elif self._other is not None:
+            self.check(replace(opened, change=head, base=self._other))
+
+    def staged(self, stage: Stage) -> Stage:
+        """Return a stage whose attempts hold only on both stores as they were checked."""
+
+        def stage_beside(head: Table, snapshot_id: int) -> StagedSnapshot | None:
+            attempt = stage(head, snapshot_id)
+            return None if attempt is None else beside(attempt, self._other)
+
+        return stage_beside
