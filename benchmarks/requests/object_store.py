@@ -83,9 +83,16 @@ class ObjectStore:
             "s3.session-token": keys["SessionToken"],
         }
 
-    def user(self, name: str, *may: str) -> tuple[str, str]:
-        """Make somebody who may do some of what S3 does, and return the two keys."""
-        allowed = {"Effect": "Allow", "Action": [f"s3:{each}" for each in may], "Resource": "*"}
+    def user(self, name: str, *may: str, within: str = "") -> tuple[str, str]:
+        """Make somebody who may do some of what S3 does, and return the two keys.
+
+        Args:
+            name: of somebody.
+            may: actions of S3.
+            within: how paths begin that they are of, ``bucket/folder/``; empty: all.
+        """
+        where = f"arn:aws:s3:::{within}*" if within else "*"
+        allowed = {"Effect": "Allow", "Action": [f"s3:{each}" for each in may], "Resource": where}
         policy = json.dumps({"Version": "2012-10-17", "Statement": [allowed]})
         client = self._client("iam")
         client.create_user(UserName=name)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import boto3
@@ -11,6 +13,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 import arctic
+from arctic.iceberg.catalogs.catalog import CatalogConfig
+from arctic.iceberg.tables.open_table import open_table
 from benchmarks.requests.object_store import BUCKET, REGION, ObjectStore, object_store
 from tests.catalogs.rest_server import Door, opened_door
 from tests.catalogs.verbs import SCHEMA, Shop
@@ -36,6 +40,13 @@ class Lake(NamedTuple):
         """What a client is told: where the store is, and no key of it."""
         return {**self.door.catalog, **self.store.properties(with_keys=False)}
 
+    @property
+    def given(self) -> dict[str, str]:
+        """The same as options of Spark's."""
+        plain = {name: text for name, text in self.catalog.items() if name != "token"}
+        secret = {"catalog.secret.token": self.catalog["token"]}
+        return {**{f"catalog.{name}": text for name, text in plain.items()}, **secret}
+
     def hand_out(self, name: str) -> None:
         """Give the keys of somebody to clients from now on."""
         key, secret = self.keys[name]
@@ -43,6 +54,19 @@ class Lake(NamedTuple):
         self.door.vended = [
             {"prefix": f"s3://{BUCKET}/", "config": config},
             {"prefix": f"s3://{BUCKET}/elsewhere/", "config": {"s3.access-key-id": "wrong"}},
+        ]
+
+    def hand_out_each(self, *names: str) -> None:
+        """Give the keys of somebody with what lies in the folder of that name alone."""
+        self.door.vended = [
+            {
+                "prefix": f"s3://{BUCKET}/tables/shop/{name}/",
+                "config": {
+                    "s3.access-key-id": self.keys[name][0],
+                    "s3.secret-access-key": self.keys[name][1],
+                },
+            }
+            for name in names
         ]
 
     def take_away(self, name: str) -> None:
@@ -57,7 +81,10 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
         patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
             patch.delenv(name, raising=False)
-        keys = {name: store.user(name, "*") for name in ("first", "second", "third")}
+        names = ("first", "second", "third", "fourth", "fifth")
+        keys = {name: store.user(name, "*") for name in names}
+        for name in ("own", "own_change_"):
+            keys[name] = store.user(name, "*", within=f"{BUCKET}/tables/shop/{name}/")
         iam = store._client("iam")
         iam.create_user(UserName="admin")
         policy = json.dumps({"Version": "2012-10-17", "Statement": [_ALL]})
@@ -121,12 +148,61 @@ def test_keys_that_ended_are_followed_by_new_ones(lake: Lake) -> None:
     shop.check()
 
 
+def test_each_store_is_opened_with_its_own_keys(lake: Lake) -> None:
+    """A catalog may hand out keys that open the folder of one store and nothing else."""
+    lake.hand_out_each("own", "own_change_")
+    shop = Shop(lake.catalog)
+    shop.name = "shop.own"
+    arctic.create_table(shop.name, SCHEMA, primary_key=["id"], catalog=lake.catalog)
+    shop.upsert(range(5), "Rome", mode="overwrite")
+    shop.upsert(range(3, 8), "Oslo")
+    shop.check()
+    arctic.optimize(shop.name, type="full", catalog=lake.catalog)
+    shop.check()
+
+
+def test_old_keys_are_asked_for_again_before_a_store_refuses_them(lake: Lake) -> None:
+    """Where a file is opened, in whatever process, and once for all who open some there."""
+    lake.hand_out("first")
+    arctic.create_table("shop.old", SCHEMA, primary_key=["id"], catalog=lake.catalog)
+    config = CatalogConfig.from_options(lake.given)
+    opened = replace(open_table(config, "shop.old"), opened_ms=0)
+    sent = pickle.loads(pickle.dumps(opened.io))
+    path = f"{opened.base.location()}/data/1.parquet"
+    lake.hand_out("third")
+    lake.door.asked.clear()
+
+    for _ in range(3):
+        assert sent.keys.properties(path)["s3.access-key-id"] == lake.keys["third"][0]
+    assert lake.door.asked == {"load shop.old": 1}
+
+
+@pytest.mark.spark
+def test_spark_tasks_go_on_with_new_keys_once_theirs_have_ended(
+    spark: SparkSession, lake: Lake
+) -> None:
+    """Tasks of one plan run one after the other; between two the keys of the plan end."""
+    lake.hand_out("fourth")
+    arctic.create_table("shop.late", SCHEMA, primary_key=["id"], catalog=lake.catalog)
+    given = lake.given
+    spark.range(40).selectExpr("id", "'Rome' AS city").write.format("arctic").options(**given).mode(
+        "upsert"
+    ).save("shop.late")
+    options = {**given, "read.split.target-size": "1"}
+    found = spark.read.format("arctic").options(**options).load("shop.late").toLocalIterator()
+    rows = [next(found)]
+    lake.take_away("fourth")
+    lake.hand_out("fifth")
+    rows += found
+
+    assert sorted(row["id"] for row in rows) == list(range(40))
+
+
 @pytest.mark.spark
 def test_spark_tasks_read_and_write_with_keys_of_the_table(spark: SparkSession, lake: Lake) -> None:
     """They have neither the driver's variables nor keys in their options."""
     lake.hand_out("third")
-    given = {f"catalog.{name}": text for name, text in lake.catalog.items() if name != "token"}
-    given["catalog.secret.token"] = lake.catalog["token"]
+    given = lake.given
     arctic.create_table("shop.tasks", SCHEMA, primary_key=["id"], catalog=lake.catalog)
     rows = spark.range(20).selectExpr("id", "'Rome' AS city").repartition(2)
     rows.write.format("arctic").options(**given).mode("upsert").save("shop.tasks")

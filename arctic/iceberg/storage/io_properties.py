@@ -1,14 +1,27 @@
-"""The properties by which PyIceberg finds the FileIO that checks metadata, and those beneath it."""
+"""The properties by which PyIceberg opens files: those beneath its checks, and those that end."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Protocol
 
 from arctic.table.property_names import CHOSEN_IO
 
 IO_IMPL = "py-io-impl"
 """Names another FileIO, for every scheme."""
 CHECKED = "arctic.iceberg.storage.checked_io.CheckedFileIO"
+
+
+class KeySource(Protocol):
+    """Keys of a store that end, and are followed by others; goes to tasks."""
+
+    def properties(self, path: str) -> Mapping[str, str]:
+        """Return how a file is reached, by keys that have not ended as far as anybody knows."""
+        ...
+
+    def renewed(self, path: str, tried: Mapping[str, str]) -> Mapping[str, str] | None:
+        """Return how a file is reached by other keys than those tried; None: by none."""
+        ...
 
 
 def with_checks(properties: Mapping[str, str]) -> dict[str, str]:

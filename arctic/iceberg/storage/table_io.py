@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ from arctic.iceberg.storage.cache.cached_file import CachedFile, FileParts
 from arctic.iceberg.storage.cache.newest_partitions import NewestPartitions
 from arctic.iceberg.storage.cache.written_through import WrittenThrough
 from arctic.iceberg.storage.far_threads import far_threads
-from arctic.iceberg.storage.io_properties import IO_IMPL, without_checks
+from arctic.iceberg.storage.io_properties import IO_IMPL, KeySource, without_checks
 from arctic.retry import AT_ONCE
 
 if TYPE_CHECKING:
@@ -66,6 +66,8 @@ class TableIO:
     """What stays on the machine where files are opened; None: nothing."""
     newest: NewestPartitions | None = None
     """Of which partitions; None: of all."""
+    keys: KeySource | None = field(default=None, repr=False)
+    """Where keys come from that end; None: those of the properties last."""
     counts: CacheCounts | None = field(default=None, compare=False, repr=False)
     """What to add to where there is a cache, if anyone asks."""
 
@@ -100,7 +102,7 @@ class TableIO:
         try:
             if local is not None:
                 return local_files.open_file(local)
-            opened = self._file_io(path).new_input(path).open()
+            opened = self._reached(path, lambda file_io: file_io.new_input(path).open())
         except FileNotFoundError as error:
             raise StorageError(f"file {path!r} does not exist") from error
         except (OSError, ValueError, ImportError) as error:
@@ -124,7 +126,7 @@ class TableIO:
         try:
             if local is not None:
                 return local_files.create_file(local)
-            created = self._file_io(path).new_output(path).create(overwrite=False)
+            created = self._reached(path, lambda io: io.new_output(path).create(overwrite=False))
         except (OSError, ValueError, ImportError) as error:
             raise _failed("create", path, error) from error
         return created if isinstance(created, pa.NativeFile) else pa.PythonFile(created, mode="w")
@@ -220,7 +222,7 @@ class TableIO:
         if _MEANS_ANOTHER.match(path):
             return False
         try:
-            self._file_io(path).delete(path)
+            self._reached(path, lambda file_io: file_io.delete(path))
         except FileNotFoundError:
             return True
         except (OSError, ValueError, ImportError, UnsupportedError):
@@ -230,17 +232,34 @@ class TableIO:
     def _local_path(self, path: str) -> str | None:
         return None if IO_IMPL in self.properties else local_files.local_path(path)
 
-    def _file_io(self, path: str) -> FileIO:
+    def _reached(self, path: str, ask: Callable[[FileIO], Any]) -> Any:
+        """Return what an access to a file answers; once more where its keys were refused."""
+        given = self._properties(path)
+        try:
+            return ask(self._file_io(path, given))
+        except FileNotFoundError:
+            raise
+        except OSError:
+            # Stores and clients have many words for keys that have ended.
+            others = None if self.keys is None else self.keys.renewed(path, given)
+            if others is None:
+                raise
+            return ask(self._file_io(path, others))
+
+    def _properties(self, path: str) -> Mapping[str, str]:
+        return self.properties if self.keys is None else self.keys.properties(path)
+
+    def _file_io(self, path: str, properties: Mapping[str, str]) -> FileIO:
         from arctic.iceberg.storage.file_io import cached_file_io  # noqa: PLC0415 - late: see the rules
 
         where = path if re.match(r"[A-Za-z][\w+.-]*:|/", path) else self.location
         scheme = where.partition(":")[0] if not where.startswith("/") else "file"
-        return cached_file_io(tuple(sorted(self.properties.items())), scheme)
+        return cached_file_io(tuple(sorted(properties.items())), scheme)
 
     def _file_system(self, location: str) -> tuple[FileSystem, str]:
         from arctic.iceberg.storage.file_io import file_system  # noqa: PLC0415 - late: see the rules
 
-        return file_system(self._file_io(location), location)
+        return file_system(self._file_io(location, self._properties(location)), location)
 
 
 def _below(file_system: FileSystem, root: str) -> list[FileInfo]:

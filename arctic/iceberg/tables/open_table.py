@@ -14,11 +14,13 @@ Source: amoro BasicMixedIcebergCatalog.loadTable, KeyedSchemaUpdate @96a4d781a.
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 from pyiceberg.catalog import Catalog
+from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.table import Table
 
 from arctic.errors import (
@@ -38,6 +40,7 @@ from arctic.iceberg.catalogs.read_only import check_writable
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.catalogs.sqlite import file_of
 from arctic.iceberg.storage.table_io import TableIO
+from arctic.iceberg.tables.access.vended_keys import with_vended_keys
 from arctic.iceberg.tables.check_stores import (
     check_change,
     check_is_base,
@@ -78,6 +81,8 @@ class OpenTable:
     schema_id: int
     """Of the base store's schema that ``table`` and ``arrow_schema`` describe."""
     config: CatalogConfig
+    opened_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
+    """In milliseconds since 1970."""
 
     def __reduce__(self) -> Any:
         """Refuse to travel: a catalog connection cannot."""
@@ -88,7 +93,10 @@ class OpenTable:
     @property
     def io(self) -> TableIO:
         """Access to the files of both stores; pickles."""
-        return TableIO.of(self.base)
+        if not isinstance(self.base.catalog, RestCatalog):
+            return TableIO.of(self.base)
+        stores = (self.base,) if self.change is None else (self.base, self.change)
+        return with_vended_keys(self.config, stores, self.opened_ms)
 
     @property
     def is_described(self) -> bool:
