@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+BATCH_BYTES = 32 * 2**20
+"""Of one batch at most, but for a row that is larger itself: rows may be of any width."""
+
 
 def make_batch(columns: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.RecordBatch:
     """Return a batch of exactly this schema and number of rows."""

@@ -6,18 +6,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
-from arctic.mor.batch import make_batch
-
-MAX_BYTES = 32 * 2**20
-"""Batches are not joined beyond this, so that wide rows stay within Arrow's 2 GiB of text."""
+from arctic.mor.batch import BATCH_BYTES, make_batch
 
 
 def coalesce(batches: Iterable[pa.RecordBatch], *, max_rows: int) -> Iterator[pa.RecordBatch]:
     """Yield the same rows in the same order, without empty and with fewer small batches.
 
     Args:
-        batches: of one schema, none above ``max_rows``. One of at least half as many rows is
-            handed on as it is; smaller ones are copied together.
+        batches: of one schema, none above ``max_rows``. One of at least half as many rows, or half
+            as many bytes as a batch may have, is handed on as it is; smaller ones are copied
+            together.
         max_rows: upper bound for the rows of a batch, inclusive.
     """
     waiting: list[pa.RecordBatch] = []
@@ -25,8 +23,10 @@ def coalesce(batches: Iterable[pa.RecordBatch], *, max_rows: int) -> Iterator[pa
     for batch in batches:
         if not batch.num_rows:
             continue
-        large = 2 * batch.num_rows >= max_rows
-        if waiting and (large or rows + batch.num_rows > max_rows or size > MAX_BYTES):
+        more = batch.nbytes
+        large = 2 * batch.num_rows >= max_rows or 2 * more >= BATCH_BYTES
+        full = rows + batch.num_rows > max_rows or size + more > BATCH_BYTES
+        if waiting and (large or full):
             yield joined(waiting)
             waiting, rows, size = [], 0, 0
         if large:
@@ -34,7 +34,7 @@ def coalesce(batches: Iterable[pa.RecordBatch], *, max_rows: int) -> Iterator[pa
             continue
         waiting.append(batch)
         rows += batch.num_rows
-        size += batch.nbytes
+        size += more
     if waiting:
         yield joined(waiting)
 

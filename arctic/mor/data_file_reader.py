@@ -28,7 +28,7 @@ from arctic.mor.deletes.row_weights import row_weights
 from arctic.mor.files.file_columns import FileColumns, Projection
 from arctic.mor.files.keep import kept
 from arctic.mor.files.parquet_footer import Size
-from arctic.mor.files.parquet_input import ParquetInput, Run
+from arctic.mor.files.parquet_input import RUN_BYTES, ParquetInput, Run
 from arctic.mor.filters.blooms import that_may_hold
 from arctic.mor.filters.prune import key_bounds, matching_row_groups
 from arctic.mor.filters.row_filter import RowTest
@@ -100,6 +100,11 @@ class DataFileReader:
         """The rows of the whole file."""
         return int(self._parquet.metadata.num_rows)
 
+    def decoded_bytes(self, row_group: int) -> int:
+        """Return how much memory the columns that are asked for take of a row group, decoded."""
+        output = self._columns.project(self._request.schema)
+        return self._parquet.decoded_bytes([row_group], output.names)
+
     def killed_rows(self, index: DeleteIndex) -> Iterator[IntArray]:
         """Yield numbers, in the whole file, of rows that deletes kill."""
         merge = self._merge_columns(index)
@@ -140,7 +145,8 @@ class DataFileReader:
             index: further change deletes.
             row_groups: some of ``row_groups``; None: all of them.
 
-        Memory: a run of row groups, and decoded of it the columns that the filter tests.
+        Memory: a run of row groups; decoded of it a batch, and up to ``RUN_BYTES`` of the columns
+        that the filter tests.
         """
         groups = self._row_groups if row_groups is None else row_groups
         output = self._columns.project(self._request.schema)
@@ -204,18 +210,33 @@ class DataFileReader:
         """Yield batches, the number of their first row, and which of their rows survive."""
         first = test.projection.names
         rest = [name for name in _names(output, merge) if name not in first]
-        if first and rest and self.row_count >= MIN_ROWS:
-            runs = self._parquet.runs(row_groups)
-            yield from self._read_in_two(runs, rest, test, merge, removed, index)
+        names = _names(output, merge, test.projection)
+        if not (first and rest and self.row_count >= MIN_ROWS):
+            yield from self._read_at_once(row_groups, names, test, merge, removed, index)
             return
-        for first_row, batch in self._batches(row_groups, _names(output, merge, test.projection)):
+        for run in self._parquet.runs(row_groups):
+            if self._parquet.decoded_bytes(run.row_groups, first) <= RUN_BYTES:
+                yield from self._read_in_two(run, rest, test, merge, removed, index)
+            else:
+                yield from self._read_at_once(run.row_groups, names, test, merge, removed, index)
+
+    def _read_at_once(
+        self,
+        row_groups: Collection[int],
+        names: Sequence[str],
+        test: RowTest,
+        merge: Projection,
+        removed: RemovedRows,
+        index: DeleteIndex | None,
+    ) -> Iterator[tuple[int, pa.RecordBatch, Mask]]:
+        for first_row, batch in self._batches(row_groups, names):
             mask = removed.alive(first_row, len(batch)) & test.mask(batch)
             self._kill(batch, mask, merge, index)
             yield first_row, batch, mask
 
     def _read_in_two(
         self,
-        runs: Iterator[Run],
+        run: Run,
         rest: Sequence[str],
         test: RowTest,
         merge: Projection,
@@ -225,31 +246,30 @@ class DataFileReader:
         """Yield the same as one reading; columns of row groups without a survivor stay unread."""
         names = test.projection.names
         knows_keys = not set(merge.names) - set(names)
-        for run in runs:
-            tested, masks = [], [np.zeros(0, bool)]
-            for first_row, batch in self._batches(run.row_groups, names):
-                mask = removed.alive(first_row, len(batch)) & test.mask(batch)
-                if knows_keys:
-                    self._kill(batch, mask, merge, index)
-                tested.append(batch)
-                masks.append(mask)
-            masks = [np.concatenate(masks)]
-            places = self._parquet.places(run)
-            wanted = [group for group, start, end in places if masks[0][start:end].any()]
-            self._touched.without_match += len(run.row_groups) - len(wanted)
-            if not wanted:
-                continue
-            columns = pa.Table.from_batches(tested)
-            few = FEW_KEPT * int(np.count_nonzero(masks[0])) <= len(masks[0])
-            texts = [name for name in rest if name not in merge.names] if few else []
-            encoded = self._parquet.repeating(texts, wanted)
-            for first_row, batch in self._batches(wanted, rest, encoded=encoded):
-                start = first_row - run.first_row
-                mask = masks[0][start : start + len(batch)]
-                batch = beside(batch, columns.slice(start, len(batch)))
-                if not knows_keys:
-                    self._kill(batch, mask, merge, index)
-                yield first_row, batch, mask
+        tested, masks = [], [np.zeros(0, bool)]
+        for first_row, batch in self._batches(run.row_groups, names):
+            mask = removed.alive(first_row, len(batch)) & test.mask(batch)
+            if knows_keys:
+                self._kill(batch, mask, merge, index)
+            tested.append(batch)
+            masks.append(mask)
+        survives = np.concatenate(masks)
+        places = self._parquet.places(run)
+        wanted = [group for group, start, end in places if survives[start:end].any()]
+        self._touched.without_match += len(run.row_groups) - len(wanted)
+        if not wanted:
+            return
+        columns = pa.Table.from_batches(tested)
+        few = FEW_KEPT * int(np.count_nonzero(survives)) <= len(survives)
+        texts = [name for name in rest if name not in merge.names] if few else []
+        encoded = self._parquet.repeating(texts, wanted)
+        for first_row, batch in self._batches(wanted, rest, encoded=encoded):
+            start = first_row - run.first_row
+            mask = survives[start : start + len(batch)]
+            batch = beside(batch, columns.slice(start, len(batch)))
+            if not knows_keys:
+                self._kill(batch, mask, merge, index)
+            yield first_row, batch, mask
 
     def _batches(
         self, row_groups: Collection[int], names: Collection[str], *, encoded: Sequence[str] = ()

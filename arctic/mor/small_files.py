@@ -8,7 +8,7 @@ Rules:
       columns, without rows that are known to be dead.
     - Rows come in the order of files and of rows in a file, as they do one file at a time.
 
-Memory: ``MAX_BYTES`` decoded, and one file.
+Memory: ``BATCH_BYTES`` decoded, and one file of that size; a larger one is left to be read alone.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import numpy as np
 import pyarrow as pa
 
 from arctic.columns.field_ids import known_field_id
-from arctic.mor.batch import make_batch
-from arctic.mor.coalesce import MAX_BYTES, joined
+from arctic.mor.batch import BATCH_BYTES, make_batch
+from arctic.mor.coalesce import joined
 from arctic.mor.data_file_reader import MIN_ROWS, killed, row_groups_to_read
 from arctic.mor.deletes.change_deletes import DeleteIndex, known_offsets
 from arctic.mor.files.file_columns import FileColumns, Projection
@@ -88,6 +88,8 @@ class JoinedFiles:
     """Of each batch."""
     rows: int = 0
     size_bytes: int = 0
+    is_wide: bool = False
+    """It is one file that was not read: its rows do not fit in a batch."""
 
 
 class SmallFiles:
@@ -118,13 +120,18 @@ class SmallFiles:
                 verifies_pages=self._request.verifies_pages,
             ) as parquet:
                 layout = self._layout(file, parquet, None if some is None else some.layout)
+                is_wide = parquet.decoded_bytes(parquet.row_groups, layout.names) > BATCH_BYTES
                 if some is not None and (
-                    layout is not some.layout
+                    is_wide
+                    or layout is not some.layout
                     or some.rows + file.record_count > self._request.batch_rows
-                    or some.size_bytes > MAX_BYTES
+                    or some.size_bytes > BATCH_BYTES
                 ):
                     yield some
                     some = None
+                if is_wide:
+                    yield JoinedFiles(layout, [file_task], is_wide=True)
+                    continue
                 some = JoinedFiles(layout) if some is None else some
                 some.files.append(file_task)
                 for batch in self._stored(file, parquet, layout):

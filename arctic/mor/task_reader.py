@@ -188,11 +188,11 @@ class LoadedTask:
 
     def _together(self, small: SmallFiles, joined: JoinedFiles) -> Iterator[pa.RecordBatch]:
         try:
-            rows = small.survivors(joined)
+            if not joined.is_wide:
+                return iter((small.survivors(joined),))
         except FormatError:
-            # The file is to be named.
-            return chain.from_iterable(map(self.rows_of, joined.files))
-        return iter((rows,))
+            pass  # The file is to be named.
+        return chain.from_iterable(map(self.rows_of, joined.files))
 
     def open(self, file_task: FileTask) -> LoadedFile:
         """Open one of the task's data files; to be used as a context manager."""
@@ -230,6 +230,10 @@ class LoadedFile:
     def row_groups(self) -> tuple[int, ...]:
         """The row groups that can hold a row that is asked for."""
         return self._data.row_groups
+
+    def decoded_bytes(self, row_group: int) -> int:
+        """Return how much memory the columns that are asked for take of a row group, decoded."""
+        return self._data.decoded_bytes(row_group)
 
     def survivors(self, row_groups: Collection[int] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the rows that match the filter and are deleted by nothing.

@@ -6,7 +6,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arctic.mor import coalesce as module
+from arctic.mor.batch import BATCH_BYTES
 from arctic.mor.coalesce import coalesce
 
 
@@ -30,13 +30,15 @@ def test_the_rows_stay_the_same(parts: list[list[int]], wide: bool) -> None:
 
 
 def test_a_large_batch_is_not_copied() -> None:
-    """Half the rows of a full batch are enough."""
+    """Half the rows of a full batch are enough, or half its bytes."""
     large = batch([1, 2, 3])
     assert next(iter(coalesce([large], max_rows=6))) is large
+    wide = pa.record_batch({"text": ["x" * (BATCH_BYTES // 2)]})
+    assert [one is wide for one in coalesce([wide, wide], max_rows=6)] == [True, True]
 
 
 def test_wide_rows_are_not_joined_without_end() -> None:
     """Texts behind 32-bit offsets must stay below 2 GiB."""
-    text = "x" * (module.MAX_BYTES // 2 + 1)
+    text = "x" * (BATCH_BYTES // 3 + 1)
     one = pa.record_batch({"text": [text]})
     assert [part.num_rows for part in coalesce([one] * 4, max_rows=100)] == [2, 2]

@@ -140,7 +140,7 @@ def test_memory_of_joined_files_has_a_bound(
         return survivors(self, some)
 
     monkeypatch.setattr(small_files.SmallFiles, "survivors", counted)
-    monkeypatch.setattr(small_files, "MAX_BYTES", 40)
+    monkeypatch.setattr(small_files, "BATCH_BYTES", 100)
     assert len(files.read(group(task(*small_inserts(files, 9))), request())) == 9
     assert sum(joined) == 9
     assert 1 < max(joined) < 9

@@ -6,7 +6,7 @@ a Python file for one part after the other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import pyarrow as pa
@@ -36,13 +36,7 @@ def column_ranges(
         row_groups: which ones.
         names: the columns.
     """
-    leaves: list[int] = []
-    first = 0
-    for field in schema:
-        end = first + leaf_count(field)
-        if field.name in names:
-            leaves += range(first, end)
-        first = end
+    leaves = leaves_of(schema, names)
     for number in row_groups:
         group = metadata.row_group(number)
         for leaf in leaves:
@@ -51,6 +45,18 @@ def column_ranges(
             if chunk.has_dictionary_page:
                 start = min(start, chunk.dictionary_page_offset)
             yield start, chunk.total_compressed_size
+
+
+def leaves_of(schema: pa.Schema, names: Collection[str]) -> list[int]:
+    """Return the numbers of a Parquet file's columns that top-level columns take, ascending."""
+    leaves: list[int] = []
+    first = 0
+    for field in schema:
+        end = first + leaf_count(field)
+        if field.name in names:
+            leaves += range(first, end)
+        first = end
+    return leaves
 
 
 def leaf_count(field: pa.Field) -> int:

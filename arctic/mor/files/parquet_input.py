@@ -25,7 +25,9 @@ import pyarrow.parquet as pq
 
 from arctic.columns.field_ids import child_fields
 from arctic.errors import ArcticError, FormatError, StorageError
-from arctic.mor.files.asked_ranges import FetchingFile, column_ranges, leaf_count
+from arctic.mor.batch import BATCH_BYTES
+from arctic.mor.files.asked_ranges import FetchingFile, column_ranges, leaf_count, leaves_of
+from arctic.mor.files.decoded_size import row_bytes
 from arctic.mor.files.parquet_footer import (
     GUESS_BYTES,
     Size,
@@ -200,7 +202,8 @@ class ParquetInput:
         Args:
             names: columns to read; none is fine and yields batches without columns.
             row_groups: which ones, ascending.
-            batch_rows: upper bound of a batch, inclusive.
+            batch_rows: upper bound of a batch, inclusive; wide rows come in smaller ones, of
+                about ``BATCH_BYTES``.
             encoded: text columns that are to come as dictionaries.
 
         Yields:
@@ -232,12 +235,25 @@ class ParquetInput:
     def _batches(
         self, file: Any, row_groups: list[int], names: list[str], batch_rows: int
     ) -> Iterator[pa.RecordBatch]:
-        if not self._is_small:
-            if isinstance(self._found, FetchingFile):
-                self._found.fetch(column_ranges(self.metadata, self.schema, row_groups, names))
-            return iter(file.iter_batches(batch_rows, row_groups=row_groups, columns=names))
-        rows = file.read_row_groups(row_groups, columns=names, use_threads=False)
-        return iter(rows.to_batches(max_chunksize=batch_rows))
+        if isinstance(self._found, FetchingFile) and not self._is_small:
+            self._found.fetch(column_ranges(self.metadata, self.schema, row_groups, names))
+        size = self.row_bytes(row_groups, names)
+        rows = min(batch_rows, max(1, BATCH_BYTES // size))
+        total = sum(self.metadata.row_group(each).num_rows for each in row_groups)
+        if self._is_small and total * size <= BATCH_BYTES:
+            read = file.read_row_groups(row_groups, columns=names, use_threads=False)
+            return iter(read.to_batches(max_chunksize=rows))
+        return iter(file.iter_batches(rows, row_groups=row_groups, columns=names))
+
+    def row_bytes(self, row_groups: Collection[int], names: Collection[str]) -> int:
+        """Return how many bytes some columns of a row take, as far as can be told beforehand."""
+        leaves = leaves_of(self.schema, names)
+        return row_bytes(self.metadata, row_groups, leaves, as_native(self._source))
+
+    def decoded_bytes(self, row_groups: Collection[int], names: Collection[str]) -> int:
+        """Return how many bytes some columns of row groups take, as far as can be told."""
+        rows = sum(self.metadata.row_group(each).num_rows for each in row_groups)
+        return int(rows * self.row_bytes(row_groups, names))
 
     def _opened(self, source: Any, metadata: Any, **more: Any) -> Any:
         return pq.ParquetFile(

@@ -13,7 +13,8 @@ what readers prune by, and most rows pass through uncompared.
 Source: arctic's design paper on compaction, sort merge and hash merge. Differs: segments are not
 fixed beforehand by the bounds of files, but found while the row groups are read.
 
-Memory: one or two row groups of each of at most ``MAX_FILE_RUNS`` runs, and the sort buffer.
+Memory: one or two row groups of each of at most ``MAX_FILE_RUNS`` runs, as much as twice the sort
+buffer in all, and that.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ from arctic.table.files import FileKind
 
 MAX_FILE_RUNS = 8
 """More files than this that overlap one another are not worth a row group of memory each."""
+_GROUP_BYTES = 16 * 2**20
+"""A larger row group is sorted with the inserts, unless the buffer has room for many such."""
 _MOST_BUFFER_BYTES = 512 * 2**20
 _LEAST_BUFFER_BYTES = 16 * 2**20
 
@@ -144,6 +147,8 @@ def _ordered_file(
     greatest: RowKey | None = None
     with loaded.open(file_task) as data:
         for group in data.row_groups:
+            if data.decoded_bytes(group) > max(_GROUP_BYTES, order.room_bytes() // 8):
+                return None
             rows = pa.Table.from_batches(
                 list(data.every_row(order.fields, [group])), schema=pa.schema(order.fields)
             )
