@@ -126,7 +126,7 @@ class _View:
             )
             for source in self.sources
             if of in (None, source.alias.lower())
-            for name in source.columns
+            for name in source.shown
         ]
 
     def _bind(self, node: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from arctic.errors import InvalidInputError
 from arctic.views.sql_tree import expressions, not_kept, text_of, unaliased
-from arctic.views.view_query import GROUP, ROWS, Aggregate, Output, Source
+from arctic.views.view_query import Aggregate, Output, Source, is_kept_beside
 
 _KEPT = {"Count": "count", "Sum": "sum", "Avg": "avg", "Min": "min", "Max": "max"}
 _RECOUNTED = frozenset(
@@ -55,7 +55,7 @@ def check_names(outputs: Sequence[Output]) -> None:
             raise InvalidInputError(
                 f"view: two columns are called {each.name!r}; give one another name with AS"
             )
-        if name in (GROUP, ROWS) or name.startswith(("_sum_", "_count_", "_arctic_")):
+        if is_kept_beside(name) or name.startswith("_arctic_"):
             raise InvalidInputError(
                 f"view: column {each.name!r} has a name that Arctic needs; give it another with AS"
             )

@@ -16,6 +16,8 @@ ROWS = "_rows"
 """How many rows of the source a group has, where the view does not say it by itself."""
 GROUP = "_group"
 """The values of a group as one text, where one of them may be null: a key has no nulls."""
+COUNT_PREFIX, SUM_PREFIX = "_count_", "_sum_"
+"""Before the name of a column: what its aggregate is kept by."""
 
 VERSION, VALID_FROM, VALID_TO = "_version", "valid_from", "valid_to"
 """Of a version of a row: the number and the time of the commit that made it, and the time of the
@@ -24,6 +26,16 @@ DAY = "day"
 """At whose end, in UTC, a row of a view of days was so."""
 IS_CURRENT = "is_current"
 """Whether no commit has ended a version."""
+
+
+def is_kept_beside(name: str) -> bool:
+    """Say whether a column of a view's table is none that its statement shows.
+
+    >>> [is_kept_beside(name) for name in ("_rows", "_SUM_amount", "_version", "sum_amount")]
+    [True, True, False, False]
+    """
+    small = name.lower()
+    return small in (GROUP, ROWS) or small.startswith((COUNT_PREFIX, SUM_PREFIX))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +51,8 @@ class Source:
     """Its primary key; empty: it has none."""
     required: frozenset[str]
     """Columns without nulls."""
+    shown: tuple[str, ...]
+    """What ``*`` means: all columns, or of a view those that its statement shows."""
 
     def column(self, name: str) -> str | None:
         """Return a column as the table spells it; None: there is none."""

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from arctic.views.sql_tree import quoted
-from arctic.views.view_query import GROUP, Output, ViewQuery
+from arctic.views.view_query import COUNT_PREFIX, GROUP, SUM_PREFIX, Output, ViewQuery
 
 SIGN = "_arctic_sign"
 """1: the row is there now, -1: it was there before."""
@@ -55,7 +55,7 @@ def keeping(output: Output, *, is_exact: bool) -> Keeping:
     made = output.aggregate
     assert made is not None
     name, of = output.name, made.argument
-    count, total = f"_count_{name}", f"_sum_{name}"
+    count, total = f"{COUNT_PREFIX}{name}", f"{SUM_PREFIX}{name}"
     if not made.function or (made.function in ("sum", "avg") and not is_exact):
         return Keeping(stored={name: output.sql}, changes={}, merged={name: "NULL"}, recount="true")
     if made.function == "count":

@@ -17,6 +17,7 @@ SOURCES = {
         columns=("id", "user", "city", "v", "day"),
         key=("id",),
         required=frozenset({"id", "day"}),
+        shown=("id", "user", "city", "v", "day"),
     ),
     "shop.users": Source(
         identifier="shop.users",
@@ -24,9 +25,15 @@ SOURCES = {
         columns=("name", "land", "city"),
         key=("name", "land"),
         required=frozenset({"name", "land"}),
+        shown=("name", "land", "city"),
     ),
     "shop.log": Source(
-        identifier="shop.log", alias="", columns=("a", "b"), key=(), required=frozenset()
+        identifier="shop.log",
+        alias="",
+        columns=("a", "b"),
+        key=(),
+        required=frozenset(),
+        shown=("a", "b"),
     ),
 }
 

@@ -63,8 +63,7 @@ class RefreshInput:
         columns, stretch = self.columns(source), self.stretches[source.identifier]
         columns += commits
         job = self.plan.sources[source.identifier].changes(stretch, columns)
-        came = f"{CHANGE_TYPE} IN ('insert', 'update_postimage')"
-        sign = f"CAST(CASE WHEN {came} THEN 1 ELSE -1 END AS TINYINT) AS {SIGN}"
+        sign = f"CAST(CASE {CHANGE_TYPE} WHEN 'insert' THEN 1 ELSE -1 END AS TINYINT) AS {SIGN}"
         self.space.load(table, job, ", ".join([*map(quoted, columns), sign]))
 
     def rows(self, source: Source, among: Values | None = None) -> ScanJob:

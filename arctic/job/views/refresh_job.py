@@ -116,7 +116,7 @@ def _replace(
 ) -> Written:
     """Write all rows of a view that is never kept from changes."""
     jobs = {
-        name: each.rows(stretches[name].end, each.opened.arrow_schema.names)
+        name: each.rows(stretches[name].end, each.named_in(plan.definition.sql))
         for name, each in plan.sources.items()
     }
     rows = whole_rows(space, plan, jobs)

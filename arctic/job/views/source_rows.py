@@ -28,10 +28,11 @@ from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import ScanJob
 from arctic.job.reference import TableReference, table_reference
 from arctic.options import Scope
+from arctic.table.property_names import VIEW
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.streams.stream_position import StreamPosition
 from arctic.views.view_definition import HISTORY, ViewDefinition, consumer_of
-from arctic.views.view_query import Source
+from arctic.views.view_query import Source, is_kept_beside
 
 CHANGE_TYPE = "_change_type"
 COMMIT_VERSION, COMMIT_TIMESTAMP = "_commit_version", "_commit_timestamp"
@@ -54,8 +55,13 @@ class SourceTable:
         left = {name: text for name, text in view.options.items() if name.lower() != opt.PATH.name}
         self._place = {**left, opt.PATH.name: identifier}
         self.reference = table_reference(self._place)
-        # What a view does not read of a row may change as it likes.
-        given = {opt.CHANGE_ROWS.name: change_rows, opt.CHANGE_COMPARES.name: "columns"}
+        # What a view does not read of a row may change as it likes, and to tell an update from a
+        # delete and an insert is work that no view needs.
+        given = {
+            opt.CHANGE_ROWS.name: change_rows,
+            opt.CHANGE_COMPARES.name: "columns",
+            opt.CHANGE_UPDATES.name: "false",
+        }
         self._asked = AskedChanges.of({**self._place, **given}, Scope.STREAM)
         self._changes = Changes(self._asked)
 
@@ -83,7 +89,15 @@ class SourceTable:
             columns=tuple(schema.names),
             key=tuple(self.opened.table.primary_key),
             required=frozenset(field.name for field in schema if not field.nullable),
+            shown=tuple(self.named_in("")),
         )
+
+    def named_in(self, sql: str) -> list[str]:
+        """Return the columns that ``*`` means, and those that a statement may name besides."""
+        names, sql = self.opened.arrow_schema.names, sql.lower()
+        if VIEW not in self.opened.base.properties:
+            return names
+        return [each for each in names if not is_kept_beside(each) or each.lower() in sql]
 
     def described(self, names: Iterable[str] | None = None) -> dict[str, str]:
         """Return field id and type of columns, by name; of all where none are named."""
@@ -146,10 +160,9 @@ class SourceTable:
             return pinned_state(self.opened, None, None)
         return PastState(as_of_ms=time_ms).pinned(self.opened)
 
-    def rows_of(self, state: TableSnapshot) -> ScanJob:
-        """Plan a read of all rows and columns of a state."""
-        names = self.opened.arrow_schema.names
-        return rows_among(self.opened, AskedRead.of(self._place), names, None, snapshot=state)
+    def rows_of(self, state: TableSnapshot, columns: Sequence[str]) -> ScanJob:
+        """Plan a read of all rows of a state."""
+        return rows_among(self.opened, AskedRead.of(self._place), columns, None, snapshot=state)
 
     def place_of(self, state: TableSnapshot) -> StreamPosition:
         """Return the position whose rows are those of a state."""

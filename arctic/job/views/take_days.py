@@ -78,7 +78,10 @@ def take_days(
             rows = plan.schema.empty_table().to_reader()
             ends = {of: each.stretch(None).end for of, each in sources.items()}
         else:
-            jobs = {of: each.rows_of(states[of]) for of, each in sources.items()}
+            jobs = {
+                of: each.rows_of(states[of], each.named_in(plan.definition.sql))
+                for of, each in sources.items()
+            }
             rows = whole_rows(space, plan, jobs, f"DATE '1970-01-01' + {day}")
             ends = {of: each.place_of(states[of]) for of, each in sources.items()}
         batch = replace(standing, number=day - 1).next(ends, columns_read(plan), now_ms=now_ms)

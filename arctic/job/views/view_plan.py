@@ -86,7 +86,10 @@ def plan_view(
     """
     relations = {name: relation(place) for place, name in enumerate(sources)}
     for name, table in relations.items():
-        space.declare(table, sources[name].opened.arrow_schema)
+        schema = sources[name].opened.arrow_schema
+        if definition.is_whole:
+            schema = pa.schema([schema.field(e) for e in sources[name].named_in(definition.sql)])
+        space.declare(table, schema)
     if definition.is_whole:
         statements, statement = None, whole_statement(definition.sql, relations)
     else:

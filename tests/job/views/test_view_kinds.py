@@ -229,6 +229,35 @@ def test_a_view_of_days_has_each_day_once(
     assert arctic.refresh("shop.daily", **place).upserts == 2
 
 
+def test_what_groups_are_kept_by_is_in_no_view_of_them(place: dict[str, Any]) -> None:
+    """A star means what their statement shows, so nothing else makes a version of a group."""
+    put(place, (1, "Rome", 1), (2, "Oslo", 2))
+    groups = "SELECT city, sum(n) AS n FROM shop.users WHERE city IS NOT NULL GROUP BY city"
+    arctic.materialize(groups, "shop.totals", **place)
+    for kind in ("rows", "scd2", "daily"):
+        arctic.materialize("SELECT * FROM shop.totals", f"shop.{kind}", kind=kind, **place)
+    arctic.materialize("SELECT * FROM shop.totals", "shop.whole", full=True, **place)
+    arctic.materialize("SELECT city, _rows AS m FROM shop.totals", "shop.named", **place)
+    put(place, (3, "Rome", 0))
+    for name in ("totals", "rows", "scd2", "daily", "whole", "named"):
+        arctic.refresh(f"shop.{name}", **place)
+
+    names = {
+        name: arctic.read(f"shop.{name}", **place).schema.names
+        for name in ("rows", "scd2", "daily", "whole")
+    }
+    assert names == {
+        "rows": ["city", "n"],
+        "scd2": ["city", "n", "valid_from", "valid_to", "is_current", "_version"],
+        "daily": ["city", "n", "day"],
+        "whole": ["city", "n"],
+    }
+    counts = {name: arctic.read(f"shop.{name}", **place).read_all().num_rows for name in names}
+    assert counts == {"rows": 2, "scd2": 2, "daily": 0, "whole": 2}
+    named = arctic.read("shop.named", **place).read_all().to_pylist()
+    assert {row["city"]: row["m"] for row in named} == {"Rome": 2, "Oslo": 1}
+
+
 def test_a_day_that_nobody_knows_any_more_is_told(
     place: dict[str, Any], later: Callable[[float], int]
 ) -> None:
