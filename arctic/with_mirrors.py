@@ -186,7 +186,8 @@ def mirror_kafka(
         interval_seconds: seconds to wait for messages.
         drops_columns: drop columns that no message of a batch describes.
         decodings: source -> column -> how its values are written, where no schema says so.
-        config: settings of librdkafka, such as ``security.protocol``.
+        config: settings of librdkafka, such as ``security.protocol``, and of a schema registry,
+            such as ``schema.registry.url``: messages may be in Avro then.
         spark: the session whose cluster writes the rows; None: this process.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
@@ -197,8 +198,9 @@ def mirror_kafka(
         NotFoundError: a topic or a table that is not there.
         InvalidInputError: an unknown envelope, or a table without a key.
         ConflictError: another process uses the slot.
-        StorageError: Kafka or the catalog cannot be reached, or messages are gone from Kafka.
-        UnsupportedError: the extra ``kafka`` is not installed.
+        StorageError: Kafka, the registry or the catalog cannot be reached, or messages are gone
+            from Kafka.
+        UnsupportedError: the extra ``kafka``, or ``kafka-avro`` for a registry, is not installed.
     """
     names = dict(target_of(text) for text in as_names(tables))
     check_names(names)

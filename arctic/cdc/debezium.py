@@ -199,6 +199,13 @@ _SEMANTIC: Mapping[str, tuple[pa.DataType, Encoding]] = {
     "io.debezium.time.Year": (pa.int32(), Encoding.TEXT),
     "io.debezium.time.MicroDuration": (pa.int64(), Encoding.TEXT),
     "io.debezium.data.Bits": (pa.binary(), Encoding.BASE64),
+    # Avro's own, where no converter of Connect's gave another.
+    "timestamp-millis": (pa.timestamp("us", tz="UTC"), Encoding.INSTANT_MILLISECONDS),
+    "timestamp-micros": (pa.timestamp("us", tz="UTC"), Encoding.INSTANT_MICROSECONDS),
+    "timestamp-nanos": (pa.timestamp("us", tz="UTC"), Encoding.INSTANT_NANOSECONDS),
+    "local-timestamp-millis": (pa.timestamp("us"), Encoding.MILLISECONDS),
+    "local-timestamp-micros": (pa.timestamp("us"), Encoding.MICROSECONDS),
+    "local-timestamp-nanos": (pa.timestamp("us"), Encoding.NANOSECONDS),
 }
 _PRIMITIVE: Mapping[str, tuple[pa.DataType, Encoding]] = {
     "boolean": (pa.bool_(), Encoding.TEXT),

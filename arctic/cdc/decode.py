@@ -37,6 +37,10 @@ class Encoding(Enum):
     """Milliseconds since 1970-01-01; microseconds and nanoseconds likewise."""
     MICROSECONDS = "microseconds"
     NANOSECONDS = "nanoseconds"
+    INSTANT_MILLISECONDS = "instant in milliseconds"
+    """The same of a moment in UTC, for a timestamp with a time zone; likewise."""
+    INSTANT_MICROSECONDS = "instant in microseconds"
+    INSTANT_NANOSECONDS = "instant in nanoseconds"
     TIME_MILLISECONDS = "time in milliseconds"
     """Milliseconds since midnight; microseconds and nanoseconds likewise."""
     TIME_MICROSECONDS = "time in microseconds"
@@ -189,15 +193,19 @@ def _instant(value: Sql, _: pa.DataType, __: Decoding) -> Sql:
 def _microseconds(value: Sql, decoding: Decoding) -> Sql:
     number = f"TRY_CAST({value} AS BIGINT)"
     encoding = decoding.encoding
-    if encoding in (Encoding.MILLISECONDS, Encoding.TIME_MILLISECONDS):
+    if encoding in _OF_MILLISECONDS:
         number = f"TRY({number} * 1000)"
-    if encoding in (Encoding.NANOSECONDS, Encoding.TIME_NANOSECONDS):
+    if encoding in _OF_NANOSECONDS:
         number = f"CASE WHEN {number} % 1000 = 0 THEN {number} // 1000 END"
     return _checked(value, _INTEGER, number)
 
 
 def _epoch(value: Sql, _: pa.DataType, decoding: Decoding) -> Sql:
     return f"TRY(make_timestamp({_microseconds(value, decoding)}))"
+
+
+def _epoch_instant(value: Sql, _: pa.DataType, decoding: Decoding) -> Sql:
+    return f"TRY(make_timestamptz({_microseconds(value, decoding)}))"
 
 
 def _time_text(value: Sql, _: pa.DataType, decoding: Decoding) -> Sql:
@@ -237,6 +245,13 @@ _TIMES = (
     Encoding.TIME_NANOSECONDS,
 )
 _EPOCHS = (Encoding.MILLISECONDS, Encoding.MICROSECONDS, Encoding.NANOSECONDS)
+_INSTANTS = (
+    Encoding.INSTANT_MILLISECONDS,
+    Encoding.INSTANT_MICROSECONDS,
+    Encoding.INSTANT_NANOSECONDS,
+)
+_OF_MILLISECONDS = (_EPOCHS[0], _INSTANTS[0], _TIMES[0])
+_OF_NANOSECONDS = (_EPOCHS[2], _INSTANTS[2], _TIMES[2])
 _BYTES: Mapping[Encoding, _Rule] = {Encoding.HEX: _bytes, Encoding.BASE64: _bytes}
 _TARGETS: tuple[tuple[Callable[[pa.DataType], bool], Mapping[Encoding, _Rule]], ...] = (
     (pt.is_string, {Encoding.TEXT: _as_it_is, **dict.fromkeys(_TIMES, _time_text)}),
@@ -249,7 +264,7 @@ _TARGETS: tuple[tuple[Callable[[pa.DataType], bool], Mapping[Encoding, _Rule]], 
         lambda target: pt.is_timestamp(target) and target.tz is None,
         {Encoding.TEXT: _timestamp, **dict.fromkeys(_EPOCHS, _epoch)},
     ),
-    (lambda target: pt.is_timestamp(target), {Encoding.TEXT: _instant}),
+    (pt.is_timestamp, {Encoding.TEXT: _instant, **dict.fromkeys(_INSTANTS, _epoch_instant)}),
     (pt.is_binary, _BYTES),
     (pt.is_fixed_size_binary, _BYTES),
 )

@@ -21,8 +21,11 @@ class Envelope:
     columns_of: Callable[[str], tuple[SourceColumn, ...]]
     """Reads a description that an event carries as its ``shape``."""
     is_whole: bool
-    """Whether a message describes all columns of its table, and says of a value that it leaves out
-    that it stays."""
+    """Whether a message that describes columns describes all of its table, and says of a value that
+    it leaves out that it stays."""
+    row_field: str | None
+    """The field of a message that is its row, where Avro describes it; empty: the message is the
+    row; None: such messages are no Avro."""
 
 
 _ENVELOPES: Mapping[str, Envelope] = {
@@ -30,12 +33,20 @@ _ENVELOPES: Mapping[str, Envelope] = {
         events=lambda values, keys, _: debezium.debezium_events(values, keys),
         columns_of=debezium.columns_of,
         is_whole=True,
+        row_field="after",
     ),
-    "json": Envelope(events=json_rows.json_events, columns_of=json_rows.columns_of, is_whole=False),
+    # JSON describes nothing, Avro does so in the words of Connect, as Debezium has them.
+    "json": Envelope(
+        events=json_rows.json_events,
+        columns_of=debezium.columns_of,
+        is_whole=True,
+        row_field="",
+    ),
     "wal2json": Envelope(
         events=lambda values, _, __: wal2json.wal2json_events(values),
         columns_of=wal2json.columns_of,
         is_whole=False,
+        row_field=None,
     ),
 }
 

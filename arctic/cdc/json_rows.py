@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from arctic.cdc.engine import engine, in_pieces
-from arctic.cdc.events import BROKEN, EVENTS, Events, SourceColumn, complete
+from arctic.cdc.events import BROKEN, EVENTS, Events, complete
 from arctic.cdc.json_numbers import fields_of, has_mark, marked, numbered_fields, plain_fields
 from arctic.cdc.rows.json_images import is_plain
 from arctic.cdc.rows.unread_messages import listed_and_unread, message_table
@@ -103,8 +103,3 @@ def _listed(given: pa.Table) -> Events:
         events = connection.sql(_EVENTS).to_arrow_table().cast(EVENTS)
         broken = connection.sql(_BROKEN).to_arrow_table().cast(BROKEN)
     return Events(events=events, broken=broken, ignored=0, ends=0)
-
-
-def columns_of(shape: str) -> tuple[SourceColumn, ...]:
-    """Return none: a row says nothing about its columns."""
-    return ()

@@ -102,7 +102,8 @@ def mysql(**given: Any) -> None:
     "--config",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A setting of Kafka's client, such as security.protocol=SSL; may be repeated.",
+    help="A setting of Kafka's client, such as security.protocol=SSL, or of a registry of Avro's "
+    "schemas, as schema.registry.url=...; may be repeated.",
 )
 @mirror_options
 def kafka(**given: Any) -> None:

@@ -10,15 +10,18 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from arctic.errors import InvalidInputError, NotFoundError, StorageError, UnsupportedError
+from arctic.kafka.avro_texts import AvroTexts
+from arctic.kafka.schema_registry import PREFIX, SchemaRegistry
 from arctic.redact import NOTHING_KNOWN, without_secrets
 
 Partition = tuple[str, int]
@@ -43,6 +46,8 @@ class Messages:
     """Texts; null is a tombstone."""
     keys: pa.Array
     topics: pa.Array
+    shapes: pa.Array | None
+    """What describes the columns of each, as Connect does; None: nothing does."""
     partition: npt.NDArray[np.int64]
     """Of each, its number in ``partitions``."""
     offset: npt.NDArray[np.int64]
@@ -74,12 +79,17 @@ def brokers_of(dsn: str) -> str:
 
 
 @contextmanager
-def consumer(dsn: str, config: Mapping[str, str]) -> Iterator[TopicReader]:
+def consumer(
+    dsn: str, config: Mapping[str, str], *, row_field: str | None
+) -> Iterator[TopicReader]:
     """Yield a reader.
 
     Args:
         dsn: the brokers.
-        config: settings of librdkafka beside them, such as ``security.protocol``.
+        config: settings of librdkafka beside them, such as ``security.protocol``, and those of a
+            schema registry, which begin with ``schema.registry.``.
+        row_field: which field of a message in Avro is its row; empty: the message is; None: such
+            messages are never Avro.
 
     Raises:
         UnsupportedError: confluent-kafka is not installed.
@@ -96,18 +106,37 @@ def consumer(dsn: str, config: Mapping[str, str]) -> Iterator[TopicReader]:
     ours = sorted(_SETTINGS.keys() & config.keys())
     if ours:
         raise InvalidInputError(f"setting {ours[0]!r} of Kafka's client is Arctic's own; leave it")
+    brokers = {name: value for name, value in config.items() if not name.startswith(PREFIX)}
     errors: list[Any] = []
-    given: dict[str, Any] = {"bootstrap.servers": brokers_of(dsn), **config, **_SETTINGS}
+    given: dict[str, Any] = {"bootstrap.servers": brokers_of(dsn), **brokers, **_SETTINGS}
     try:
         client = confluent_kafka.Consumer({**given, "error_cb": errors.append, "log_level": 0})
         asks = {name: value for name, value in given.items() if name not in _SETTINGS}
         asker = admin.AdminClient({**asks, "log_level": 0})
     except confluent_kafka.KafkaException as error:
         raise InvalidInputError(f"Kafka's client: {_said(error)}") from NOTHING_KNOWN.cause(error)
-    try:
-        yield TopicReader(kafka=confluent_kafka, client=client, admin=asker, errors=errors)
-    finally:
-        client.close()
+    with closing(client), _avro(config, row_field) as avro:
+        yield TopicReader(
+            kafka=confluent_kafka, client=client, admin=asker, errors=errors, avro=avro
+        )
+
+
+@contextmanager
+def _avro(config: Mapping[str, str], row_field: str | None) -> Iterator[AvroTexts | None]:
+    own = {
+        name.removeprefix(PREFIX): value
+        for name, value in config.items()
+        if name.startswith(PREFIX)
+    }
+    if not own:
+        yield None
+        return
+    if row_field is None:
+        raise InvalidInputError(
+            f"setting {PREFIX + min(own)!r}: messages of this envelope are never Avro; leave it"
+        )
+    with closing(SchemaRegistry(own)) as registry:
+        yield AvroTexts(registry, row_field=row_field)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -119,6 +148,8 @@ class TopicReader:
     admin: Any
     errors: list[Any]
     """What the client reported by itself."""
+    avro: AvroTexts | None
+    """Reads Avro; None: messages are texts."""
     _names: dict[str, str] = field(default_factory=dict)
     """Topic -> topic with its id."""
     _ended: set[Partition] = field(default_factory=set)
@@ -239,10 +270,18 @@ class TopicReader:
         at = [numbers.setdefault(self._place(message), len(numbers)) for message in taken]
         partitions = tuple(numbers)
         names = pa.array([topic.rpartition(":")[0] for topic, _ in partitions], pa.string())
+        values = [message.value() for message in taken]
+        keys = [message.key() for message in taken]
+        shapes = None
+        if self.avro is not None:
+            keys, key_shapes = self.avro.keys(keys, values)
+            values, shapes = self.avro.values(values)
+            shapes = pc.coalesce(shapes, key_shapes)
         return Messages(
-            values=_texts([message.value() for message in taken]),
-            keys=_texts([message.key() for message in taken]),
+            values=_texts(values),
+            keys=_texts(keys),
             topics=names.take(pa.array(at, pa.int64())),
+            shapes=shapes,
             partition=np.array(at, np.int64),
             offset=np.array([message.offset() for message in taken], np.int64),
             partitions=partitions,

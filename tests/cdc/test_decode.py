@@ -97,6 +97,9 @@ def test_text_becomes_the_value_it_says_or_nothing(
         (pa.timestamp("us"), Encoding.MICROSECONDS, ["-1"], [datetime(1969, 12, 31, 23, 59, 59, 999999)]),  # noqa: DTZ001, E501
         (pa.timestamp("us"), Encoding.NANOSECONDS, ["1000", "1001"], [datetime(1970, 1, 1, 0, 0, 0, 1), None]),  # noqa: DTZ001, E501
         (pa.string(), Encoding.TIME_MICROSECONDS, ["3661000001", "86400000000", "-1"], ["01:01:01.000001", "24:00:00", None]),  # noqa: E501
+        (pa.timestamp("us", tz="UTC"), Encoding.INSTANT_MILLISECONDS, ["1500", "x"], [datetime(1970, 1, 1, 0, 0, 1, 500000, UTC), None]),  # noqa: E501
+        (pa.timestamp("us", tz="UTC"), Encoding.INSTANT_MICROSECONDS, ["-1"], [datetime(1969, 12, 31, 23, 59, 59, 999999, UTC)]),  # noqa: E501
+        (pa.timestamp("us", tz="UTC"), Encoding.INSTANT_NANOSECONDS, ["1000", "1001"], [datetime(1970, 1, 1, 0, 0, 0, 1, UTC), None]),  # noqa: E501
         (pa.string(), Encoding.TIME_MILLISECONDS, ["43200500"], ["12:00:00.5"]),
     ],
     ids=str,

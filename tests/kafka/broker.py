@@ -30,11 +30,13 @@ transaction.state.log.num.partitions=1
 transaction.state.log.min.isr=1
 auto.create.topics.enable=false
 """
-_JAVA = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", f"{JARS}/*")
+SMALL_JAVA = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+_JAVA = (*SMALL_JAVA, "-cp", f"{JARS}/*")
 _PATIENCE = RetryPolicy(retries=600, min_wait_ms=100, max_wait_ms=100)
 
 
-def _free_ports(count: int) -> Sequence[int]:
+def free_ports(count: int) -> Sequence[int]:
+    """Return ports that nobody listens at."""
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:
@@ -49,7 +51,7 @@ def running_broker() -> Iterator[str]:
     if java is None or not (JARS / ".installed").exists():
         pytest.skip("needs Java and the jars of Kafka, which `make` fetches with Maven")
     folder = Path(tempfile.mkdtemp(prefix="arctic-kafka-"))
-    broker, controller = _free_ports(2)
+    broker, controller = free_ports(2)
     settings = folder / "server.properties"
     settings.write_text(_SETTINGS.format(folder=folder, broker=broker, controller=controller))
     process = None
@@ -60,7 +62,7 @@ def running_broker() -> Iterator[str]:
             process = subprocess.Popen(
                 [java, *_JAVA, "kafka.Kafka", settings], stdout=log, stderr=subprocess.STDOUT
             )
-        _wait_for(broker, process, folder / "log")
+        wait_for(broker, process, folder / "log")
         yield f"127.0.0.1:{broker}"
     finally:
         if process is not None:
@@ -69,10 +71,11 @@ def running_broker() -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait until a process listens."""
     for _ in _PATIENCE.tries():
         assert process.poll() is None, log.read_text()
         with socket.socket() as tried:
             if tried.connect_ex(("127.0.0.1", port)) == 0:
                 return
-    raise TimeoutError(f"Kafka did not listen: {log.read_text()}")
+    raise TimeoutError(f"nobody listens at {port}: {log.read_text()}")

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -27,20 +27,12 @@ from arctic.errors import ConflictError, InvalidInputError, NotFoundError, Stora
 from arctic.job.mirror.mirror_settings import target_of
 from arctic.job.mirror.topics.follow_topics import TopicSettings, follow_topics
 from arctic.job.mirror.write_changes import WriteRows, write_here
-from tests.kafka.broker import running_broker
 
 _numbers = itertools.count()
 SCHEMA = pa.schema(
     [pa.field("id", pa.int64(), nullable=False), ("n", pa.int64()), ("s", pa.string())]
 )
 TABLES = ("public.a:a", "public.b:b")
-
-
-@pytest.fixture(scope="module")
-def broker() -> Iterator[str]:
-    """Start a broker."""
-    with running_broker() as address:
-        yield address
 
 
 @dataclass(slots=True)

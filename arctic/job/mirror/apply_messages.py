@@ -98,6 +98,7 @@ def apply_messages(
     *,
     write: WriteRows,
     topics: pa.Array | None = None,
+    shapes: pa.Array | None = None,
     ends: pa.Array | None = None,
 ) -> ApplyReport:
     """Apply a batch of messages.
@@ -108,6 +109,7 @@ def apply_messages(
         keys: texts of their keys; None: not known.
         write: carries writes out.
         topics: where the messages come from; None: not known.
+        shapes: what describes the columns of each message beside it; None: nothing does.
         ends: where the source is after each message; None: not known.
 
     Memory: the messages, a few times.
@@ -117,9 +119,13 @@ def apply_messages(
         InvalidInputError: columns that cannot follow.
     """
     found = settings.envelope.events(values, keys, topics)
+    if shapes is not None:
+        found = replace(found, events=_with(found.events, "shape", shapes))
     if ends is not None:
         found = replace(
-            found, events=_ending(found.events, ends), broken=_ending(found.broken, ends)
+            found,
+            events=_with(found.events, "ends", ends),
+            broken=_with(found.broken, "ends", ends),
         )
     count = apply_events(
         found,
@@ -136,8 +142,10 @@ def apply_messages(
     )
 
 
-def _ending(events: pa.Table, ends: pa.Array) -> pa.Table:
-    return events.set_column(events.column_names.index("ends"), "ends", ends.take(events["seq"]))
+def _with(events: pa.Table, name: str, values: pa.Array) -> pa.Table:
+    """Return events with what is said of each message; where nothing is, what they say stays."""
+    told = pc.coalesce(values.take(events["seq"]), events[name])
+    return events.set_column(events.column_names.index(name), name, told)
 
 
 def _quarantine(settings: ApplySettings, broken: Sequence[pa.Table]) -> int:
@@ -175,7 +183,8 @@ def _followed(settings: ApplySettings, source: str, events: pa.Table) -> OpenTab
     reference = settings.reference(settings.tables[source])
     opened = reference.open(for_writing=True)
     refuse_engine(opened.table, "applying messages to rows")
-    shapes = events["shape"].drop_null()
+    # Of a row that went, all that is described may be its key.
+    shapes = events.filter(pc.not_equal(events["kind"], "D"))["shape"].drop_null()
     if not opened.table.is_keyed:
         raise InvalidInputError(f"table {opened.table.name!r} has no primary key: changes need one")
     if not len(shapes) or not settings.envelope.is_whole:

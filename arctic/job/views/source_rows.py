@@ -94,7 +94,8 @@ class SourceTable:
 
     def named_in(self, sql: str) -> list[str]:
         """Return the columns that ``*`` means, and those that a statement may name besides."""
-        names, sql = self.opened.arrow_schema.names, sql.lower()
+        names: list[str] = self.opened.arrow_schema.names
+        sql = sql.lower()
         if VIEW not in self.opened.base.properties:
             return names
         return [each for each in names if not is_kept_beside(each) or each.lower() in sql]

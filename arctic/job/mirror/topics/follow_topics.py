@@ -51,7 +51,7 @@ class TopicSettings:
 
     dsn: str
     config: Mapping[str, str]
-    """Settings of the client beside the brokers."""
+    """Settings of the client beside the brokers, and of a schema registry."""
     topics: Sequence[str]
     envelope: Envelope
     tables: Mapping[str, str]
@@ -99,7 +99,8 @@ def follow_topics(
         ConflictError: another process follows under this name.
         StorageError: Kafka or the catalog cannot be reached, or messages are gone.
     """
-    with consumer(settings.dsn, settings.config) as reader:
+    row_field = settings.envelope.row_field
+    with consumer(settings.dsn, settings.config, row_field=row_field) as reader:
         session = _Session(settings, reader, write)
         while not stop():
             was_busy = session.step(max(interval_seconds, 0.05))
@@ -169,6 +170,7 @@ class _Session:
             messages.keys,
             write=self._write,
             topics=messages.topics,
+            shapes=messages.shapes,
             ends=pa.array(messages.offset + 1),
         )
         self.report = replace(
