@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from pyiceberg.catalog import load_catalog
 
 import arctic
+from tests.catalogs.both_stores import CHECKS, Before, Places, check_upsert_after_overwrite
 from tests.catalogs.rest_server import Door, opened_door
 from tests.catalogs.verbs import (
     SCHEMA,
@@ -94,62 +94,26 @@ def test_an_answer_that_is_lost_is_looked_for(door: Door, status: int, reaches: 
     assert door.asked["commit db.t_change_"] == (1 if reaches else 2)
 
 
-PLACES = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("city", pa.string())])
-
-
-def make_places(door: Door) -> None:
-    """Create ``db.p`` whose rows are partitioned by what is no key, so that they can move."""
-    arctic.create_table(
-        "db.p", PLACES, primary_key=["id"], partition_by=["city"], catalog=door.catalog
-    )
-    put(door, "overwrite", [(1, "Rome"), (2, "Rome")])
+@pytest.mark.parametrize("check", CHECKS)
+def test_both_stores_are_compared_by_who_looked_at_both(
+    door: Door, check: Callable[[Places, Before], None]
+) -> None:
+    """In one request, to which the other store belongs."""
+    places = Places(door.catalog)
     door.asked.clear()
+    check(places, lambda other: door.before_commits.append(other))
+
+    assert any(each.startswith("commit db.p ") or " db.p " in each for each in door.asked)
 
 
-def put(door: Door, mode: str, rows: list[tuple[int, str]]) -> None:
-    """Write rows to ``db.p``."""
-    columns = {"id": [row[0] for row in rows], "city": [row[1] for row in rows]}
-    arctic.write("db.p", pa.table(columns, schema=PLACES), mode=mode, catalog=door.catalog)
+def test_a_commit_of_both_stores_is_one_request(door: Door) -> None:
+    """The one that stays stands first; nothing is asked for the other alone."""
+    places = Places(door.catalog)
+    door.asked.clear()
+    check_upsert_after_overwrite(places, lambda other: door.before_commits.append(other))
 
-
-def places(door: Door) -> list[tuple[int, str]]:
-    """Return the rows of ``db.p``."""
-    return pairs(arctic.read("db.p", catalog=door.catalog).read_all())
-
-
-def test_an_overwrite_that_lands_right_before_an_upsert_leaves_no_row_twice(door: Door) -> None:
-    """The upsert has looked at both stores and commits to one: the other one is compared too."""
-    make_places(door)
-    door.before_commits = [lambda: put(door, "overwrite", [(1, "Oslo"), (3, "Oslo")])]
-    put(door, "upsert", [(1, "Lima")])
-
-    assert places(door) == [(1, "Lima"), (3, "Oslo")]
     assert door.asked["commit db.p db.p_change_"] == 2
     assert door.asked["commit db.p_change_"] == 0
-
-
-def test_an_upsert_that_lands_right_before_an_overwrite_is_a_conflict(door: Door) -> None:
-    """The overwrite replaces what it has seen, and the upsert is not among it."""
-    make_places(door)
-    door.before_commits = [lambda: put(door, "upsert", [(1, "Lima")])]
-    with pytest.raises(arctic.ConflictError, match="could end up twice"):
-        put(door, "overwrite", [(1, "Oslo"), (3, "Oslo")])
-
-    assert places(door) == [(1, "Lima"), (2, "Rome")]
-
-
-def test_a_restore_and_a_delete_by_metadata_compare_both_stores(door: Door) -> None:
-    """What lands right before them is not lost under them."""
-    make_places(door)
-    put(door, "upsert", [(2, "Lima")])
-    door.before_commits = [lambda: put(door, "upsert", [(1, "Lima")])]
-    table = arctic.open_table("db.p", catalog=door.catalog)
-    table.restore(1)
-    assert places(door) == [(1, "Rome"), (2, "Rome")]
-
-    door.before_commits = [lambda: put(door, "upsert", [(2, "Oslo")])]
-    table.delete("city = 'Rome'")
-    assert places(door) == [(2, "Oslo")]
 
 
 @pytest.mark.parametrize("reaches", [True, False], ids=["made", "not made"])
@@ -158,31 +122,34 @@ def test_a_lost_answer_to_a_commit_of_both_stores_is_looked_for(
     door: Door, status: int, reaches: bool
 ) -> None:
     """It is there once afterwards."""
-    make_places(door)
+    places = Places(door.catalog)
+    door.asked.clear()
     door.answers, door.reaches = [status, None], reaches
-    put(door, "upsert", [(1, "Lima"), (3, "Oslo")])
+    places.put("upsert", [(1, "Lima"), (3, "Oslo")])
 
-    assert places(door) == [(1, "Lima"), (2, "Rome"), (3, "Oslo")]
+    assert places.rows == [(1, "Lima"), (2, "Rome"), (3, "Oslo")]
     assert arctic.read("db.p.snapshots", catalog=door.catalog).read_all().num_rows == 2
     assert door.asked["commit db.p db.p_change_"] == (1 if reaches else 2)
 
 
 def test_a_yes_that_did_nothing_is_a_lost_race(door: Door) -> None:
     """Iceberg's own server says so where somebody was faster while it committed."""
-    make_places(door)
+    places = Places(door.catalog)
+    door.asked.clear()
     door.answers, door.reaches = [204, None], False
-    put(door, "upsert", [(1, "Lima")])
+    places.put("upsert", [(1, "Lima")])
 
-    assert places(door) == [(1, "Lima"), (2, "Rome")]
+    assert places.rows == [(1, "Lima"), (2, "Rome")]
 
 
 def test_a_catalog_that_commits_one_table_at_a_time_is_asked_so(door: Door) -> None:
     """Every verb works without the endpoint, and the stores are compared before the commit."""
     door.takes_several = False
-    make_places(door)
-    put(door, "upsert", [(1, "Lima")])
+    places = Places(door.catalog)
+    door.asked.clear()
+    places.put("upsert", [(1, "Lima")])
 
-    assert places(door) == [(1, "Lima"), (2, "Rome")]
+    assert places.rows == [(1, "Lima"), (2, "Rome")]
     assert door.asked["commit db.p_change_"] == 1
     assert not [each for each in door.asked if each.startswith("commit db.p ")]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -11,6 +11,7 @@ import pymysql
 import pytest
 
 import arctic
+from tests.catalogs.both_stores import CHECKS, Before, Places, before_commits_in_sql
 from tests.catalogs.refused_lock import check_refused_lock
 from tests.catalogs.verbs import SCHEMA, adopt_and_release, publish_and_rename, write_and_merge
 from tests.catalogs.writers import check_writers
@@ -51,6 +52,14 @@ def test_every_verb_works(catalog: Catalog) -> None:
 def test_nothing_of_eight_writers_is_lost_or_doubled(catalog: Catalog, tables: list[str]) -> None:
     """Whoever loses a race writes again."""
     check_writers(catalog, tables, writers=8, rounds=10)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_both_stores_are_compared_by_who_looked_at_both(
+    catalog: Catalog, check: Callable[[Places, Before], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one transaction, which the other row is locked for."""
+    check(Places(catalog), before_commits_in_sql(monkeypatch))
 
 
 def test_a_refused_lock_is_a_lost_race(

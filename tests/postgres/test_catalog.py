@@ -6,7 +6,7 @@ import gc
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +17,7 @@ import pytest
 from sqlalchemy import Pool, event
 
 import arctic
+from tests.catalogs.both_stores import CHECKS, Before, Places, before_commits_in_sql
 from tests.catalogs.refused_lock import check_refused_lock
 from tests.catalogs.verbs import (
     SCHEMA,
@@ -77,6 +78,14 @@ def test_nothing_of_eight_writers_is_lost_or_doubled(
 ) -> None:
     """Whoever loses a race writes again."""
     check_writers(catalog_of(dsn, tmp_path, settings), tables, writers=8, rounds=6)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_both_stores_are_compared_by_who_looked_at_both(
+    catalog: Catalog, check: Callable[[Places, Before], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one transaction, which the other row is locked for."""
+    check(Places(catalog), before_commits_in_sql(monkeypatch))
 
 
 def test_a_refused_lock_is_a_lost_race(

@@ -31,7 +31,7 @@ from sqlalchemy.exc import DatabaseError, IntegrityError
 from sqlalchemy.pool import NullPool
 
 from arctic.errors import FormatError, InvalidInputError, UnsupportedError
-from arctic.iceberg.catalogs.near.quick_loads import load_quickly
+from arctic.iceberg.catalogs.in_database.quick_loads import load_quickly
 from arctic.iceberg.catalogs.read_only import ReadOnlySqlCatalog
 from arctic.redact import without_secrets
 from arctic.retry import SMALL_RACES

@@ -1,13 +1,14 @@
 """A commit to one store that holds only while the other store of its table is as it was looked at.
 
-Who has looked at both stores commits to one of them, and most catalogs compare that one alone.
-Where a catalog takes commits to several tables in one request, both are compared.
+Who has looked at both stores commits to one of them, and a catalog compares that one alone. A
+catalog in a database compares the other one in the same transaction; one behind REST, where it
+takes commits to several tables in one request.
 
-Rules:
-    - The other store gets a property in the same request: some servers compare only what changes.
+Rules of such a request:
+    - The other store gets a property as well: some servers compare only what changes.
     - It stands first: a server that commits one table after the other has then seen it unmoved.
     - The answer tells no metadata, and not every server that says yes has done it. So the store is
-      loaded, and a snapshot that is not there has lost its race.
+      loaded: a snapshot that is not there lost its race to another one, or nobody knows.
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 
-from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 from pyiceberg.table import Table
 from pyiceberg.table.update import AssertRefSnapshotId, AssertTableUUID, SetPropertiesUpdate
 
+from arctic.iceberg.catalogs.in_database.unmoved import only_while_unmoved
 from arctic.iceberg.catalogs.over_http.timed_rest import TableCommit, TimedRestCatalog
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits.commit_loop import Stage
@@ -40,12 +43,19 @@ def beside(staged: StagedSnapshot, other: Table | None) -> StagedSnapshot:
             none.
     """
     catalog = staged.table.catalog
-    if other is None or not isinstance(catalog, TimedRestCatalog):
+    if other is None:
         return staged
     seen = copy(other)
-    if not catalog.commits_several((staged.table, seen)):
-        return staged
-    return replace(staged, send=lambda: _commit_both(catalog, staged, seen))
+    if isinstance(catalog, SqlCatalog):
+        return replace(staged, send=lambda: _commit_while_unmoved(staged, seen))
+    if isinstance(catalog, TimedRestCatalog) and catalog.commits_several((staged.table, seen)):
+        return replace(staged, send=lambda: _commit_both(catalog, staged, seen))
+    return staged
+
+
+def _commit_while_unmoved(staged: StagedSnapshot, other: Table) -> None:
+    with only_while_unmoved(other):
+        staged.commit()
 
 
 def _commit_both(catalog: TimedRestCatalog, staged: StagedSnapshot, other: Table) -> None:
@@ -65,9 +75,15 @@ def _commit_both(catalog: TimedRestCatalog, staged: StagedSnapshot, other: Table
             ),
         )
     )
-    if refresh(staged.table).metadata.snapshot_by_id(staged.snapshot_id) is None:
-        name = ".".join(staged.table.name())
-        raise CommitFailedException(f"the catalog said yes, and table {name!r} lacks the snapshot")
+    head = refresh(staged.table).metadata
+    if head.snapshot_by_id(staged.snapshot_id) is None:
+        text = (
+            f"the catalog said yes, and table {'.'.join(staged.table.name())!r} lacks the snapshot"
+        )
+        # Where nobody was faster the server may show what was before: its files must stay.
+        if head.current_snapshot_id == staged.parent_id:
+            raise CommitStateUnknownException(text)
+        raise CommitFailedException(text)
 
 
 @dataclass(slots=True)

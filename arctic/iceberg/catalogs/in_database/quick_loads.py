@@ -16,7 +16,7 @@ from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
 from pyiceberg.table import Table
 from pyiceberg.typedef import Identifier
 
-from arctic.iceberg.catalogs.near.kept_connections import KEPT_CONNECTIONS
+from arctic.iceberg.catalogs.in_database.kept_connections import KEPT_CONNECTIONS
 
 _WHERE = "catalog_name = ? and table_namespace = ? and table_name = ?"
 _STATEMENT = (

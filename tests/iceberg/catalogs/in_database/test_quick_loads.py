@@ -10,8 +10,8 @@ import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import NoSuchTableError
 
-from arctic.iceberg.catalogs.near import quick_loads
-from arctic.iceberg.catalogs.near.quick_loads import _PYICEBERGS
+from arctic.iceberg.catalogs.in_database import quick_loads
+from arctic.iceberg.catalogs.in_database.quick_loads import _PYICEBERGS
 from tests.iceberg.stores import append, make, row
 
 

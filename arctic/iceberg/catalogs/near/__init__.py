@@ -1,1 +1,0 @@
-"""SQLite catalogs of this machine, asked many times a second."""
