@@ -26,9 +26,10 @@ HADOOP_AWS := $(VENV)/hadoop-aws
 SPARK_SUITES := $(VENV)/spark-suites
 # A broker, whose jars are all that it needs.
 KAFKA := $(VENV)/kafka
+HDFS := $(VENV)/hdfs
 # Azure's blob storage, as npm has it.
 AZURITE := $(VENV)/azurite
-JARS := $(ICEBERG_JAVA)/.installed $(HADOOP_AWS)/.installed $(KAFKA)/.installed
+JARS := $(ICEBERG_JAVA)/.installed $(HADOOP_AWS)/.installed $(KAFKA)/.installed $(HDFS)/.installed
 # What the JVMs of tests share: the classes of Spark, ready to be mapped. They live for seconds, in
 # which the second compiler and parallel collectors cost more than they give. The one that lives for
 # minutes compiles more than the 48 MB hold that one compiler gets: it would sweep, and compile again.
@@ -96,6 +97,7 @@ $(DBT)/.installed: pyproject.toml $(READY)
 $(ICEBERG_JAVA)/.installed: tests/java/pom.xml $(READY)
 $(HADOOP_AWS)/.installed: tests/spark/pom.xml $(READY)
 $(KAFKA)/.installed: tests/kafka/pom.xml $(READY)
+$(HDFS)/.installed: tests/stores/pom.xml $(READY)
 $(JARS):
 	@rm -rf $(@D)
 	@if command -v mvn > /dev/null; then \

@@ -9,10 +9,14 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from pyarrow.fs import AzureFileSystem
 
+from tests.java.plain_java import running_java
+
+HDFS = Path(sys.prefix) / "hdfs"
 AZURITE = Path(sys.prefix) / "azurite"
 _MAIN = AZURITE / "node_modules" / "azurite" / "dist" / "src" / "blob" / "main.js"
 _ACCOUNT = "devstoreaccount1"
@@ -53,6 +57,23 @@ def running_azure() -> Iterator[Mapping[str, str]]:
             }
         finally:
             process.kill()
+
+
+@contextmanager
+def running_hadoop() -> Iterator[Mapping[str, str]]:
+    """Start Hadoop's own name node, with one data node; yield the warehouse in it."""
+    jars = sorted(HDFS.glob("*.jar"))
+    if not jars:
+        pytest.skip(f"needs Maven, with which `make test` puts Hadoop's cluster into {HDFS}")
+    with running_java(jars) as jvm, TemporaryDirectory() as folder:
+        settings = jvm.org.apache.hadoop.conf.Configuration()
+        settings.set("hdfs.minidfs.basedir", folder)
+        cluster = jvm.org.apache.hadoop.hdfs.MiniDFSCluster.Builder(settings).build()
+        try:
+            cluster.waitActive()
+            yield {"warehouse": f"hdfs://127.0.0.1:{cluster.getNameNodePort()}/tables"}
+        finally:
+            cluster.shutdown()
 
 
 @contextmanager

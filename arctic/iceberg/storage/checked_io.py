@@ -22,7 +22,6 @@ from typing import Any
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.io import FileIO, InputFile, InputStream, OutputFile, OutputStream
-from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.serializers import Compressor, FromByteStream, FromInputFile
 from pyiceberg.table import CommitTableResponse
 from pyiceberg.table.metadata import TableMetadata
@@ -35,6 +34,7 @@ from arctic.iceberg.storage.file_io import cached_file_io, scheme_of
 from arctic.iceberg.storage.io_properties import with_checks, without_checks
 from arctic.iceberg.storage.kept_files import KEPT_FILES, is_kept
 from arctic.iceberg.storage.kept_metadata import KEPT, Properties
+from arctic.iceberg.storage.object_io import ArrowIO
 
 _METADATA = ".metadata.json"
 _SEALED = (_METADATA, ".avro", ".puffin")
@@ -56,7 +56,7 @@ def keep_written(written: CommitTableResponse, catalog: Catalog) -> None:
     KEPT.put(location, _plain(catalog.properties), written.metadata, KEPT.stamp(location))
 
 
-class CheckedFileIO(PyArrowFileIO):
+class CheckedFileIO(ArrowIO):
     """Reads and writes through another FileIO; who asks for file systems gets those of PyArrow."""
 
     def __init__(self, properties: CatalogProperties = EMPTY_DICT) -> None:

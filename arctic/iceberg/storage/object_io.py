@@ -10,18 +10,23 @@ Rules:
       No store is asked to refuse what is there: not all can, and a request that is sent again after
       its answer was lost would be refused because of itself.
     - Files of this machine are opened and created as ever.
+    - Arrow reaches Hadoop through a library that no package brings. Where ``hdfs-native`` is
+      installed, which needs neither that nor Java, it is what opens ``hdfs://``.
 """
 
 from __future__ import annotations
 
 import errno
 import io
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 from typing import Any
 
 import pyarrow as pa
-from pyarrow.fs import FileSystem, LocalFileSystem, S3FileSystem
+from pyarrow.fs import FileSystem, FSSpecHandler, LocalFileSystem, PyFileSystem, S3FileSystem
 from pyiceberg.io import (
+    HDFS_HOST,
+    HDFS_PORT,
     S3_RETRY_STRATEGY_IMPL,
     FileIO,
     InputFile,
@@ -35,6 +40,11 @@ from pyiceberg.typedef import EMPTY_DICT, Properties
 
 from arctic.iceberg.storage.cache.block import has_random_name
 
+try:
+    from hdfs_native import fsspec as hadoop
+except ImportError:  # the extra hdfs
+    hadoop = None  # type: ignore[assignment]
+
 WHOLE_BYTES = 2**20
 """A file of fewer comes about as fast as a part of it, from where a request takes 50 ms."""
 
@@ -42,25 +52,45 @@ WHOLE_BYTES = 2**20
 def with_fewer_requests(file_io: FileIO) -> FileIO:
     """Return the same access; one that is not PyIceberg's own as it is."""
     if type(file_io) is PyArrowFileIO:
-        return _ArrowIO(file_io.properties)
+        return ArrowIO(file_io.properties)
     if type(file_io) is FsspecFileIO:
         return _FsspecIO(file_io.properties)
     return file_io
 
 
-class _ArrowIO(PyArrowFileIO):
+class ArrowIO(PyArrowFileIO):
+    """Files and file systems of Arrow."""
+
     def __init__(self, properties: Properties = EMPTY_DICT) -> None:
         super().__init__(properties)
-        made = self.fs_by_scheme
-        # Arrow does not tell which strategy of trying again a file system has.
-        is_own = S3_RETRY_STRATEGY_IMPL in properties
-        self.fs_by_scheme = made if is_own else lru_cache(lambda *place: _late(made(*place)))
+        self.fs_by_scheme = lru_cache(partial(_made, self.fs_by_scheme, properties))
 
     def new_input(self, location: str) -> PyArrowFile:
+        """Return a file to read."""
         return _far(super().new_input(location))
 
     def new_output(self, location: str) -> PyArrowFile:
+        """Return a file to write."""
         return _far(super().new_output(location))
+
+
+def _made(
+    make: Callable[..., FileSystem], properties: Properties, scheme: str, host: str | None
+) -> FileSystem:
+    if scheme in ("hdfs", "viewfs") and hadoop is not None:
+        return _hadoop(scheme, host or "", properties)
+    made = make(scheme, host)
+    # Arrow does not tell which strategy of trying again a file system has.
+    return made if S3_RETRY_STRATEGY_IMPL in properties else _late(made)
+
+
+def _hadoop(scheme: str, place: str, properties: Mapping[str, str]) -> FileSystem:
+    """Return a file system of Hadoop; of no host: the one that Hadoop's configuration names."""
+    host, _, port = place.partition(":")
+    if not host:
+        host, port = properties.get(HDFS_HOST, ""), str(properties.get(HDFS_PORT, ""))
+    kind = hadoop.HdfsFileSystem if scheme == "hdfs" else hadoop.ViewfsFileSystem
+    return PyFileSystem(FSSpecHandler(kind(host or None, int(port) if port else None)))
 
 
 def _late(file_system: FileSystem) -> FileSystem:
