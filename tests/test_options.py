@@ -138,7 +138,7 @@ def test_an_alias_means_the_option() -> None:
             Scope.READ,
             "unknown read option 'Target-Sise'; did you mean 'target-size'",
         ),
-        ("zzzzzz", Scope.READ, "known: path, warehouse, catalog, columns"),
+        ("zzzzzz", Scope.READ, "known: path, warehouse, catalog, wap-branch, columns"),
         ("columns", Scope.WRITE, "unknown write option 'columns'"),
         ("overwriteSchema", Scope.WRITE, r"'overwriteSchema'; .*option mergeSchema"),
         ("mergeschema", Scope.STREAM, r"'mergeSchema'; .*arctic\.evolve_schema"),

@@ -17,6 +17,7 @@ from arctic.api.table_dataset import TableDataset, open_dataset
 from arctic.api.write_data import WriteReport, batches_of, write_data
 from arctic.errors import NotFoundError, UnsupportedError
 from arctic.iceberg.commits.commit_notes import watermark_properties
+from arctic.iceberg.commits.refs.commit_branch import Branch
 from arctic.iceberg.snapshots.inspect import METADATA_TABLES
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
 from arctic.iceberg.tables.open_table import OpenTable
@@ -24,13 +25,19 @@ from arctic.iceberg.tables.set_properties import PropertyChange, set_properties
 from arctic.job.changes.consumer_job import list_consumers
 from arctic.job.changes.named_tables import rename_named
 from arctic.job.edit.edit_report import EditReport
+from arctic.job.past.branches import (
+    branch_table,
+    drop_table_branch,
+    forward_branch,
+    list_branches,
+)
 from arctic.job.past.named_states import Tag, drop_table_tag, list_tags, list_versions, tag_table
 from arctic.job.past.restore_job import RestoreReport
 from arctic.job.past_state import Moment
 from arctic.job.publish import after_edit
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import begin_scan
-from arctic.job.reference import as_names, placed, table_reference
+from arctic.job.reference import as_names, parse_reference, placed, table_reference
 from arctic.job.upkeep.writers import retire_writer as retire
 from arctic.job.upkeep.writers import writer_watermarks
 from arctic.optimizing.report import OptimizeReport, TableStatus
@@ -222,7 +229,7 @@ class Table:
 
     def refresh(self) -> Table:
         """Load the description again, with what others have changed since."""
-        return self._become(Table(table_reference(self._options).open(), self._options))
+        return self._become(Table(parse_reference(self._options).whole().open(), self._options))
 
     def history(self) -> pa.Table:
         """Return the commits of both stores: ``inspect("snapshots")``, oldest first."""
@@ -244,6 +251,32 @@ class Table:
     def drop_tag(self, name: str) -> None:
         """Forget a tag, so that expiry may take what only it needed."""
         drop_table_tag(table_reference(self._options), name)
+
+    def branches(self) -> tuple[Branch, ...]:
+        """Return the branches of the table, by name; none where it has a key."""
+        return list_branches(table_reference(self._options))
+
+    def create_branch(
+        self, name: str, version: Version | None = None, *, as_of: Moment | None = None
+    ) -> Branch:
+        """Let a branch begin at a state of the table, the newest one if nothing is said.
+
+        ``arctic.open_table("namespace.table.branch_name")`` reads and writes it, beside the table.
+        """
+        moment = calls.past_state(as_of, version)
+        return branch_table(table_reference(self._options), name, moment)
+
+    def drop_branch(self, name: str) -> None:
+        """Forget a branch, so that expiry may take what only it needed."""
+        drop_table_branch(table_reference(self._options), name)
+
+    def fast_forward(self, branch: str, to: str) -> tuple[int, int]:
+        """Move a branch, such as ``main``, to the head of one that goes on from it.
+
+        Returns:
+            The snapshot at the head of the branch before, and after.
+        """
+        return forward_branch(table_reference(self._options), branch, to)
 
     def restore(
         self, version: Version | None = None, *, as_of: Moment | None = None

@@ -15,7 +15,13 @@ from arctic.iceberg.tables.set_properties import PropertyChange
 from arctic.iceberg.values.layout.with_layout import with_layout
 from arctic.iceberg.values.ordering import with_ordering
 from arctic.job.changes.named_tables import drop_named
-from arctic.job.reference import Catalog, as_names, call_options, table_reference
+from arctic.job.reference import (
+    Catalog,
+    as_names,
+    call_options,
+    parse_reference,
+    table_reference,
+)
 
 
 def create_table(
@@ -84,18 +90,19 @@ def open_table(
     """Open a table.
 
     Args:
-        identifier: ``namespace.table``.
+        identifier: ``namespace.table``, or ``namespace.table.branch_x`` for a branch, whose rows
+            alone are read and written.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
 
     Raises:
-        NotFoundError: no such table.
-        UnsupportedError: an Iceberg table that is not Arctic's, or of a newer format.
+        NotFoundError: no such table or branch.
+        UnsupportedError: an Iceberg table that is not Arctic's, or of a newer format; a branch of a
+            table with a key.
         FormatError: one of its two stores is missing, or they do not fit together.
     """
     options = call_options(identifier, warehouse, catalog)
-    reference = table_reference(options)
-    return Table(reference.open(), options)
+    return Table(parse_reference(options).whole().open(), options)
 
 
 def drop_table(

@@ -29,6 +29,7 @@ from arctic.cli.upkeep import (
     watermarks,
 )
 from arctic.cli.verbs.adopt import adopt, release, repair
+from arctic.cli.verbs.branch import branches, create_branch, drop_branch, fast_forward
 from arctic.cli.verbs.complete import ready, windows
 from arctic.cli.verbs.consumer_commands import consumers, drop_consumer
 from arctic.cli.verbs.edit import delete, update
@@ -95,6 +96,7 @@ for _command in (
     *(tables, show, explain, history),
     *(delete, update),
     *(versions, tag, drop_tag, restore, clone),
+    *(branches, create_branch, drop_branch, fast_forward),
     *(set_current_version, rollback_to_snapshot, rollback_to_timestamp),
     *(set_properties, unset_properties, rename),
     *(status, optimize, expire, clean_orphans, serve),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from arctic.errors import InvalidInputError
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.snapshots.inspect import METADATA_TABLES
 from arctic.iceberg.tables.open_table import OpenTable, open_table
-from arctic.options import CATALOG_PREFIX, OPTIONS, PATH, WAREHOUSE, Scope
+from arctic.options import CATALOG_PREFIX, OPTIONS, PATH, WAP_BRANCH, WAREHOUSE, Scope
 
 Catalog = str | Mapping[str, str]
 """A PyIceberg catalog, by name or by properties."""
@@ -31,9 +31,18 @@ class TableReference:
     options: Mapping[str, str] = field(repr=False)
     """``path`` and catalog options, as they were given; not printed, as they may hold passwords."""
 
+    takes_branch: bool = False
+    """Whether what is asked for can be done on a branch of the table."""
+
     def open(self, *, for_writing: bool = False, suggests: bool = True) -> OpenTable:
         """Open the table; arguments and errors are those of ``open_table``."""
-        return open_table(self.config, self.identifier, for_writing=for_writing, suggests=suggests)
+        return open_table(
+            self.config,
+            self.identifier,
+            for_writing=for_writing,
+            suggests=suggests,
+            takes_branch=self.takes_branch,
+        )
 
     def whole(self) -> TableReference:
         """Return it, unless it names a metadata table.
@@ -50,7 +59,7 @@ class TableReference:
 
 
 def parse_reference(options: Mapping[str, str]) -> TableReference:
-    """Read the ``path`` and catalog options of a call.
+    """Read the ``path`` and catalog options of a call that reads or writes rows.
 
     ``ns.table.snapshots`` is the metadata table: no table can have such a name.
 
@@ -71,16 +80,22 @@ def parse_reference(options: Mapping[str, str]) -> TableReference:
         identifier=".".join(parts),
         metadata_table=metadata_table,
         options=_place(options),
+        takes_branch=metadata_table is None,
     )
 
 
 def table_reference(options: Mapping[str, str]) -> TableReference:
-    """Work out which table a call means that cannot take a metadata table.
+    """Work out which table a call means that takes neither a metadata table nor a branch.
 
     Raises:
         InvalidInputError: as ``parse_reference``, and for a metadata table.
     """
-    return parse_reference(options).whole()
+    reference = parse_reference(options).whole()
+    # What it does to a table it does to all of it, whatever branch its session works on.
+    given = reference.options.items()
+    place = {name: text for name, text in given if name.lower() != WAP_BRANCH.name}
+    config = replace(reference.config, wap_branch=None)
+    return replace(reference, config=config, options=place, takes_branch=False)
 
 
 def as_names(given: str | Iterable[str]) -> tuple[str, ...]:

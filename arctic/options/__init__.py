@@ -11,6 +11,7 @@ from arctic.options.catalog_options import (
     CATALOG_PREFIX,
     PATH,
     SEALED_PREFIX,
+    WAP_BRANCH,
     WAREHOUSE,
 )
 from arctic.options.change_options import (
@@ -282,6 +283,7 @@ __all__ = [
     "VECTOR_MIN_ROWS",
     "VERIFY_CHECKSUMS",
     "VERSION",
+    "WAP_BRANCH",
     "WAREHOUSE",
     "WATERMARK_LATENESS",
     "WEIGHT_RATIO",

@@ -34,3 +34,10 @@ CATALOG = Option(
     scopes=_CATALOG,
     doc="Name of a PyIceberg catalog; 'catalog.uri' and the like set its properties.",
 )
+WAP_BRANCH = Option(
+    name="wap-branch",
+    parse=optional(str),
+    default=None,
+    scopes=_CATALOG,
+    doc="The branch on which tables with 'write.wap.enabled' are read and written.",
+)

@@ -45,7 +45,7 @@ from arctic.iceberg.storage.checked_io import check_metadata_of
 from arctic.iceberg.storage.growing.many_snapshots import look_up_by_index
 from arctic.iceberg.storage.signed_names import sign_metadata
 from arctic.iceberg.translate import catalog_errors
-from arctic.options import CATALOG, CATALOG_PREFIX, SEALED_PREFIX, WAREHOUSE
+from arctic.options import CATALOG, CATALOG_PREFIX, SEALED_PREFIX, WAP_BRANCH, WAREHOUSE
 from arctic.retry import AT_ONCE
 
 # Before a table is loaded: Amoro's optimizer writes blob types of its own.
@@ -67,6 +67,8 @@ class CatalogConfig:
     """The absolute folder of the embedded catalog; as given for a named catalog."""
     properties: Mapping[str, str] = field(default_factory=dict, repr=False)
     """PyIceberg catalog properties; not printed, because they hold passwords."""
+    wap_branch: str | None = None
+    """Where tables are read and written that have ``write.wap.enabled``; None: as any other."""
 
     @property
     def label(self) -> str:
@@ -87,11 +89,14 @@ class CatalogConfig:
         """
         properties = _catalog_properties(options)
         name, warehouse = CATALOG.value(options), WAREHOUSE.value(options)
+        wap_branch = WAP_BRANCH.value(options)
         if name is None and not properties.keys() & _CATALOG_CHOICES:
             given = warehouse or properties.pop("warehouse", None)
             folder = given or os.environ.get(_WAREHOUSE_VARIABLE) or _DEFAULT_WAREHOUSE
-            return cls(name=None, warehouse=local_folder(folder), properties=properties)
-        return cls(name=name or CATALOG_NAME, warehouse=warehouse, properties=properties)
+            name, warehouse = None, local_folder(folder)
+        else:
+            name = name or CATALOG_NAME
+        return cls(name=name, warehouse=warehouse, properties=properties, wap_branch=wap_branch)
 
 
 def _catalog_properties(options: Mapping[str, str]) -> dict[str, str]:

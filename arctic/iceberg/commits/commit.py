@@ -116,14 +116,16 @@ def commit_append(
         return commit_snapshot(store, heads.staged(stage), check=heads)
     if plan.on_top_of is not None or removes:
         return commit_snapshot(store, stage, is_fresh=is_fresh)
-    return _commit_in_line(store, stage, is_fresh=is_fresh)
+    return _commit_in_line(store, stage, branch=opened.branch, is_fresh=is_fresh)
 
 
-def _commit_in_line(store: Table, stage: Stage, *, is_fresh: bool) -> CommitResult | None:
+def _commit_in_line(
+    store: Table, stage: Stage, *, branch: str | None, is_fresh: bool
+) -> CommitResult | None:
     """Commit what lands on any head; along with what other threads have waiting meanwhile."""
     check_writable(store.catalog)
     mine = WaitingCommit(store, stage)
-    with _LINES.turn(_line_of(store), mine, most=_MOST_TOGETHER) as turn:
+    with _LINES.turn(_line_of(store, branch), mine, most=_MOST_TOGETHER) as turn:
         if turn.items == (mine,):
             return commit_snapshot(store, stage, is_fresh=is_fresh and not turn.waited)
         if turn.items:
@@ -131,10 +133,10 @@ def _commit_in_line(store: Table, stage: Stage, *, is_fresh: bool) -> CommitResu
     return mine.landed()
 
 
-def _line_of(store: Table) -> Hashable:
-    """Return what two stores share only where one may commit for the other: catalog and all."""
+def _line_of(store: Table, branch: str | None) -> Hashable:
+    """Return what two stores share where one may commit for the other: branch, catalog and all."""
     access = tuple(sorted((name, str(text)) for name, text in store.catalog.properties.items()))
-    return store.metadata.table_uuid, store.name(), store.catalog.name, access
+    return store.metadata.table_uuid, branch, store.name(), store.catalog.name, access
 
 
 def commit_overwrite(

@@ -3,6 +3,7 @@
 Rules:
     - Notes are made anew on the head of every attempt, and committed with the files or not at all.
     - A batch that a head knows is not committed again, whoever committed it.
+    - A branch tells of no batch and of no event time: both are said of the table.
     - Every snapshot repeats the watermark, so that expiry loses none; see
       ``arctic.table.streams.watermark`` for whose it is.
 """
@@ -14,7 +15,8 @@ from dataclasses import replace
 
 from pyiceberg.table import Table
 
-from arctic.errors import ConflictError
+from arctic.errors import ConflictError, UnsupportedError
+from arctic.iceberg.branching.branch_store import BranchStore
 from arctic.iceberg.catalogs.pair import store_of
 from arctic.iceberg.commits.snapshot_producer import SnapshotPlan
 from arctic.iceberg.tables.open_table import OpenTable
@@ -59,8 +61,17 @@ def with_notes(
         BatchLandedError: the head holds the batch.
         ConflictError: the head holds a batch that the writer does not know of.
         InvalidInputError: too many writers have a watermark.
+        UnsupportedError: a batch for a branch.
         FormatError: what the head remembers is not readable.
     """
+    if isinstance(head, BranchStore):
+        if batch is not None:
+            raise UnsupportedError(
+                f"table {'.'.join(head.name())!r}: a stream writes to the table, not to branch "
+                f"{head.branch!r}: which batches have landed is said of the table; write its "
+                "rows with a save for each batch (foreachBatch)"
+            )
+        watermark = None
     summary, properties = dict(what.summary), dict(what.properties)
     if batch is not None:
         if batch.is_overtaken(head.properties):

@@ -16,6 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.manifest import (
     DataFile,
     DataFileContent,
@@ -46,6 +47,9 @@ from arctic.iceberg.commits.lineage.row_ids import snapshot_with_row_ids
 from arctic.iceberg.commits.manifest_writer import DenseManifestWriter
 from arctic.iceberg.metadata.entries import entries_of, live_manifests
 from arctic.iceberg.metadata.manifest_merge import FILES_IN_A_MANIFEST, group_for_merge
+
+_OVERTAKEN = ("older than last sequence number", "smaller than the table's next-row-id")
+"""How PyIceberg and Java refuse numbers that another snapshot has taken; nothing landed then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,11 +92,21 @@ class StagedSnapshot:
     """Asks the catalog; None: for this store alone."""
 
     def commit(self) -> None:
-        """Ask the catalog once; PyIceberg's exceptions come through."""
-        if self.send is not None:
-            self.send()
-            return
-        self.table._do_commit(updates=self.updates, requirements=self.requirements)
+        """Ask the catalog once; PyIceberg's exceptions come through.
+
+        Raises:
+            CommitFailedException: another commit won, also where that was one to another branch,
+                which leaves the head of this one as it was.
+        """
+        try:
+            if self.send is not None:
+                self.send()
+            else:
+                self.table._do_commit(updates=self.updates, requirements=self.requirements)
+        except Exception as error:
+            if not any(said in str(error) for said in _OVERTAKEN):
+                raise
+            raise CommitFailedException(str(error)) from error
 
 
 def commit_metadata(

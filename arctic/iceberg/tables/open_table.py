@@ -29,6 +29,13 @@ from arctic.errors import (
     InternalError,
     InvalidInputError,
 )
+from arctic.iceberg.branching.branch_store import BranchStore
+from arctic.iceberg.branching.named_branch import (
+    PREFIX,
+    audited_store,
+    check_begun,
+    named_store,
+)
 from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
 from arctic.iceberg.catalogs.change_store import find_change
 from arctic.iceberg.catalogs.pair import (
@@ -64,6 +71,11 @@ from arctic.options import Texts
 from arctic.retry import RetryPolicy
 from arctic.table.table_description import TableDescription
 
+Identity = tuple[str, str | None]
+"""The UUID of a table, and the branch on which it is opened; None: on none."""
+
+_LEAST_PARTS = 2
+"""A namespace and a name; one of a branch has it besides."""
 _CREATOR_PATIENCE = RetryPolicy(retries=1_000, min_wait_ms=100, max_wait_ms=100, total_ms=3_000)
 _ONE_LOOK = RetryPolicy(retries=0)
 
@@ -83,6 +95,8 @@ class OpenTable:
     config: CatalogConfig
     opened_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000)
     """In milliseconds since 1970."""
+    branch: str | None = None
+    """Of the base store, whose head is taken for the newest state; None: it is the table itself."""
 
     def __reduce__(self) -> Any:
         """Refuse to travel: a catalog connection cannot."""
@@ -99,6 +113,11 @@ class OpenTable:
         return with_vended_keys(self.config, stores, self.opened_ms)
 
     @property
+    def identity(self) -> Identity:
+        """What stays while it is the same table, opened on the same branch."""
+        return str(self.base.metadata.table_uuid), self.branch
+
+    @property
     def is_described(self) -> bool:
         """Whether the base store, which may have been refreshed, still has that schema."""
         return bool(self.base.metadata.current_schema_id == self.schema_id)
@@ -110,7 +129,12 @@ class OpenTable:
 
 
 def open_table(
-    config: CatalogConfig, identifier: str, *, for_writing: bool = False, suggests: bool = True
+    config: CatalogConfig,
+    identifier: str,
+    *,
+    for_writing: bool = False,
+    suggests: bool = True,
+    takes_branch: bool = False,
 ) -> OpenTable:
     """Open a table by name.
 
@@ -119,9 +143,12 @@ def open_table(
         identifier: ``namespace.table``.
         for_writing: complete a schema change that reached only the base store.
         suggests: where there is none of this name, wait if it is being replaced, and name others.
+        takes_branch: ``namespace.table.branch_x`` may be a branch, and a table that is written
+            and audited on a branch is opened on the one that the catalog's configuration names.
 
     Raises:
-        InvalidInputError: a name without a namespace, or that of a change store.
+        InvalidInputError: a name without a namespace, that of a change store, or one of a branch
+            where none is taken.
         NotFoundError: no such table or warehouse; near names are listed.
         UnsupportedError: an Iceberg table that is not Arctic's, or with contents that this
             version would read or write wrongly.
@@ -133,7 +160,8 @@ def open_table(
     if for_writing:
         check_writable(catalog)
     place = None if was_keyless(config, parts) else change_identifier(parts)
-    return _open(config, catalog, parts, place, for_writing=for_writing, suggests=suggests)
+    named = {"for_writing": for_writing, "suggests": suggests, "takes_branch": takes_branch}
+    return _open(config, catalog, parts, place, **named)
 
 
 def reopen(opened: OpenTable, *, for_writing: bool = False) -> OpenTable:
@@ -143,7 +171,9 @@ def reopen(opened: OpenTable, *, for_writing: bool = False) -> OpenTable:
     """
     catalog, parts = opened.base.catalog, opened.table.identifier
     place = None if opened.change is None else opened.change.name()
-    return _open(opened.config, catalog, parts, place, for_writing=for_writing, suggests=True)
+    on_branch = opened.branch is not None
+    named = {"for_writing": for_writing, "suggests": True, "takes_branch": on_branch}
+    return _open(opened.config, catalog, parts, place, **named)
 
 
 def _open(
@@ -154,10 +184,18 @@ def _open(
     *,
     for_writing: bool,
     suggests: bool,
+    takes_branch: bool,
 ) -> OpenTable:
     """Load both stores, change first: where it is likely to be, if anywhere."""
+    is_branch = len(parts) > _LEAST_PARTS and parts[-1].startswith(PREFIX)
+    if is_branch and load_table(catalog, parts) is None:
+        base = existing_store(catalog, parts[:-1], suggests=suggests)
+        base = named_store(base, parts, takes_branch=takes_branch, session=config.wap_branch)
+        return open_base(config, catalog, parts, base, for_writing=for_writing)
     change = None if change_place is None else _usual_change(catalog, change_place)
     base = existing_store(catalog, parts, suggests=suggests)
+    if takes_branch and config.wap_branch is not None:
+        base = audited_store(base, config.wap_branch)
     return open_base(config, catalog, parts, base, change=change, for_writing=for_writing)
 
 
@@ -181,10 +219,13 @@ def open_base(
         for_writing: complete a schema change that reached only the base store.
     """
     name = ".".join(parts)
+    branch = base.branch if isinstance(base, BranchStore) else None
     check_is_base(base, parts)
     check_store(base, subject=f"table {name!r}")
     check_required(base.properties, name)
     key = checked_key(base, name)
+    if branch is not None and for_writing:
+        check_begun(base, name)
     note_key(config, parts, is_keyed=bool(key))
     try:
         check_buckets(base.properties)
@@ -208,6 +249,7 @@ def open_base(
         change=change,
         schema_id=base.metadata.current_schema_id,
         config=config,
+        branch=branch,
     )
 
 

@@ -25,7 +25,7 @@ from arctic.errors import (
 from arctic.iceberg.commits.commit import commit_append
 from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.storage.table_io import is_file_gone
-from arctic.iceberg.tables.open_table import OpenTable
+from arctic.iceberg.tables.open_table import Identity, OpenTable
 from arctic.job.edit.edit_report import EditReport
 from arctic.job.edit.sql_rows import one_moment
 from arctic.job.nudge import nudge_service
@@ -101,11 +101,11 @@ def edited(
         ConflictError: others committed during every attempt; nothing was committed.
     """
     started = time.monotonic()
-    uuid: str | None = None
+    identity: Identity | None = None
     for number in COMMANDS.tries():
         opened = reference.open(for_writing=commits)
-        uuid = uuid or str(opened.base.metadata.table_uuid)
-        check_same(opened, table_uuid=uuid)
+        identity = identity or opened.identity
+        check_same(opened, identity=identity)
         refuse_edits(opened.table, "deleting, updating or merging rows")
         state = pin(opened, is_fresh=True)
         table = EditedTable(opened=opened, state=state, reference=reference, attempt=number)
@@ -144,7 +144,7 @@ def written(
     """
     given = {**table.reference.options, opt.CROSS_PARTITION.name: "assume-stable", **options}
     job = begin_write(replace(AskedWrite.of(given), sets_rows=True), schema)
-    check_same(job.found(), table_uuid=str(table.opened.base.metadata.table_uuid))
+    check_same(job.found(), identity=table.opened.identity)
     if not job.target.schema.equals(table.opened.arrow_schema, check_metadata=True):
         raise ConflictError(
             f"table {table.opened.table.name!r}: its columns changed meanwhile; try again"

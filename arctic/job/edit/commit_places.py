@@ -49,7 +49,7 @@ def commit_placed(
     opened = table.opened
     given = {**table.reference.options, opt.WRITE_MODE.name: "append"}
     job = begin_command(AskedWrite.of(given), place_schema(table), _PLACED, seen=())
-    check_same(job.found(), table_uuid=str(opened.base.metadata.table_uuid))
+    check_same(job.found(), identity=opened.identity)
     if not job.target.schema.equals(opened.arrow_schema, check_metadata=True):
         raise ConflictError(f"table {opened.table.name!r}: its columns changed meanwhile")
     job = replace(job, on_top_of=table.state, read=read)

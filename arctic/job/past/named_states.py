@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from arctic.iceberg.commits.commit_tag import drop_tag, make_tag
+from arctic.iceberg.commits.refs.commit_tag import drop_tag, make_tag
 from arctic.iceberg.snapshots.tags import TagState, tags_of
 from arctic.iceberg.snapshots.versions import table_versions
 from arctic.job.past_state import PastState

@@ -100,9 +100,9 @@ def open_now(job: WriteJob) -> OpenTable:
     and no token that could be over; any other is opened anew.
     """
     if job.opened is not None and job.config.name is None:
-        return open_again(job.opened, table_uuid=job.table_uuid)
-    opened = open_table(job.config, job.identifier, for_writing=True)
-    check_same(opened, table_uuid=job.table_uuid)
+        return open_again(job.opened, identity=job.identity)
+    opened = open_table(job.config, job.identifier, for_writing=True, takes_branch=True)
+    check_same(opened, identity=job.identity)
     return opened
 
 

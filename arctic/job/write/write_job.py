@@ -23,7 +23,7 @@ from arctic.errors import InvalidInputError
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.snapshots.pin import pin
-from arctic.iceberg.tables.open_table import OpenTable, open_table
+from arctic.iceberg.tables.open_table import Identity, OpenTable, open_table
 from arctic.job.newest_state import on_newest_state
 from arctic.job.ordered_table import refuse_ordered
 from arctic.job.read.locate import LastingLocator, RowLocator, locate_rows
@@ -54,7 +54,7 @@ class WriteJob:
     """The table as it was found; None in a process that the job was sent to."""
     config: CatalogConfig
     identifier: str
-    table_uuid: str
+    identity: Identity
     """Of the base store, so that a table dropped and made anew meanwhile is noticed."""
     found_base: int | None
     """The base snapshot that it began with; None: there was none."""
@@ -109,7 +109,7 @@ class WriteJob:
 
     def found(self) -> OpenTable:
         """Return the table as it was found, or where the job was sent to, as it is now."""
-        return self.opened or open_table(self.config, self.identifier)
+        return self.opened or open_table(self.config, self.identifier, takes_branch=True)
 
 
 def begin_write(asked: AskedWrite, incoming: pa.Schema) -> WriteJob:
@@ -139,7 +139,7 @@ def begin_write(asked: AskedWrite, incoming: pa.Schema) -> WriteJob:
         opened=opened,
         config=opened.config,
         identifier=opened.table.name,
-        table_uuid=str(opened.base.metadata.table_uuid),
+        identity=opened.identity,
         found_base=began.snapshot.base_snapshot_id,
         replaces_up_to=began.snapshot.change_sequence_number,
         work=WriteWork(

@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyspark.sql.types import StructType
 
 from arctic import options as opt
-from arctic.errors import InvalidInputError, UnsupportedError
+from arctic.errors import InvalidInputError, NotFoundError, UnsupportedError
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
 from arctic.iceberg.tables.open_table import open_table
 from arctic.iceberg.tables.set_properties import (
@@ -87,7 +87,11 @@ def altered(asked: AlterTableQuestion) -> TableAnswer:
             evolve_schema(config, name, _schema_change(wanted, there, of_base))
         if wanted.set or wanted.unset:
             # After columns base has them already, and what is left is the change store's copy.
-            set_properties(config, name, properties)
+            try:
+                set_properties(config, name, properties)
+            except NotFoundError:
+                open_table(config, name, suggests=False)  # of a branch it says that it is one
+                raise
         return described(asked.catalog, asked.name)
 
 

@@ -135,16 +135,16 @@ def _write(asked: RowLevelQuestion, frame: DataFrame, write: AskedWrite) -> None
     )
     seen = pinned_snapshots(asked.pins)
     schema = arrow_schema(frame.schema)
-    table_uuid = None
+    identity = None
     outrun: ConflictError | None = None
     for _ in COMMANDS.tries():
         job = begin_command(write, schema, command, seen=seen)
-        if table_uuid not in (None, job.table_uuid):
+        if identity not in (None, job.identity):
             raise ConflictError(
                 f"{asked.command} of table {job.identifier!r}: the table was dropped and created "
-                "again meanwhile; run it again"
+                "again meanwhile, or is written on another branch; run it again"
             )
-        table_uuid = job.table_uuid
+        identity = job.identity
         is_joined = asked.command == "MERGE" and not asked.is_blind
         read = compared(_read(asked, job), job.target.table.properties)
         job = replace(job, read=read, is_joined=is_joined)

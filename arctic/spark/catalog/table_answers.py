@@ -12,6 +12,7 @@ from arctic.iceberg.catalogs.catalog import open_catalog
 from arctic.iceberg.catalogs.listing import list_tables, table_identifiers
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.tables.missing_table import REPLACED, is_aside, returned_store, traces_of
+from arctic.iceberg.tables.open_table import open_table
 from arctic.job.changes.named_tables import drop_named, rename_named
 from arctic.job.edit.whole_files import unmerged_changes
 from arctic.job.past_state import PastState
@@ -111,10 +112,17 @@ def _tell_of_traces(asked: TableQuestion) -> None:
 
 
 def dropped(asked: DropTableQuestion) -> DoneAnswer:
-    """Remove a table."""
+    """Remove a table.
+
+    Raises:
+        InvalidInputError: a branch, of which Spark knows as of a table.
+    """
+    config, name = config_of(asked.catalog), ".".join(asked.name)
     try:
-        drop_named(config_of(asked.catalog), ".".join(asked.name), purge=asked.purge)
+        drop_named(config, name, purge=asked.purge)
     except NotFoundError:
+        with suppress(NotFoundError):
+            open_table(config, name, suggests=False)
         return DoneAnswer(found=False)
     return DoneAnswer(found=True)
 

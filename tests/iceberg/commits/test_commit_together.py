@@ -43,7 +43,7 @@ def committed_at_once(opened: OpenTable, plans: Sequence[AppendFiles]) -> list[O
             return error
 
     store = opened.base if opened.change is None else opened.change
-    key, holder = commit._line_of(store), WaitingCommit(store, lambda *_: None)
+    key, holder = commit._line_of(store, None), WaitingCommit(store, lambda *_: None)
     with ThreadPoolExecutor(len(plans)) as pool:
         with commit._LINES.turn(key, holder, most=1):
             line = commit._LINES._lines[key]

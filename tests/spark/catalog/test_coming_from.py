@@ -219,6 +219,14 @@ RUN: dict[str, tuple[str, ...]] = {
         "users.drop_tag('x')",
         "CALL arctic.system.create_tag('shop.users', 'x')",
     ),
+    "write beside the table, look, publish": (
+        "CREATE TABLE arctic.shop.hits AS SELECT 1 AS id",
+        "CALL arctic.system.create_branch('shop.hits', 'x')",
+        "INSERT INTO arctic.shop.hits.branch_x VALUES (2)",
+        "SET spark.wap.branch=x",
+        "RESET spark.wap.branch",
+        "CALL arctic.system.fast_forward('shop.hits', 'main', 'x')",
+    ),
     "put a table under another name": (
         "ALTER TABLE arctic.shop.keyed RENAME TO arctic.shop.keys",
         'users.rename("shop.people")',

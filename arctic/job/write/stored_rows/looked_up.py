@@ -18,7 +18,7 @@ from arctic.errors import (
 )
 from arctic.iceberg.commits.commit import CommitResult, commit_append
 from arctic.iceberg.commits.commit_notes import BatchLandedError
-from arctic.iceberg.tables.open_table import OpenTable, reopen
+from arctic.iceberg.tables.open_table import Identity, OpenTable, reopen
 from arctic.job.newest_state import on_newest_state
 from arctic.job.read.locate import RowLocator, locate_rows
 from arctic.job.write.stored_rows.kept_rows import KeptRows
@@ -101,28 +101,33 @@ def commit_looked_up(
     )
 
 
-def open_again(opened: OpenTable, *, table_uuid: str) -> OpenTable:
+def open_again(opened: OpenTable, *, identity: Identity) -> OpenTable:
     """Return the table that a write began with, as it is now.
 
     Raises:
         ConflictError: another one has its name.
     """
     now = reopen(opened, for_writing=True)
-    check_same(now, table_uuid=table_uuid)
+    check_same(now, identity=identity)
     return now
 
 
-def check_same(opened: OpenTable, *, table_uuid: str) -> None:
+def check_same(opened: OpenTable, *, identity: Identity) -> None:
     """Refuse to go on with another table of the same name.
 
     Raises:
         ConflictError: the table is not the one that a write began with.
     """
-    if str(opened.base.metadata.table_uuid) != table_uuid:
+    if opened.identity == identity:
+        return
+    if opened.identity[0] == identity[0]:
         raise ConflictError(
-            f"table {opened.table.name!r} was dropped and created again during the write; write "
-            "again"
+            f"table {opened.table.name!r}: whether it is written on a branch was changed during "
+            "the write; write again"
         )
+    raise ConflictError(
+        f"table {opened.table.name!r} was dropped and created again during the write; write again"
+    )
 
 
 def _look(
@@ -135,7 +140,7 @@ def _look(
     """Return the table as it is now and what searches it, once all have looked at it."""
     opened = before
     if not is_fresh:
-        opened = open_again(before, table_uuid=str(before.base.metadata.table_uuid))
+        opened = open_again(before, identity=before.identity)
     fresh = locate_rows(opened, wanted=since.request.schema, is_fresh=True)
     if fresh.snapshot != since.snapshot:
         for part in parts:

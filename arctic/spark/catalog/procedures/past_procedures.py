@@ -30,6 +30,11 @@ from arctic.spark.catalog.procedures.procedure import (
 
 _VERSION = "a number of versions, a tag, or the id of a snapshot"
 _TAG = Parameter(name="tag", kind=TEXT, doc="name of the tag", default=None)
+_BRANCH = Parameter(name="branch", kind=TEXT, doc="name of the branch", default=None)
+_STATE_OF_NEW = (
+    Parameter(name="version", kind=TEXT, doc=f"{_VERSION}; else the newest"),
+    Parameter(name="timestamp", kind=TIME, doc="the state at this time instead"),
+)
 _COMMITS = pa.schema(
     [
         *(("store", pa.string()), ("committed_at", pa.timestamp("us", tz="UTC"))),
@@ -60,6 +65,26 @@ def _create_tag(call: Call) -> Iterator[Mapping[str, Any]]:
 def _drop_tag(call: Call) -> Iterator[Mapping[str, Any]]:
     call.table.drop_tag(call.given("tag"))
     yield {"tag": call.given("tag")}
+
+
+def _create_branch(call: Call) -> Iterator[Mapping[str, Any]]:
+    moment = {"version": call.given("version"), "as_of": call.time("timestamp")}
+    branch = call.table.create_branch(call.given("branch"), **moment)
+    yield {"branch": branch.name, "snapshot_id": branch.snapshot_id}
+
+
+def _drop_branch(call: Call) -> Iterator[Mapping[str, Any]]:
+    call.table.drop_branch(call.given("branch"))
+    yield {"branch": call.given("branch")}
+
+
+def _fast_forward(call: Call) -> Iterator[Mapping[str, Any]]:
+    before, after = call.table.fast_forward(call.given("branch"), call.given("to"))
+    yield {
+        "branch_updated": call.given("branch"),
+        "previous_ref": before,
+        "updated_ref": after,
+    }
 
 
 def _clone(call: Call) -> Iterator[Mapping[str, Any]]:
@@ -173,8 +198,7 @@ PAST_PROCEDURES: Mapping[str, Procedure] = {
         parameters=(
             TABLE,
             _TAG,
-            Parameter(name="version", kind=TEXT, doc=f"{_VERSION}; else the newest"),
-            Parameter(name="timestamp", kind=TIME, doc="the state at this time instead"),
+            *_STATE_OF_NEW,
         ),
         columns=pa.schema([("tag", pa.string()), *_STATE]),
         run=_create_tag,
@@ -185,13 +209,39 @@ PAST_PROCEDURES: Mapping[str, Procedure] = {
         columns=pa.schema([("tag", pa.string())]),
         run=_drop_tag,
     ),
+    "create_branch": Procedure(
+        doc="Lets a branch of a table without a key begin at a state of it.",
+        parameters=(TABLE, _BRANCH, *_STATE_OF_NEW),
+        columns=pa.schema([("branch", pa.string()), ("snapshot_id", pa.int64())]),
+        run=_create_branch,
+    ),
+    "drop_branch": Procedure(
+        doc="Forgets a branch, so that expiry may take what only it needed.",
+        parameters=(TABLE, _BRANCH),
+        columns=pa.schema([("branch", pa.string())]),
+        run=_drop_branch,
+    ),
+    "fast_forward": Procedure(
+        doc="Moves a branch, such as main, to the head of one that goes on from it.",
+        parameters=(
+            TABLE,
+            _BRANCH,
+            Parameter(name="to", kind=TEXT, doc="the branch it is moved to", default=None),
+        ),
+        columns=pa.schema(
+            [
+                *(("branch_updated", pa.string()), ("previous_ref", pa.int64())),
+                ("updated_ref", pa.int64()),
+            ]
+        ),
+        run=_fast_forward,
+    ),
     "clone": Procedure(
         doc="Makes a table that begins with the rows of another one, by reference to its files.",
         parameters=(
             TABLE,
             Parameter(name="target", kind=TEXT, doc="namespace.table, a new one", default=None),
-            Parameter(name="version", kind=TEXT, doc=f"{_VERSION}; else the newest"),
-            Parameter(name="timestamp", kind=TIME, doc="the state at this time instead"),
+            *_STATE_OF_NEW,
         ),
         columns=pa.schema([("table", pa.string()), ("target", pa.string()), *_STATE]),
         run=_clone,

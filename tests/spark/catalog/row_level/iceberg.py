@@ -19,7 +19,17 @@ from tests.spark.catalog.row_level import (
     updates,
 )
 from tests.spark.catalog.row_level.iceberg_merge import EVOLUTION, MERGE
-from tests.spark.catalog.row_level.shown import BESIDE, CACHED, PRUNED, WEAKER, WHOLE, Reason, Shown
+from tests.spark.catalog.row_level.shown import (
+    BESIDE,
+    BRANCH,
+    CACHED,
+    PRUNED,
+    TWO_BRANCHES,
+    WEAKER,
+    WHOLE,
+    Reason,
+    Shown,
+)
 
 UPDATE: Shown = {
     "VectorizedReads": "of one partition of two",
@@ -83,8 +93,8 @@ UPDATE: Shown = {
     ),
     "NonDeterministicCondition": "at random",
     "OnNonIcebergTableNotSupported": "of a view",
-    "ToWAPBranch": Reason.BRANCH,
-    "ToWapBranchWithTableBranchIdentifier": Reason.BRANCH,
+    "ToWAPBranch": BRANCH,
+    "ToWapBranchWithTableBranchIdentifier": TWO_BRANCHES,
 }
 DELETE: Shown = {
     "VectorizedReads": "of one partition of two",
@@ -136,11 +146,11 @@ DELETE: Shown = {
     "SnapshotIsolation": WEAKER,
     "RefreshesRelationCache": CACHED,
     "MultipleSpecs": Reason.SPECS,
-    "ToWapBranch": Reason.BRANCH,
-    "ToWapBranchWithTableBranchIdentifier": Reason.BRANCH,
-    "ToCustomWapBranchWithoutWhereClause": Reason.BRANCH,
-    "ToWapBranchCanDeleteWhereScansWapBranch": Reason.BRANCH,
-    "MetadataDeleteToWapBranchCommitsToWapBranch": Reason.BRANCH,
+    "ToWapBranch": BRANCH,
+    "ToWapBranchWithTableBranchIdentifier": TWO_BRANCHES,
+    "ToCustomWapBranchWithoutWhereClause": BRANCH,
+    "ToWapBranchCanDeleteWhereScansWapBranch": BRANCH,
+    "MetadataDeleteToWapBranchCommitsToWapBranch": BRANCH,
     "FilterOnNestedColumn": (
         "by a nested field that none has",
         "by a nested field",

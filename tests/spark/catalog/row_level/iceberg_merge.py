@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from tests.spark.catalog.row_level.shown import BESIDE, CACHED, PRUNED, WEAKER, Reason, Shown
+from tests.spark.catalog.row_level.shown import (
+    BESIDE,
+    BRANCH,
+    CACHED,
+    PRUNED,
+    TWO_BRANCHES,
+    WEAKER,
+    Reason,
+    Shown,
+)
 
 MERGE: Shown = {
     "AllClauses": "all clauses",
@@ -102,8 +111,8 @@ MERGE: Shown = {
     "SinglePartitionPartitioning": "one task",
     "EmptyTable": "one task, an empty table",
     "NonExistingBranch": "of a branch that is not there",
-    "ToWapBranch": Reason.BRANCH,
-    "ToWapBranchWithTableBranchIdentifier": Reason.BRANCH,
+    "ToWapBranch": BRANCH,
+    "ToWapBranchWithTableBranchIdentifier": TWO_BRANCHES,
 }
 EVOLUTION: Shown = {
     "SourceHasMoreColumns": "a source with a column more",

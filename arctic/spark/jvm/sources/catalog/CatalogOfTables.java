@@ -19,6 +19,7 @@ import org.apache.spark.sql.connector.catalog.TableCatalogCapability;
 import org.apache.spark.sql.connector.catalog.TableChange;
 import org.apache.spark.sql.connector.catalog.TableInfo;
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 
 /** Tables, namespaces and procedures as Spark asks for them; Python knows the answers. */
@@ -187,7 +188,18 @@ public class CatalogOfTables implements StagingTableCatalog, SupportsNamespaces,
 
   private Table loaded(Identifier table, String version, Long microseconds) {
     return told(Answers.to(
-        CatalogQuestions.table(options, parts(table), version, microseconds)));
+        CatalogQuestions.table(ofSession(), parts(table), version, microseconds)));
+  }
+
+  /** Returns the options, with the branch that this session works on, if it names one. */
+  private Map ofSession() {
+    String branch = SQLConf.get().getConfString("spark.wap.branch", "");
+    if (branch.isEmpty()) {
+      return options;
+    }
+    Map all = new LinkedHashMap(options);
+    all.put("wap-branch", branch);
+    return all;
   }
 
   private Table told(Map answer) {

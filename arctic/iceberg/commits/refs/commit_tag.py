@@ -10,16 +10,9 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from copy import copy
-from typing import Any
-
-from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 from pyiceberg.table.refs import SnapshotRefType
 from pyiceberg.table.update import (
-    AssertRefSnapshotId,
-    AssertTableUUID,
     RemovePropertiesUpdate,
     RemoveSnapshotRefUpdate,
     SetPropertiesUpdate,
@@ -27,14 +20,11 @@ from pyiceberg.table.update import (
     TableUpdate,
 )
 
-from arctic.errors import AlreadyExistsError, ConflictError, NotFoundError
-from arctic.iceberg.catalogs.read_only import check_writable
+from arctic.errors import AlreadyExistsError, NotFoundError
 from arctic.iceberg.catalogs.refresh import refresh
-from arctic.iceberg.commits.commit_loop import commit_policy
-from arctic.iceberg.commits.snapshot_producer import commit_metadata
+from arctic.iceberg.commits.refs.commit_ref import commit_ref
 from arctic.iceberg.snapshots.tags import TagState, check_tag_name, tags_of
 from arctic.iceberg.tables.open_table import OpenTable
-from arctic.iceberg.translate import catalog_errors
 from arctic.table.property_names import TAG_PREFIX
 
 
@@ -52,14 +42,14 @@ def make_tag(opened: OpenTable, name: str, state: TagState) -> None:
     _check_free(refresh(opened.base), name, state)
     if opened.change is not None:
         change_id = state.change_snapshot_id
-        _commit(opened.change, name, lambda head: _named(head, name, change_id))
+        commit_ref(opened.change, "tag", name, lambda head: _named(head, name, change_id))
 
     def in_base(head: Table) -> list[TableUpdate]:
         _check_free(head, name, state)
         said = SetPropertiesUpdate(updates={f"{TAG_PREFIX}{name}": state.text})
         return [*_named(head, name, state.base_snapshot_id), said]
 
-    _commit(opened.base, name, in_base)
+    commit_ref(opened.base, "tag", name, in_base)
 
 
 def drop_tag(opened: OpenTable, name: str) -> None:
@@ -72,7 +62,7 @@ def drop_tag(opened: OpenTable, name: str) -> None:
     """
     check_tag_name(name)
     stores = [store for store in (opened.base, opened.change) if store is not None]
-    found = [_commit(store, name, lambda head: _unnamed(head, name)) for store in stores]
+    found = [commit_ref(store, "tag", name, lambda head: _unnamed(head, name)) for store in stores]
     if not any(found):
         known = sorted(tags_of(opened.base.properties))
         raise NotFoundError(
@@ -121,42 +111,3 @@ def _unnamed(head: Table, name: str) -> list[TableUpdate]:
     if f"{TAG_PREFIX}{name}" in head.properties:
         updates.append(RemovePropertiesUpdate(removals=[f"{TAG_PREFIX}{name}"]))
     return updates
-
-
-def _commit(store: Table, name: str, plan: Callable[[Table], list[TableUpdate]]) -> bool:
-    """Commit what a plan says of a fresh head; False: there is nothing to do."""
-    check_writable(store.catalog)
-    head = copy(store)
-    policy = commit_policy(head.properties)
-    for _ in policy.tries():
-        refresh(head)
-        updates = plan(head)
-        if not updates:
-            return False
-        if _committed(head, name, updates):
-            return True
-    raise ConflictError(
-        f"table {'.'.join(store.name())!r}: other commits won every attempt to change tag "
-        f"{name!r}; call again"
-    )
-
-
-def _committed(head: Table, name: str, updates: Iterable[TableUpdate]) -> bool:
-    there = head.metadata.refs.get(name)
-    requirements: list[Any] = [AssertTableUUID(uuid=head.metadata.table_uuid)]
-    if head.metadata.snapshots:  # without any there can be no tag, and PyIceberg refuses to ask
-        requirements.append(
-            AssertRefSnapshotId.model_validate(
-                {"ref": name, "snapshot-id": None if there is None else there.snapshot_id}
-            )
-        )
-    with catalog_errors(f"change tag {name!r} of {'.'.join(head.name())!r}"):
-        try:
-            commit_metadata(head, updates=updates, requirements=requirements)
-        except CommitFailedException:
-            return False
-        except ValueError as error:
-            if "does not exist" not in str(error):
-                raise
-            return False  # the snapshot has expired meanwhile, which the next look says
-    return True
