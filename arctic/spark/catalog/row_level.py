@@ -49,6 +49,8 @@ from arctic.table.filters.predicate import Predicate
 from arctic.table.table_description import TableDescription
 from arctic.writing.rows.key_count import RepeatedKeyError
 
+_GONE_ROWS = "delete"
+"""Of a command whose rows are the keys of those that go."""
 _SOURCE_ROWS = "source"
 """Of the question whether this process merges the rows of a source by itself."""
 MOST_SOURCE_ROWS = 2**20
@@ -91,7 +93,8 @@ def _is_done_here(asked: RowLevelQuestion, reference: TableReference) -> bool:
         except InvalidInputError as error:
             raise NotHereError from error
 
-    new_rows = setter(asked.sets) if asked.sets else None
+    # An UPDATE of columns to themselves sets nothing, and deletes nothing either.
+    new_rows = None if asked.rows == _GONE_ROWS else setter(asked.sets)
     return small_edit(reference, asked.command, where_of, new_rows) is not None
 
 

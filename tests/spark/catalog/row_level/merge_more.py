@@ -316,6 +316,11 @@ MERGES = [
         sql=MERGE + "many s ON t.id > s.id " + CHANGE + REMOVE,
         error=TWICE,
     ),
+    Case(
+        id="to what it holds",
+        sql=MERGE + "news" + ON + "WHEN MATCHED THEN UPDATE SET n = t.n, v = t.v",
+        rows=ROWS,
+    ),
     # Nested values.
     Case(
         id="fields in a struct",

@@ -327,6 +327,8 @@ UPDATES = [
         sql="UPDATE {t} SET s.a = -1 WHERE id = 1",
         rows=[(1, {"a": -1, "b": None}, None)],
     ),
+    Case(id="to what it holds", sql="UPDATE {t} SET n = n WHERE id = 1", rows=ROWS),
+    Case(id="to what it holds, all", sql="UPDATE {t} SET n = n, v = v", rows=ROWS),
     # What cannot be.
     Case(
         id="at random",
