@@ -11,7 +11,7 @@ import argparse
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,14 @@ import pymysql
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
+from confluent_kafka.schema_registry import SchemaRegistryClient
+from confluent_kafka.schema_registry.avro import AvroSerializer
+from confluent_kafka.serialization import MessageField, SerializationContext
 
 import arctic
 from benchmarks.measure import Report, seconds
 from tests.kafka.broker import running_broker
+from tests.kafka.registry import running_registry
 from tests.mariadb.server import running_server
 
 SCHEMA = pa.schema(
@@ -42,6 +46,18 @@ TABLE = """
 CREATE TABLE orders (id BIGINT PRIMARY KEY, customer INT, price DECIMAL(12,2), ordered DATETIME(6),
                      status VARCHAR(20), note VARCHAR(60))
 """
+AVRO = {
+    "type": "record", "name": "Order",
+    "fields": [
+        {"name": "id", "type": "long"},
+        {"name": "customer", "type": ["null", "int"]},
+        {"name": "price", "type": {"type": "bytes", "logicalType": "decimal", "precision": 12,
+                                   "scale": 2}},
+        {"name": "ordered", "type": {"type": "long", "logicalType": "local-timestamp-micros"}},
+        {"name": "status", "type": "string"},
+        {"name": "note", "type": ["null", "string"]},
+    ],
+}  # fmt: skip
 STATEMENT_ROWS = 1_000
 
 
@@ -142,38 +158,53 @@ def _mysql(rows: pa.Table, place: Path, batch: int) -> list[tuple[str, float]]:
 
 def _kafka(rows: pa.Table, place: Path, batch: int) -> list[tuple[str, float]]:
     found = []
-    with running_broker() as broker:
-        for envelope in ("debezium", "json"):
-            topic = f"orders_{envelope}"
+    with running_broker() as broker, running_registry() as registry:
+        for named, envelope in (("debezium", "debezium"), ("json", "json"), ("avro", "json")):
+            topic = f"orders_{named}"
             admin = AdminClient({"bootstrap.servers": broker})
             admin.create_topics([NewTopic(topic, 1, 1)])[topic].result()
-            _produce(broker, topic, rows, envelope)
-            arctic.create_table(
-                f"{envelope}.orders", SCHEMA, primary_key=["id"], warehouse=str(place)
-            )
-            source = "shop.orders" if envelope == "debezium" else f"{topic}:orders"
+            _produce(broker, topic, _messages(rows, named, registry))
+            arctic.create_table(f"{named}.orders", SCHEMA, primary_key=["id"], warehouse=str(place))
+            given = {
+                "topics": topic,
+                "tables": "shop.orders" if envelope == "debezium" else f"{topic}:orders",
+                "into": named,
+                "envelope": envelope,
+                "config": {"schema.registry.url": registry} if named == "avro" else None,
+            }
 
-            def follow(envelope: str = envelope, topic: str = topic, source: str = source) -> None:
+            def follow(given: dict[str, Any] = given) -> None:
                 report = arctic.mirror_kafka(
-                    f"kafka://{broker}", topic, tables=source, into=envelope, envelope=envelope,
-                    once=True, max_changes=batch, interval_seconds=0.2, warehouse=str(place),
+                    f"kafka://{broker}", once=True, max_changes=batch, interval_seconds=0.2,
+                    warehouse=str(place), **given,
                 )  # fmt: skip
                 assert report.quarantined == 0
 
-            found.append((f"Kafka: {envelope}", seconds(follow)))
-            _count(f"{envelope}.orders", rows.num_rows, place)
+            found.append((f"Kafka: {named}", seconds(follow)))
+            _count(f"{named}.orders", rows.num_rows, place)
     return found
 
 
-def _produce(broker: str, topic: str, rows: pa.Table, envelope: str) -> None:
-    producer = Producer(
-        {"bootstrap.servers": broker, "linger.ms": 50, "queue.buffering.max.messages": 1_000_000}
-    )
+def _messages(rows: pa.Table, named: str, registry: str) -> Iterator[bytes]:
+    if named == "avro":
+        with SchemaRegistryClient({"url": registry, "timeout": 30}) as client:
+            written = AvroSerializer(client, json.dumps(AVRO))
+            to = SerializationContext("orders_avro", MessageField.VALUE)
+            yield from (written(row, to) for row in rows.to_pylist())
+        return
     source = {"db": "shop", "table": "orders"}
     for row in rows.to_pylist():
         after: dict[str, Any] = {**row, "price": str(row["price"]), "ordered": str(row["ordered"])}
         change = {"op": "c", "before": None, "after": after, "source": source}
-        producer.produce(topic, json.dumps(change if envelope == "debezium" else after))
+        yield json.dumps(change if named == "debezium" else after).encode()
+
+
+def _produce(broker: str, topic: str, messages: Iterable[bytes]) -> None:
+    producer = Producer(
+        {"bootstrap.servers": broker, "linger.ms": 50, "queue.buffering.max.messages": 1_000_000}
+    )
+    for message in messages:
+        producer.produce(topic, message)
         producer.poll(0)
     producer.flush()
 

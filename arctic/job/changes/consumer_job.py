@@ -18,7 +18,6 @@ import pyarrow as pa
 from arctic import options as opt
 from arctic.errors import ConflictError, NotFoundError
 from arctic.iceberg.catalogs.catalog import open_catalog
-from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.snapshots.consumers import (
     ConsumerState,
     check_consumer_name,
@@ -90,7 +89,7 @@ class ConsumerJob:
         if found is not None:
             return found
         changes = Changes(self._asked)
-        state = self._state_at(changes.opened, changes.beginning())
+        state = consumer_at(changes.opened, changes.beginning(), now_ms=_now_ms())
         try:
             self._put(changes.opened, None, state)
         except ConflictError:
@@ -130,7 +129,7 @@ class ConsumerJob:
             NotFoundError: others dropped it, or the state there has expired.
         """
         opened = self._reference.open()
-        state = self._state_at(opened, end)
+        state = consumer_at(opened, end, now_ms=_now_ms())
         if self._known_in(opened).position != begun.position:
             raise ConflictError(
                 f"consumer {self.name!r} of table {self._reference.identifier!r} was moved by "
@@ -144,14 +143,14 @@ class ConsumerJob:
         opened = self._reference.open()
         known = self._known_in(opened)
         if _order(end) > _order(known.position):
-            self._put(opened, known, self._state_at(opened, end))
+            self._put(opened, known, consumer_at(opened, end, now_ms=_now_ms()))
 
     def hold(self, place: StreamPosition) -> None:
         """Put the consumer at a place, unless it is further; a new one begins there."""
         opened = self._reference.open()
         known = self._state_in(opened)
         if known is None or _order(place) > _order(known.position):
-            self._put(opened, known, self._state_at(opened, place))
+            self._put(opened, known, consumer_at(opened, place, now_ms=_now_ms()))
 
     def drop(self) -> None:
         """Forget the consumer, so that expiry may take what only it held back.
@@ -195,12 +194,6 @@ class ConsumerJob:
             expected={name: begun},
             subject=f"consumer {self.name!r} of table {opened.table.name!r}",
         )
-
-    def _state_at(self, opened: OpenTable, position: StreamPosition) -> ConsumerState:
-        for store in (opened.change, opened.base):
-            if store is not None:
-                refresh(store)
-        return consumer_at(opened, position, now_ms=time.time_ns() // 1_000_000)
 
     def _expired(
         self, opened: OpenTable, state: ConsumerState, error: NotFoundError
@@ -253,3 +246,7 @@ def _order(position: StreamPosition) -> tuple[int, int, int, int]:
         done,
         position.base_sequence_number,
     )
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
