@@ -19,6 +19,9 @@ from arctic.redact import NOTHING_KNOWN, without_secrets
 PREFIX = "schema.registry."
 """Of settings that are the registry's, not the broker's."""
 _SETTINGS: Mapping[str, Any] = {"timeout": 30.0}
+_MISSING = (40401, 40402, 40403)
+"""What a registry says of subjects, versions and schemas that it does not have. Who answers 404
+without that is no registry."""
 _NUMBERS = (
     "timeout", "cache.capacity", "cache.latest.ttl.sec", "max.retries", "retries.wait.ms",
     "retries.max.wait.ms",
@@ -40,6 +43,7 @@ class SchemaRegistry:
             import fastavro  # noqa: F401, PLC0415
             import httpx2  # noqa: PLC0415
             from confluent_kafka import schema_registry  # noqa: PLC0415
+            from confluent_kafka.schema_registry.error import OAuthTokenError  # noqa: PLC0415
         except ImportError as error:
             raise UnsupportedError(
                 "a schema registry needs fastavro and Confluent's client; install the extra, in a "
@@ -57,7 +61,7 @@ class SchemaRegistry:
             text = f"setting of the schema registry, after {PREFIX!r}: {said}"
             raise InvalidInputError(text) from NOTHING_KNOWN.cause(error)
         self._no_such = schema_registry.SchemaRegistryError
-        self._unreachable = httpx2.HTTPError
+        self._unreachable = (httpx2.HTTPError, httpx2.InvalidURL, OAuthTokenError)
 
     def close(self) -> None:
         """Close the connection to it."""
@@ -91,7 +95,7 @@ class SchemaRegistry:
         try:
             return ask()
         except self._no_such as error:
-            if error.http_status_code == 404:
+            if error.error_code in _MISSING:
                 raise LookupError(f"{what} is not in the registry") from error
             said = without_secrets(str(error))
         except self._unreachable as error:

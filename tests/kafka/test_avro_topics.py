@@ -161,7 +161,9 @@ def test_changes_of_debezium(broker: str, registry: str, schemas: Any, tmp_path:
     assert read("m.orders", place) == [{**one, "n": 9}]
 
 
-def test_a_registry_that_cannot_be_asked_stops_the_reader(broker: str, tmp_path: Path) -> None:
+def test_a_registry_that_cannot_be_asked_stops_the_reader(
+    broker: str, registry: str, tmp_path: Path
+) -> None:
     """Its messages are not broken; settings that it cannot have are refused."""
     make_topic(broker, "avro_away", 1)
     place: dict[str, Any] = {"warehouse": str(tmp_path)}
@@ -178,6 +180,9 @@ def test_a_registry_that_cannot_be_asked_stops_the_reader(broker: str, tmp_path:
         follow(broker, "avro_away", place, tables="avro_away", envelope="json", config=away)
     assert "secret" not in str(said.value)
     assert said.value.__cause__ is None or "secret" not in str(said.value.__cause__)
+    elsewhere = {url: registry.replace("ccompat", "nowhere"), "schema.registry.max.retries": "0"}
+    with pytest.raises(StorageError, match="for schema 1"):
+        follow(broker, "avro_away", place, tables="avro_away", envelope="json", config=elsewhere)
     for config, envelope, told in (
         ({url: "ftp://x"}, "json", "expected http:// or https://"),
         ({url: "http://x", "schema.registry.nope": "1"}, "json", "nope"),
