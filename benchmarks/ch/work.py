@@ -6,6 +6,7 @@ and the keys of `new_order`, of which alone rows are deleted, that are gone are 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +27,9 @@ from benchmarks.peers.oracle import Rows, differing_rows
 SEED = 18
 DELETED = "new_order"
 _SHOP, _REPLAYED, _LIVE = "shop", "replayed", "live"
+_ACTIVE_SLOTS = """SELECT pg_terminate_backend(active_pid) FROM pg_replication_slots
+  WHERE active AND database = %s"""
+_LOOK_SECONDS = 0.05
 _EXACT_DIGITS = 6
 """Sums and products of amounts have fewer; a longer decimal is a quotient, which engines round."""
 
@@ -97,9 +101,12 @@ class Work:
             yield self._dsn(_LIVE)
         finally:
             with self._connected("postgres") as connection:
+                # Whoever read a slot may be gone for a while before the server lets go of it.
+                while connection.execute(_ACTIVE_SLOTS, (_LIVE,)).fetchone() is not None:
+                    time.sleep(_LOOK_SECONDS)
                 connection.execute(
                     "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots "
-                    "WHERE NOT active AND database = %s",
+                    "WHERE database = %s",
                     (_LIVE,),
                 )
                 connection.execute(f"DROP DATABASE {_LIVE} WITH (FORCE)")

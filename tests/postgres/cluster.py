@@ -1,4 +1,8 @@
-"""A PostgreSQL of its own for a test run: made in a temporary folder, reached by a socket there."""
+"""A PostgreSQL of its own for a test run: made in a temporary folder, reached by a socket there.
+
+Rules: the server outlives nobody. Who started it may be killed, so a shell of its own stops the
+server and removes the folder when a pipe ends that only the starter holds.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +28,12 @@ max_wal_senders = 5
 max_replication_slots = 20
 """
 
+_WAIT_AND_STOP = """
+cat
+"$1" -D "$2" -m immediate -w stop
+rm -rf "$3"
+"""
+
 
 def binaries() -> Path:
     """Return the folder of the server's programs; skips where they or wal2json are missing."""
@@ -45,14 +55,31 @@ def running_cluster() -> Iterator[str]:
         _run(programs / "initdb", "-D", data, "-A", "trust", "-U", "postgres", "-N", "-E", "UTF8")
         with (data / "postgresql.conf").open("a") as settings:
             settings.write(_SETTINGS.format(folder=folder))
-        control = programs / "pg_ctl"
-        _run(control, "-D", data, "-l", folder / "log", "-w", "start")
-        try:
+        with _stopped_in_the_end(programs / "pg_ctl", data, folder):
+            _run(programs / "pg_ctl", "-D", data, "-l", folder / "log", "-w", "start")
             yield f"host={folder} user=postgres dbname=postgres"
-        finally:
-            _run(control, "-D", data, "-m", "immediate", "-w", "stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _stopped_in_the_end(control: Path, data: Path, folder: Path) -> Iterator[None]:
+    """Stop a server and remove its folder when this context ends, or this process does."""
+    waiting = subprocess.Popen(
+        ["sh", "-c", _WAIT_AND_STOP, "sh", str(control), str(data), str(folder)],
+        **_who(),
+        cwd="/",
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    assert waiting.stdin is not None
+    try:
+        yield
+    finally:
+        waiting.stdin.close()
+        waiting.wait()
 
 
 def _own(folder: Path) -> None:
@@ -63,13 +90,9 @@ def _own(folder: Path) -> None:
 
 
 def _run(*command: Any) -> None:
-    who: dict[str, Any] = {}
-    if os.geteuid() == 0:
-        user = pwd.getpwnam("nobody")
-        who = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
     result = subprocess.run(
         [str(part) for part in command],
-        **who,
+        **_who(),
         cwd="/",
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -78,3 +101,11 @@ def _run(*command: Any) -> None:
         check=False,
     )
     assert result.returncode == 0, result.stderr
+
+
+def _who() -> dict[str, Any]:
+    """Return as whom the server's programs run."""
+    if os.geteuid() != 0:
+        return {}
+    user = pwd.getpwnam("nobody")
+    return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
