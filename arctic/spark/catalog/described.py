@@ -18,7 +18,7 @@ from arctic.iceberg.catalogs.pair import DEFAULT_PROPERTIES
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.ordered_table import why_not_edited
 from arctic.job.read.asked_read import AskedRead
-from arctic.job.read.scan_job import table_schema
+from arctic.job.read.scan_job import read_schema
 from arctic.job.reference import parse_reference, placed
 from arctic.options import OPTIONS, Scope, check_known
 from arctic.spark.base.catalog_protocol import TableAnswer
@@ -97,7 +97,7 @@ def described(
     reference = parse_reference(options)
     opened = reference.open(suggests=False)
     is_whole = reference.metadata_table is None
-    schema = spark_schema(table_schema(AskedRead.of(options)))
+    schema = spark_schema(read_schema(opened, AskedRead.of(options)))
     return TableAnswer(
         name=".".join(name),
         options=options,
