@@ -119,6 +119,7 @@ class _Call(BaseHTTPRequestHandler):
         return json.dumps({**json.loads(answer), "storage-credentials": vended}).encode()
 
     def _answer(self, status: int, body: bytes, headers: Mapping[str, str]) -> None:
+        body = b"" if status == 204 else body
         self.send_response(status)
         for name, text in headers.items():
             self.send_header(name, text)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyiceberg.catalog import load_catalog
 
@@ -219,3 +220,54 @@ def test_files_are_opened_as_the_catalog_says(door: Door, tmp_path: Path) -> Non
     opened = (tmp_path / "opened").read_text().splitlines()
     assert [path for path in opened if path.endswith(".parquet")]
     assert [path for path in opened if path.endswith(".avro")]
+
+
+def half_done(door: Door) -> list[str]:
+    """Change tags, properties and columns; return which commits named one store alone."""
+    make(door)
+    table = arctic.open_table("db.t", catalog=door.catalog)
+    table.tag("then")
+    table.set_properties({"read.cache": "memory"})
+    arctic.evolve_schema(
+        "db.t", add={"paid": pa.bool_()}, rename={"city": "town"}, catalog=door.catalog
+    )
+    table = arctic.open_table("db.t", catalog=door.catalog)
+    assert [tag.name for tag in table.tags()] == ["then"]
+    assert table.schema.names == ["id", "town", "paid"]
+    table.drop_tag("then")
+    with closing(load_catalog("plain", **door.catalog)) as plain:
+        for name in ("db.t", "db.t_change_"):
+            store = plain.load_table(name)
+            assert store.schema().column_names == ["id", "town", "paid"]
+            assert store.properties["read.cache"] == "memory"
+            assert set(store.metadata.refs) == {"main"}
+    commits = [each.removeprefix("commit ") for each in door.asked if each.startswith("commit ")]
+    return sorted(each for each in commits if " " not in each)
+
+
+def test_tags_properties_and_columns_of_both_stores_change_at_once(door: Door) -> None:
+    """Nobody finds one store with them and the other without."""
+    assert half_done(door) == []
+    assert door.asked["commit db.t db.t_change_"] == 3
+    assert door.asked["commit db.t_change_ db.t"] == 1
+
+
+def test_they_change_one_after_the_other_where_the_catalog_takes_one_table(door: Door) -> None:
+    """And come out the same."""
+    door.takes_several = False
+    assert half_done(door) == ["db.t", "db.t_change_"]
+
+
+@pytest.mark.parametrize("status", [409, 204])
+def test_changes_of_both_stores_are_made_again_after_a_lost_race(door: Door, status: int) -> None:
+    """Also after a yes that did nothing."""
+    make(door)
+    door.answers, door.reaches = [status, None] * 3, False
+    table = arctic.open_table("db.t", catalog=door.catalog)
+    table.tag("then")
+    table.set_properties({"read.cache": "memory"})
+    arctic.evolve_schema("db.t", add={"paid": pa.bool_()}, catalog=door.catalog)
+
+    assert [tag.name for tag in table.tags()] == ["then"]
+    assert arctic.open_table("db.t", catalog=door.catalog).schema.names == ["id", "city", "paid"]
+    assert door.answers == []

@@ -17,8 +17,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
-from pyiceberg.catalog import Catalog
-from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.schema import Schema, assign_fresh_schema_ids
 from pyiceberg.table import Table
 from pyiceberg.table.update import (
@@ -34,11 +32,10 @@ from arctic.columns.promotions import promotes
 from arctic.errors import ConflictError, InvalidInputError
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.tables.open_table import OpenTable, open_table
-from arctic.iceberg.translate import catalog_errors
+from arctic.iceberg.tables.schema_sync import commit_schema
 from arctic.iceberg.values.layout.index_columns import check_index
-from arctic.iceberg.values.layout.sort_order import check_sort_columns, order_updates, same_order
+from arctic.iceberg.values.layout.sort_order import check_sort_columns, order_updates
 from arctic.iceberg.values.named_columns import check_named, check_unnamed, moved, renamed
-from arctic.iceberg.values.same_schemas import same_schemas
 from arctic.iceberg.values.schema import arrow_type, iceberg_schema
 from arctic.retry import SMALL_RACES
 
@@ -110,7 +107,7 @@ def evolve_by(
         updates = _updates(opened.base, schema, change, subject=f"table {identifier!r}")
         if not updates:
             return opened
-        if _commit(catalog, opened.base, updates, identifier):
+        if commit_schema(catalog, opened.base, opened.change, updates, name=identifier):
             return open_table(config, identifier, for_writing=True)
     raise ConflictError(
         f"table {identifier!r}: other commits changed its columns during every try; "
@@ -287,15 +284,3 @@ def _updates(
         updates = (*updates, RemovePropertiesUpdate(removals=removed))
     after = {name: text for name, text in properties.items() if name not in removed}
     return (*updates, *order_updates(base, {**after, **wanted}, schema))
-
-
-def _commit(
-    catalog: Catalog, base: Table, updates: tuple[TableUpdate, ...], identifier: str
-) -> bool:
-    with catalog_errors(f"change the columns of table {identifier!r}"):
-        try:
-            required = (*same_schemas(catalog, base), *same_order(base.metadata, updates))
-            catalog.commit_table(base, required, updates)
-        except CommitFailedException:
-            return False
-    return True

@@ -5,12 +5,15 @@ Rules:
       exactly one version ahead: the writer that evolved it stopped in between.
     - A table in that state is readable, because both stores are read by the base schema.
     - The next writer completes it by giving change base's very schema, ids included.
+    - Where the catalog takes both stores in one request, they change together.
 
 Source: amoro KeyedSchemaUpdate.syncSchema @96a4d781a. Differs: a change store that is ahead is
 refused, and the schema is copied instead of being derived anew, so ids cannot drift.
 """
 
 from __future__ import annotations
+
+from copy import copy
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import CommitFailedException
@@ -26,8 +29,11 @@ from pyiceberg.table.update import (
 
 from arctic.errors import ConflictError, FormatError
 from arctic.iceberg.catalogs.catalog import load_table
+from arctic.iceberg.catalogs.over_http.timed_rest import TableCommit, TimedRestCatalog
 from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.catalogs.staged_metadata import with_updates
 from arctic.iceberg.translate import catalog_errors
+from arctic.iceberg.values.layout.sort_order import same_order
 from arctic.iceberg.values.named_columns import followed
 from arctic.iceberg.values.same_schemas import same_schemas
 from arctic.retry import SMALL_RACES
@@ -55,6 +61,50 @@ def change_lags(base: Table, change: Table, *, name: str) -> bool:
     raise FormatError(f"table {name!r}: {_difference(base.schema(), change.schema())}")
 
 
+def commit_schema(
+    catalog: Catalog,
+    base: Table,
+    change: Table | None,
+    updates: tuple[TableUpdate, ...],
+    *,
+    name: str,
+) -> bool:
+    """Change the columns of base, and at once those of the change store where that goes.
+
+    Returns:
+        False where others have committed, or base is not what it was to become.
+
+    Raises:
+        CommitStateUnknownError: the catalog did not answer.
+    """
+    required = (*same_schemas(catalog, base), *same_order(base.metadata, updates))
+    with catalog_errors(f"change the columns of table {name!r}"):
+        try:
+            if (
+                isinstance(catalog, TimedRestCatalog)
+                and change is not None
+                and catalog.commits_several((base, change))
+            ):
+                after = copy(base)
+                after.metadata = with_updates(base.metadata, updates)
+                follows = _following(after, change)
+                catalog.commit_several(
+                    (
+                        TableCommit(table=base, requirements=required, updates=updates),
+                        TableCommit(
+                            table=change,
+                            requirements=same_schemas(catalog, change),
+                            updates=follows,
+                        ),
+                    )
+                )
+                return bool(refresh(base).schema() == after.schema())
+            catalog.commit_table(base, required, updates)
+        except CommitFailedException:
+            return False
+    return True
+
+
 def complete_change(catalog: Catalog, base: Table, change: Table, *, name: str) -> Table:
     """Give the change store base's current schema; return the change store as it is then.
 
@@ -71,12 +121,7 @@ def complete_change(catalog: Catalog, base: Table, change: Table, *, name: str) 
             change = _latest(catalog, base, change, name)
             if not change_lags(base, change, name=name):
                 return change
-        updates = _updates(base, change)
-        wanted, gone = followed(base.properties, change.properties)
-        if wanted:
-            updates = (*updates, SetPropertiesUpdate(updates=wanted))
-        if gone:
-            updates = (*updates, RemovePropertiesUpdate(removals=gone))
+        updates = _following(base, change)
         with catalog_errors(f"complete the schema of change store of {name!r}"):
             try:
                 catalog.commit_table(change, same_schemas(catalog, change), updates)
@@ -86,6 +131,17 @@ def complete_change(catalog: Catalog, base: Table, change: Table, *, name: str) 
         if not change_lags(base, change, name=name):
             return change
     raise ConflictError(f"table {name!r}: other commits kept the change store's schema behind")
+
+
+def _following(base: Table, change: Table) -> tuple[TableUpdate, ...]:
+    """Return what gives a change store that lags the columns of base."""
+    updates = _updates(base, change)
+    wanted, gone = followed(base.properties, change.properties)
+    if wanted:
+        updates = (*updates, SetPropertiesUpdate(updates=wanted))
+    if gone:
+        updates = (*updates, RemovePropertiesUpdate(removals=gone))
+    return updates
 
 
 def _latest(catalog: Catalog, base: Table, change: Table, name: str) -> Table:

@@ -1,4 +1,4 @@
-"""Changing the properties of a table: in both stores, base first.
+"""Changing the properties of a table: in both stores, base first, or at once where that goes.
 
 Rules:
     - Base is what reads, writes and optimizing go by. Whoever stops between the two commits leaves
@@ -9,7 +9,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,6 +28,8 @@ from pyiceberg.table.update import (
 from arctic.errors import ConflictError, InvalidInputError
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.catalogs.change_store import find_change
+from arctic.iceberg.catalogs.over_http.at_once import commit_at_once, takes_at_once
+from arctic.iceberg.catalogs.over_http.timed_rest import TableCommit
 from arctic.iceberg.catalogs.pair import store_of
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.tables.check_stores import check_is_base
@@ -44,6 +46,7 @@ from arctic.iceberg.values.ordering import check_lasting
 from arctic.iceberg.values.same_schemas import same_schemas
 from arctic.retry import SMALL_RACES
 
+_LOST = "{}: other commits won every try; set them again"
 _FORMAT_VERSION = "format-version"
 """What a creation may say; Iceberg keeps it elsewhere."""
 
@@ -75,15 +78,14 @@ def set_properties(config: CatalogConfig, identifier: str, change: PropertyChang
     """
     catalog = open_catalog(config)
     stores, checked = _checked(catalog, identifier, change)
-    for store in stores:
-        commit_properties(
-            catalog,
-            store,
-            checked.wanted,
-            checked.removed,
-            expected={},
-            subject=f"table {identifier!r}",
-        )
+    subject = f"table {identifier!r}"
+    if takes_at_once(stores):
+        _commit_at_once(catalog, stores, checked, subject)
+    else:
+        for store in stores:
+            commit_properties(
+                catalog, store, checked.wanted, checked.removed, expected={}, subject=subject
+            )
     return open_table(config, identifier)
 
 
@@ -152,12 +154,7 @@ def commit_properties(
         changed = _changed(expected, store.properties)
         if changed:
             raise ConflictError(f"{subject}: others changed {changed[0]!r} meanwhile; call again")
-        if store_of(store.properties) == "base":
-            # By its columns change is read too; its own may still have to follow.
-            check_named(wanted, [column.name for column in store.schema().fields])
-            check_sort_columns(wanted, store.schema())
-            check_index(wanted, store.schema())
-        updates = _updates(store, wanted, removed)
+        updates = _checked_updates(store, wanted, removed)
         if not updates:
             return
         with catalog_errors(f"set properties of {subject}"):
@@ -168,7 +165,41 @@ def commit_properties(
                 continue
         refresh(store)
         return
-    raise ConflictError(f"{subject}: other commits won every try; set them again")
+    raise ConflictError(_LOST.format(subject))
+
+
+def _commit_at_once(
+    catalog: Catalog, stores: Sequence[Table], change: PropertyChange, subject: str
+) -> None:
+    def planned() -> list[TableCommit]:
+        found = [
+            (store, _checked_updates(refresh(store), change.wanted, change.removed))
+            for store in stores
+        ]
+        return [
+            TableCommit(
+                table=store,
+                requirements=_requirements(catalog, store, updates, {}),
+                updates=updates,
+            )
+            for store, updates in found
+            if updates
+        ]
+
+    action = f"set properties of {subject}"
+    if commit_at_once(stores, planned, policy=SMALL_RACES, action=action) is None:
+        raise ConflictError(_LOST.format(subject))
+
+
+def _checked_updates(
+    store: Table, wanted: Mapping[str, str], removed: tuple[str, ...]
+) -> tuple[TableUpdate, ...]:
+    if store_of(store.properties) == "base":
+        # By its columns change is read too; its own may still have to follow.
+        check_named(wanted, [column.name for column in store.schema().fields])
+        check_sort_columns(wanted, store.schema())
+        check_index(wanted, store.schema())
+    return _updates(store, wanted, removed)
 
 
 def _updates(

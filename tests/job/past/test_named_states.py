@@ -8,8 +8,7 @@ import pyarrow as pa
 import pytest
 
 import arctic
-from arctic.iceberg.commits.refs import commit_tag
-from arctic.iceberg.commits.refs.commit_ref import commit_ref
+from arctic.iceberg.commits.refs import commit_ref
 from tests.job.past.states import NOW, SCHEMA, catalog_table, make, rows_of, upsert
 
 
@@ -81,7 +80,7 @@ def test_a_tag_is_whole_or_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     table = make(tmp_path)
     upsert(table, a=1)
     table.optimize(type="full")
-    commit, seen = commit_ref, []
+    commit, seen = commit_ref.commit_ref, []
 
     def dies_at_base(store: object, *arguments: object) -> bool:
         seen.append(store)
@@ -89,7 +88,7 @@ def test_a_tag_is_whole_or_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             raise KeyboardInterrupt
         return commit(store, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(commit_tag, "commit_ref", dies_at_base)
+    monkeypatch.setattr(commit_ref, "commit_ref", dies_at_base)
     with pytest.raises(KeyboardInterrupt):
         table.tag("x")
     monkeypatch.undo()

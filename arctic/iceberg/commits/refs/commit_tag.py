@@ -5,7 +5,8 @@ Rules:
       half of a tag is never taken for a whole one. Whatever was left half done, the same call
       finishes it.
     - A branch is another program's, and stays what it is.
-    - Each store is one metadata commit, planned anew on every attempt.
+    - Each store is one metadata commit, planned anew on every attempt. Where the catalog takes
+      both in one request, there is no half.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from pyiceberg.table.update import (
 
 from arctic.errors import AlreadyExistsError, NotFoundError
 from arctic.iceberg.catalogs.refresh import refresh
-from arctic.iceberg.commits.refs.commit_ref import commit_ref
+from arctic.iceberg.commits.refs.commit_ref import commit_refs
 from arctic.iceberg.snapshots.tags import TagState, check_tag_name, tags_of
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.table.property_names import TAG_PREFIX
@@ -40,16 +41,20 @@ def make_tag(opened: OpenTable, name: str, state: TagState) -> None:
     """
     check_tag_name(name)
     _check_free(refresh(opened.base), name, state)
-    if opened.change is not None:
-        change_id = state.change_snapshot_id
-        commit_ref(opened.change, "tag", name, lambda head: _named(head, name, change_id))
+
+    def in_change(head: Table) -> list[TableUpdate]:
+        return _named(head, name, state.change_snapshot_id)
 
     def in_base(head: Table) -> list[TableUpdate]:
         _check_free(head, name, state)
-        said = SetPropertiesUpdate(updates={f"{TAG_PREFIX}{name}": state.text})
-        return [*_named(head, name, state.base_snapshot_id), said]
+        base_id = state.base_snapshot_id
+        updates = [] if base_id is None else _named(head, name, base_id)
+        if head.properties.get(f"{TAG_PREFIX}{name}") != state.text:
+            updates.append(SetPropertiesUpdate(updates={f"{TAG_PREFIX}{name}": state.text}))
+        return updates
 
-    commit_ref(opened.base, "tag", name, in_base)
+    in_order = [] if opened.change is None else [(opened.change, in_change)]
+    commit_refs([*in_order, (opened.base, in_base)], "tag", name)
 
 
 def drop_tag(opened: OpenTable, name: str) -> None:
@@ -62,8 +67,8 @@ def drop_tag(opened: OpenTable, name: str) -> None:
     """
     check_tag_name(name)
     stores = [store for store in (opened.base, opened.change) if store is not None]
-    found = [commit_ref(store, "tag", name, lambda head: _unnamed(head, name)) for store in stores]
-    if not any(found):
+    plans = [(store, lambda head: _unnamed(head, name)) for store in stores]
+    if not commit_refs(plans, "tag", name):
         known = sorted(tags_of(opened.base.properties))
         raise NotFoundError(
             f"table {opened.table.name!r} has no tag {name!r}; there are "
