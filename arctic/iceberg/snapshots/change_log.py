@@ -1,8 +1,10 @@
 """The commits of the store where changes arrive, between two sequence numbers.
 
 Rules:
-    - Every commit of a range must be known, by its number. A number that is missing has expired,
-      was rolled back or lies on a branch: in each case rows could be lost, so the range is refused.
+    - Every commit of a range must be known, by its number. A number that is missing has expired or
+      was rolled back: in each case rows could be lost, so the range is refused.
+    - Without a key it may be a branch's. Then the last commit of the range must go back to the one
+      before it by what each was committed on, without a gap.
     - Only what appends added is a change. Expiry takes files away: those before it are looked up
       in the snapshot right before it. Any other commit is refused.
     - The base store of a keyed table is watched for commits that replace rows: no change says so.
@@ -19,7 +21,13 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
 
 from arctic.errors import FormatError, NotFoundError, UnsupportedError
-from arctic.iceberg.metadata.history import UPKEEP, current_at, lineage, producer_of
+from arctic.iceberg.metadata.history import (
+    UPKEEP,
+    current_at,
+    lineage,
+    producer_of,
+    reaches_beginning,
+)
 from arctic.iceberg.snapshots.list_files import list_added
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.options import (
@@ -163,9 +171,11 @@ def _commits(opened: OpenTable, store: Table, after: int, up_to: int) -> tuple[S
     _check_is_ancestor(opened, store, ancestry, after)
     found = {each.sequence_number or 0: each for each in ancestry}
     missing = next((each for each in range(after + 1, up_to + 1) if each not in found), None)
-    if missing is not None:
+    has_begin = after in found or (after == 0 and reaches_beginning(store.metadata, ancestry))
+    is_whole = opened.change is None and up_to in found and has_begin
+    if missing is not None and not is_whole:
         raise expired_history(opened, store, f"commit {missing} of {after + 1} to {up_to} is gone")
-    return tuple(found[each] for each in range(after + 1, up_to + 1))
+    return tuple(found[each] for each in range(after + 1, up_to + 1) if each in found)
 
 
 def _check_is_ancestor(

@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from arctic.columns.nullable import nullable_throughout
 from arctic.errors import InvalidInputError, UnsupportedError
+from arctic.iceberg.snapshots.change_log import check_commits
 from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.changes.asked_changes import RowsAsked
@@ -298,7 +299,9 @@ class _Commits:
     @classmethod
     def between(cls, opened: OpenTable, after: int, up_to: int) -> _Commits:
         name = BASE if opened.change is None else CHANGE
-        versions, wanted = commit_versions(opened), range(after + 1, up_to + 1)
+        versions = commit_versions(opened)
+        commits = check_commits(opened, after, up_to, skips_overwrites=True)
+        wanted = [each.sequence_number or 0 for each in commits]
         known = [version_of(opened, versions, name, each) for each in wanted]
         return cls(
             sequences=tuple(wanted),

@@ -24,7 +24,13 @@ from datetime import datetime, timezone
 from arctic import options as opt
 from arctic.errors import InvalidInputError, UnsupportedError
 from arctic.iceberg.commits.commit_removal import commit_removal
-from arctic.iceberg.metadata.history import DATA_EXPIRATION, PRODUCER, UPKEEP, producer_of
+from arctic.iceberg.metadata.history import (
+    DATA_EXPIRATION,
+    PRODUCER,
+    UPKEEP,
+    lineage,
+    producer_of,
+)
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.edit.commit_edit import EditedTable, edited
@@ -241,13 +247,13 @@ def _check_order(table: TableDescription, settings: RetentionSettings) -> None:
 
 
 def _last_commit_ms(opened: OpenTable) -> int | None:
-    """Return when rows were written last, as far as the stores know."""
+    """Return when rows were written last, as far as the stores know; not those of a branch."""
     stores = [store for store in (opened.base, opened.change) if store is not None]
     return max(
         (
             snapshot.timestamp_ms
             for store in stores
-            for snapshot in store.metadata.snapshots
+            for snapshot in lineage(store.metadata, store.current_snapshot())
             if snapshot.summary is not None and producer_of(snapshot) not in UPKEEP
         ),
         default=None,

@@ -150,6 +150,59 @@ def test_writers_of_two_branches_never_lose_to_each_other(tmp_path: Path) -> Non
     assert len({each.sequence_number for each in snapshots}) == len(snapshots) == 19
 
 
+def told(found: pa.RecordBatchReader) -> list[str]:
+    """Return the ids of rows that came."""
+    return [row["id"] for row in found.read_all().to_pylist()]
+
+
+def test_who_follows_the_table_is_told_of_its_commits_alone(tmp_path: Path) -> None:
+    """Those of a branch lie between them by number, and are the table's once it is moved there."""
+    table, place = bag(tmp_path, a=1), {"warehouse": str(tmp_path)}
+    follower, start = table.consumer("c"), table.history()["snapshot_id"][0].as_py()
+    assert told(follower.read()) == ["a"]
+    follower.commit()
+    table.create_branch("x")
+    append(on(tmp_path), b=2)
+    append(table, c=3)
+    append(on(tmp_path), d=4)
+    table.create_branch("y")
+    append(on(tmp_path, "y"), e=5)
+    assert told(follower.read()) == ["c"]
+    follower.commit()
+    table.drop_branch("x")
+    table.fast_forward("main", "y")
+    append(table, f=6)
+
+    assert told(follower.read()) == ["e", "f"]
+    for form in ({}, {"change-rows": "commits"}, {"change-rows": "net"}):
+        after = {**form, "start-version": "0"}
+        assert told(arctic.read_changes("m.t", options=after, **place)) == ["a", "c", "e", "f"]
+    assert told(arctic.read_changes("m.t", start=start, **place)) == ["c", "e", "f"]
+    follower.commit()
+    head = catalog_table(tmp_path, "m.t").metadata.current_snapshot_id
+    table.expire(options=NOW)
+    append(on(tmp_path, "y"), g=7)
+    append(table, h=8)
+    assert told(follower.read()) == ["h"]
+    assert told(arctic.read_changes("m.t", start=head, **place)) == ["h"]
+
+
+def test_a_gap_before_what_is_read_is_refused(tmp_path: Path) -> None:
+    """Nobody can say whose a number was, where what the newest commit goes back to has expired."""
+    table, place = bag(tmp_path, a=1), {"warehouse": str(tmp_path)}
+    start = table.history()["snapshot_id"][0].as_py()
+    table.tag("first")
+    append(table, b=2)
+    append(table, c=3)
+    table.expire(options=NOW)
+    append(table, d=4)
+
+    with pytest.raises(arctic.NotFoundError, match="history"):
+        arctic.read_changes("m.t", start=start, **place)
+    with pytest.raises(arctic.NotFoundError, match="commit 1 of 1 to 4 is gone"):
+        arctic.read_changes("m.t", options={"start-version": "0"}, **place)
+
+
 def test_a_branch_of_a_session_is_made_by_its_first_write(tmp_path: Path) -> None:
     """``wap-branch`` is of tables with ``write.wap.enabled``, and of no verb but of rows."""
     table = bag(tmp_path, a=1)
