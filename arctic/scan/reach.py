@@ -36,8 +36,15 @@ NEVER = 2**63
 """Above every transaction id."""
 
 
+_MOST_RANGES = 100_000
+"""Ranges that are kept, of about 300 bytes each: steps go over files node by node."""
+
+
 class FileRanges:
-    """What is known of the keys of files: the range of each, worked out once, and their order."""
+    """What is known of the keys of files: the range of each, worked out once, and their order.
+
+    Memory: ``_MOST_RANGES`` ranges; where there are more files, some are worked out again.
+    """
 
     __slots__ = ("_by_path", "_key_ids", "engine", "ordering_ids")
 
@@ -68,6 +75,8 @@ class FileRanges:
         """Return the keys that a file can hold."""
         keys = self._by_path.get(file.path)
         if keys is None:
+            if len(self._by_path) >= _MOST_RANGES:
+                self._by_path.clear()
             keys = self._by_path[file.path] = KeyRange.of(file.bounds, self._key_ids)
         return keys
 

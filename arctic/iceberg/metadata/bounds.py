@@ -6,7 +6,7 @@ A bound that cannot be compared is unknown, never a guess.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from pyiceberg.conversions import from_bytes
@@ -20,6 +20,41 @@ FILE_OFFSET_ID = 2147482645
 """Field id of ``_file_offset``, which change files have beside the table's columns."""
 
 _NOTHING: Mapping[int, Any] = {}
+
+
+class FileBounds(Mapping[int, ColumnBounds]):
+    """The bounds of some columns by field id, in half the memory of a dictionary of few.
+
+    >>> known = FileBounds((3,), (ColumnBounds(lower=1, upper=9, null_count=0),))
+    >>> known[3].upper, known.get(4), dict(known) == known
+    (9, None, True)
+    """
+
+    __slots__ = ("_columns", "_field_ids")
+
+    def __init__(self, field_ids: tuple[int, ...], columns: tuple[ColumnBounds, ...]) -> None:
+        """Take the bounds of each column; many files may share the tuple of field ids."""
+        self._field_ids = field_ids
+        self._columns = columns
+
+    def __getitem__(self, field_id: int) -> ColumnBounds:
+        """Return what is known of a column."""
+        if field_id not in self._field_ids:
+            raise KeyError(field_id)
+        return self._columns[self._field_ids.index(field_id)]
+
+    def get(self, field_id: int, default: Any = None) -> Any:
+        """Return what is known of a column, or the default; planning asks it of every file."""
+        ids = self._field_ids
+        return self._columns[ids.index(field_id)] if field_id in ids else default
+
+    def __iter__(self) -> Iterator[int]:
+        """Go over the field ids."""
+        return iter(self._field_ids)
+
+    def __len__(self) -> int:
+        """Return how many columns are known."""
+        return len(self._field_ids)
 
 
 class BoundsDecoder:
@@ -37,23 +72,28 @@ class BoundsDecoder:
             for field_id in sorted(field_ids)
             if field_id in types
         )
+        self._field_ids = tuple([field_id for field_id, _ in self._decoders])
 
-    def of(self, file: ListedFile) -> dict[int, ColumnBounds]:
+    def of(self, file: ListedFile) -> Mapping[int, ColumnBounds]:
         """Return what is known of each wanted column; one of which nothing is known is absent."""
         if not self._decoders:
-            return {}
+            return _NOTHING
         lower, upper = file.lower_bounds or _NOTHING, file.upper_bounds or _NOTHING
         pairs = file.null_counts or ()
         counted = pairs[::2]
-        bounds = {}
+        field_ids, bounds = [], []
         for field_id, decode in self._decoders:
             least, greatest = lower.get(field_id), upper.get(field_id)
             null_count = pairs[2 * counted.index(field_id) + 1] if field_id in counted else None
             if least is not None or greatest is not None or null_count is not None:
-                bounds[field_id] = ColumnBounds(
+                field_ids.append(field_id)
+                known = ColumnBounds(
                     lower=decode(least), upper=decode(greatest), null_count=null_count
                 )
-        return bounds
+                bounds.append(known)
+        # A million files have the same columns.
+        shared = self._field_ids if len(bounds) == len(self._field_ids) else tuple(field_ids)
+        return FileBounds(shared, tuple(bounds))
 
 
 def bound_decoder(column_type: PrimitiveType) -> Callable[[bytes | None], Value]:

@@ -12,7 +12,7 @@ Rules:
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 
 from pyiceberg.io import FileIO
@@ -34,27 +34,29 @@ _READ_AHEAD = 32
 
 
 def listed_files(
-    io: FileIO, manifests: Iterable[ManifestFile]
+    io: FileIO, manifests: Sequence[ManifestFile]
 ) -> Iterator[tuple[ManifestFile, tuple[ListedFile, ...]]]:
     """Yield each manifest with its live files, in order; manifests are fetched in parallel.
 
-    Each manifest is decoded once per process, as long as the cache holds it. The files are
-    shared: nobody may change what they refer to.
+    Each manifest is decoded once per process, as long as the cache holds it. What the cache could
+    not hold together does not enter it: the end would only drive out the beginning, and what is
+    known of other tables. The files are shared: nobody may change what they refer to.
 
     Raises:
         FormatError: a manifest that cannot be decoded.
         StorageError: a manifest cannot be read.
     """
     pending: deque[tuple[ManifestFile, Future[bytes] | None]] = deque()
+    keeps = sum(map(_live_count, manifests)) * _FILE_BYTES <= manifest_cache.MAX_CACHED_BYTES
     with catalog_errors("read manifests"):
         for manifest in manifests:
             is_known = manifest_cache.CACHE.get(ListedFile, manifest.manifest_path) is not None
             fetched = None if is_known else _fetched(io, manifest)
             pending.append((manifest, fetched))
             if len(pending) > _READ_AHEAD:
-                yield _decoded(io, *pending.popleft())
+                yield _decoded(io, *pending.popleft(), keeps=keeps)
         while pending:
-            yield _decoded(io, *pending.popleft())
+            yield _decoded(io, *pending.popleft(), keeps=keeps)
 
 
 def _fetched(io: FileIO, manifest: ManifestFile) -> Future[bytes]:
@@ -64,12 +66,20 @@ def _fetched(io: FileIO, manifest: ManifestFile) -> Future[bytes]:
 
 
 def _decoded(
-    io: FileIO, manifest: ManifestFile, fetched: Future[bytes] | None
+    io: FileIO, manifest: ManifestFile, fetched: Future[bytes] | None, *, keeps: bool
 ) -> tuple[ManifestFile, tuple[ListedFile, ...]]:
     files = manifest_cache.CACHE.get(ListedFile, manifest.manifest_path)
     if files is None:
         # What was known when its turn was planned may have left the cache by now.
         content = fetched.result() if fetched is not None else read_manifest(io, manifest)
         files = decode_manifest(content, manifest)
-        manifest_cache.CACHE.put(ListedFile, manifest.manifest_path, files, entry_bytes=_FILE_BYTES)
+        if keeps:
+            manifest_cache.CACHE.put(
+                ListedFile, manifest.manifest_path, files, entry_bytes=_FILE_BYTES
+            )
     return manifest, files
+
+
+def _live_count(manifest: ManifestFile) -> int:
+    """Return how many live files a manifest has, as far as its list says it."""
+    return (manifest.added_files_count or 0) + (manifest.existing_files_count or 0)

@@ -362,3 +362,21 @@ def _blocks(encoder: BinaryEncoder, out: io.BytesIO, blocks: Sequence[Mapping[in
         encoder.write_int(len(inner.getvalue()))
         out.write(inner.getvalue())
     encoder.write_int(0)
+
+
+def test_what_is_more_than_the_cache_holds_leaves_it_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One listing of very many files neither drives out what is known nor keeps its end."""
+    opened = make(tmp_path, key=(), partition_by=(), **{"commit__manifest-merge__enabled": "false"})
+    for number in range(3):
+        commit_files(opened.base, foreign_file(opened.base, f"{number}.parquet", ()))
+    io, wanted = opened.base.io, manifests(opened.base)
+    cache = ManifestCache(10**9)
+    monkeypatch.setattr(manifest_cache, "CACHE", cache)
+    monkeypatch.setattr(manifest_cache, "MAX_CACHED_BYTES", 2 * module._FILE_BYTES)
+
+    assert sum(len(files) for _, files in listed_files(io, wanted)) == 3
+    assert cache.weight == 0
+    assert sum(len(files) for _, files in listed_files(io, wanted[:2])) == 2
+    assert cache.weight == 2 * module._FILE_BYTES
