@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,17 +21,17 @@ import pyarrow as pa
 from arctic.columns.integers.integer_index import IntArray
 from arctic.columns.integers.row_set import RowSet
 from arctic.mor.batch import beside, decoded, make_batch
-from arctic.mor.deletes.change_deletes import DeleteIndex, known_offsets
+from arctic.mor.deletes.delete_index import DeleteIndex
+from arctic.mor.deletes.matched_deletes import FoundRows, dead_rows, found_rows, merge_columns
 from arctic.mor.deletes.removed_rows import RemovedRows
-from arctic.mor.deletes.row_weights import row_weights
 from arctic.mor.files.file_columns import FileColumns, Projection
 from arctic.mor.files.keep import kept
 from arctic.mor.files.parquet_footer import Size
 from arctic.mor.files.parquet_input import RUN_BYTES, ParquetInput, Run
-from arctic.mor.filters.blooms import that_may_hold
-from arctic.mor.filters.prune import key_bounds, matching_row_groups
+from arctic.mor.filters.prune import key_bounds
 from arctic.mor.filters.row_filter import RowTest
-from arctic.mor.request import FILE_OFFSET_FIELD, OpenFile, ReadRequest
+from arctic.mor.filters.row_groups import row_groups_to_read
+from arctic.mor.request import OpenFile, ReadRequest
 from arctic.mor.touched import Touched
 from arctic.table.files import ColumnBounds, FileKind, TableFile
 from arctic.table.merge_engine import MergeEngine
@@ -45,20 +44,6 @@ second reading."""
 
 FEW_KEPT = 8
 """Where at most one row in so many is left, texts are made of those rows alone."""
-
-
-class FoundRows(NamedTuple):
-    """Rows of a batch whose keys an index of deletes has."""
-
-    first_row: int
-    """The number of the batch's first row in the whole file."""
-    row_count: int
-    """Of the batch."""
-    rows: IntArray
-    """Their numbers in the batch, ascending."""
-    codes: IntArray
-    """What the index calls their keys."""
-    weights: tuple[IntArray, ...]
 
 
 class DataFileReader:
@@ -102,8 +87,8 @@ class DataFileReader:
 
     def decoded_bytes(self, row_group: int) -> int:
         """Return how much memory the columns that are asked for take of a row group, decoded."""
-        output = self._columns.project(self._request.schema)
-        return self._parquet.decoded_bytes([row_group], output.names)
+        names = self._columns.project(self._request.schema).names
+        return self._parquet.decoded_bytes([row_group], names)
 
     def killed_rows(self, index: DeleteIndex) -> Iterator[IntArray]:
         """Yield numbers, in the whole file, of rows that deletes kill."""
@@ -117,9 +102,8 @@ class DataFileReader:
         groups = [group for group in self._row_groups if index.may_hold(self._key_bounds(group))]
         wanted = self._columns.project([*self._request.key, *self._request.ordering])
         for first_row, batch in self._batches(groups, wanted.names):
-            found = _found(
-                wanted.arrays(batch), index, self._request, self._file.transaction_id, None
-            )
+            ids = self._file.transaction_id
+            found = found_rows(wanted.arrays(batch), index, self._request, ids, None)
             yield FoundRows(first_row, len(batch), *found)
 
     def every_row(
@@ -167,12 +151,7 @@ class DataFileReader:
             self._touched.passed += len(row_groups)
             yield list(row_groups), None
             return
-        known = index
-
-        def is_dirty(group: int) -> bool:
-            return self._may_be_killed(group, known)
-
-        for dirty, part in groupby(row_groups, is_dirty):
+        for dirty, part in groupby(row_groups, lambda group: self._may_be_killed(group, index)):
             groups = list(part)
             if dirty:
                 self._touched.merged += len(groups)
@@ -279,15 +258,11 @@ class DataFileReader:
         )
 
     def _merge_columns(self, index: DeleteIndex | None) -> Projection:
-        """Return the key, the ordering columns, and the file offset where rows have their own.
-
-        Where every delete outdoes every row, or none is looked up, the order is of no interest.
-        """
+        """Return what a look-up takes; where every delete outdoes every row, no order."""
         if index is None:
             return self._columns.project([])
-        offset = [FILE_OFFSET_FIELD] if self._file.kind is FileKind.INSERT else []
-        ordering = [] if self._is_outdone(index) else self._request.ordering
-        return self._columns.project([*self._request.key, *ordering, *offset])
+        is_ordered = not self._is_outdone(index)
+        return merge_columns(self._columns, self._request, self._file.kind, is_ordered=is_ordered)
 
     def _is_outdone(self, index: DeleteIndex) -> bool:
         """Say whether each delete is greater than each row of base, by the bounds of the first."""
@@ -316,75 +291,8 @@ class DataFileReader:
             mask[rows[self._dead_rows(few, merge, index)]] = False
 
     def _dead_rows(self, batch: pa.RecordBatch, merge: Projection, index: DeleteIndex) -> IntArray:
-        arrays, offsets = merge.arrays(batch), None
-        if self._file.kind is FileKind.INSERT:
-            offsets = known_offsets(arrays.pop(), self._file.path)
-        if len(self._request.ordering) and len(arrays) == len(self._request.key):
-            return index.match(arrays)[0]
-        return killed(arrays, index, self._request, self._file.transaction_id, offsets)
-
-
-def row_groups_to_read(
-    parquet: ParquetInput, columns: FileColumns, request: ReadRequest, touched: Touched
-) -> tuple[int, ...]:
-    """Return the row groups of a file that can hold a matching row; the file counts as touched."""
-    in_bounds = matching_row_groups(parquet, request, columns.names, columns.constants)
-    groups = that_may_hold(parquet, in_bounds, request.row_filter, columns.names)
-    touched.files += 1
-    touched.row_groups += len(parquet.row_groups)
-    touched.outside_bounds += len(parquet.row_groups) - len(in_bounds)
-    touched.outside_blooms += len(in_bounds) - len(groups)
-    return groups
-
-
-def killed(
-    arrays: Sequence[pa.Array],
-    index: DeleteIndex,
-    request: ReadRequest,
-    transaction_id: int | IntArray,
-    offsets: IntArray | None,
-) -> IntArray:
-    """Return the numbers of the rows that deletes kill.
-
-    Args:
-        arrays: columns of the key, then those by which the table orders rows.
-        index: the deletes.
-        request: the read.
-        transaction_id: that of every row, or of each.
-        offsets: those of inserts; None for base rows.
-    """
-    rows, codes, weights = _found(arrays, index, request, transaction_id, offsets)
-    if offsets is not None:
-        offsets = offsets[rows]
-    dead = index.are_dead(codes, _at(transaction_id, rows), offsets, weights)
-    return rows if dead.all() else rows[dead]
-
-
-def _found(
-    arrays: Sequence[pa.Array],
-    index: DeleteIndex,
-    request: ReadRequest,
-    transaction_id: int | IntArray,
-    offsets: IntArray | None,
-) -> tuple[IntArray, IntArray, tuple[IntArray, ...]]:
-    """Return the rows whose keys an index has, what it calls these, and the rows' weights.
-
-    Few rows are found as a rule, so the weights of the others are never made.
-    """
-    keys, ordering = arrays[: len(request.key)], arrays[len(request.key) :]
-    rows, codes = index.match(keys)
-    weights = row_weights(
-        request.engine,
-        [column.take(pa.array(rows)) for column in ordering],
-        transaction_id=_at(transaction_id, rows),
-        file_offsets=None if offsets is None else offsets[rows],
-        count=len(rows),
-    )
-    return rows, codes, weights
-
-
-def _at(transaction_id: int | IntArray, rows: IntArray) -> int | IntArray:
-    return transaction_id if isinstance(transaction_id, int) else transaction_id[rows]
+        file = self._file
+        return dead_rows(batch, merge, index, self._request, file, file.transaction_id)
 
 
 def _names(*projections: Projection) -> list[str]:

@@ -22,15 +22,16 @@ import pyarrow as pa
 from arctic.columns.field_ids import known_field_id
 from arctic.mor.batch import BATCH_BYTES, make_batch
 from arctic.mor.coalesce import joined
-from arctic.mor.data_file_reader import MIN_ROWS, killed, row_groups_to_read
-from arctic.mor.deletes.change_deletes import DeleteIndex, known_offsets
+from arctic.mor.data_file_reader import MIN_ROWS
+from arctic.mor.deletes.delete_index import DeleteIndex
+from arctic.mor.deletes.matched_deletes import dead_rows, merge_columns
 from arctic.mor.files.file_columns import FileColumns, Projection
 from arctic.mor.files.keep import kept
 from arctic.mor.files.parquet_footer import GUESS_BYTES, Size
 from arctic.mor.files.parquet_input import ParquetInput
 from arctic.mor.filters.row_filter import RowTest
+from arctic.mor.filters.row_groups import row_groups_to_read
 from arctic.mor.request import (
-    FILE_OFFSET_FIELD,
     META_FIELDS,
     PLACE_FIELDS,
     OpenFile,
@@ -38,7 +39,7 @@ from arctic.mor.request import (
 )
 from arctic.mor.touched import Touched
 from arctic.scan.task import FileTask
-from arctic.table.files import FileKind, TableFile
+from arctic.table.files import TableFile
 from arctic.table.filters.predicate import tests_of
 
 LEAST_FILES = 8
@@ -72,8 +73,6 @@ class _Layout:
     test: RowTest
     output: Projection
     merge: Projection
-    has_offsets: bool
-    """Whether the last column of ``merge`` is the file offset."""
     names: list[str]
 
 
@@ -154,12 +153,11 @@ class SmallFiles:
         batch = joined(some.batches)
         mask = layout.test.mask(batch)
         if self._index is not None:
-            arrays, offsets = layout.merge.arrays(batch), None
-            if layout.has_offsets:
-                offsets = known_offsets(arrays.pop(), some.files[0].file.path)
             lengths = [each.num_rows for each in some.batches]
             ids = np.repeat(np.array(some.transaction_ids, np.int64), lengths)
-            mask[killed(arrays, self._index, self._request, ids, offsets)] = False
+            file = some.files[0].file
+            dead = dead_rows(batch, layout.merge, self._index, self._request, file, ids)
+            mask[dead] = False
         batch = kept(batch.select(layout.output.names), mask)
         return make_batch(layout.output.arrays(batch), self._request.schema, batch.num_rows)
 
@@ -170,11 +168,12 @@ class SmallFiles:
         request = self._request
         columns = FileColumns(file, parquet.schema, request)
         test, output = RowTest(columns, request), columns.project(request.schema)
-        has_offsets = self._index is not None and file.kind is FileKind.INSERT
-        keys = [] if self._index is None else [*request.key, *request.ordering]
-        merge = columns.project([*keys, FILE_OFFSET_FIELD] if has_offsets else keys)
+        if self._index is None:
+            merge = columns.project([])
+        else:
+            merge = merge_columns(columns, request, file.kind, is_ordered=True)
         names = list(dict.fromkeys((*output.names, *merge.names, *test.projection.names)))
-        return _Layout(columns, test, output, merge, has_offsets, names)
+        return _Layout(columns, test, output, merge, names)
 
     def _stored(
         self, file: TableFile, parquet: ParquetInput, layout: _Layout

@@ -12,7 +12,7 @@ import pytest
 import arctic
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.mirror import apply_changes
-from arctic.mor.deletes.change_deletes import DeleteRows
+from arctic.mor.deletes.delete_index import DeleteRows
 from arctic.mor.folding import folded_inserts
 from arctic.mor.key_parts import KeyPart
 from arctic.mor.request import ReadRequest

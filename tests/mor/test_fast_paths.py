@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from arctic.columns.integers import integer_index
 from arctic.mor import data_file_reader
 from arctic.mor.data_file_reader import DataFileReader
+from arctic.mor.deletes import matched_deletes
 from arctic.mor.deletes.row_weights import row_weights
 from arctic.mor.files import parquet_input
 from arctic.mor.files.keep import kept
@@ -350,7 +351,7 @@ def test_order_is_not_read_where_every_delete_outdoes_every_row(
         looked.append(asked["count"])
         return row_weights(*given, **asked)
 
-    monkeypatch.setattr(data_file_reader, "row_weights", watched)
+    monkeypatch.setattr(matched_deletes, "row_weights", watched)
     files = LocalFiles(tmp_path)
     at = field("at", pa.int64(), 3)
     table = pa.schema([ID, at])

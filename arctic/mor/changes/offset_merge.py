@@ -22,7 +22,7 @@ import pyarrow as pa
 from arctic.columns.integers.integer_index import IntArray
 from arctic.errors import FormatError
 from arctic.mor.data_file_reader import DataFileReader
-from arctic.mor.deletes.change_deletes import known_offsets
+from arctic.mor.deletes.delete_files import known_offsets
 from arctic.mor.request import FILE_OFFSET_FIELD, OpenFile, ReadRequest
 from arctic.mor.touched import Touched
 from arctic.scan.changes.change_tasks import ChangeUnit

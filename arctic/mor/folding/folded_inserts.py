@@ -31,7 +31,8 @@ from arctic.columns.key_codes import factorise
 from arctic.errors import InternalError
 from arctic.mor.batch import make_batch
 from arctic.mor.data_file_reader import DataFileReader
-from arctic.mor.deletes.change_deletes import DeleteIndex, DeleteRows, every_delete
+from arctic.mor.deletes.delete_files import every_delete
+from arctic.mor.deletes.delete_index import DeleteIndex, DeleteRows
 from arctic.mor.deletes.position_deletes import PositionDeletes
 from arctic.mor.files.project import converter
 from arctic.mor.filters.evaluate_filter import comparison_type, matching_rows
