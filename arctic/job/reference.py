@@ -44,6 +44,13 @@ class TableReference:
             takes_branch=self.takes_branch,
         )
 
+    def on_no_branch(self) -> TableReference:
+        """Return it for what is done to a table, whatever branch its session works on."""
+        given = self.options.items()
+        place = {name: text for name, text in given if name.lower() != WAP_BRANCH.name}
+        config = replace(self.config, wap_branch=None)
+        return replace(self, config=config, options=place, takes_branch=False)
+
     def whole(self) -> TableReference:
         """Return it, unless it names a metadata table.
 
@@ -90,12 +97,7 @@ def table_reference(options: Mapping[str, str]) -> TableReference:
     Raises:
         InvalidInputError: as ``parse_reference``, and for a metadata table.
     """
-    reference = parse_reference(options).whole()
-    # What it does to a table it does to all of it, whatever branch its session works on.
-    given = reference.options.items()
-    place = {name: text for name, text in given if name.lower() != WAP_BRANCH.name}
-    config = replace(reference.config, wap_branch=None)
-    return replace(reference, config=config, options=place, takes_branch=False)
+    return parse_reference(options).whole().on_no_branch()
 
 
 def as_names(given: str | Iterable[str]) -> tuple[str, ...]:

@@ -49,6 +49,24 @@ def test_every_verb_works(door: Door) -> None:
     adopt_and_release(door.catalog)
 
 
+def test_branches_are_written_beside_the_table(door: Door) -> None:
+    """Of two commits with the same number the later one is made anew, on whichever branch."""
+    table = arctic.create_table("db.b", SCHEMA, catalog=door.catalog)
+    table.write(rows_of(range(2), "Rome"))
+    table.create_branch("x")
+    door.before_commits.append(lambda: table.write(rows_of(range(2, 4), "Oslo")))
+    branch = arctic.open_table("db.b.branch_x", catalog=door.catalog)
+    branch.write(rows_of(range(4, 5), "Lima"))
+    branch.delete("id = 0")
+
+    assert sorted(branch.read().read_all()["id"].to_pylist()) == [1, 4]
+    assert sorted(table.read().read_all()["id"].to_pylist()) == [0, 1, 2, 3]
+    numbers = table.inspect("snapshots")["sequence_number"].to_pylist()
+    assert sorted(numbers) == [1, 2, 3, 4]
+    table.drop_branch("x")
+    assert [each.name for each in table.branches()] == ["main"]
+
+
 def make(door: Door, **properties: str) -> None:
     """Create ``db.t``, with rows in both of its stores."""
     named = {name.replace("__", ".").replace("_", "-"): text for name, text in properties.items()}

@@ -1,7 +1,8 @@
 """Which branch of a table a call means: one that it names, or that on which its session works.
 
 Rules:
-    - ``namespace.table.branch_x`` is branch ``x``, unless there is a table of that very name.
+    - ``namespace.table.branch_x`` is branch ``x`` of the table; where it has none, it may be a
+      table of that very name.
     - A session that names a branch means it for tables with ``write.wap.enabled`` alone. There it
       reads the table until its first write has made the branch.
     - A table with a key has no branches: its state is a snapshot of each of two stores, which meet
@@ -18,9 +19,8 @@ from pyiceberg.table.refs import MAIN_BRANCH
 from arctic.errors import InvalidInputError, UnsupportedError
 from arctic.iceberg.branching.branch_store import BranchStore
 from arctic.iceberg.catalogs.pair import primary_key_of
+from arctic.iceberg.values.names import BRANCH_PREFIX
 
-PREFIX = "branch_"
-"""Before the name of a branch, where it is the last part of a name; as Iceberg has it."""
 WAP_ENABLED = "write.wap.enabled"
 """Iceberg's property of a table whose writes may be audited on a branch first."""
 _NAME = re.compile(r"[\w-]+")
@@ -41,7 +41,11 @@ def named_store(
         InvalidInputError: a branch where none is taken, or beside the session's.
         NotFoundError: the table has no such branch.
     """
-    name, table, branch = ".".join(parts), ".".join(parts[:-1]), parts[-1].removeprefix(PREFIX)
+    name, table, branch = (
+        ".".join(parts),
+        ".".join(parts[:-1]),
+        parts[-1].removeprefix(BRANCH_PREFIX),
+    )
     if not takes_branch:
         raise InvalidInputError(
             f"{name!r} is a branch of table {table!r}: its rows are read and written, and all else "

@@ -28,10 +28,10 @@ from arctic.errors import (
     FormatError,
     InternalError,
     InvalidInputError,
+    NotFoundError,
 )
 from arctic.iceberg.branching.branch_store import BranchStore
 from arctic.iceberg.branching.named_branch import (
-    PREFIX,
     audited_store,
     check_begun,
     named_store,
@@ -63,7 +63,12 @@ from arctic.iceberg.values.merge_engines import (
     fold_rules,
     merge_engine,
 )
-from arctic.iceberg.values.names import change_identifier, parse_identifier
+from arctic.iceberg.values.names import (
+    BRANCH_PREFIX,
+    change_identifier,
+    is_branch_name,
+    parse_identifier,
+)
 from arctic.iceberg.values.ordering import check_ordering, ordering_columns
 from arctic.iceberg.values.partitioning import Partitioner, check_partition_fields, partition_fields
 from arctic.iceberg.values.schema import arrow_schema, described_columns
@@ -74,8 +79,6 @@ from arctic.table.table_description import TableDescription
 Identity = tuple[str, str | None]
 """The UUID of a table, and the branch on which it is opened; None: on none."""
 
-_LEAST_PARTS = 2
-"""A namespace and a name; one of a branch has it besides."""
 _CREATOR_PATIENCE = RetryPolicy(retries=1_000, min_wait_ms=100, max_wait_ms=100, total_ms=3_000)
 _ONE_LOOK = RetryPolicy(retries=0)
 
@@ -187,10 +190,9 @@ def _open(
     takes_branch: bool,
 ) -> OpenTable:
     """Load both stores, change first: where it is likely to be, if anywhere."""
-    is_branch = len(parts) > _LEAST_PARTS and parts[-1].startswith(PREFIX)
-    if is_branch and load_table(catalog, parts) is None:
-        base = existing_store(catalog, parts[:-1], suggests=suggests)
-        base = named_store(base, parts, takes_branch=takes_branch, session=config.wap_branch)
+    whole = _branched_store(catalog, parts) if is_branch_name(parts) else None
+    if whole is not None:
+        base = named_store(whole, parts, takes_branch=takes_branch, session=config.wap_branch)
         return open_base(config, catalog, parts, base, for_writing=for_writing)
     change = None if change_place is None else _usual_change(catalog, change_place)
     base = existing_store(catalog, parts, suggests=suggests)
@@ -251,6 +253,33 @@ def open_base(
         config=config,
         branch=branch,
     )
+
+
+def names_branch(config: CatalogConfig, identifier: str) -> bool:
+    """Say whether a name means a branch: its table is there, and none of this very name.
+
+    Raises:
+        StorageError: the catalog cannot be reached.
+    """
+    parts = parse_identifier(identifier)
+    if not is_branch_name(parts):
+        return False
+    try:
+        return _branched_store(open_catalog(config), parts) is not None
+    except NotFoundError:
+        return False  # there is no warehouse yet
+
+
+def _branched_store(catalog: Catalog, parts: tuple[str, ...]) -> Table | None:
+    """Return the store of the table of which a name means a branch; None: it means none."""
+    store = load_table(catalog, parts[:-1])
+    if store is None or parts[-1].removeprefix(BRANCH_PREFIX) in store.metadata.refs:
+        return store
+    # Some catalogs refuse to look into a namespace that has the name of a table.
+    with contextlib.suppress(ArcticError):
+        if load_table(catalog, parts) is not None:
+            return None
+    return store
 
 
 def _usual_change(catalog: Catalog, identifier: tuple[str, ...]) -> Table | None:

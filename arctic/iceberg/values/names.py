@@ -12,6 +12,10 @@ CHANGE_SUFFIX = "_change_"
 METADATA_TABLES = frozenset({"snapshots", "files", "partitions", "nodes", "history", "refs"})
 """Last parts that name a metadata table, as in ``db.users.snapshots``."""
 
+BRANCH_PREFIX = "branch_"
+"""Before the name of a branch, where it is the last part of a name; as Iceberg has it."""
+_LEAST_PARTS = 2
+"""A namespace and a name."""
 _NEW_NAME = re.compile(r"[\w-]+")
 
 
@@ -25,6 +29,15 @@ def parse_identifier(identifier: str) -> tuple[str, ...]:
     if len(parts) < 2 or not all(parts):
         raise InvalidInputError(f"table {identifier!r}: expected 'namespace.table' or 'a.b.table'")
     return parts
+
+
+def is_branch_name(parts: tuple[str, ...]) -> bool:
+    """Say whether a name may be that of a branch, if no table has it.
+
+    >>> is_branch_name(("ns", "t", "branch_audit")), is_branch_name(("ns", "branch_audit"))
+    (True, False)
+    """
+    return len(parts) > _LEAST_PARTS and parts[-1].startswith(BRANCH_PREFIX)
 
 
 def check_new_name(parts: tuple[str, ...]) -> None:

@@ -30,14 +30,15 @@ def after_write(asked: AskedWrite, runner: TaskRunner | None, *, optimizes: bool
     Warns:
         RuntimeWarning: it failed; the table is as the write left it.
     """
+    reference = asked.reference.on_no_branch()
     if optimizes:
-        optimize_after_write(asked.reference, runner or LocalRunner.of_this_machine())
+        optimize_after_write(reference, runner or LocalRunner.of_this_machine())
     if asked.publish_every is None:
         return
     try:
-        publish_all(asked.reference, every=asked.publish_every)
+        publish_all(reference, every=asked.publish_every)
     except Exception as error:  # noqa: BLE001 - a committed write does not fail, whatever this is
-        name = asked.reference.identifier
+        name = reference.identifier
         reason = (str(error).strip().splitlines() or ["no message"])[0]
         warnings.warn(
             f"table {name!r}: the write is committed, but the table could not be published: "

@@ -13,7 +13,7 @@ from arctic.errors import AlreadyExistsError, InvalidInputError, NotFoundError
 from arctic.iceberg.snapshots.partition_filter import check_whole_partitions
 from arctic.iceberg.tables.create_table import create_table
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_by
-from arctic.iceberg.tables.open_table import OpenTable
+from arctic.iceberg.tables.open_table import OpenTable, names_branch
 from arctic.iceberg.values.partitioning import parse_partition_field
 from arctic.job.read.asked_read import asked_cache, cached_access
 from arctic.job.write.asked_write import AskedWrite
@@ -59,6 +59,8 @@ def open_or_create(asked: AskedWrite, incoming: pa.Schema, *, exist_ok: bool = T
         # One that would be made is not waited for, nor are its neighbours looked at.
         opened = reference.open(for_writing=True, suggests=key is None)
     except NotFoundError as error:
+        if names_branch(reference.config, reference.identifier):
+            raise
         if key is None:
             raise NotFoundError(
                 f"{error.message}; to create it with this write, give option "

@@ -157,7 +157,8 @@ def told(found: pa.RecordBatchReader) -> list[str]:
 
 def test_who_follows_the_table_is_told_of_its_commits_alone(tmp_path: Path) -> None:
     """Those of a branch lie between them by number, and are the table's once it is moved there."""
-    table, place = bag(tmp_path, a=1), {"warehouse": str(tmp_path)}
+    table = bag(tmp_path, a=1)
+    place: dict[str, Any] = {"warehouse": str(tmp_path)}
     follower, start = table.consumer("c"), table.history()["snapshot_id"][0].as_py()
     assert told(follower.read()) == ["a"]
     follower.commit()
@@ -189,7 +190,8 @@ def test_who_follows_the_table_is_told_of_its_commits_alone(tmp_path: Path) -> N
 
 def test_a_gap_before_what_is_read_is_refused(tmp_path: Path) -> None:
     """Nobody can say whose a number was, where what the newest commit goes back to has expired."""
-    table, place = bag(tmp_path, a=1), {"warehouse": str(tmp_path)}
+    table = bag(tmp_path, a=1)
+    place: dict[str, Any] = {"warehouse": str(tmp_path)}
     start = table.history()["snapshot_id"][0].as_py()
     table.tag("first")
     append(table, b=2)
@@ -242,6 +244,12 @@ def test_what_a_branch_cannot_be_is_refused(tmp_path: Path) -> None:
             empty.create_branch(name)
     with pytest.raises(arctic.NotFoundError, match="no branch 'then'"):
         on(tmp_path, "then")
+    rows = pa.table({"id": ["c"], "n": [3]}, SCHEMA)
+    given: dict[str, Any] = {"mode": "append", "options": {"primaryKey": ""}}
+    with pytest.raises(arctic.NotFoundError, match="no branch 'typo'"):
+        arctic.write("m.t.branch_typo", rows, warehouse=str(tmp_path), **given)
+    with pytest.warns(RuntimeWarning, match=r"is committed, .* is a branch of table 'm.t'"):
+        on(tmp_path).write(rows, options={"optimize": "auto"})
     branch = on(tmp_path)
     refused: list[Any] = [
         branch.optimize,
@@ -265,14 +273,14 @@ def test_what_a_branch_cannot_be_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_table_may_have_the_name_of_a_branch(tmp_path: Path) -> None:
-    """It is the table then, as before there were branches."""
+    """It is that table for as long as there is no such branch."""
     table = bag(tmp_path, a=1)
-    table.create_branch("x")
     own = arctic.create_table(PLACE, SCHEMA, warehouse=str(tmp_path))
     append(own, q=9)
     assert rows_of(on(tmp_path)) == Counter([("q", 9)])
     own.set_properties({"a": "b"})
-    assert rows_of(table, version="x") == Counter([("a", 1)])
+    table.create_branch("x")
+    assert rows_of(on(tmp_path)) == Counter([("a", 1)])
 
 
 STEPS = ("append", "delete", "update", "begin", "forward", "drop", "optimize", "clean")
