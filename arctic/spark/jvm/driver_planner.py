@@ -83,7 +83,9 @@ class DriverPlanner:
             self._held.let_go()
 
     def _answer(self, question: Any) -> Any:
-        text, frame = (question, None) if isinstance(question, str) else question
+        # By place: the end of a list of the JVM's is an error there, and PySpark finds out which by
+        # some sixty calls, each of which looks for a class in all jars.
+        text, frame = (question, None) if isinstance(question, str) else (question[0], question[1])
         asked = read_question(text)
         answer: Any
         if isinstance(asked, DeadRowsQuestion):

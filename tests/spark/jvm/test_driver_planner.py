@@ -8,7 +8,9 @@ import pickle
 
 import pyarrow as pa
 import pytest
+from pyspark.errors.exceptions import captured
 
+from arctic.spark.base.private_names import jvm, jvm_frame
 from arctic.spark.base.protocol import PlanAnswer, PlanQuestion, ScanQuestion
 from arctic.spark.jvm import driver_planner
 from arctic.spark.jvm.driver_planner import DriverPlanner
@@ -55,6 +57,22 @@ def test_the_answer_holds_all_that_executors_need(lake: Lake) -> None:
     assert schema.names == ["id"]
     assert sorted(row["id"] for row in rows) == [1, 2]
     assert answer["scan"]["rows"] == 2
+
+
+def test_a_question_with_a_frame_is_read_without_an_error(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who goes through a list of the JVM's meets one at its end, which takes PySpark long."""
+    lake.create()
+    lake.put([(1, "a", 1.0)])
+    question = jvm(lake.spark).java.util.ArrayList()
+    question.add(_asked(lake))
+    question.add(jvm_frame(lake.load()))
+    errors: list[object] = []
+    monkeypatch.setattr(captured, "convert_exception", errors.append)
+
+    assert DriverPlanner(lake.spark).apply(question) is not None
+    assert errors == []
 
 
 @pytest.mark.parametrize("options", [{"path": "db.gone"}, {"weight-ratio": "many"}])
