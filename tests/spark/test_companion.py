@@ -28,6 +28,8 @@ from tests.spark.servers import (
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 PLAIN = {"spark.arctic.ownScans": "false"}
+NO_METASTORE = {"spark.sql.catalogImplementation": "in-memory"}
+"""Of Hive's, which a shell begins otherwise: a fourth of its work. The Thrift server has one."""
 CLIENT = """
 import sys
 from pyspark.sql import SparkSession
@@ -165,7 +167,7 @@ def test_jdbc_connect_and_a_shell_see_the_same_tables(server: Server, tmp_path: 
 
     shell = run(
         tmp_path,
-        *(str(BIN / "spark-sql"), *flags({**QUIET, **server.settings, **PLAIN})),
+        *(str(BIN / "spark-sql"), *flags({**QUIET, **server.settings, **PLAIN, **NO_METASTORE})),
         *("-e", "SELECT u.id, name FROM arctic.shop.users u JOIN lake.shop.names USING (id)"),
     )
     assert sorted(shell.splitlines()) == ["1\t1", "2\t2"]
@@ -219,7 +221,7 @@ def test_a_python_without_the_package_is_named(tmp_path: Path) -> None:
     asked = "SHOW TABLES IN arctic.shop"
     done = subprocess.run(
         [
-            *(str(BIN / "spark-sql"), *flags({**QUIET, **settings})),
+            *(str(BIN / "spark-sql"), *flags({**QUIET, **settings, **NO_METASTORE})),
             *("--hiveconf", "hive.cli.errors.ignore=true", "-e", f"{asked}; {asked}"),
         ],
         cwd=tmp_path,
