@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from arctic.errors import NotFoundError, StorageError
 from arctic.http.http_app import service_app
-from arctic.http.metrics import registry_of
+from arctic.http.metrics import ProcessCollector, ServiceCollector
 from arctic.http.refusals import Shown, answers, refusal
 from arctic.http.service_calls import bad_life
 from arctic.http.table_calls import fails
@@ -42,7 +42,7 @@ _FRAME = Frame(home="", is_served=True, above="/")
 class _Catalog:
     control: ServiceControl
     app: ASGIApp
-    registry: CollectorRegistry
+    measured: ServiceCollector
 
 
 class CatalogsApp:
@@ -60,6 +60,7 @@ class CatalogsApp:
         self._there: dict[str, _Catalog] = {}
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(_OfAll(self._there))
+        self._registry.register(ProcessCollector())
         self._app = Starlette(
             routes=[
                 Route("/", self._overview),
@@ -83,7 +84,7 @@ class CatalogsApp:
         """Answer calls about a catalog until the block is left."""
         frame = Frame(home=f"/catalogs/{name}/", is_served=True, above="/")
         app = service_app(control, counts=counts, ready_ms=self._ready_ms, frame=frame)
-        self._there[name] = _Catalog(control, app, registry_of(control, counts))
+        self._there[name] = _Catalog(control, app, ServiceCollector(control, counts))
         try:
             yield
         finally:
@@ -174,7 +175,7 @@ class _OfAll(Collector):
         """Return everything that is measured of any."""
         families: dict[str, Metric] = {}
         for name, there in sorted(self._there.items()):
-            for found in there.registry.collect():
+            for found in there.measured.collect():
                 family = families.setdefault(
                     found.name, Metric(found.name, found.documentation, found.type)
                 )

@@ -22,15 +22,16 @@ _UNITS = {
 
 
 def registry_of(control: ServiceControl, counts: EventCounts) -> CollectorRegistry:
-    """Return what is measured of a service."""
+    """Return what is measured of a service, and of the process that it is alone in."""
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(_ServiceCollector(control, counts))
+    registry.register(ServiceCollector(control, counts))
+    registry.register(ProcessCollector())
     return registry
 
 
 @dataclass(frozen=True, eq=False)
-class _ServiceCollector(Collector):
-    """Counts when it is asked."""
+class ServiceCollector(Collector):
+    """What is measured of one service; counts when it is asked."""
 
     control: ServiceControl
     counts: EventCounts
@@ -44,7 +45,6 @@ class _ServiceCollector(Collector):
         yield from self._events()
         yield from self._groups()
         yield from self._tables()
-        yield from _cache()
         yield GaugeMetricFamily(
             "arctic_look_silent_seconds",
             "For how long the look that is under way has heard nothing of the catalog.",
@@ -148,13 +148,20 @@ class _ServiceCollector(Collector):
         )
 
 
-def _cache() -> Iterator[CounterMetricFamily]:
-    """Return what reads of this process had from the cache of data files, whichever table's."""
-    for name, help_text, value in (
-        ("kept_bytes", "Bytes of data files that were on this machine.", OF_PROCESS.kept_bytes),
-        ("fetched_bytes", "Bytes that came from where files lie.", OF_PROCESS.fetched_bytes),
-        ("requests", "Requests by which they came.", OF_PROCESS.requests),
-        ("unkept_bytes", "Fetched bytes that there was no room for.", OF_PROCESS.unkept_bytes),
-        ("evicted_bytes", "Bytes that made room for others.", OF_PROCESS.evicted_bytes),
-    ):
-        yield CounterMetricFamily(f"arctic_cache_{name}", help_text, value=value)
+class ProcessCollector(Collector):
+    """What reads of this process had from the cache of data files, whichever table's."""
+
+    def describe(self) -> Iterator[CounterMetricFamily]:
+        """Ask for nothing when it is registered: the names are no other's."""
+        yield from ()
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        """Return the counts."""
+        for name, help_text, value in (
+            ("kept_bytes", "Bytes of data files that were on this machine.", OF_PROCESS.kept_bytes),
+            ("fetched_bytes", "Bytes that came from where files lie.", OF_PROCESS.fetched_bytes),
+            ("requests", "Requests by which they came.", OF_PROCESS.requests),
+            ("unkept_bytes", "Fetched bytes that there was no room for.", OF_PROCESS.unkept_bytes),
+            ("evicted_bytes", "Bytes that made room for others.", OF_PROCESS.evicted_bytes),
+        ):
+            yield CounterMetricFamily(f"arctic_cache_{name}", help_text, value=value)

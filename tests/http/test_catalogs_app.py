@@ -120,6 +120,13 @@ def test_a_table_is_addressed_by_its_catalog(both: Both) -> None:
         if sample.name == "arctic_group_slots"
     }
     assert found == {("prod", "default"): 1, ("prod", "etl"): 2, ("dev", "default"): 1}
+    requests = [
+        sample.labels
+        for family in text_string_to_metric_families(caller.get("/metrics").text)
+        for sample in family.samples
+        if sample.name == "arctic_cache_requests_total"
+    ]
+    assert requests == [{}]  # of the process, which the catalogs share
 
 
 def test_a_catalog_that_cannot_be_ends_the_others_at_once(tmp_path: Path) -> None:
