@@ -18,7 +18,7 @@ from arctic.cdc.engine import name as quoted
 from arctic.job.read.scan_job import ScanJob
 
 MOST_BYTES = 2**30
-_GIVEN = "arctic_given"
+_GIVEN, _RESULT = "arctic_given", "arctic_result"
 _NOT_LASTING = (
     "SELECT DISTINCT function_name FROM duckdb_functions() WHERE stability <> 'CONSISTENT'"
 )
@@ -85,9 +85,15 @@ class Workspace:
         return int(self.table(statement).column(0)[0].as_py())
 
     def batches(self, statement: str) -> pa.RecordBatchReader:
-        """Return what a statement returns, batch by batch; nothing else may be asked meanwhile."""
+        """Return what a statement returns, batch by batch; nothing else may be asked meanwhile.
+
+        Its rows are put into a table before: DuckDB 1.5 was seen to wait for itself for ever where
+        one part of a UNION ALL fills the buffer of a result and the next part is to begin.
+        """
+        self.drop(_RESULT)
+        self.make(_RESULT, statement)
         with expression_errors("view"):
-            return self._connection.execute(statement).to_arrow_reader()
+            return self._connection.execute(f"SELECT * FROM {_RESULT}").to_arrow_reader()
 
     def types(self, statement: str) -> list[str]:
         """Return the types of a statement's columns, as DuckDB calls them."""
