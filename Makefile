@@ -49,7 +49,7 @@ WORKERS ?= 3
 # A file of tests stays in one process, and files begin in the order that conftest.py gives them.
 SPREAD := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-ordering bench-merge-engines engines-beside-paimon bench-changes bench-views bench-optimize bench-memory bench-write bench-commits bench-growth bench-skipping bench-streaming bench-small-queries bench-sources bench-publish bench-repair bench-requests bench-cache bench-serve bench-peers bench-drift bench-tpch bench-ch bench-world engines matrix fuzz fuzz-layers soak sim ci clean
+.PHONY: help install demo test test-servers test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-ordering bench-merge-engines engines-beside-paimon bench-changes bench-views bench-optimize bench-memory bench-write bench-commits bench-growth bench-skipping bench-streaming bench-small-queries bench-sources bench-publish bench-repair bench-requests bench-cache bench-serve bench-peers bench-drift bench-tpch bench-ch bench-world engines matrix fuzz fuzz-layers soak sim ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -64,8 +64,12 @@ demo: $(READY) ## Replay weeks of real promotions through Spark, and check the r
 	@$(PYTHON) -m examples.demo $(ARGS)
 
 test: export SPARK_SUBMIT_OPTS = -XX:SharedArchiveFile=$(abspath $(ARCHIVE)) $(SHORT_LIVED)
-test: $(READY) $(ARCHIVE) $(DBT)/.installed $(JARS) $(AZURITE)/.installed ## Run every test; ARGS="-k name" narrows, HYPOTHESIS_PROFILE=deep explores
-	@$(PYTEST) -n $(WORKERS) $(SPREAD) $(ARGS)
+test: $(READY) $(ARCHIVE) ## Run the tests of everything that needs no server; ARGS="-k name" narrows, HYPOTHESIS_PROFILE=deep explores
+	@$(PYTEST) -n $(WORKERS) $(SPREAD) -m "not servers" $(ARGS)
+
+test-servers: export SPARK_SUBMIT_OPTS = -XX:SharedArchiveFile=$(abspath $(ARCHIVE)) $(SHORT_LIVED)
+test-servers: $(READY) $(ARCHIVE) $(DBT)/.installed $(JARS) $(AZURITE)/.installed ## Run the tests beside databases, brokers, object stores, clusters, a browser, other engines
+	@$(PYTEST) -n $(WORKERS) $(SPREAD) -m servers $(ARGS)
 
 $(ARCHIVE): $(READY) tests/jvm_archive.py
 	@printf 'arctic: mapping the classes of Spark (log: %s)\n' $@.log
@@ -80,7 +84,7 @@ test-oldest: $(READY) $(OLDEST)/.installed ## Run the tests of what PySpark chan
 		companion.py::test_jdbc_connect_and_a_shell_see_the_same_tables))
 
 .PHONY: prepare
-prepare: $(ARCHIVE) $(OLDEST)/.installed $(JARS) $(AZURITE)/.installed ## Make what both runs of tests need beside the environment
+prepare: $(ARCHIVE) $(OLDEST)/.installed $(DBT)/.installed $(JARS) $(AZURITE)/.installed ## Make what all runs of tests need beside the environment
 	@:
 
 $(OLDEST)/.installed: pyproject.toml $(READY)
@@ -300,7 +304,7 @@ fuzz-sql: $(READY) ## Live random lives of tables by statements of SQL; ARGS="--
 sim: $(READY) ## Live through a day of a service's schedulers in virtual time; ARGS="--tables 200 --seed 7"
 	@$(PYTHON) -m simulation $(ARGS)
 
-ci: ## Run what CI runs: lint, types, layers, test; a test that is skipped fails
+ci: ## Run what CI runs: lint, types, layers, test, test-servers, test-oldest; a test that is skipped fails
 	@.ci/run
 
 clean: ## Remove .venv and every cache

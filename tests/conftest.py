@@ -35,18 +35,32 @@ settings.register_profile(
     phases=[Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
+_TESTS = Path(__file__).parent
 _PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci")
 settings.load_profile(_PROFILE)
+
+SERVERS = (
+    *("catalogs", "java", "kafka", "mariadb", "mysql", "postgres", "s3", "stores"),
+    *("page/test_browser.py", "spark/cluster", "spark/connect", "spark/test_chain.py"),
+    *("spark/test_companion.py", "spark/test_dbt.py", "spark/test_mirror_postgres.py"),
+    *("spark/test_object_store.py", "spark/test_vended_keys.py"),
+)
+"""Below this folder: tests that begin a server, a cluster, a browser or another engine."""
 
 # Needs dbt, which has an environment of its own: its test runs it there.
 collect_ignore = ["spark/dbt_suites.py"]
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with slow files, or with the tests of one example where a failure ends the run.
+    """Mark what begins servers; begin with slow files, or with what one failure ends the run of.
 
     A file is one process's work: a long one that begins last leaves the others idle.
     """
+    for item in items:
+        place = item.path.relative_to(_TESTS) if item.path.is_relative_to(_TESTS) else item.path
+        if any(place.is_relative_to(each) for each in SERVERS):
+            item.add_marker("servers")
     if _PROFILE == "mutants":
         items.sort(key=lambda item: is_hypothesis_test(getattr(item, "obj", None)))
         return

@@ -41,7 +41,7 @@ _OPTIONS = [
 def _jars() -> list[Path]:
     jars = sorted(_FOLDER.glob("*.jar"))
     if not jars:
-        pytest.skip(f"needs Maven, with which `make test` puts Iceberg's Java into {_FOLDER}")
+        pytest.skip(f"needs Maven: `make test-servers` puts Iceberg's Java into {_FOLDER}")
     return [*jars, *(jar for pattern in _OF_PYSPARK for jar in sorted(_PYSPARK.glob(pattern)))]
 
 

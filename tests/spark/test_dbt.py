@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "dbt"
 DBT = Path(sys.prefix) / "dbt"
-"""Where ``make test`` installs it."""
+"""Where ``make test-servers`` installs it."""
 LATER = {
     "raw_customers.csv": "id,city\n1,Rome\n2,Bern\n3,Lima\n4,Kyiv\n",
     "raw_orders.csv": "order_id,customer_id,amount,placed_on\n"
@@ -81,7 +81,7 @@ def rows(project: Path, table: str, *columns: str) -> list[tuple[object, ...]]:
 def test_a_project_is_built_and_built_again(tmp_path: Path) -> None:
     """Seeds, a merge by key, a snapshot, tests and docs; a view is refused by name."""
     if not DBT.exists():
-        pytest.skip("dbt is not there; make test installs it")
+        pytest.skip("dbt is not there; make test-servers installs it")
     project = tmp_path / "project"
     shutil.copytree(EXAMPLE, project, ignore=shutil.ignore_patterns("target", "logs", "conf"))
     (project / "models" / "seen.sql").write_text("{{ config(materialized='view') }} select 1 as id")
@@ -138,7 +138,7 @@ def test_a_project_is_built_and_built_again(tmp_path: Path) -> None:
 def test_dbts_own_tests_of_adapters_pass(tmp_path: Path) -> None:
     """Of basic, incremental and snapshot those that the page names, but the slow ones."""
     if not DBT.exists():
-        pytest.skip("dbt is not there; make test installs it")
+        pytest.skip("dbt is not there; make test-servers installs it")
     program = (sys.executable, "-m", "pytest", "-q", "-c", os.devnull, f"--rootdir={tmp_path}")
     plugins = ("-p", "dbt.tests.fixtures.project", "-p", "no:cacheprovider", "-p", "no:xdist")
     chosen = ("-m", "not slow", "--tb=short", str(Path(__file__).with_name("dbt_suites.py")))

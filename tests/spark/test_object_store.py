@@ -43,9 +43,7 @@ def test_with_them_spark_reads_clean_and_dirty_files(tmp_path: Path) -> None:
     So it does with other settings for a bucket: Hadoop would use the client that it has.
     """
     if not any(driver.JARS.glob("*.jar")):
-        pytest.skip(
-            f"needs Maven, with which `make test` puts the classes of s3a into {driver.JARS}"
-        )
+        pytest.skip(f"needs Maven: `make test-servers` puts the classes of s3a into {driver.JARS}")
     done = subprocess.run(
         [sys.executable, "-m", "tests.spark.s3a_driver", str(tmp_path)],
         capture_output=True,

@@ -64,7 +64,7 @@ def running_hadoop() -> Iterator[Mapping[str, str]]:
     """Start Hadoop's own name node, with one data node; yield the warehouse in it."""
     jars = sorted(HDFS.glob("*.jar"))
     if not jars:
-        pytest.skip(f"needs Maven, with which `make test` puts Hadoop's cluster into {HDFS}")
+        pytest.skip(f"needs Maven: `make test-servers` puts Hadoop's cluster into {HDFS}")
     with running_java(jars) as jvm, TemporaryDirectory() as folder:
         settings = jvm.org.apache.hadoop.conf.Configuration()
         settings.set("hdfs.minidfs.basedir", folder)
