@@ -10,17 +10,14 @@ Must not know: what the values are.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import OrderedDict
-from typing import Any, Generic, TypeVar
-from weakref import WeakSet
+from typing import Generic, TypeVar
+
+from arctic.forks import forgets_in_children
 
 K = TypeVar("K")
 V = TypeVar("V")
-
-_ALL: WeakSet[LastUsed[Any, Any]] = WeakSet()
-"""Of this process. A child's hook holds none of them: it can never be taken back."""
 
 
 class LastUsed(Generic[K, V]):
@@ -31,7 +28,7 @@ class LastUsed(Generic[K, V]):
 
     def __init__(self) -> None:
         self.forget()
-        _ALL.add(self)
+        forgets_in_children(self)
 
     def get(self, key: K) -> V | None:
         """Return what is held of a key."""
@@ -84,12 +81,3 @@ class LastUsed(Generic[K, V]):
     def _drop(self, key: K) -> None:
         found = self._held.pop(key, None)
         self.weight -= 0 if found is None else found[1]
-
-
-def _forget_all() -> None:
-    for each in list(_ALL):
-        each.forget()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_all)

@@ -9,7 +9,6 @@ Must not know: what is tried.
 
 from __future__ import annotations
 
-import os
 import random
 import threading
 import time
@@ -17,6 +16,8 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
+
+from arctic.forks import forgets_in_children
 
 T = TypeVar("T")
 E = TypeVar("E", bound=Exception)
@@ -137,9 +138,8 @@ class Turns(Generic[T]):
     """
 
     def __init__(self) -> None:
-        self._forget()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forget)
+        self.forget()
+        forgets_in_children(self)
 
     @contextmanager
     def turn(self, key: Hashable, item: T, *, most: int) -> Iterator[Turn[T]]:
@@ -179,6 +179,7 @@ class Turns(Generic[T]):
             taken, line.waiting = tuple(line.waiting[:last]), line.waiting[last:]
         return taken
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Begin with nobody in line."""
         self._lock = threading.Lock()
         self._lines: dict[Hashable, _Line[T]] = {}

@@ -9,9 +9,10 @@ Rules:
 
 from __future__ import annotations
 
-import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+
+from arctic.forks import forgets_in_children
 
 AT_A_TIME = 16
 """Requests of a process that wait side by side."""
@@ -21,10 +22,8 @@ class _Threads:
     _pool: ThreadPoolExecutor | None
 
     def __init__(self) -> None:
-        self._forget()
-        if hasattr(os, "register_at_fork"):
-            # A child has none of the threads.
-            os.register_at_fork(after_in_child=self._forget)
+        self.forget()
+        forgets_in_children(self)
 
     def get(self) -> ThreadPoolExecutor:
         with self._lock:
@@ -32,7 +31,8 @@ class _Threads:
                 self._pool = ThreadPoolExecutor(AT_A_TIME, thread_name_prefix="arctic-far")
             return self._pool
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Begin without a thread, as a child has none."""
         self._lock = threading.Lock()
         self._pool = None
 

@@ -7,8 +7,9 @@ Rules:
 
 from __future__ import annotations
 
-import os
 import threading
+
+from arctic.forks import forgets_in_children
 
 
 class CacheCounts:
@@ -67,5 +68,4 @@ class CacheCounts:
 
 OF_PROCESS = CacheCounts()
 """What all reads of this process had."""
-if hasattr(os, "register_at_fork"):  # another thread may hold its lock
-    os.register_at_fork(after_in_child=OF_PROCESS.forget)
+forgets_in_children(OF_PROCESS)
