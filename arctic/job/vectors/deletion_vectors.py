@@ -79,7 +79,7 @@ class DeletionVectors:
             FormatError: a file that is corrupt, or has another number of rows than is listed.
             StorageError: a file that is missing or cannot be fetched.
         """
-        wanted = [asked for task in work.tasks for asked in _asked(task)]
+        wanted = _asked(work)
         known = [self._recall(asked) for asked in wanted]
         missing = _missing(wanted, known)
         threads = min(THREADS, default_parallelism())
@@ -113,7 +113,7 @@ class DeletionVectors:
         Raises:
             ArcticError: as ``dead_rows``.
         """
-        wanted = [asked for task in work.tasks for asked in _asked(task)]
+        wanted = _asked(work)
         if _are_few(_missing(wanted, [self._recall(asked) for asked in wanted])):
             self.dead_rows(work, LocalRunner(1))
 
@@ -147,12 +147,24 @@ def _identity(file: TableFile) -> tuple[str, int]:
     return file.path, file.transaction_id
 
 
-def _asked(task: NodeTask) -> list[_Asked]:
-    of_all = frozenset([delete.path for delete in task.change_deletes])
+def _asked(work: VectorWork) -> list[_Asked]:
     asked = []
-    for part in task.data:
-        of_it = [delete.path for delete in part.position_deletes]
-        asked.append(_Asked(part, task, of_all.union(of_it) if of_it else of_all))
+    for task in work.tasks:
+        of_all = frozenset([delete.path for delete in task.change_deletes])
+        oldest = min([delete.transaction_id for delete in task.change_deletes], default=0)
+        for part in task.data:
+            of_it = [delete.path for delete in part.position_deletes]
+            # Where nothing but time orders rows, what was deleted before a file came is not in it.
+            # A new file would have all older deletes looked up in every file of its node.
+            since = part.file.transaction_id
+            of_time = (
+                of_all
+                if since <= oldest or work.request.ordering
+                else frozenset(
+                    [each.path for each in task.change_deletes if each.transaction_id >= since]
+                )
+            )
+            asked.append(_Asked(part, task, of_time.union(of_it) if of_it else of_time))
     return asked
 
 
@@ -176,7 +188,7 @@ def _missing(wanted: Sequence[_Asked], known: Sequence[_Known | None]) -> list[N
             outdoing.update({rival.file.path: rival for rival in asked.task.rivals})
             missing = deletes.setdefault(node, {})
             for delete in asked.task.change_deletes:
-                if delete.path not in done:
+                if delete.path in asked.deletes and delete.path not in done:
                     missing[delete.path] = delete
     return [
         replace(

@@ -87,6 +87,16 @@ def work_of(warehouse: str) -> VectorWork:
     return VectorWork(tasks=job.plan.dirty_tasks, request=request, io=opened.io)
 
 
+def whole_work_of(warehouse: str) -> VectorWork:
+    """Plan the same of all files, also those that no delete can touch by their bounds."""
+    options = {"path": NAME, "warehouse": warehouse}
+    reference = parse_reference(options)
+    job = scan_opened(open_table(reference.config, NAME), AskedRead.of(options))
+    assert job.plan is not None
+    tasks = [task for group in job.plan.groups for task in group.tasks]
+    return replace(work_of(warehouse), tasks=tuple(tasks))
+
+
 def live_ids(work: VectorWork, dead: Sequence[Any]) -> list[int]:
     """Return the ids of the rows that are left of dirty files."""
     ids: list[int] = []
@@ -127,6 +137,17 @@ def test_what_is_known_is_not_looked_up_again(table: str) -> None:
     dead = vectors.dead_rows(work, runner)
     assert live_ids(work, dead) == expected(table)
     assert 0 < runner.delete_files < all_deletes
+
+
+def test_files_that_came_after_deletes_have_none_of_them_looked_up(table: str) -> None:
+    """So an upsert costs its own deletes, in all files of a node, and no older ones."""
+    vectors = DeletionVectors()
+    vectors.dead_rows(whole_work_of(table), Watched())
+    put(table, range(0, 1_000, 13), "upsert")
+    work, later = whole_work_of(table), Watched()
+
+    assert live_ids(work, vectors.dead_rows(work, later)) == expected(table)
+    assert {len(each.tasks[0].change_deletes) for each in later.tasks} == {1}
 
 
 def test_a_state_with_fewer_deletes_is_looked_up_anew(table: str) -> None:
