@@ -100,10 +100,11 @@ OPEN_FILE_COST = Option(
 )
 VECTOR_MIN_ROWS = Option(
     name="read.deletion-vector.min-rows",
-    parse=positive_int,
-    default=500_000,
+    parse=optional(positive_int),
+    default=None,
     scopes=_READ_TABLE,
-    doc="If files with deletes hold at least so many rows, Spark reads them, dead rows left out.",
+    doc="If files with deletes hold at least so many rows, Spark reads them, dead rows left out; "
+    "7,000 for each of them less 100,000 if not set.",
 )
 VERIFY_CHECKSUMS = Option(
     name="read.verify-checksums",

@@ -73,14 +73,15 @@ class ScanOptions:
     """Upper bound for the cost of one task, unless a single file is larger."""
     open_file_cost_bytes: int
     """The least that a file weighs, however small it is."""
-    vector_min_rows: int
-    """Fewer rows in files with deletes are merged, even where deletion vectors could be made."""
+    vector_min_rows: int | None
+    """Fewer rows in files with deletes are merged, even where deletion vectors could be made;
+    None: fewer than are worth it for their number."""
 
     def __post_init__(self) -> None:
         """Refuse values that would divide by zero or never end."""
         for field in fields(self):
             number = getattr(self, field.name)
-            if not number > 0:
+            if number is not None and not number > 0:
                 raise InvalidInputError(f"{field.name} = {number!r}: expected a number above 0")
 
     @property

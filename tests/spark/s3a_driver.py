@@ -62,7 +62,8 @@ def made(catalog: Mapping[str, str]) -> None:
 def check(spark: SparkSession, catalog: Mapping[str, str], *, by_spark: bool) -> str:
     """Compare what Spark reads with what Arctic reads; return the plans."""
     plans = ""
-    for options in ({}, {"read.deletion-vector.min-rows": "1"}):
+    for least in ("1000000000", "1"):
+        options = {"read.deletion-vector.min-rows": least}
         frame = load(spark, catalog, **options)
         found = sorted(map(tuple, frame.collect()))
         expected = arctic.read(NAME, catalog=catalog).read_all()

@@ -169,14 +169,26 @@ def test_an_older_snapshot_has_the_dead_rows_of_its_time(lake: Lake) -> None:
     assert lake.load(**VECTORS).select("id").count() == 25
 
 
-def test_few_rows_and_lookups_are_merged(lake: Lake) -> None:
+def test_lookups_and_a_few_rows_are_merged(lake: Lake) -> None:
     """To look up the keys of whole files would cost more."""
     changed(lake)
 
-    assert not reads_by_vectors(lake.load().select("id"))
+    assert not reads_by_vectors(lake.load(**MERGE).select("id"))
     assert not reads_by_vectors(lake.load(**VECTORS).select("id").where("id = 7"))
     assert not reads_by_vectors(lake.load(**VECTORS).select("id").limit(3))
     assert reads_by_vectors(lake.load(**VECTORS).select("id").where("region = 'a b'"))
+
+
+def test_a_small_table_with_few_changes_needs_no_python(lake: Lake) -> None:
+    """Nobody has to ask for it, and the rows are those of a merge."""
+    lake.create(schema=SCHEMA)
+    put(lake, rows(0, 80), "overwrite")
+    put(lake, rows(60, 100, factor=2), "upsert")
+
+    frame = lake.load().select("id", "amount")
+    assert reads_by_vectors(frame)
+    assert "BatchScan" not in shown_plan(frame)
+    assert result(frame) == result(lake.load(**MERGE).select("id", "amount"))
 
 
 def test_explaining_looks_nothing_up(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,12 +28,17 @@ MAX_ROWS = 128 * 2**20
 """Of the files that are set apart together: 16 MiB of bits, in each task; in the driver some ten
 times that, while they pass from one process to the other. Where there are more, the largest files
 are set apart and the others merged."""
+ROWS_OF_A_FILE = 7_000
+"""A merge reads small files together; another engine opens each, which takes as much as to merge
+so many rows."""
+ROWS_OF_A_MERGE = 100_000
+"""That a merge is run in another process than the engine's takes as much as so many rows."""
 
 
 def set_dirty_apart(
     tasks: Sequence[NodeTask],
     *,
-    least_rows: int,
+    least_rows: int | None,
     ranges: FileRanges,
     open_file_cost_bytes: int,
 ) -> tuple[tuple[NodeTask, ...], tuple[NodeTask, ...]]:
@@ -41,7 +46,8 @@ def set_dirty_apart(
 
     Args:
         tasks: with every delete that can touch them, and with the bounds of their files.
-        least_rows: with fewer rows in such files nothing is set apart.
+        least_rows: with fewer rows in such files nothing is set apart; None: with fewer than are
+            worth it for their number.
         ranges: of the primary key.
         open_file_cost_bytes: the least that a file weighs.
 
@@ -60,6 +66,8 @@ def set_dirty_apart(
                 pairs += len(touching)
                 if pairs > MAX_PAIRS:
                     return tuple(tasks), ()
+    if least_rows is None:
+        least_rows = ROWS_OF_A_FILE * len(found) - ROWS_OF_A_MERGE
     if sum(each.rows for each in found) < least_rows:
         return tuple(tasks), ()
     apart: dict[int, list[_Dirty]] = defaultdict(list)

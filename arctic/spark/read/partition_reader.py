@@ -19,6 +19,7 @@ from pyspark.sql.datasource import DataSourceReader, InputPartition
 from arctic.columns.cast import cast_array
 from arctic.job.read.read_task import GroupReader
 from arctic.spark.base.error_surface import message_first
+from arctic.spark.tasks.worker_garbage import spare_imports
 
 
 class PartitionReader(DataSourceReader):
@@ -35,6 +36,7 @@ class PartitionReader(DataSourceReader):
         # What Spark makes of an empty list: None itself in 4.1, a partition of None later.
         if partition is not None and partition.value is not None:
             yield from self._rows(partition.value)
+            spare_imports()
 
     @message_first
     def read_pickled(self, groups: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -46,6 +48,7 @@ class PartitionReader(DataSourceReader):
         for batch in groups:
             for pickled in batch.column(0).to_pylist():
                 yield from self._rows(pickle.loads(pickled))
+        spare_imports()
 
     def _rows(self, group: Any) -> Iterator[pa.RecordBatch]:
         for batch in self._reader.read(group):

@@ -1,7 +1,7 @@
 """Modules that a Python worker of Spark's has imported, kept from its collector of garbage.
 
 Spark's worker collects all garbage after every task, and cannot take the next one meanwhile. Going
-through the modules of a write takes longer than writing fifty thousand rows.
+through the modules of a read or write takes longer than reading or writing fifty thousand rows.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How much is read by row numbers at most: each bound exactly, and one beyond it."""
+"""How much is read by row numbers: each bound exactly, and one beyond it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HALF = 64 * 2**20
 
 
 def apart(
-    *rows: int, deletes: int = 1, tasks: int = 1, least_rows: int = 1
+    *rows: int, deletes: int = 1, tasks: int = 1, least_rows: int | None = 1
 ) -> tuple[tuple[NodeTask, ...], tuple[NodeTask, ...], tuple[NodeTask, ...]]:
     """Divide tasks of files with so many rows; return all tasks, those to merge, and the others."""
     kill = name_of(FileKind.CHANGE_DELETE, transaction_id=2)
@@ -90,6 +90,26 @@ def test_half_a_million_pairs_of_file_and_delete_are_the_most() -> None:
 def test_few_rows_are_merged(least: int, is_apart: bool) -> None:
     """Of all files together."""
     given, merged, dirty = apart(10, 20, least_rows=least)
+
+    assert (merged == ()) is is_apart
+    assert bool(dirty) is is_apart
+    assert is_apart or merged == given
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_apart"),
+    [
+        ((1,) * 14, True),
+        ((1,) * 15, False),
+        ((1,) * 14 + (5_000,), True),
+        ((7_000,) * 200, True),
+        ((6_000,) * 100, True),
+        ((6_000,) * 101, False),
+    ],
+)
+def test_many_small_files_are_merged(rows: tuple[int, ...], is_apart: bool) -> None:
+    """Each costs its reader as much as 7,000 rows of a merge, and a merge as 100,000 to begin."""
+    given, merged, dirty = apart(*rows, least_rows=None)
 
     assert (merged == ()) is is_apart
     assert bool(dirty) is is_apart
