@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.types as pat
 
 from arctic.columns.event_order import compare, order_numbers
 from arctic.columns.key_codes import KeyIndex, factorise, first_repeated
@@ -37,6 +38,9 @@ class NewKeys:
         Raises:
             UnsupportedError: a key that changes, in a table with ordering columns.
         """
+        if all(_is_same(old.column(name), new.column(name)) for name in self._key):
+            nothing = old.slice(0, 0)
+            return (old, new), (nothing, nothing)
         both = {name: _joined(old.column(name), new.column(name)) for name in self._key}
         codes, _ = factorise(pa.table(both))
         same = codes[: old.num_rows] == codes[old.num_rows :]
@@ -109,15 +113,24 @@ def refuse_twice(keys: pa.Table, *, why: str, name: str) -> None:
         raise InvalidInputError(f"table {name!r}: key {key}: {why}; nothing was changed")
 
 
-def update_events(table: EditedTable, old: pa.Table, new: pa.Table) -> Iterator[pa.RecordBatch]:
+def update_events(
+    table: EditedTable, old: pa.Table, new: pa.Table, *, tells_old: bool
+) -> Iterator[pa.RecordBatch]:
     """Yield both images of updated rows, in turn; columns that the old ones lack are null.
 
     In a table with ordering columns an old row is no event, so there are new ones alone.
+
+    Args:
+        table: with a key.
+        old: rows as they are.
+        new: the same rows as they are to be, with the same keys.
+        tells_old: False: new ones alone, where the key tells which row goes.
     """
     count, schema = old.num_rows, event_schema(table.opened)
     if not count:
         return
-    if table.opened.table.ordering_columns:
+    described = table.opened.table
+    if described.ordering_columns or (described.partition_follows_key and not tells_old):
         yield from events(new, "U", schema).to_batches()
         return
     images = [events(old, "-U", schema), events(new, "+U", schema)]
@@ -148,6 +161,12 @@ def refuse_older(table: EditedTable, old: pa.Table, new: pa.Table) -> None:
             "the greatest values of the ordering columns win, so the row would stay as it is; set "
             "values that are not smaller; nothing was changed"
         )
+
+
+def _is_same(old: pa.ChunkedArray, new: pa.ChunkedArray) -> bool:
+    """Say whether no value of a key column changes, where that costs no lookup to see."""
+    # Of floating numbers Arrow takes the two zeros for equal, which are two keys.
+    return not pat.is_floating(old.type) and bool(old.equals(new))
 
 
 def _joined(*columns: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:

@@ -4,8 +4,10 @@ An engine plans tasks, hands rows over to Python and takes their files back. One
 million rows in that time.
 
 Rules:
-    - Rows, refusals and what is checked of other commits are those of the engine's command. Where
-      any of them might differ, nothing is committed, and the engine is asked.
+    - Rows, events, refusals and what is checked of other commits are those of the engine's command.
+      Where any of them might differ, nothing is committed, and the engine is asked.
+    - The old row of an update is written only where it tells its partition: to encode it would cost
+      as much as the new one.
 
 Memory: as ``delete_where`` and ``update_where``; the keys of updated rows.
 """
@@ -13,6 +15,7 @@ Memory: as ``delete_where`` and ``update_where``; the keys of updated rows.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -38,11 +41,30 @@ class NotHereError(Exception):
     """It is the engine's to carry the edit out; nothing was committed."""
 
 
+NO_SOURCE = pa.table({})
+
+
+class NewRows(Protocol):
+    """Makes new rows of old ones."""
+
+    def __call__(self, rows: pa.Table, source: pa.Table = NO_SOURCE) -> pa.Table:
+        """Return the rows as they are to be, with their keys.
+
+        Args:
+            rows: as they are stored.
+            source: columns of other rows, one for each, by their places; of a MERGE those behind
+                the key.
+
+        Raises:
+            NotHereError: the engine may make others of them.
+        """
+
+
 def small_edit(
     reference: TableReference,
     command: str,
     where_of: Callable[[TableDescription], Predicate],
-    new_rows: Callable[[pa.Table], pa.Table] | None,
+    new_rows: NewRows | None,
 ) -> EditReport | None:
     """Delete or update the rows that a condition is true of, in one commit; None: ask the engine.
 
@@ -51,8 +73,7 @@ def small_edit(
         command: the name of it, for messages.
         where_of: the columns of the table -> the condition; raises ``NotHereError`` where it cannot
             be said exactly.
-        new_rows: rows -> the same rows as they are to be, with their keys; raises ``NotHereError``
-            where the engine may make others of them. None: they are deleted.
+        new_rows: what becomes of the rows; None: they are deleted.
 
     Raises:
         RepeatedKeyError: an update of a key that is stored several times.
@@ -66,7 +87,7 @@ def small_edit(
             return delete_by_key(table, where, small(read_for_delete(table, where)))
         found = where.matching(small(table.read(None, where.predicate)).batches())
         pairs = ((rows, new_rows(rows)) for rows in found)
-        return update_by_key(table, pairs, read=where.read, key_rule=rule)
+        return update_by_key(table, pairs, read=where.read, key_rule=rule, tells_old=False)
 
     return done_here(reference, command, change)
 

@@ -110,6 +110,7 @@ def update_by_key(
     *,
     read: ReadRows,
     key_rule: KeyRule | None = None,
+    tells_old: bool = True,
 ) -> EditReport:
     """Commit both images of updated rows.
 
@@ -118,6 +119,7 @@ def update_by_key(
         pairs: rows as they are, and the same rows as they are to be.
         read: what they were made of.
         key_rule: what is demanded of the keys of the new rows.
+        tells_old: as for ``update_events``.
     """
     opened = table.opened
     schema, count = event_schema(opened), 0
@@ -131,7 +133,7 @@ def update_by_key(
             count += old.num_rows
             stays, changes = moved.split(old, new)
             refuse_older(table, *stays)
-            yield from update_events(table, *stays)
+            yield from update_events(table, *stays, tells_old=tells_old)
             yield from events(changes[0], "D", schema).to_batches()
         yield from events(moved.checked(), "I", schema).to_batches()
 

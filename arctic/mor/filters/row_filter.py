@@ -26,6 +26,9 @@ from arctic.table.filters.predicate import part_on, tests_of
 
 Mask = npt.NDArray[np.bool_]
 
+_FEW_LEFT = 4
+"""Where at most one row in so many has a value that is sought, the filter tests these alone."""
+
 _META_TYPES: Mapping[int, pa.DataType] = {
     known_field_id(field): field.type for field in META_FIELDS
 }
@@ -60,9 +63,15 @@ class RowTest:
         arrays = self.projection.arrays(batch)
         tested, values = arrays[: len(self._ids)], arrays[len(self._ids) :]
         mask = np.ones(len(batch), bool) if self._among is None else self._among.mask(values)
-        if self._filter is not None:
+        if self._filter is None:
+            return mask
+        rows = np.flatnonzero(mask)
+        if _FEW_LEFT * len(rows) > len(batch):
             columns = dict(zip(self._ids, tested, strict=True))
-            mask &= matching_rows(self._filter, columns, len(batch))
+            return mask & matching_rows(self._filter, columns, len(batch))
+        few = pa.array(rows)
+        columns = {at: column.take(few) for at, column in zip(self._ids, tested, strict=True)}
+        mask[rows] = matching_rows(self._filter, columns, len(rows))
         return mask
 
 

@@ -41,7 +41,7 @@ from arctic.spark.read.hints import exact_filter, hinted_filter
 from arctic.spark.source import relevant_options
 from arctic.spark.tasks.spark_tasks import SparkRunner
 from arctic.spark.tasks.workers import check_workers
-from arctic.spark.write.narrow_input import is_narrow
+from arctic.spark.write.narrow_input import narrow_tasks
 from arctic.spark.write.own_rows import read_again
 from arctic.spark.write.spread import SpreadRows, spread_rows
 from arctic.spark.write.write_frame import write_frame
@@ -61,6 +61,9 @@ megabyte hold gigabytes. As ``SmallSource.java`` has it."""
 _MOST_SOURCE_BYTES = 64 * 2**20
 """Of it, by Spark's estimate, which for files is their size."""
 _MOST_SOURCE_TASKS = 64
+_MOST_IN_TURN = 2
+"""Tasks of a source that one task takes over: a limit of several exchanges their rows, which
+takes half of the time that reading them does."""
 _log = logging.getLogger(__name__)
 
 
@@ -101,9 +104,11 @@ def _is_done_here(asked: RowLevelQuestion, reference: TableReference) -> bool:
 def _is_merged_here(asked: RowLevelQuestion, frame: DataFrame, reference: TableReference) -> bool:
     """Say whether this process has carried a MERGE out with the few rows of its source."""
     assert asked.sets is not None  # the question says what is set
-    few = {"most_tasks": _MOST_SOURCE_TASKS, "most_bytes": _MOST_SOURCE_BYTES}
-    if not is_narrow(frame, **few, may_grow=False):
+    tasks = narrow_tasks(frame, most_bytes=_MOST_SOURCE_BYTES, may_grow=False)
+    if tasks is None or tasks > _MOST_SOURCE_TASKS:
         return False
+    if 1 < tasks <= _MOST_IN_TURN:
+        frame = frame.coalesce(1)
     schema = arrow_schema(frame.schema)
     are_short = all(pat.is_primitive(kind) or pat.is_decimal(kind) for kind in schema.types)
     most = MOST_SOURCE_ROWS if are_short else min(_MOST_WIDE_ROWS, MOST_SOURCE_ROWS)

@@ -13,12 +13,12 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from arctic.job.edit.small_edit import NotHereError
+from arctic.job.edit.small_edit import NO_SOURCE, NewRows, NotHereError
 from arctic.spark.base.protocol import BINARY, COLUMN, DECIMAL, VALUE
 
 _OPERATIONS = {
@@ -31,19 +31,6 @@ _INTERNAL = {pa.date32(): pa.int32(), pa.timestamp("us"): pa.int64()}
 
 
 _SOURCE = "source"
-_NO_SOURCE = pa.table({})
-
-
-class NewRows(Protocol):
-    """Makes new rows of old ones."""
-
-    def __call__(self, rows: pa.Table, source: pa.Table = _NO_SOURCE) -> pa.Table:
-        """Return the rows as they are to be; raises ``NotHereError``.
-
-        Args:
-            rows: as they are.
-            source: columns of other rows, one for each, by their places.
-        """
 
 
 def setter(sets: Mapping[str, Any]) -> NewRows:
@@ -53,7 +40,7 @@ def setter(sets: Mapping[str, Any]) -> NewRows:
         sets: the values by the names of columns.
     """
 
-    def new_rows(rows: pa.Table, source: pa.Table = _NO_SOURCE) -> pa.Table:
+    def new_rows(rows: pa.Table, source: pa.Table = NO_SOURCE) -> pa.Table:
         made = rows
         for name, node in sets.items():
             place = rows.schema.get_field_index(name)

@@ -25,30 +25,42 @@ def is_narrow(frame: DataFrame, *, most_tasks: int, most_bytes: int, may_grow: b
     """Say whether a frame's rows are few, and come from few tasks without an exchange.
 
     Args:
-        frame: of any session; one of Spark Connect tells nothing.
+        frame: as for ``narrow_tasks``.
         most_tasks: inclusive.
+        most_bytes: as for ``narrow_tasks``.
+        may_grow: as for ``narrow_tasks``.
+    """
+    tasks = narrow_tasks(frame, most_bytes=most_bytes, may_grow=may_grow)
+    return tasks is not None and tasks <= most_tasks
+
+
+def narrow_tasks(frame: DataFrame, *, most_bytes: int, may_grow: bool = True) -> int | None:
+    """Return from how many tasks a frame's rows come; None: with an exchange, or not few.
+
+    Args:
+        frame: of any session; one of Spark Connect tells nothing.
         most_bytes: by Spark's estimate, which for files is their size; inclusive.
         may_grow: they may be far more than that, as after ``explode``.
     """
     if not is_classic(frame.sparkSession):
-        return False
+        return None
     try:
-        return _is_narrow(frame, most_tasks, most_bytes, may_grow)
+        return _narrow_tasks(frame, most_bytes, may_grow)
     except (Py4JError, PySparkException):
-        return False  # What Spark cannot plan it will say itself, when the rows are asked for.
+        return None  # What Spark cannot plan it will say itself, when the rows are asked for.
 
 
-def _is_narrow(frame: DataFrame, most_tasks: int, most_bytes: int, may_grow: bool) -> bool:
+def _narrow_tasks(frame: DataFrame, most_bytes: int, may_grow: bool) -> int | None:
     # With adaptive execution, and only then, one look tells whether anything is exchanged.
     if str(frame.sparkSession.conf.get(_ADAPTIVE)).lower() != "true":
-        return False
+        return None
     execution = planned(frame)
     plan = execution.optimizedPlan()
     if int(plan.stats().sizeInBytes()) > most_bytes:
-        return False
+        return None
     nodes = "" if may_grow else str(plan.toString())
     if any(word in nodes for word in _GROWING_NODES):
-        return False
+        return None
     if execution.executedPlan().getClass().getSimpleName() == "AdaptiveSparkPlanExec":
-        return False
-    return bool(execution.toRdd().getNumPartitions() <= most_tasks)
+        return None
+    return int(execution.toRdd().getNumPartitions())

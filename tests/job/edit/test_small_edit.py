@@ -54,6 +54,21 @@ def test_rows_are_changed_and_go_as_the_table_itself_does_it(tmp_path: Path, lay
     assert 0 < len(rows_of(table)) < len(ROWS)
 
 
+@pytest.mark.parametrize("layout", ["keyed", "in key", "moving"])
+def test_an_old_row_is_told_only_where_it_says_where_it_lies(tmp_path: Path, layout: str) -> None:
+    """Elsewhere a row is deleted by its key alone, as tasks of the engine do it."""
+    table = make(tmp_path, layout)
+    start = table.versions()["change_snapshot_id"][-1].as_py()
+
+    assert _edit(table, tmp_path, "id = 1", _moved_on) is not None
+
+    changes = table.read_changes(start=start).read_all().to_pylist()
+    told = [(row["_change_action"], row["id"], row["n"], row["x"]) for row in changes]
+    by_key = [("-D", 1, None, None), ("+I", 1, 2, 1.5)]
+    both = [("-U", 1, 1, 1.5), ("+U", 1, 2, 1.5)]
+    assert told == (both if layout == "moving" else by_key)
+
+
 def test_what_is_not_for_this_process_leaves_nothing_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

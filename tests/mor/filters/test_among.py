@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from arctic.mor.filters.among import Among
 from arctic.mor.read import read_group
 from arctic.mor.touched import Touched
+from arctic.table.filters.predicate import ColumnTest, Op
 from tests.factories.tables import field
 from tests.mor.local_files import ID, TABLE, TEXT, LocalFiles, group, request, task
 
@@ -64,6 +65,26 @@ def test_no_wanted_row_is_left_out(
 
     values = {tuple(each[name] for name in columns) for each in chosen}
     assert found == [each for each in every if tuple(each[name] for name in columns) in values]
+
+
+@given(
+    ids=st.lists(st.integers(0, 40), unique=True, max_size=30),
+    wanted=st.lists(st.integers(-2, 42), max_size=30),
+    low=st.integers(-1, 41),
+)
+def test_a_filter_beside_values_drops_the_same_rows(
+    ids: list[int], wanted: list[int], low: int
+) -> None:
+    """Whether few rows are left for it to test, or many, or none."""
+    rows = [{"id": each, "text": None, "number": each % 7} for each in ids]
+    test = ColumnTest(op=Op.GE, field_id=1, column="id", literal=low)
+    among = Among(pa.table({"id": wanted}, schema=pa.schema([ID])))
+    with TemporaryDirectory() as folder:
+        files = LocalFiles(Path(folder))
+        tasks = group(task(files.base(rows, schema=WIDE, row_group_size=9)))
+        found = files.read(tasks, replace(request(WIDE), row_filter=test, among=among))
+
+    assert found == [row for row in rows if row["id"] in set(wanted) and row["id"] >= low]
 
 
 def test_row_groups_without_a_wanted_key_stay_unread(tmp_path: Path) -> None:

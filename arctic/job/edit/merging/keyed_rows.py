@@ -53,7 +53,7 @@ class KeyedRows:
     def updated(self, old: pa.Table, new: pa.Table) -> Iterator[pa.RecordBatch]:
         """Yield both images; where the key changes a delete, and the new row is held."""
         stays, changes = self._new.split(old, new)
-        yield from update_events(self._table, *stays)
+        yield from update_events(self._table, *stays, tells_old=True)
         yield from events(changes[0], "D", self._schema).to_batches()
 
     def insert(self, rows: pa.Table) -> None:

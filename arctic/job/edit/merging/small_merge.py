@@ -12,39 +12,26 @@ Memory: the source and an index of its keys; as ``update_where``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import reduce
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from arctic.columns.key_codes import KeyIndex, first_repeated
+from arctic.columns.key_codes import KeyIndex
 from arctic.job.edit.commit_edit import EditedTable
 from arctic.job.edit.edit_report import EditReport
 from arctic.job.edit.rows_among import rows_among
-from arctic.job.edit.small_edit import NotHereError, done_here, small
+from arctic.job.edit.small_edit import NewRows, NotHereError, done_here, small
 from arctic.job.edit.update_job import update_by_key
 from arctic.job.reference import TableReference
 from arctic.job.write.beside.read_rows import ReadRows
 from arctic.writing.target import KeyRule
 
 
-class Updates(Protocol):
-    """Makes new rows of stored ones."""
-
-    def __call__(self, rows: pa.Table, source: pa.Table) -> pa.Table:
-        """Return the rows as they are to be, with their keys; raises ``NotHereError`` as above.
-
-        Args:
-            rows: as they are stored.
-            source: for each of them the columns of the source behind its key.
-        """
-
-
 def small_merge(
-    reference: TableReference, command: str, source: pa.Table, updates: Updates
+    reference: TableReference, command: str, source: pa.Table, updates: NewRows
 ) -> EditReport | None:
     """Update the rows with the keys of a source, in one commit; None: ask the engine.
 
@@ -52,7 +39,7 @@ def small_merge(
         reference: the table.
         command: the name of it, for messages.
         source: the columns of the key in key order, and then others, whatever their names are.
-        updates: what becomes of a stored row.
+        updates: what becomes of a stored row with the columns of its row of the source.
 
     Raises:
         RepeatedKeyError: an update of a key that is stored several times.
@@ -61,8 +48,9 @@ def small_merge(
 
     def change(table: EditedTable, rule: KeyRule) -> EditReport:
         keys, values = _divided(source, table)
+        index = KeyIndex(keys)
         # Whether a key that comes twice is an error depends on what is stored.
-        if first_repeated(keys) is not None:
+        if index.count < keys.num_rows:
             raise NotHereError
         job = rows_among(
             table.opened,
@@ -71,9 +59,9 @@ def small_merge(
             dict(zip(keys.column_names, keys.columns, strict=True)),
             snapshot=table.state,
         )
-        pairs = _paired(small(job).batches(), keys, values, updates)
+        pairs = _paired(small(job).batches(), keys.column_names, index, values, updates)
         read = ReadRows(sees=None, keys=lambda: keys)
-        return update_by_key(table, pairs, read=read, key_rule=rule)
+        return update_by_key(table, pairs, read=read, key_rule=rule, tells_old=False)
 
     return done_here(reference, command, change)
 
@@ -95,12 +83,15 @@ def _divided(source: pa.Table, table: EditedTable) -> tuple[pa.Table, pa.Table]:
 
 
 def _paired(
-    batches: Iterable[pa.RecordBatch], keys: pa.Table, values: pa.Table, updates: Updates
+    batches: Iterable[pa.RecordBatch],
+    key: Sequence[str],
+    index: KeyIndex,
+    values: pa.Table,
+    updates: NewRows,
 ) -> Iterator[tuple[pa.Table, pa.Table]]:
     """Yield the rows with one of the keys, and what becomes of them."""
-    index = KeyIndex(keys)
     row_of_code = np.argsort(index.take_codes())
     for batch in batches:
-        places, codes = index.match([batch.column(name) for name in keys.column_names])
+        places, codes = index.match([batch.column(name) for name in key])
         old = pa.Table.from_batches([batch]).take(pa.array(places))
         yield old, updates(old, values.take(pa.array(row_of_code[codes])))
