@@ -79,7 +79,7 @@ def test_what_is_not_for_this_process_leaves_nothing_behind(
 
     table = make(tmp_path / "keyed", "keyed")
     make(tmp_path / "bag", "no key")
-    files = sorted((tmp_path / "keyed").rglob("*.*"))
+    files = sorted((tmp_path / "keyed" / "m").rglob("*.*"))
     assert _edit(table, tmp_path / "bag", "n > 0", None) is None
     assert _edit(table, tmp_path / "keyed", "n > 0", refuses) is None
     monkeypatch.setattr(small_edit, "MOST_ROWS", 2)
@@ -88,7 +88,7 @@ def test_what_is_not_for_this_process_leaves_nothing_behind(
     monkeypatch.setattr(small_edit, "MOST_BYTES", 100)
     assert _edit(table, tmp_path / "keyed", "n > 0", None) is None
 
-    assert sorted((tmp_path / "keyed").rglob("*.*")) == files
+    assert sorted((tmp_path / "keyed" / "m").rglob("*.*")) == files
     assert rows_of(table) == ROWS
 
 
