@@ -3,24 +3,34 @@
 A catalog in a database compares the row of the table that is committed to. The row of the other
 table is compared in the same transaction, right before its end: whoever is about to change it has
 done so, or waits until this transaction has ended.
+
+Who can tell whether it matters looks at what came, while others wait. Else a commit would never
+land beside somebody who commits to the other table without a pause.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from copy import copy
 from functools import partial
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
 from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import Table
 from sqlalchemy import select
 from sqlalchemy.engine import Connection
 from sqlalchemy.event import listen
 
-_UNMOVED: ContextVar[Table | None] = ContextVar("unmoved", default=None)
+from arctic.errors import ArcticError
+
+LookAgain = Callable[[Table], None]
+"""Is given the other table as it is now; raises ``ArcticError`` where nothing may be committed."""
+
+_UNMOVED: ContextVar[tuple[Table, LookAgain | None] | None] = ContextVar("unmoved", default=None)
 
 
 def compare_at_commits(catalog: SqlCatalog) -> None:
@@ -29,16 +39,17 @@ def compare_at_commits(catalog: SqlCatalog) -> None:
 
 
 @contextmanager
-def only_while_unmoved(other: Table) -> Iterator[None]:
+def only_while_unmoved(other: Table, look_again: LookAgain | None = None) -> Iterator[None]:
     """Let a commit to a table of the same database fail where another one has moved on.
 
     Args:
         other: the other table, as it was looked at.
+        look_again: looks at it anew where it has moved, while others wait; None: nobody can.
 
     Raises:
         CommitFailedException: somebody has committed to it since; nothing was committed.
     """
-    token = _UNMOVED.set(other)
+    token = _UNMOVED.set((other, look_again))
     try:
         yield
     finally:
@@ -46,9 +57,10 @@ def only_while_unmoved(other: Table) -> Iterator[None]:
 
 
 def _compare(catalog: str, connection: Connection) -> None:
-    other = _UNMOVED.get()
-    if other is None:
+    unmoved = _UNMOVED.get()
+    if unmoved is None:
         return
+    other, look_again = unmoved
     name = other.name()
     row = IcebergTables
     found = connection.execute(
@@ -60,5 +72,24 @@ def _compare(catalog: str, connection: Connection) -> None:
         )
         .with_for_update(read=True)
     ).scalar_one_or_none()
-    if found != other.metadata_location:
+    if found == other.metadata_location:
+        return
+    moved = None if found is None or look_again is None else _moved(other, found)
+    if moved is None or look_again is None:
         raise CommitFailedException(f"table {'.'.join(name)!r} was committed to meanwhile")
+    try:
+        look_again(moved)
+    except ArcticError as error:
+        # Who tries again looks at it in peace, and says what is wrong.
+        raise CommitFailedException(f"table {'.'.join(name)!r}: {error.message}") from error
+
+
+def _moved(other: Table, location: str) -> Table | None:
+    """Return the other table as it is now; None where its metadata is gone or another table's."""
+    moved = copy(other)
+    try:
+        moved.metadata = FromInputFile.table_metadata(other.io.new_input(location))
+    except OSError:
+        return None
+    moved.metadata_location = location
+    return moved if moved.metadata.table_uuid == other.metadata.table_uuid else None

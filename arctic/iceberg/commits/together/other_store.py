@@ -16,46 +16,74 @@ from __future__ import annotations
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 from pyiceberg.table import Table
 from pyiceberg.table.update import AssertRefSnapshotId, AssertTableUUID, SetPropertiesUpdate
 
-from arctic.iceberg.catalogs.in_database.unmoved import only_while_unmoved
+from arctic.errors import ConflictError
+from arctic.iceberg.catalogs.in_database.unmoved import LookAgain, only_while_unmoved
 from arctic.iceberg.catalogs.over_http.timed_rest import TableCommit, TimedRestCatalog
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits.commit_loop import Stage
 from arctic.iceberg.commits.snapshot_producer import StagedSnapshot
+from arctic.iceberg.metadata.history import lineage
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.table.property_names import COMMITTED_BESIDE
+
+_MOST_ROWS = 100_000
+"""Rows that may have come to the other store for it to be looked at while others wait."""
 
 Check = Callable[[OpenTable], None]
 """Is given the table with its stores as they are then; raises where nothing may be committed."""
 
 
-def beside(staged: StagedSnapshot, other: Table | None) -> StagedSnapshot:
+def beside(
+    staged: StagedSnapshot, other: Table | None, *, look_again: LookAgain | None = None
+) -> StagedSnapshot:
     """Return an attempt that holds only while the other store is as it is here.
 
     Args:
         staged: the attempt.
         other: the other store, as it was looked at; it may be refreshed afterwards. None: there is
             none.
+        look_again: says whether it holds as well on the other store as that is by then; asked in
+            the transaction of a database. None: nobody can say.
     """
     catalog = staged.table.catalog
     if other is None:
         return staged
     seen = copy(other)
     if isinstance(catalog, SqlCatalog):
-        return replace(staged, send=lambda: _commit_while_unmoved(staged, seen))
+        return replace(staged, send=lambda: _commit_in_database(staged, seen, look_again))
     if isinstance(catalog, TimedRestCatalog) and catalog.commits_several((staged.table, seen)):
         return replace(staged, send=lambda: _commit_both(catalog, staged, seen))
     return staged
 
 
-def _commit_while_unmoved(staged: StagedSnapshot, other: Table) -> None:
-    with only_while_unmoved(other):
+def _commit_in_database(staged: StagedSnapshot, other: Table, look_again: LookAgain | None) -> None:
+    def look(moved: Table) -> None:
+        if look_again is None or not _has_few_more(moved, other.metadata.current_snapshot_id):
+            raise ConflictError(f"table {'.'.join(other.name())!r} was committed to meanwhile")
+        look_again(moved)
+
+    with only_while_unmoved(other, look):
         staged.commit()
+
+
+def _has_few_more(moved: Table, seen: int | None) -> bool:
+    """Say whether a store has gone on from a snapshot, and by few rows."""
+    rows = 0
+    for snapshot in lineage(moved.metadata, moved.current_snapshot()):
+        if snapshot.snapshot_id == seen:
+            return True
+        added = None if snapshot.summary is None else snapshot.summary["added-records"]
+        rows += int(added or 0)
+        if rows > _MOST_ROWS:
+            return False
+    return seen is None
 
 
 def _commit_both(catalog: TimedRestCatalog, staged: StagedSnapshot, other: Table) -> None:
@@ -98,19 +126,23 @@ class CheckedHeads:
 
     def __call__(self, head: Table) -> None:
         """Check a head, and the other store as it is now."""
-        opened = self.opened
-        other = opened.change if self.of_base else opened.base
+        other = self.opened.change if self.of_base else self.opened.base
         self._other = None if other is None else copy(refresh(other))
+        self._look(head, self._other)
+
+    def _look(self, head: Table, other: Table | None) -> None:
         if self.of_base:
-            self.check(replace(opened, base=head, change=self._other))
-        elif self._other is not None:
-            self.check(replace(opened, change=head, base=self._other))
+            self.check(replace(self.opened, base=head, change=other))
+        elif other is not None:
+            self.check(replace(self.opened, change=head, base=other))
 
     def staged(self, stage: Stage) -> Stage:
         """Return a stage whose attempts hold only on both stores as they were checked."""
 
         def stage_beside(head: Table, snapshot_id: int) -> StagedSnapshot | None:
             attempt = stage(head, snapshot_id)
-            return None if attempt is None else beside(attempt, self._other)
+            if attempt is None:
+                return None
+            return beside(attempt, self._other, look_again=partial(self._look, head))
 
         return stage_beside

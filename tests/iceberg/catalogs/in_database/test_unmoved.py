@@ -12,6 +12,7 @@ from pyiceberg.exceptions import CommitFailedException
 import arctic
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.catalogs.in_database.unmoved import only_while_unmoved
+from arctic.iceberg.commits.together import other_store
 from tests.catalogs.both_stores import CHECKS, NAME, SCHEMA, Before, Places, before_commits_in_sql
 
 
@@ -26,6 +27,29 @@ def test_both_stores_are_compared_by_who_looked_at_both(
         "warehouse": f"file://{tmp_path}",
     }
     check(Places(catalog), before_commits_in_sql(monkeypatch))
+
+
+@pytest.mark.parametrize(("most_rows", "last"), [(9, 99), (0, 4)])
+def test_who_commits_without_a_pause_keeps_nobody_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_rows: int, last: int
+) -> None:
+    """A few rows of elsewhere are looked at while others wait; more are, as ever, in the way."""
+    uri = f"sqlite:///{tmp_path}/c.db"
+    places = Places({"type": "sql", "uri": uri, "warehouse": f"file://{tmp_path}"})
+    before, upserted = before_commits_in_sql(monkeypatch), [2]
+    monkeypatch.setattr(other_store, "_MOST_ROWS", most_rows)
+
+    def upsert() -> None:
+        upserted.append(upserted[-1] + 1)
+        places.put("upsert", [(upserted[-1], "Oslo")])
+        if upserted[-1] < last:
+            before(upsert)
+
+    before(upsert)
+    arctic.open_table(NAME, catalog=places.catalog).delete("city = 'Rome'")
+
+    assert places.rows == [(each, "Oslo") for each in upserted[1:]]
+    assert upserted[-1] == (3 if most_rows else last)
 
 
 def test_only_the_commits_of_who_says_so_are_held_to_it(tmp_path: Path) -> None:
