@@ -154,12 +154,12 @@ def _asked(work: VectorWork) -> list[_Asked]:
         oldest = min([delete.transaction_id for delete in task.change_deletes], default=0)
         for part in task.data:
             of_it = [delete.path for delete in part.position_deletes]
-            # Where nothing but time orders rows, what was deleted before a file came is not in it.
+            # Where the last row wins by time, what was deleted before a file came is not in it.
             # A new file would have all older deletes looked up in every file of its node.
             since = part.file.transaction_id
             of_time = (
                 of_all
-                if since <= oldest or work.request.ordering
+                if since <= oldest or work.request.weighs_rows
                 else frozenset(
                     [each.path for each in task.change_deletes if each.transaction_id >= since]
                 )

@@ -132,6 +132,14 @@ def test_every_state_is_read_right(tmp_path: Path, partition_by: list[str], outp
         pair.publish()
 
 
+def test_a_later_row_dies_by_the_first_one_of_its_key(tmp_path: Path) -> None:
+    """Where the first row wins, older deletes kill newer rows."""
+    pair = Pair(tmp_path, properties={"write.merge-engine": "first-row"})
+    for n, ids in enumerate([range(20), range(0, 30, 3), range(10, 40, 7), range(0, 60, 5)]):
+        pair.upsert(ids, n)
+        pair.publish()
+
+
 def test_no_data_file_is_written(pair: Pair) -> None:
     """All that a publish adds are delete files, each of one data file."""
     report = pair.publish()
