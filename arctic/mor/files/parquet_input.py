@@ -16,7 +16,7 @@ Must not know: what a file is for.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -105,8 +105,9 @@ class ParquetInput:
         self._source.close()
 
     def keep_encoded(self, name: str) -> None:
-        """Yield a text column as dictionaries from now on: much faster where values repeat."""
-        if self.leaf_column(name) is None:
+        """Yield a text column as dictionaries from now on, if Arrow can: fast where it repeats."""
+        leaf = self.leaf_column(name)
+        if leaf is None or not _can_stay_encoded(self._chunks(leaf, self.row_groups)):
             return
         with self._errors():
             self._file = self._opened(self._source, self.metadata, read_dictionary=[name])
@@ -183,11 +184,15 @@ class ParquetInput:
             )
             if leaf is None:
                 continue
-            chunks = [self.metadata.row_group(each).column(leaf) for each in row_groups]
+            chunks = self._chunks(leaf, row_groups)
             size = sum(chunk.total_uncompressed_size for chunk in chunks)
-            if size <= REPEATING_BYTES * sum(chunk.num_values for chunk in chunks):
+            count = sum(chunk.num_values for chunk in chunks)
+            if size <= REPEATING_BYTES * count and _can_stay_encoded(chunks):
                 found.append(name)
         return found
+
+    def _chunks(self, leaf: int, row_groups: Iterable[int]) -> list[Any]:
+        return [self.metadata.row_group(each).column(leaf) for each in row_groups]
 
     def batches(
         self,
@@ -304,3 +309,8 @@ class ParquetInput:
         except OSError:
             return False
         return True
+
+
+def _can_stay_encoded(chunks: Iterable[Any]) -> bool:
+    """Say whether Arrow makes dictionaries of a text: it fails at some that others write."""
+    return not any(each.startswith("DELTA") for chunk in chunks for each in chunk.encodings)

@@ -110,3 +110,24 @@ def test_texts_that_repeat_come_as_dictionaries_if_asked(tmp_path: Path) -> None
     assert [(row, decoded(batch, schema).to_pylist()) for row, batch in encoded] == [
         (row, batch.to_pylist()) for row, batch in plain
     ]
+
+
+@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+def test_texts_that_cannot_come_as_dictionaries_come_as_texts(
+    tmp_path: Path, encoding: str
+) -> None:
+    """Arrow makes none of what other writers encode so; few values in many rows are small too."""
+    cities = [None] * 500 + ["city"] * 3
+    file = LocalFiles(tmp_path).write(
+        FileKind.BASE,
+        pa.table({"city": cities}),
+        use_dictionary=False,
+        column_encoding={"city": encoding},
+    )
+
+    with ParquetInput(file.path, pa.OSFile) as parquet:
+        assert parquet.repeating(["city"], [0]) == []
+        parquet.keep_encoded("city")
+        (found,) = parquet.batches(["city"], [0], len(cities))
+
+    assert found[1].column("city").to_pylist() == cities
