@@ -8,16 +8,16 @@ Rules:
       say, once they are some minutes old; and where a store has refused them.
     - Each store has its own: a catalog may hand out keys that open one folder.
     - Who cannot ask the catalog, as a machine that does not reach it, goes on with what it has.
-    - One thread of a process asks for all.
+    - One thread of a process asks for all. A child of a fork does not wait for one of its parent.
 
 Must not know: what a key looks like.
 """
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,6 +27,7 @@ from arctic.errors import ArcticError
 from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
 from arctic.iceberg.storage.table_io import TableIO
 from arctic.last_used import LastUsed
+from arctic.retry import Turns
 
 _ENDS = ("s3.session-token-expires-at-ms", "gcs.oauth2.token-expires-at")
 """Properties that say when keys end, in milliseconds since 1970."""
@@ -42,7 +43,7 @@ _MOST = 256
 """Stores whose newest keys a process holds."""
 
 _NEWEST: LastUsed[Any, StoreKeys] = LastUsed()
-_ASKING = threading.Lock()
+_ASKING: Turns[object] = Turns()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +80,7 @@ class VendedKeys:
         """Return how a file is reached, by keys that have not ended as far as anybody knows."""
         known = self._newest(path)
         if known.is_due(_now_ms()):
-            with _ASKING:
+            with _asking():
                 known = self._newest(path)
                 if known.is_due(_now_ms()):
                     known = self._asked(known) or replace(known, asked_ms=_now_ms())
@@ -88,7 +89,7 @@ class VendedKeys:
 
     def renewed(self, path: str, tried: Mapping[str, str]) -> Mapping[str, str] | None:
         """Return how a file is reached by other keys than those tried; None: by none."""
-        with _ASKING:
+        with _asking():
             known = self._newest(path)
             if known.properties != tried:
                 return known.properties
@@ -149,6 +150,11 @@ def _has_own(store: Table) -> bool:
     """Say whether a store came with more than the catalog's own properties."""
     given = store.catalog.properties
     return any(given.get(name) != text for name, text in TableIO.of(store).properties.items())
+
+
+def _asking() -> AbstractContextManager[object]:
+    """Wait until no other thread asks."""
+    return _ASKING.turn("keys", object(), most=1)
 
 
 def _now_ms() -> int:
