@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from uuid import UUID
@@ -72,6 +73,17 @@ def test_files_of_any_size_are_whole(io: TableIO, size: int) -> None:
     with io.open_input(path) as source:
         assert source.size() == size
         assert source.read() == b"x" * size
+
+
+def test_a_listing_tells_when_files_came(io: TableIO) -> None:
+    """To the second; what nobody refers to is cleaned away by its age."""
+    before_ms = time.time_ns() // 1_000_000 - 1_000
+    path = write(io, RANDOM, b"x")
+
+    [found] = io.list_files(io.location)
+
+    assert (found.path, found.size_bytes) == (path, 1)
+    assert before_ms <= (found.modified_ms or 0) <= time.time_ns() // 1_000_000
 
 
 def test_a_file_that_others_may_have_made_is_not_replaced(io: TableIO) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from pyarrow.fs import FileSystem, FSSpecHandler, PyFileSystem
+from pyarrow.fs import FileSystem, PyFileSystem
 from pyiceberg.io import PY_IO_IMPL, SCHEMA_TO_FILE_IO, FileIO, load_file_io
 from pyiceberg.io.fsspec import FsspecFileIO
 from pyiceberg.io.pyarrow import PyArrowFileIO
 
 from arctic.errors import UnsupportedError
-from arctic.iceberg.storage.object_io import with_fewer_requests
+from arctic.iceberg.storage.object_io import FsspecFiles, with_fewer_requests
 
 
 @lru_cache(maxsize=64)
@@ -53,7 +53,7 @@ def file_system(file_io: FileIO, location: str) -> tuple[FileSystem, str]:
     if isinstance(file_io, FsspecFileIO):
         found = file_io.get_fs(scheme)
         found.invalidate_cache()  # It remembers what it has listed, whatever others do.
-        return PyFileSystem(FSSpecHandler(found)), path
+        return PyFileSystem(FsspecFiles(found)), path
     raise UnsupportedError(
         f"location {location!r}: {type(file_io).__name__} cannot list files; look there by hand"
     )

@@ -12,6 +12,8 @@ Rules:
     - Files of this machine are opened and created as ever.
     - Arrow reaches Hadoop through a library that no package brings. Where ``hdfs-native`` is
       installed, which needs neither that nor Java, it is what opens ``hdfs://``.
+    - When a file was changed, each client of fsspec says under another name, of which Arrow knows
+      one. A file of unknown age would never be cleaned away.
 """
 
 from __future__ import annotations
@@ -19,11 +21,19 @@ from __future__ import annotations
 import errno
 import io
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from functools import lru_cache, partial
 from typing import Any
 
 import pyarrow as pa
-from pyarrow.fs import FileSystem, FSSpecHandler, LocalFileSystem, PyFileSystem, S3FileSystem
+from pyarrow.fs import (
+    FileInfo,
+    FileSystem,
+    FSSpecHandler,
+    LocalFileSystem,
+    PyFileSystem,
+    S3FileSystem,
+)
 from pyiceberg.io import (
     HDFS_HOST,
     HDFS_PORT,
@@ -90,7 +100,30 @@ def _hadoop(scheme: str, place: str, properties: Mapping[str, str]) -> FileSyste
     if not host:
         host, port = properties.get(HDFS_HOST, ""), str(properties.get(HDFS_PORT, ""))
     kind = hadoop.HdfsFileSystem if scheme == "hdfs" else hadoop.ViewfsFileSystem
-    return PyFileSystem(FSSpecHandler(kind(host or None, int(port) if port else None)))
+    return PyFileSystem(FsspecFiles(kind(host or None, int(port) if port else None)))
+
+
+class FsspecFiles(FSSpecHandler):  # type: ignore[misc]  # Arrow has no types
+    """What a client of fsspec reaches, for Arrow."""
+
+    @staticmethod
+    def _create_file_info(path: str, info: Mapping[str, Any]) -> FileInfo:
+        return FSSpecHandler._create_file_info(path, {**info, "mtime": _modified(info)})
+
+
+def _modified(info: Mapping[str, Any]) -> float | None:
+    """Return seconds since 1970; None where a client does not say.
+
+    >>> _modified({"modification_time": 1500}), _modified({"LastModified": ""})
+    (1.5, None)
+    """
+    milliseconds = info.get("modification_time")  # hdfs-native
+    if milliseconds is not None:
+        return float(milliseconds) / 1000
+    told = info.get("mtime", info.get("LastModified"))  # s3fs
+    if isinstance(told, datetime):
+        return told.timestamp()
+    return float(told) if isinstance(told, int | float) else None
 
 
 def _late(file_system: FileSystem) -> FileSystem:
