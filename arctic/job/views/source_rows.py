@@ -7,6 +7,7 @@ Rules:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -95,10 +96,9 @@ class SourceTable:
     def named_in(self, sql: str) -> list[str]:
         """Return the columns that ``*`` means, and those that a statement may name besides."""
         names: list[str] = self.opened.arrow_schema.names
-        sql = sql.lower()
         if VIEW not in self.opened.base.properties:
             return names
-        return [each for each in names if not is_kept_beside(each) or each.lower() in sql]
+        return [each for each in names if not is_kept_beside(each) or _is_named(each, sql)]
 
     def described(self, names: Iterable[str] | None = None) -> dict[str, str]:
         """Return field id and type of columns, by name; of all where none are named."""
@@ -219,6 +219,15 @@ class SourceTable:
                 "expired; refresh the view again"
             )
         return pinned_state(opened, None, None)
+
+
+def _is_named(column: str, sql: str) -> bool:
+    """Say whether a statement may name a column.
+
+    >>> [_is_named("_rows", sql) for sql in ('"_Rows" AS n', "sum(n) AS total_rows")]
+    [True, False]
+    """
+    return re.search(rf"(?<!\w){re.escape(column)}(?!\w)", sql, re.IGNORECASE) is not None
 
 
 def hold_sources(
