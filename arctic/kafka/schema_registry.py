@@ -2,7 +2,8 @@
 
 Rules:
     - A number names one schema for ever, so each is asked for once.
-    - A registry that cannot be asked stops the reader: its messages are not broken.
+    - A registry that cannot be asked stops the reader: its messages are not broken. Nor are they
+      where somebody else answers, as a proxy does with a page to sign in.
 
 Must not know: messages.
 """
@@ -85,15 +86,18 @@ class SchemaRegistry:
             named = f"version {each.version} of subject {each.subject!r}"
 
             def get(each: Any = each) -> Any:
-                return self._client.get_version(each.subject, each.version)
+                return self._client.get_version(each.subject, each.version).schema
 
-            found = self._asked(named, get).schema
+            found = self._asked(named, get)
             every += [*self._referred(found), json.loads(found.schema_str)]
         return every
 
     def _asked(self, what: str, ask: Any) -> Any:
         try:
-            return ask()
+            found = ask()
+            if isinstance(found.schema_str, str):
+                return found
+            said = "the answer has no schema"
         except self._no_such as error:
             if error.error_code in _MISSING:
                 raise LookupError(f"{what} is not in the registry") from error
@@ -103,4 +107,6 @@ class SchemaRegistry:
             raise StorageError(
                 f"ask the schema registry {self._where} for {what}: {said}"
             ) from NOTHING_KNOWN.cause(error)
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            said = f"the answer is none of a registry ({type(error).__name__})"
         raise StorageError(f"ask the schema registry {self._where} for {what}: {said}")
