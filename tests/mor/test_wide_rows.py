@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +145,20 @@ def test_small_files_of_wide_rows_are_read_one_after_the_other(files: LocalFiles
             1_000,
             1_010,
             id="beginnings are shared",
+        ),
+        pytest.param(
+            [sha256(bytes(at)).hexdigest() for at in range(500)],
+            {"use_dictionary": False, "column_encoding": {"c": "DELTA_BYTE_ARRAY"}},
+            64,
+            150,
+            id="as long as cut bounds, and nothing is shared",
+        ),
+        pytest.param(
+            ["x" * 9_000] * 500,
+            {"use_dictionary": False, "column_encoding": {"c": "DELTA_BYTE_ARRAY"}},
+            9_000,
+            10_000,
+            id="beginnings are shared, too long for bounds",
         ),
         pytest.param([None] * 500, {}, 0, 2, id="nulls"),
         pytest.param([None] * 250 + ["x" * 9_000] * 250, {}, 9_000, 9_010, id="half of them null"),

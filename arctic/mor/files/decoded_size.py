@@ -59,7 +59,8 @@ def _chunk_bytes(metadata: Any, chunk: Any, leaf: int, file: Any) -> int:
 def _value_bytes(chunk: Any, file: Any) -> int:
     """Return how many bytes a value of a chunk takes that stores values that repeat but once."""
     known = chunk.statistics
-    if known is not None and known.has_min_max:
+    has_bounds = known is not None and known.has_min_max
+    if has_bounds:
         lengths = (len(known.min_raw), len(known.max_raw))
         if _CUT_BYTES not in lengths:
             return max(lengths)
@@ -67,7 +68,9 @@ def _value_bytes(chunk: Any, file: Any) -> int:
         return 0
     stored = int(chunk.total_uncompressed_size)
     if not chunk.has_dictionary_page:
-        return stored
+        # Bounds that were perhaps not cut, of texts that share little, as hashes do.
+        share = stored // max(int(chunk.num_values), 1)
+        return 2 * share if has_bounds and 2 * share >= _CUT_BYTES else stored
     found = _dictionary(file.read_at(_HEADER_BYTES, chunk.dictionary_page_offset))
     return stored if found is None else found[0] // max(found[1], 1)
 
