@@ -37,6 +37,7 @@ from arctic.errors import (
     NotFoundError,
     UnsupportedError,
 )
+from arctic.iceberg.branching.named_branch import check_no_branch
 from arctic.iceberg.catalogs.catalog import (
     CatalogConfig,
     create_namespace,
@@ -79,6 +80,7 @@ def register_folder(config: CatalogConfig, identifier: str, folder: str) -> Tabl
     parts = parse_identifier(identifier)
     check_new_name(parts)
     catalog = open_catalog(config, create=True)
+    check_no_branch(catalog, parts)
     if load_table(catalog, parts) is not None:
         raise AlreadyExistsError(f"table {identifier!r} already exists; adopt it without files")
     place = folder if _REMOTE.match(folder) else f"file://{os.path.abspath(folder)}"

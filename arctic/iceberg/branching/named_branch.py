@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import re
 
+from pyiceberg.catalog import Catalog
 from pyiceberg.table import Table
-from pyiceberg.table.refs import MAIN_BRANCH
+from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
 
-from arctic.errors import InvalidInputError, UnsupportedError
+from arctic.errors import AlreadyExistsError, InvalidInputError, UnsupportedError
 from arctic.iceberg.branching.branch_store import BranchStore
+from arctic.iceberg.catalogs.catalog import load_table
 from arctic.iceberg.catalogs.pair import primary_key_of
-from arctic.iceberg.values.names import BRANCH_PREFIX
+from arctic.iceberg.values.names import BRANCH_PREFIX, is_branch_name
 
 WAP_ENABLED = "write.wap.enabled"
 """Iceberg's property of a table whose writes may be audited on a branch first."""
@@ -81,6 +83,27 @@ def check_branch_name(name: str) -> str:
             f"a version or snapshot, and not {MAIN_BRANCH!r}, which is the table"
         )
     return name
+
+
+def has_branch(store: Table, parts: tuple[str, ...]) -> bool:
+    """Say whether a store has the branch that a name ends in."""
+    ref = store.metadata.refs.get(parts[-1].removeprefix(BRANCH_PREFIX))
+    return ref is not None and ref.snapshot_ref_type == SnapshotRefType.BRANCH
+
+
+def check_no_branch(catalog: Catalog, parts: tuple[str, ...]) -> None:
+    """Refuse the name of a new table that means a branch: its rows would go to the branch.
+
+    Raises:
+        AlreadyExistsError: there is a branch of this name.
+        StorageError: the catalog cannot be reached.
+    """
+    store = load_table(catalog, parts[:-1]) if is_branch_name(parts) else None
+    if store is not None and has_branch(store, parts):
+        raise AlreadyExistsError(
+            f"table {'.'.join(parts)!r}: that is the name of a branch of table "
+            f"{'.'.join(parts[:-1])!r}; choose another name"
+        )
 
 
 def check_begun(base: Table, name: str) -> None:

@@ -43,6 +43,7 @@ from arctic.errors import (
     NotFoundError,
     UnsupportedError,
 )
+from arctic.iceberg.branching.named_branch import check_no_branch
 from arctic.iceberg.catalogs.catalog import create_namespace, load_table
 from arctic.iceberg.catalogs.leftover import check_is_leftover
 from arctic.iceberg.catalogs.pair import base_properties, change_properties
@@ -100,6 +101,7 @@ def clone_pair(opened: OpenTable, state: TableSnapshot, target: str) -> None:
     check_new_name(parts)
     base, key = opened.base, opened.table.primary_key
     catalog = base.catalog
+    check_no_branch(catalog, parts)
     create_namespace(catalog, parts[:-1])
     place = change_identifier(parts)
     is_left = bool(key) and check_is_leftover(catalog, place, of=parts) is not None

@@ -22,6 +22,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 
 from arctic.errors import AlreadyExistsError, FormatError, InvalidInputError
+from arctic.iceberg.branching.named_branch import check_no_branch
 from arctic.iceberg.catalogs.catalog import (
     CatalogConfig,
     create_namespace,
@@ -89,6 +90,7 @@ def create_table(
         identifier, schema, primary_key, partition_by, properties, own_properties or {}
     )
     catalog = open_catalog(config, create=True)
+    check_no_branch(catalog, definition.parts)
     create_namespace(catalog, definition.parts[:-1])
     base, created = _find_or_create_base(catalog, definition)
     if definition.primary_key:

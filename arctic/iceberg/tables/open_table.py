@@ -34,6 +34,7 @@ from arctic.iceberg.branching.branch_store import BranchStore
 from arctic.iceberg.branching.named_branch import (
     audited_store,
     check_begun,
+    has_branch,
     named_store,
 )
 from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
@@ -64,7 +65,6 @@ from arctic.iceberg.values.merge_engines import (
     merge_engine,
 )
 from arctic.iceberg.values.names import (
-    BRANCH_PREFIX,
     change_identifier,
     is_branch_name,
     parse_identifier,
@@ -273,7 +273,7 @@ def names_branch(config: CatalogConfig, identifier: str) -> bool:
 def _branched_store(catalog: Catalog, parts: tuple[str, ...]) -> Table | None:
     """Return the store of the table of which a name means a branch; None: it means none."""
     store = load_table(catalog, parts[:-1])
-    if store is None or parts[-1].removeprefix(BRANCH_PREFIX) in store.metadata.refs:
+    if store is None or has_branch(store, parts):
         return store
     # Some catalogs refuse to look into a namespace that has the name of a table.
     with contextlib.suppress(ArcticError):

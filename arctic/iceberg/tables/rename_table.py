@@ -32,6 +32,7 @@ from arctic.errors import (
     NotFoundError,
     UnsupportedError,
 )
+from arctic.iceberg.branching.named_branch import check_no_branch
 from arctic.iceberg.catalogs.catalog import (
     CatalogConfig,
     create_namespace,
@@ -75,6 +76,7 @@ def rename_table(config: CatalogConfig, identifier: str, new_identifier: str) ->
     catalog = open_catalog(config)
     base = existing_store(catalog, parts)
     check_is_base(base, parts)
+    check_no_branch(catalog, new_parts)
     if load_table(catalog, new_parts) is not None:
         raise AlreadyExistsError(f"table {new_identifier!r} already exists; choose another name")
     create_namespace(catalog, new_parts[:-1])

@@ -283,6 +283,32 @@ def test_a_table_may_have_the_name_of_a_branch(tmp_path: Path) -> None:
     assert rows_of(on(tmp_path)) == Counter([("a", 1)])
 
 
+def test_a_tag_hides_no_table(tmp_path: Path) -> None:
+    """It is a name of a snapshot as well, and no branch."""
+    table = bag(tmp_path, a=1)
+    own = arctic.create_table(PLACE, SCHEMA, warehouse=str(tmp_path))
+    append(own, q=9)
+    table.tag("x")
+    assert rows_of(on(tmp_path)) == Counter([("q", 9)])
+
+
+def test_no_table_is_made_under_the_name_of_a_branch(tmp_path: Path) -> None:
+    """Its rows would go to the branch."""
+    table = bag(tmp_path, a=1)
+    place: dict[str, Any] = {"warehouse": str(tmp_path)}
+    table.create_branch("x")
+    other = arctic.create_table("m.o", SCHEMA, **place)
+    verbs: list[Any] = [
+        lambda: arctic.create_table(PLACE, SCHEMA, **place),
+        lambda: other.rename(PLACE),
+        lambda: arctic.clone("m.o", PLACE, **place),
+    ]
+    for verb in verbs:
+        with pytest.raises(arctic.AlreadyExistsError, match=r"name of a branch of table 'm\.t'"):
+            verb()
+    assert rows_of(on(tmp_path)) == rows_of(table) == Counter([("a", 1)])
+
+
 STEPS = ("append", "delete", "update", "begin", "forward", "drop", "optimize", "clean")
 
 
