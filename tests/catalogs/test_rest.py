@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog import load_catalog
+from pyiceberg.table import Table
 
 import arctic
+from arctic.errors import CommitStateUnknownError
+from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.tables import schema_sync
 from tests.catalogs.both_stores import CHECKS, Before, Places, check_upsert_after_overwrite
 from tests.catalogs.rest_server import Door, opened_door
 from tests.catalogs.verbs import (
@@ -289,3 +294,33 @@ def test_changes_of_both_stores_are_made_again_after_a_lost_race(door: Door, sta
     assert [tag.name for tag in table.tags()] == ["then"]
     assert arctic.open_table("db.t", catalog=door.catalog).schema.names == ["id", "city", "paid"]
     assert door.answers == []
+
+
+def test_columns_are_not_changed_twice_where_others_change_them_next(
+    door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the yes of the catalog and the look whether it was true."""
+    make(door)
+    evolve = partial(arctic.evolve_schema, "db.t", catalog=door.catalog)
+    evolve(add={"town": pa.string()})
+    coming: list[str] = []
+
+    def late(store: Table) -> Table:
+        if coming:
+            evolve(add={coming.pop(): pa.int64()})
+        return refresh(store)
+
+    monkeypatch.setattr(schema_sync, "refresh", late)
+    swap = {"city": "town", "town": "city"}
+    coming.append("a")
+    assert evolve(rename=swap).schema.names == ["id", "town", "city", "a"]
+    coming.append("b")
+    assert evolve(drop=["a"], add={"a": pa.string()}).schema.names == [
+        "id", "town", "city", "a", "b"
+    ]  # fmt: skip
+    evolve(rename=swap)
+    coming.append("c")
+    with pytest.raises(CommitStateUnknownError, match="look at them"):
+        evolve(rename=swap)
+    names = arctic.open_table("db.t", catalog=door.catalog).schema.names
+    assert names == ["id", "town", "city", "a", "b", "c"]

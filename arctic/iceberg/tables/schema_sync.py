@@ -16,9 +16,10 @@ from __future__ import annotations
 from copy import copy
 
 from pyiceberg.catalog import Catalog
-from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 from pyiceberg.schema import Schema, index_by_id
 from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import (
     AddSchemaUpdate,
     RemovePropertiesUpdate,
@@ -72,10 +73,11 @@ def commit_schema(
     """Change the columns of base, and at once those of the change store where that goes.
 
     Returns:
-        False where others have committed, or base is not what it was to become.
+        False where others have committed, or nothing was.
 
     Raises:
-        CommitStateUnknownError: the catalog did not answer.
+        CommitStateUnknownError: the catalog did not answer, or others were at once faster than who
+            looks whether its yes was true.
     """
     required = (*same_schemas(catalog, base), *same_order(base.metadata, updates))
     with catalog_errors(f"change the columns of table {name!r}"):
@@ -85,7 +87,7 @@ def commit_schema(
                 and change is not None
                 and catalog.commits_several((base, change))
             ):
-                after = copy(base)
+                before, after = base.metadata, copy(base)
                 after.metadata = with_updates(base.metadata, updates)
                 follows = _following(after, change)
                 catalog.commit_several(
@@ -98,11 +100,31 @@ def commit_schema(
                         ),
                     )
                 )
-                return bool(refresh(base).schema() == after.schema())
+                return _is_done(before, after.metadata, refresh(base).metadata)
             catalog.commit_table(base, required, updates)
         except CommitFailedException:
             return False
     return True
+
+
+def _is_done(before: TableMetadata, after: TableMetadata, now: TableMetadata) -> bool:
+    """Say whether a store was changed, whatever others have made of it since.
+
+    Who took what has landed for lost would make it twice: two columns would have their names back.
+    """
+    wanted, known = after.schema(), [each.schema_id for each in before.schemas]
+    if wanted == before.schema():
+        names = {*before.properties, *after.properties}
+        changed = [n for n in names if before.properties.get(n) != after.properties.get(n)]
+        return all(now.properties.get(n) == after.properties.get(n) for n in changed)
+    came = [each for each in now.schemas if each.schema_id not in known]
+    if wanted == now.schema() or wanted in came:
+        return True
+    if wanted in before.schemas and now.current_schema_id != before.current_schema_id:
+        raise CommitStateUnknownException(
+            "others changed the columns after the catalog said yes to earlier ones; look at them"
+        )
+    return False
 
 
 def complete_change(catalog: Catalog, base: Table, change: Table, *, name: str) -> Table:
