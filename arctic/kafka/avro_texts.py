@@ -192,19 +192,19 @@ def _described(kind: Any, known: dict[str, Any]) -> dict[str, Any]:
     """Return what Connect says of a type."""
     found = _resolved(kind, known)
     stored, logical = found["type"], found.get("logicalType")
-    told: dict[str, Any] = {"type": _STORED.get(stored, stored)}
+    told = {"type": _STORED.get(stored, stored)}
     if logical == "decimal":
-        told["name"] = "org.apache.kafka.connect.data.Decimal"
-        digits = min(int(found["precision"]), _MOST_DIGITS)
-        told["parameters"] = {
-            "scale": str(found.get("scale", 0)), "connect.decimal.precision": str(digits),
-        }  # fmt: skip
+        scale, digits = found.get("scale", 0), min(int(found["precision"]), _MOST_DIGITS)
+    elif found.get("connect.name") == _DECIMAL:
+        scale, digits = found["connect.parameters"]["scale"], _MOST_DIGITS
     else:
         semantic = found.get("connect.name") or _LOGICAL.get(logical, logical)
-        told |= {} if semantic is None else {"name": semantic}
-    return told
+        return told if semantic is None else {**told, "name": semantic}
+    parameters = {"scale": str(scale), "connect.decimal.precision": str(digits)}
+    return {**told, "name": _DECIMAL, "parameters": parameters}
 
 
+_DECIMAL = "org.apache.kafka.connect.data.Decimal"
 _STORED = {"int": "int32", "long": "int64", "fixed": "bytes", "enum": "string"}
 _LOGICAL = {
     "date": "org.apache.kafka.connect.data.Date",

@@ -97,6 +97,22 @@ def test_rows_and_what_is_said_of_their_columns() -> None:
     assert same[0] == shapes[0]
 
 
+def test_a_decimal_of_connects_is_one_without_avros_word_for_it() -> None:
+    """Its scale is among its parameters; without one nobody can read it."""
+    stored = {"type": "bytes", "connect.name": "org.apache.kafka.connect.data.Decimal"}
+    known = {}
+    for number, more in enumerate(({"connect.parameters": {"scale": "2"}}, {})):
+        fields = [{"name": "price", "type": {**stored, **more}}]
+        known[number] = ({"type": "record", "name": "R", "fields": fields}, ())
+    texts = AvroTexts(Schemas(known), row_field="")
+
+    found, shapes = texts.values([message(n, known[n][0], {"price": b"\x01"}) for n in known])
+
+    [price] = debezium.columns_of(shapes[0].as_py())
+    assert (str(price.type), price.decoding.scale) == ("decimal128(38, 2)", 2)
+    assert (found[1] or b"").startswith(b"no Avro, ")
+
+
 def test_a_schema_may_refer_to_others() -> None:
     """As the registry has them, each by itself."""
     address = {"type": "record", "name": "Address", "namespace": "x",
