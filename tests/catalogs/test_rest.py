@@ -14,8 +14,10 @@ from pyiceberg.table import Table
 
 import arctic
 from arctic.errors import CommitStateUnknownError
+from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.tables import schema_sync
+from arctic.iceberg.tables.open_table import open_table
 from tests.catalogs.both_stores import CHECKS, Before, Places, check_upsert_after_overwrite
 from tests.catalogs.rest_server import Door, opened_door
 from tests.catalogs.verbs import (
@@ -324,3 +326,19 @@ def test_columns_are_not_changed_twice_where_others_change_them_next(
         evolve(rename=swap)
     names = arctic.open_table("db.t", catalog=door.catalog).schema.names
     assert names == ["id", "town", "city", "a", "b", "c"]
+
+
+def test_a_store_that_refuses_new_keys_too_is_asked_about_once(door: Door) -> None:
+    """Whoever may not delete files is refused for each of them, whatever the keys."""
+    make(door)
+    door.vended = [{"prefix": "file:", "config": {"s3.access-key-id": "reader"}}]
+    given = {f"catalog.{name}": text for name, text in door.catalog.items()}
+    opened = open_table(CatalogConfig.from_options(given), "db.t")
+    path = f"{opened.base.location()}/data/1.parquet"
+    keys = opened.io.keys
+    assert keys is not None
+    tried = keys.properties(path)
+    door.asked.clear()
+
+    assert [keys.renewed(path, tried) for _ in range(5)] == [None] * 5
+    assert door.asked["load db.t"] == 1

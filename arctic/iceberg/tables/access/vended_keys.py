@@ -5,7 +5,8 @@ opens a file asks here for the keys of that file, in whatever process it is.
 
 Rules:
     - Keys are asked for again some minutes before the catalog said that they end; where it did not
-      say, once they are some minutes old; and where a store has refused them.
+      say, once they are some minutes old; and where a store has refused them. One that refuses
+      those too means something else: nobody asks again for a minute.
     - Each store has its own: a catalog may hand out keys that open one folder.
     - Who cannot ask the catalog, as a machine that does not reach it, goes on with what it has.
     - One thread of a process asks for all. A child of a fork does not wait for one of its parent.
@@ -55,6 +56,8 @@ class StoreKeys:
     properties: Mapping[str, str] = field(repr=False)
     asked_ms: int
     """When the catalog was asked, in milliseconds since 1970."""
+    after_refusal: bool = False
+    """Whether that was because a store had refused others."""
 
     def is_due(self, now_ms: int) -> bool:
         """Say whether it is time to ask for others."""
@@ -91,19 +94,19 @@ class VendedKeys:
         """Return how a file is reached by other keys than those tried; None: by none."""
         with _asking():
             known = self._newest(path)
-            if known.properties != tried:
+            if not _are_same(known.properties, tried):
                 return known.properties
-            asked = self._asked(known)
-            if asked is None or asked.properties == tried:
+            if known.after_refusal and _now_ms() < known.asked_ms + _REST_MS:
                 return None
-            self._hold(asked)
-            return asked.properties
+            asked = self._asked(known) or replace(known, asked_ms=_now_ms())
+            self._hold(replace(asked, after_refusal=True))
+            return None if _are_same(asked.properties, tried) else asked.properties
 
     def _newest(self, path: str) -> StoreKeys:
         inside = [each for each in self.stores if path.startswith(each.location.rstrip("/") + "/")]
         given = max(inside or self.stores[:1], key=lambda each: len(each.location))
         held = _NEWEST.get(self._place(given))
-        return given if held is None or held.asked_ms <= given.asked_ms else held
+        return given if held is None or held.asked_ms < given.asked_ms else held
 
     def _asked(self, known: StoreKeys) -> StoreKeys | None:
         now_ms = _now_ms()
@@ -112,7 +115,9 @@ class VendedKeys:
         except ArcticError:
             return None
         found = None if store is None else TableIO.of(store).properties
-        return None if found is None else replace(known, properties=found, asked_ms=now_ms)
+        if found is None:
+            return None
+        return replace(known, properties=found, asked_ms=now_ms, after_refusal=False)
 
     def _hold(self, keys: StoreKeys) -> None:
         _NEWEST.put(self._place(keys), keys, weight=1, most=_MOST)
@@ -150,6 +155,15 @@ def _has_own(store: Table) -> bool:
     """Say whether a store came with more than the catalog's own properties."""
     given = store.catalog.properties
     return any(given.get(name) != text for name, text in TableIO.of(store).properties.items())
+
+
+def _are_same(some: Mapping[str, str], others: Mapping[str, str]) -> bool:
+    """Say whether a store cannot tell them apart: what logs in to the catalog is no text."""
+    return all(
+        some.get(name) == others.get(name)
+        for name in {*some, *others}
+        if isinstance(some.get(name, ""), str) and isinstance(others.get(name, ""), str)
+    )
 
 
 def _asking() -> AbstractContextManager[object]:
