@@ -25,7 +25,7 @@ from soak.services import Havoc, ServiceProcess
 SEED, TABLE, WRITER = 5, "soak.moving", "writer-1"
 SERVING = json.dumps({"event": "serving"})
 SECONDS = 2.0
-SERVE_SECONDS = 5.0
+SERVE_SECONDS = 8.0
 """In which a service begins, is killed and begins again."""
 
 

@@ -36,7 +36,8 @@ session = arctic.local_session(master="local[1]")
 frame = session.createDataFrame([(1, "a")], "id long, name string")
 options = {"path": "db.t", "warehouse": sys.argv[1]}
 frame.write.format("arctic").mode("upsert").option("primaryKey", "id").options(**options).save()
-read = session.read.format("arctic").options(**options).load().where("id = 1")
+merged = session.read.format("arctic").option("read.deletion-vector.min-rows", "1000000000")
+read = merged.options(**options).load().where("id = 1")
 assert [tuple(row) for row in read.collect()] == [(1, "a")]
 assert "hints" in read._jdf.queryExecution().executedPlan().toString()
 """

@@ -22,6 +22,9 @@ from tests.spark.lake import NAME, Lake
 
 pytestmark = pytest.mark.spark
 
+MERGED = {"read.deletion-vector.min-rows": "1000000000"}
+"""Python merges, however few the files are."""
+
 TYPED = """
 SELECT * FROM VALUES
   (1, 10, 'a',  true,  DATE'2024-01-01', TIMESTAMP'2024-01-01 00:00:00',
@@ -93,7 +96,7 @@ def typed(lake: Lake) -> Iterator[tuple[str, str]]:
         arctic.write(NAME, rows.slice(place, 1), mode="upsert", warehouse=lake.warehouse)
     frame.createOrReplaceTempView("plain")
     # Few tasks for each of many scans: the filters are what is tested here.
-    lake.view("pruned", parallelism="1")
+    lake.view("pruned", parallelism="1", **MERGED)
     yield "pruned", "plain"
     lake.spark.catalog.dropTempView("plain")
     lake.spark.catalog.dropTempView("pruned")
@@ -123,7 +126,7 @@ ROWS = [(number, region, float(number)) for number, region in enumerate(["eu", "
 def _partitioned(lake: Lake) -> DataFrame:
     lake.create(primary_key=("id", "region"), partition_by=("region",))
     lake.put(ROWS)
-    return lake.load()
+    return lake.load(**MERGED)
 
 
 def test_the_filter_of_one_query_is_not_that_of_the_next(lake: Lake) -> None:

@@ -246,7 +246,7 @@ DELETES = [
     Case(
         id="of a branch that is not there",
         sql="DELETE FROM {t}.branch_none WHERE id = 1",
-        error="TABLE_OR_VIEW_NOT_FOUND",
+        error="a table with a primary key has no branches",
     ),
     Case(
         id="at random",

@@ -92,7 +92,7 @@ MERGES = [
     Case(
         id="of a branch that is not there",
         sql="MERGE INTO {t}.branch_none t USING ids s ON t.id = s.id WHEN MATCHED THEN DELETE",
-        error="TABLE_OR_VIEW_NOT_FOUND",
+        error="a table with a primary key has no branches",
     ),
     Case(
         id="of a view",

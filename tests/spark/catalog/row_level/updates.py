@@ -338,7 +338,7 @@ UPDATES = [
     Case(
         id="of a branch that is not there",
         sql="UPDATE {t}.branch_none SET n = 1",
-        error="TABLE_OR_VIEW_NOT_FOUND",
+        error="a table with a primary key has no branches",
     ),
     Case(id="of a view", sql="UPDATE news SET n = 1", error="UPDATE TABLE"),
     *refusals(
