@@ -163,7 +163,7 @@ def test_jdbc_connect_and_a_shell_see_the_same_tables(server: Server, tmp_path: 
     client = run(tmp_path, sys.executable, "-c", CLIENT, server.remote, warehouse)
     plan, rows = client.split("\n\n\n")
     assert rows.split("\n")[:2] == ["[(1, 'Rome'), (2, 'Bern'), (4, 'Kyiv')]", "3 False"]
-    assert "(Arctic) hints: " in plan
+    assert "FileScan parquet" in plan
 
     shell = run(
         tmp_path,
