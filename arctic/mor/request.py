@@ -96,11 +96,6 @@ class ReadRequest:
     """Field id of a column to its place in the partition, where that is the column's very value:
     imported files need not have the column."""
 
-    @property
-    def weighs_rows(self) -> bool:
-        """Whether a row can also die by what came before it."""
-        return len(self.ordering) > 0 or self.engine is not MergeEngine.LAST_ROW
-
     def __post_init__(self) -> None:
         """Refuse fields that could not be found in any file."""
         for column in [*self.schema, *self.key, *self.ordering]:

@@ -36,6 +36,19 @@ NEVER = 2**63
 """Above every transaction id."""
 
 
+def least_deadly_transaction(data: TableFile, engine: MergeEngine, *, is_ordered: bool) -> int:
+    """Return the least transaction id whose deletes can kill a row of a file.
+
+    Args:
+        data: the file.
+        engine: what becomes of the rows of a key.
+        is_ordered: whether the table has ordering columns.
+    """
+    if data.kind is FileKind.BASE:
+        return NEVER if engine is MergeEngine.FIRST_ROW else data.transaction_id + 1
+    return 0 if engine.weighs_rows(is_ordered=is_ordered) else data.transaction_id
+
+
 _MOST_RANGES = 100_000
 """Ranges that are kept, of about 300 bytes each: steps go over files node by node."""
 
@@ -62,14 +75,12 @@ class FileRanges:
 
     def least_deadly_transaction(self, data: TableFile) -> int:
         """Return the least transaction id whose deletes can kill a row of the file."""
-        if data.kind is FileKind.BASE:
-            return NEVER if self.engine is MergeEngine.FIRST_ROW else data.transaction_id + 1
-        return 0 if self.weighs_rows else data.transaction_id
+        return least_deadly_transaction(data, self.engine, is_ordered=bool(self.ordering_ids))
 
     @property
     def weighs_rows(self) -> bool:
         """Whether an insert can also die by what is merged already."""
-        return bool(self.ordering_ids) or self.engine is not MergeEngine.LAST_ROW
+        return self.engine.weighs_rows(is_ordered=bool(self.ordering_ids))
 
     def of(self, file: TableFile) -> KeyRange:
         """Return the keys that a file can hold."""

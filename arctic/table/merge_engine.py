@@ -24,6 +24,14 @@ class MergeEngine(Enum):
         """Whether the row that is read is made of all rows of its key."""
         return self in (MergeEngine.PARTIAL_UPDATE, MergeEngine.AGGREGATE)
 
+    def weighs_rows(self, *, is_ordered: bool) -> bool:
+        """Say whether a later row need not win: those of a key are held against one another.
+
+        Args:
+            is_ordered: whether the table has ordering columns.
+        """
+        return is_ordered or self is not MergeEngine.LAST_ROW
+
 
 class Function(Enum):
     """What becomes of the values of a column; the names are Paimon's, where it has them."""

@@ -82,7 +82,7 @@ class TableDescription:
     @property
     def weighs_rows(self) -> bool:
         """Whether a later row need not win: those of a key are held against one another."""
-        return bool(self.ordering_columns) or self.merge_engine is not MergeEngine.LAST_ROW
+        return self.merge_engine.weighs_rows(is_ordered=bool(self.ordering_columns))
 
     @property
     def order_columns(self) -> tuple[Column, ...]:

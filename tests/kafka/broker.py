@@ -54,24 +54,29 @@ def running_broker() -> Iterator[str]:
     broker, controller = free_ports(2)
     settings = folder / "server.properties"
     settings.write_text(_SETTINGS.format(folder=folder, broker=broker, controller=controller))
-    process = None
     try:
         made = [java, *_JAVA, "kafka.tools.StorageTool", "format", "-t", "4L6g3nShT-eMCtK--X86sw"]
         subprocess.run([*made, "-c", settings], capture_output=True, check=True)
-        with (folder / "log").open("w") as log:
-            process = subprocess.Popen(
-                [java, *_JAVA, "kafka.Kafka", settings], stdout=log, stderr=subprocess.STDOUT
-            )
-        wait_for(broker, process, folder / "log")
-        yield f"127.0.0.1:{broker}"
+        with listening([java, *_JAVA, "kafka.Kafka", str(settings)], broker, folder / "log"):
+            yield f"127.0.0.1:{broker}"
     finally:
-        if process is not None:
-            process.kill()
-            process.wait()
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+@contextmanager
+def listening(command: Sequence[str], port: int, log: Path) -> Iterator[None]:
+    """Run a process that says everything to a file, from when it listens until the block ends."""
+    with log.open("w") as said:
+        process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT)
+    try:
+        _wait_for(port, process, log)
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
     """Wait until a process listens."""
     for _ in _PATIENCE.tries():
         assert process.poll() is None, log.read_text()

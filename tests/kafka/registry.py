@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 import tarfile
 import tempfile
 from collections.abc import Iterator
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kafka.broker import JARS, SMALL_JAVA, free_ports, wait_for
+from tests.kafka.broker import JARS, SMALL_JAVA, free_ports, listening
 
 
 @contextmanager
@@ -23,21 +22,14 @@ def running_registry() -> Iterator[str]:
     if java is None or archive is None:
         pytest.skip("needs Java and a schema registry, which `make` fetches with Maven")
     folder = Path(tempfile.mkdtemp(prefix="arctic-registry-"))
-    process = None
     try:
         with tarfile.open(archive) as packed:
             packed.extractall(folder, filter="data")
         (runner,) = folder.glob("*-runner.jar")
         (port,) = free_ports(1)
         listens = ["-Dquarkus.http.host=127.0.0.1", f"-Dquarkus.http.port={port}"]
-        with (folder / "log").open("w") as log:
-            process = subprocess.Popen(
-                [java, *SMALL_JAVA, *listens, "-jar", runner], stdout=log, stderr=subprocess.STDOUT
-            )
-        wait_for(port, process, folder / "log")
-        yield f"http://127.0.0.1:{port}/apis/ccompat/v7"
+        command = [java, *SMALL_JAVA, *listens, "-jar", str(runner)]
+        with listening(command, port, folder / "log"):
+            yield f"http://127.0.0.1:{port}/apis/ccompat/v7"
     finally:
-        if process is not None:
-            process.kill()
-            process.wait()
         shutil.rmtree(folder, ignore_errors=True)

@@ -41,7 +41,7 @@ from arctic.retry import Turns
 from arctic.table.commit_plan import AppendFiles, OverwriteBase
 from arctic.table.files import FileKind, Partition
 
-__all__ = ["CommitResult", "check_newest", "commit_append", "commit_overwrite", "discarding"]
+__all__ = ["CommitResult", "commit_append", "commit_overwrite", "on_newest_change"]
 
 _MOST_TOGETHER = 64
 """Commits of one swap of metadata: more would have the first wait for long."""
@@ -102,7 +102,7 @@ def commit_append(
         noted = with_notes(head, what, batch=plan.batch, watermark=plan.watermark, other=other)
         staged = staged_on(head, noted, snapshot_id)
         if check is None and plan.on_top_of is not None:
-            with discarding(staged):
+            with _discarding(staged):
                 if other is None:
                     _check_snapshot(head, plan.on_top_of.base_snapshot_id)
                 else:
@@ -180,9 +180,7 @@ def commit_overwrite(
     def stage(head: Table, snapshot_id: int) -> StagedSnapshot | None:
         staged = overwrite.stage(head, snapshot_id)
         if staged is not None and opened.change is not None and plan.must_be_newest_change:
-            with discarding(staged):
-                check_newest(refresh(opened.change), plan.change_sequence_number or 0)
-                staged = beside(staged, opened.change)
+            return on_newest_change(staged, opened.change, plan.change_sequence_number or 0)
         return staged
 
     return commit_snapshot(opened.base, stage, is_fresh=is_fresh)
@@ -253,7 +251,7 @@ class _Overwrite:
 
 
 @contextmanager
-def discarding(staged: StagedSnapshot) -> Iterator[None]:
+def _discarding(staged: StagedSnapshot) -> Iterator[None]:
     """Remove what was written for an attempt when it is refused after all."""
     try:
         yield
@@ -272,7 +270,23 @@ def _check_sequence(head: Table, expected: int) -> None:
         )
 
 
-def check_newest(change: Table, replaced_up_to: int) -> None:
+def on_newest_change(staged: StagedSnapshot, change: Table, replaced_up_to: int) -> StagedSnapshot:
+    """Return an attempt that holds only while the changes that it replaces are all there are.
+
+    Args:
+        staged: the attempt; nothing of it is left where it is refused.
+        change: the change store.
+        replaced_up_to: the sequence number of the newest change that is replaced.
+
+    Raises:
+        ConflictError: others have committed changes since.
+    """
+    with _discarding(staged):
+        _check_newest(refresh(change), replaced_up_to)
+        return beside(staged, change)
+
+
+def _check_newest(change: Table, replaced_up_to: int) -> None:
     """Refuse to replace changes up to a sequence number that is not the newest any more.
 
     Raises:

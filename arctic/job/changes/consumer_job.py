@@ -219,7 +219,7 @@ def list_consumers(reference: TableReference) -> pa.Table:
     """
     opened = reference.open()
     limit_ms = opt.CONSUMER_EXPIRATION_MS.value({}, opened.table.properties)
-    now_ms = time.time_ns() // 1_000_000
+    now_ms = _now_ms()
     rows = []
     for name, state in consumers_of(opened.base.properties).items():
         ahead = commits_ahead(opened, state.position.sequence_number, now_ms=now_ms)

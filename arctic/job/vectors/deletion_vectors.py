@@ -30,6 +30,7 @@ from arctic.job.vectors.vector_work import VectorWork, look_up
 from arctic.last_used import LastUsed
 from arctic.options import default_parallelism
 from arctic.scan.divide.split import balanced_runs
+from arctic.scan.reach import least_deadly_transaction
 from arctic.scan.task import FileTask, NodeTask
 from arctic.table.files import Partition, TableFile
 from arctic.tree.node import TreeNode
@@ -148,23 +149,23 @@ def _identity(file: TableFile) -> tuple[str, int]:
 
 
 def _asked(work: VectorWork) -> list[_Asked]:
-    asked = []
+    asked, request = [], work.request
+    is_ordered = len(request.ordering) > 0
     for task in work.tasks:
         of_all = frozenset([delete.path for delete in task.change_deletes])
         oldest = min([delete.transaction_id for delete in task.change_deletes], default=0)
         for part in task.data:
             of_it = [delete.path for delete in part.position_deletes]
-            # Where the last row wins by time, what was deleted before a file came is not in it.
+            since = least_deadly_transaction(part.file, request.engine, is_ordered=is_ordered)
             # A new file would have all older deletes looked up in every file of its node.
-            since = part.file.transaction_id
-            of_time = (
+            deadly = (
                 of_all
-                if since <= oldest or work.request.weighs_rows
+                if since <= oldest
                 else frozenset(
                     [each.path for each in task.change_deletes if each.transaction_id >= since]
                 )
             )
-            asked.append(_Asked(part, task, of_time.union(of_it) if of_it else of_time))
+            asked.append(_Asked(part, task, deadly.union(of_it) if of_it else deadly))
     return asked
 
 

@@ -83,7 +83,7 @@ def plan_files(
     deletes_once = _once(deletes)
     wanted = tuple(file for file in deletes_once if key_filter.may_hold(file))
     rivals: tuple[FileTask, ...] = ()
-    weighs = is_ordered or engine is not MergeEngine.LAST_ROW
+    weighs = engine.weighs_rows(is_ordered=is_ordered)
     if weighs and any(task.file.kind is FileKind.INSERT for task in files):
         # A row that the filter drops can outdo one that it keeps, unless it drops its key.
         merged = [

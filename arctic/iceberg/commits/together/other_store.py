@@ -64,13 +64,16 @@ def beside(
 
 
 def _commit_in_database(staged: StagedSnapshot, other: Table, look_again: LookAgain | None) -> None:
-    def look(moved: Table) -> None:
-        if look_again is None or not _has_few_more(moved, other.metadata.current_snapshot_id):
-            raise ConflictError(f"table {'.'.join(other.name())!r} was committed to meanwhile")
-        look_again(moved)
-
+    # Where nobody can say, nothing is read of the other store while others wait.
+    look = None if look_again is None else partial(_look_at_few, other, look_again)
     with only_while_unmoved(other, look):
         staged.commit()
+
+
+def _look_at_few(seen: Table, look_again: LookAgain, moved: Table) -> None:
+    if not _has_few_more(moved, seen.metadata.current_snapshot_id):
+        raise ConflictError(f"table {'.'.join(seen.name())!r} was committed to meanwhile")
+    look_again(moved)
 
 
 def _has_few_more(moved: Table, seen: int | None) -> bool:
