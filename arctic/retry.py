@@ -148,7 +148,7 @@ class Turns(Generic[T]):
         Args:
             key: of the thing.
             item: what is to be done with it; equal to no other one.
-            most: items of one turn.
+            most: items of one turn, at least 1; the first that wait, and its own.
         """
         with self._lock:
             line = self._lines.setdefault(key, _Line())
@@ -175,9 +175,11 @@ class Turns(Generic[T]):
         with self._lock:
             if item not in line.waiting:
                 return ()
-            last = max(most, line.waiting.index(item) + 1)
-            taken, line.waiting = tuple(line.waiting[:last]), line.waiting[last:]
-        return taken
+            taken = line.waiting[:most]
+            if item not in taken:  # a lock is not given in the order in which it was asked for
+                taken[-1] = item
+            line.waiting = [other for other in line.waiting if other not in taken]
+        return tuple(taken)
 
     def forget(self) -> None:
         """Begin with nobody in line."""
