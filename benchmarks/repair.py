@@ -11,14 +11,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import signal
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -37,9 +33,9 @@ from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.commits.commit_loop import commit_snapshot
 from arctic.iceberg.commits.snapshot_producer import SnapshotPlan
 from arctic.iceberg.commits.staging import staged_on
+from benchmarks.engines.rewriting import rewrite
 from benchmarks.measure import Report
 from benchmarks.memory import peak_of
-from benchmarks.peers.environments import PEERS, interpreter
 
 WRITERS = 10
 COLUMNS = Schema(
@@ -48,7 +44,6 @@ COLUMNS = Schema(
     NestedField(3, "price", DoubleType(), required=False),
     NestedField(4, "number", LongType(), required=False),
 )
-ROOT = Path(__file__).parents[1]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -65,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         table = _filled(folder, commits, given.rows)
         place = str(table.metadata_location)
         report.step("rewrite_data_files")
-        rewritten = _rewritten(place, given.limit)
+        rewritten = rewrite(place, limit=given.limit)
         report.step("repair")
         # In a process that has done nothing else, so that the memory is the repair's own.
         alone = [sys.executable, "-m", "arctic.cli", "repair", "db.t", "--output", "json"]
@@ -137,27 +132,6 @@ def _file(path: Path, rows: pa.Table, content: DataFileContent) -> DataFile:
     )
     file.spec_id = 0
     return file
-
-
-def _rewritten(place: str, limit: float | None) -> dict[str, Any]:
-    """Return seconds and rows; or how Spark ended without them."""
-    python = interpreter(next(peer for peer in PEERS if peer.name == "iceberg-eq"))
-    command = [str(python), "-m", "benchmarks.engines.rewriter", place]
-    # Spark's Java is a child of a child, and is stopped with it.
-    with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, text=True, start_new_session=True
-    ) as running:
-        try:
-            said, _ = running.communicate(timeout=limit)
-        except subprocess.TimeoutExpired:
-            os.killpg(running.pid, signal.SIGKILL)
-            return {"ended": f"stopped after {limit:,.0f} seconds"}
-    if running.returncode and limit is None:
-        raise subprocess.CalledProcessError(running.returncode, command)
-    if running.returncode:
-        return {"ended": f"failed with {running.returncode}, see above"}
-    found: dict[str, Any] = json.loads(said.splitlines()[-1])
-    return found
 
 
 if __name__ == "__main__":

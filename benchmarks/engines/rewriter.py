@@ -1,7 +1,7 @@
 """Compacts a table by ``rewrite_data_files`` in Spark: prints a line of JSON; run by a benchmark.
 
-``python -m benchmarks.engines.rewriter METADATA_FILE`` commits beside the catalog of the table,
-which stays as it was for everybody else.
+``python -m benchmarks.engines.rewriter METADATA_FILE [SORT_ORDER TARGET_BYTES]`` commits beside the
+catalog of the table, which stays as it was for everybody else.
 """
 
 from __future__ import annotations
@@ -26,12 +26,19 @@ def main() -> None:
     name = f"{folder.parent.name}.{folder.name}"
     session = spark_session(f"file://{folder.parents[1]}")
     session.range(1_000_000).selectExpr("sum(id)").collect()  # the executor is warm
+    options = {"rewrite-all": "true", "remove-dangling-deletes": "true"}
+    order = ""
+    if sys.argv[2:]:
+        order = f", strategy => 'sort', sort_order => '{sys.argv[2]}'"
+        options["target-file-size-bytes"] = sys.argv[3]
+    texts = ", ".join(f"'{key}', '{value}'" for key, value in options.items())
+    call = f"CALL lake.system.rewrite_data_files(table => '{name}', options => map({texts}){order})"
     began = time.monotonic()
-    options = "map('rewrite-all', 'true', 'remove-dangling-deletes', 'true')"
-    call = f"CALL lake.system.rewrite_data_files(table => '{name}', options => {options})"
     session.sql(call).collect()
     seconds = time.monotonic() - began
-    print(json.dumps({"seconds": seconds, "rows": session.table(f"lake.{name}").count()}))
+    found = {"seconds": seconds, "rows": session.table(f"lake.{name}").count()}
+    version = place.with_name("version-hint.text").read_text().strip()
+    print(json.dumps({**found, "metadata": str(place.with_name(f"v{version}.metadata.json"))}))
 
 
 if __name__ == "__main__":
