@@ -120,3 +120,5 @@ class WrittenFile:
     """The Parquet footer, from which the commit takes column metrics."""
     sort_order_id: int | None = None
     """Of the table's declared order that all rows are in; None: of none."""
+    referenced_path: str | None = None
+    """Position deletes only: the one data file they point to, or None if several."""

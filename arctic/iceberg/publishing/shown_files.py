@@ -96,7 +96,7 @@ def shown_files(published: Table) -> Shown:
             if file.content == DataFileContent.DATA:
                 rows[file.file_path] = file.record_count
                 continue
-            target = _target(file)
+            target = masked_path(file)
             if target is None or target in masks:
                 state = None  # not as we publish
                 others.add(file.file_path)
@@ -191,7 +191,8 @@ def _copied(path: str) -> str | int:
     return int(parts[5]) if len(parts) > 6 and parts[5].isdecimal() else path
 
 
-def _target(file: DataFile) -> str | None:
+def masked_path(file: DataFile) -> str | None:
+    """Return the data file that a delete file is of; None: of several, or it is none of ours."""
     if file.content != DataFileContent.POSITION_DELETES:
         return None
     lower = (file.lower_bounds or {}).get(DELETED_PATH_ID)

@@ -10,8 +10,8 @@ Rules:
     - Where the deletes of then are among those of now, as many dead rows are the same rows; else
       they are compared one by one.
 
-Memory: a bit for each row of the files that are looked up, and the deletes of a task up to
-``merge.max-delete-bytes``.
+Memory: two bits for each row of the files that are looked up, and the deletes of a task up to
+``merge.max-delete-bytes``; beside, what ``kept_masks`` keeps.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from arctic.columns.integers.distinct import distinct
+from arctic.columns.integers.row_set import RowSet
 from arctic.iceberg.publishing.shown_files import Mask, Shown, ShownFile
 from arctic.iceberg.publishing.vector_files import vector_rows
+from arctic.job.publish.kept_masks import KEPT_MASKS
 from arctic.job.publish.merged_view import View, ViewedFile
 from arctic.job.tasks.run_tasks import TaskRunner
 from arctic.job.vectors.deletion_vectors import DeletionVectors
@@ -43,6 +44,8 @@ class FileChange:
     viewed: ViewedFile
     dead: Rows | None
     """Its dead rows, ascending; None: it is to be shown as it is shown now."""
+    bits: RowSet | None = None
+    """The same as a set, of a file that was looked up."""
     is_gone: bool
     """No row of it is left."""
 
@@ -64,7 +67,7 @@ def changes(
         StorageError: a file that is missing or cannot be fetched.
     """
     wanted: list[NodeTask] = []
-    asked: list[tuple[ViewedFile, ShownFile | None, bool]] = []
+    asked: list[tuple[ViewedFile, ShownFile | None, bool, RowSet | None]] = []
     for path, viewed in view.items():
         then = None if before is None else before.get(path)
         knows = then is not None and _is_more(viewed, then)
@@ -76,22 +79,25 @@ def changes(
         elif knows and then is not None and then.deletes == viewed.deletes:
             yield FileChange(viewed=viewed, dead=None, is_gone=False)
         else:
-            wanted.append(_task(viewed, then if knows else None, present))
-            asked.append((viewed, present, knows))
+            # Held from here on: what is kept may be forgotten at any moment.
+            masked = _known_rows(viewed, present, work) if knows else None
+            wanted.append(_task(viewed, then if knows else None, present, masked))
+            asked.append((viewed, present, knows, masked))
     if not wanted:
         return
     found = DeletionVectors().dead_rows(replace(work, tasks=tuple(wanted)), runner)
-    for (viewed, present, knows), dead in zip(asked, found, strict=True):
+    for (viewed, present, knows, masked), new in zip(asked, found, strict=True):
+        dead = new if masked is None else new | masked
         rows = np.flatnonzero(dead.slice(0, viewed.file.record_count))
-        if knows and present is not None and (vector := _vector_rows(present, work)) is not None:
-            rows = distinct(np.concatenate([rows, vector]))
         alive = viewed.file.record_count - len(rows)
         is_same = (
             present is not None
             and present.rows == alive
             and (knows or _are_masked(rows, viewed, present, work))
         )
-        yield FileChange(viewed=viewed, dead=None if is_same else rows, is_gone=not alive)
+        yield FileChange(
+            viewed=viewed, dead=None if is_same else rows, bits=dead, is_gone=not alive
+        )
 
 
 def _is_more(now: ViewedFile, then: ViewedFile) -> bool:
@@ -104,7 +110,9 @@ def _is_more(now: ViewedFile, then: ViewedFile) -> bool:
     )
 
 
-def _task(viewed: ViewedFile, then: ViewedFile | None, present: ShownFile | None) -> NodeTask:
+def _task(
+    viewed: ViewedFile, then: ViewedFile | None, present: ShownFile | None, known: RowSet | None
+) -> NodeTask:
     """Return a task of one file, with the deletes that its dead rows are not known of yet.
 
     What was dead when it was shown last is in its mask; of a copy nobody knows which rows it lacks.
@@ -114,7 +122,7 @@ def _task(viewed: ViewedFile, then: ViewedFile | None, present: ShownFile | None
     if then is not None and present is not None:
         if present.mask is not None:
             done = then.deletes
-            if present.mask.vector is None:  # the rows of a vector are added afterwards
+            if known is None:  # else its rows are added afterwards
                 masked = (_as_delete(viewed, present.mask),)
         elif present.rows == viewed.file.record_count:
             done = then.deletes
@@ -128,8 +136,8 @@ def _are_masked(rows: Rows, viewed: ViewedFile, present: ShownFile, work: Vector
     """Say whether exactly these rows are in the mask of a file."""
     if present.mask is None:
         return not len(rows)
-    if (vector := _vector_rows(present, work)) is not None:
-        return np.array_equal(rows, vector)
+    if present.mask.vector is not None:
+        return np.array_equal(rows, vector_rows(work.io, present.mask.path, present.mask.vector))
     delete = _as_delete(viewed, present.mask)
     part = FileTask(file=viewed.file, position_deletes=(delete,))
     task = replace(viewed.task, data=(part,), change_deletes=())
@@ -137,12 +145,16 @@ def _are_masked(rows: Rows, viewed: ViewedFile, present: ShownFile, work: Vector
     return np.array_equal(rows, deletes.rows(viewed.file.path, [delete]))
 
 
-def _vector_rows(present: ShownFile, work: VectorWork) -> Rows | None:
-    """Return the rows of a file's deletion vector; None: it has none."""
-    mask = present.mask
-    if mask is None or mask.vector is None:
+def _known_rows(viewed: ViewedFile, present: ShownFile | None, work: VectorWork) -> RowSet | None:
+    """Return the rows of a mask that no task is to read; None: a task is, or there is no mask."""
+    mask = None if present is None else present.mask
+    if mask is None:
         return None
-    return vector_rows(work.io, mask.path, mask.vector)
+    kept = KEPT_MASKS.rows(mask.path)
+    if kept is None and mask.vector is not None:
+        kept = RowSet(viewed.file.record_count)
+        kept.add(vector_rows(work.io, mask.path, mask.vector))
+    return kept
 
 
 def _as_delete(viewed: ViewedFile, mask: Mask) -> TableFile:

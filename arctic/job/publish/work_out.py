@@ -6,20 +6,22 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
 
+from arctic.columns.integers.row_set import RowSet
 from arctic.errors import NotFoundError, StorageError, UnsupportedError
 from arctic.iceberg.publishing.commit_published import PublishedChange
 from arctic.iceberg.publishing.published_table import CLEAN, V2, PublishedTable, output_of
-from arctic.iceberg.publishing.shown_files import Shown, stored_files
+from arctic.iceberg.publishing.shown_files import Shown, masked_path, stored_files
 from arctic.iceberg.publishing.vector_files import VectorFile, write_vectors
 from arctic.iceberg.snapshots.pinned_state import pinned_state
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.publish.copied_files import write_copies
 from arctic.job.publish.dead_rows import FileChange, changes
+from arctic.job.publish.kept_masks import KEPT_MASKS
 from arctic.job.publish.merged_view import View, merged_view
 from arctic.job.publish.publish_report import PublishReport
 from arctic.job.read.asked_read import ReadSettings
@@ -87,6 +89,7 @@ def work_out(
     except BaseException:
         opened.io.delete_quietly(change.new_paths)
         raise
+    KEPT_MASKS.keep(plan.masked(written, vectors))
     gone, new = len(change.removed_paths & shown.data), len(change.new_paths)
     return replace(change, added=added), replace(
         report,
@@ -105,6 +108,7 @@ class _Plan:
         self.masks = masks
         self.kept: set[str] = set()
         self.added: set[str] = set()
+        self._bits: dict[str, RowSet] = {}
 
     def dead_rows(self, found: Iterator[FileChange]) -> Iterator[Dead]:
         """Yield the files that a new one is to be written for; the sets then say the rest."""
@@ -119,7 +123,19 @@ class _Plan:
             if self.masks or not len(each.dead):
                 (self.kept if path in self._shown.data else self.added).add(path)
             if len(each.dead):
+                if self.masks and each.bits is not None:
+                    self._bits[path] = each.bits
                 yield each.viewed.file, each.dead
+
+    def masked(
+        self, written: Sequence[WrittenFile], vectors: Sequence[VectorFile]
+    ) -> Iterator[tuple[str, RowSet]]:
+        """Yield the delete files that were written for these dead rows, each with its own."""
+        named = [(file.path, file.referenced_path) for file in written]
+        named += [(file.file_path, masked_path(file)) for file in vectors]
+        for path, data_path in named:
+            if data_path in self._bits:
+                yield path, self._bits[data_path]
 
 
 def _view_before(opened: OpenTable, shown: Shown, settings: ReadSettings) -> View | None:

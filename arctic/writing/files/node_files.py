@@ -255,4 +255,5 @@ def _written(file: _OpenFile) -> WrittenFile:
         size_bytes=output.size_bytes,
         record_count=output.row_count,
         footer=output.footer,
+        referenced_path=destination.referenced_path,
     )

@@ -23,6 +23,7 @@ from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.adopt import adopt_job
 from arctic.job.publish import publish_job, work_out
 from arctic.job.publish.dead_rows import changes
+from arctic.job.publish.kept_masks import KEPT_MASKS
 from arctic.job.publish.merged_view import merged_view
 from tests.iceberg.plain_readers import by_duckdb, by_pyiceberg, plain_catalog
 
@@ -91,6 +92,15 @@ def data_paths(folder: str, name: str) -> set[str]:
         return set(files.column("file_path").to_pylist())
 
 
+def delete_paths(folder: str) -> set[str]:
+    """Return the delete files of the published table."""
+    with plain_catalog(folder) as catalog:
+        if not catalog.table_exists(NAME):
+            return set()
+        files = catalog.load_table(NAME).inspect.delete_files()
+        return set(files.column("file_path").to_pylist())
+
+
 def begun(folder: Path, output: str | None = None) -> Pair:
     """Return a table with two writes, one of which lies on the other."""
     found = Pair(folder, output=output, properties={"change.file-index.hash-bucket": "2"})
@@ -130,6 +140,22 @@ def test_every_state_is_read_right(tmp_path: Path, partition_by: list[str], outp
     for step in steps:
         step()
         pair.publish()
+
+
+@pytest.mark.parametrize("output", ["v2", "v3"])
+def test_who_wrote_a_delete_file_does_not_read_it(tmp_path: Path, output: str) -> None:
+    """The rows are the same for another process, which does."""
+    pair = begun(tmp_path, output)
+    pair.table.optimize(type="full")
+    for n, ids in enumerate([range(4), range(2, 12), range(1, 19, 2), range(3, 9)]):
+        if n == 1:  # every one of them is to be replaced
+            for path in delete_paths(pair.folder):
+                Path(urlparse(path).path).write_bytes(b"")
+        if n == 2:
+            KEPT_MASKS.forget()
+        pair.upsert(ids, 10 + n)
+        report = pair.publish()
+        assert report.delete_files_added >= 1
 
 
 def test_a_later_row_dies_by_the_first_one_of_its_key(tmp_path: Path) -> None:
