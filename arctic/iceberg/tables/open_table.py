@@ -100,6 +100,8 @@ class OpenTable:
     """In milliseconds since 1970."""
     branch: str | None = None
     """Of the base store, whose head is taken for the newest state; None: it is the table itself."""
+    _io: list[TableIO] = field(default_factory=list, init=False, repr=False, compare=False)
+    """What ``io`` has put together."""
 
     def __reduce__(self) -> Any:
         """Refuse to travel: a catalog connection cannot."""
@@ -109,11 +111,10 @@ class OpenTable:
 
     @property
     def io(self) -> TableIO:
-        """Access to the files of both stores; pickles."""
-        if not isinstance(self.base.catalog, RestCatalog):
-            return TableIO.of(self.base)
-        stores = (self.base,) if self.change is None else (self.base, self.change)
-        return with_vended_keys(self.config, stores, self.opened_ms)
+        """Access to the files of both stores, put together once; pickles."""
+        if not self._io:
+            self._io.append(self._access())
+        return self._io[0]
 
     @property
     def identity(self) -> Identity:
@@ -129,6 +130,12 @@ class OpenTable:
     def partitioner(self) -> Partitioner:
         """Partition values and paths; pickles."""
         return Partitioner.of(self.table)
+
+    def _access(self) -> TableIO:
+        if not isinstance(self.base.catalog, RestCatalog):
+            return TableIO.of(self.base)
+        stores = (self.base,) if self.change is None else (self.base, self.change)
+        return with_vended_keys(self.config, stores, self.opened_ms)
 
 
 def open_table(

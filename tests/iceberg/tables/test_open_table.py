@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
@@ -514,3 +515,5 @@ def test_the_open_table_stays_and_its_parts_travel(config: CatalogConfig) -> Non
         assert pickle.loads(pickle.dumps(part)) == part
     assert opened.partitioner.texts == ("day(ts)",)
     assert opened.io.open_input(opened.base.metadata_location).read(1) == b"{"
+    assert opened.io is opened.io
+    assert replace(opened, change=None).io is not opened.io

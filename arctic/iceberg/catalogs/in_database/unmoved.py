@@ -19,6 +19,7 @@ from functools import partial
 from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
 from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.io import load_file_io
 from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import Table
 from sqlalchemy import select
@@ -87,8 +88,10 @@ def _compare(catalog: str, connection: Connection) -> None:
 def _moved(other: Table, location: str) -> Table | None:
     """Return the other table as it is now; None where its metadata is gone or another table's."""
     moved = copy(other)
+    # As the catalog reads it: what was kept is kept for those who reach it by the same properties.
+    file_io = load_file_io(properties=dict(other.catalog.properties), location=location)
     try:
-        moved.metadata = FromInputFile.table_metadata(other.io.new_input(location))
+        moved.metadata = FromInputFile.table_metadata(file_io.new_input(location))
     except OSError:
         return None
     moved.metadata_location = location

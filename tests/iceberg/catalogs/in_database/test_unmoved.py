@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.table import Table
 
 import arctic
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
@@ -74,3 +75,20 @@ def test_only_the_commits_of_who_says_so_are_held_to_it(tmp_path: Path) -> None:
     with only_while_unmoved(seen.refresh()):
         mine.transaction().set_properties(a="3").commit_transaction()
     assert mine.refresh().properties["a"] == "3"
+
+
+def test_what_this_process_knows_of_the_other_store_is_not_read_while_others_wait(
+    tmp_path: Path,
+) -> None:
+    """A look within the transaction takes the metadata that is kept, if the location is its."""
+    warehouse = str(tmp_path)
+    arctic.create_table(NAME, SCHEMA, primary_key=["id"], warehouse=warehouse)
+    catalog = open_catalog(CatalogConfig.from_options({"warehouse": warehouse}))
+    seen, mine = catalog.load_table(NAME), catalog.load_table(f"{NAME}_change_")
+    catalog.load_table(NAME).transaction().set_properties(moved="on").commit_transaction()
+    newest, looked = catalog.load_table(NAME), list[Table]()
+    with only_while_unmoved(seen, looked.append):
+        mine.transaction().set_properties(a="1").commit_transaction()
+
+    assert [each.metadata for each in looked] == [newest.metadata]
+    assert looked[0].metadata is newest.metadata
