@@ -103,14 +103,15 @@ def test_an_overwrite_asks_for_no_more(tmp_path: Path, asked: Asked) -> None:
     assert asked.commits == {BASE: 1}
 
 
-def test_rows_that_may_move_cost_one_more_look_at_base(tmp_path: Path, asked: Asked) -> None:
-    """What was looked up is right only if neither store has moved on, and base is not committed."""
+@pytest.mark.parametrize("mode", ["upsert", "delete", "overwrite"])
+def test_rows_that_may_move_cost_no_more(tmp_path: Path, asked: Asked, mode: str) -> None:
+    """What was looked up is right only if neither store has moved on: the commit compares both."""
     create(tmp_path, primary_key=["id"], partition_by=["region"])
     asked.forget()
-    arctic.write(BASE, ROWS, mode="upsert", warehouse=str(tmp_path))
+    arctic.write(BASE, ROWS, mode=mode, warehouse=str(tmp_path))
 
-    assert asked.loads == {BASE: 3, CHANGE: 2}
-    assert asked.commits == {CHANGE: 1}
+    assert asked.loads == {BASE: 2, CHANGE: 2}
+    assert asked.commits == {BASE if mode == "overwrite" else CHANGE: 1}
 
 
 def test_a_read_loads_each_store_once(tmp_path: Path, asked: Asked) -> None:

@@ -14,8 +14,7 @@ also advances where only changes are replaced and base has no file.
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 from pyiceberg.manifest import DataFile
@@ -23,14 +22,20 @@ from pyiceberg.table import Table
 
 from arctic.errors import ConflictError, InvalidInputError
 from arctic.iceberg.catalogs.read_only import check_writable
-from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits.changed_meanwhile import check_same_rows, check_unchanged
 from arctic.iceberg.commits.commit_loop import CommitResult, Stage, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
 from arctic.iceberg.commits.snapshot_producer import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.staging import live_files, operation, staged_on, staged_with_state
 from arctic.iceberg.commits.together.commit_together import WaitingCommit, commit_together
-from arctic.iceberg.commits.together.other_store import Check, CheckedHeads, beside
+from arctic.iceberg.commits.together.other_store import (
+    Check,
+    CheckedHeads,
+    SeenStore,
+    beside,
+    discarding,
+    on_newest_change,
+)
 from arctic.iceberg.metadata.data_files import data_files
 from arctic.iceberg.metadata.optimized_state import OptimizedState
 from arctic.iceberg.metadata.sequence_file import read_state
@@ -98,17 +103,20 @@ def commit_append(
         summary=plan.summary,
     )
 
+    seen = SeenStore(opened.base, is_fresh=is_fresh)
+
     def stage(head: Table, snapshot_id: int) -> StagedSnapshot:
         noted = with_notes(head, what, batch=plan.batch, watermark=plan.watermark, other=other)
         staged = staged_on(head, noted, snapshot_id)
         if check is None and plan.on_top_of is not None:
-            with _discarding(staged):
+            with discarding(staged):
                 if other is None:
                     _check_snapshot(head, plan.on_top_of.base_snapshot_id)
                 else:
+                    base = seen.newest(head)
                     keys = partition_keys(opened.table)
-                    check_same_rows(refresh(opened.base), head, plan.on_top_of, keys=keys)
-                    staged = beside(staged, opened.base)
+                    check_same_rows(base, head, plan.on_top_of, keys=keys)
+                    staged = beside(staged, base)
         return staged
 
     if check is not None:
@@ -177,10 +185,12 @@ def commit_overwrite(
         plan=plan, added=added, keys=keys, change=opened.change, replaced=replaced
     )
 
+    change = None if opened.change is None else SeenStore(opened.change, is_fresh=is_fresh)
+
     def stage(head: Table, snapshot_id: int) -> StagedSnapshot | None:
         staged = overwrite.stage(head, snapshot_id)
-        if staged is not None and opened.change is not None and plan.must_be_newest_change:
-            return on_newest_change(staged, opened.change, plan.change_sequence_number or 0)
+        if staged is not None and change is not None and plan.must_be_newest_change:
+            return on_newest_change(staged, change, plan.change_sequence_number or 0)
         return staged
 
     return commit_snapshot(opened.base, stage, is_fresh=is_fresh)
@@ -248,57 +258,6 @@ class _Overwrite:
         if not replaced_up_to:
             return before
         return before.advanced(covered, replaced_up_to, time.time_ns() // 1_000_000)
-
-
-@contextmanager
-def _discarding(staged: StagedSnapshot) -> Iterator[None]:
-    """Remove what was written for an attempt when it is refused after all."""
-    try:
-        yield
-    except BaseException:
-        staged.discard()
-        raise
-
-
-def _check_sequence(head: Table, expected: int) -> None:
-    snapshot = head.current_snapshot()
-    actual = 0 if snapshot is None else snapshot.sequence_number
-    if actual != expected:
-        raise ConflictError(
-            f"table {'.'.join(head.name())!r} is at sequence number {actual}, but this commit was "
-            f"prepared for {expected}; look at the table again and prepare it anew"
-        )
-
-
-def on_newest_change(staged: StagedSnapshot, change: Table, replaced_up_to: int) -> StagedSnapshot:
-    """Return an attempt that holds only while the changes that it replaces are all there are.
-
-    Args:
-        staged: the attempt; nothing of it is left where it is refused.
-        change: the change store.
-        replaced_up_to: the sequence number of the newest change that is replaced.
-
-    Raises:
-        ConflictError: others have committed changes since.
-    """
-    with _discarding(staged):
-        _check_newest(refresh(change), replaced_up_to)
-        return beside(staged, change)
-
-
-def _check_newest(change: Table, replaced_up_to: int) -> None:
-    """Refuse to replace changes up to a sequence number that is not the newest any more.
-
-    Raises:
-        ConflictError: others have committed changes since.
-    """
-    try:
-        _check_sequence(change, replaced_up_to)
-    except ConflictError as error:
-        raise ConflictError(
-            "changes were committed during the overwrite of a table whose keys can move between "
-            "partitions, so a key could end up twice; run the overwrite again"
-        ) from error
 
 
 def _check_snapshot(head: Table, expected: int | None) -> None:

@@ -227,6 +227,33 @@ class TestAppend:
         assert second is not None
         assert (first.sequence_number, second.sequence_number) == (1, 2)
 
+    def test_a_state_that_was_loaded_just_now_is_compared_by_the_catalog(
+        self, tmp_path: Path
+    ) -> None:
+        """The other store is not loaded again; where it has moved on, the attempt loses a race."""
+        opened = make(tmp_path)
+        files = written(opened, [row(1)], FileKind.INSERT)
+        commit_append(opened, AppendFiles(files=written(opened, [row(2)], FileKind.INSERT)))
+        seen, state = reopened(opened), pin(opened)
+        assert seen.change is not None
+        before = metadata_files(seen.change, ".avro")
+        overwrite(opened, [row(9)], up_to=1)
+        with pytest.raises(ConflictError, match="changed partition"):
+            commit_append(seen, AppendFiles(files=files, on_top_of=state), is_fresh=True)
+        assert metadata_files(refresh(seen.change), ".avro") == before
+
+        seen, state = reopened(opened), pin(opened)
+        commit_append(opened, AppendFiles(files=files))
+        rows = OverwriteBase(
+            files=written(opened, [row(9)], FileKind.BASE),
+            dynamic=False,
+            planned_at=state.base_snapshot_id,
+            change_sequence_number=state.change_sequence_number or 0,
+            must_be_newest_change=True,
+        )
+        with pytest.raises(ConflictError, match="changes were committed during the overwrite"):
+            commit_overwrite(seen, rows, is_fresh=True)
+
     def test_a_file_that_its_store_cannot_hold_is_refused(self, tmp_path: Path) -> None:
         """The kind stands only in the name, so a mistake there would turn deletes into rows."""
         opened = make(tmp_path)

@@ -13,7 +13,8 @@ Rules of such a request:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
@@ -58,9 +59,72 @@ def beside(
     seen = copy(other)
     if isinstance(catalog, SqlCatalog):
         return replace(staged, send=lambda: _commit_in_database(staged, seen, look_again))
-    if isinstance(catalog, TimedRestCatalog) and catalog.commits_several((staged.table, seen)):
+    if isinstance(catalog, TimedRestCatalog) and compares_both(staged.table, seen):
         return replace(staged, send=lambda: _commit_both(catalog, staged, seen))
     return staged
+
+
+def compares_both(store: Table, other: Table) -> bool:
+    """Say whether the catalog heeds the other store at a commit to one; see ``beside``."""
+    catalog = store.catalog
+    if isinstance(catalog, TimedRestCatalog):
+        return catalog.commits_several((store, other))
+    return isinstance(catalog, SqlCatalog)
+
+
+@dataclass(slots=True)
+class SeenStore:
+    """The other store of a table, for attempts one after the other to commit to one."""
+
+    store: Table
+    """Refreshed in place."""
+    is_fresh: bool = False
+    """Whether it was loaded just now."""
+
+    def newest(self, head: Table) -> Table:
+        """Return it as an attempt on a head of the first store is to look at it.
+
+        That is as it is now, but for the first attempt where the catalog compares both: if it has
+        moved on since it was loaded, that attempt loses its race and is built anew. Another
+        catalog leaves nothing but a look right before the commit.
+        """
+        is_seen = self.is_fresh and compares_both(head, self.store)
+        self.is_fresh = False
+        return self.store if is_seen else refresh(self.store)
+
+
+def on_newest_change(
+    staged: StagedSnapshot, change: SeenStore, replaced_up_to: int
+) -> StagedSnapshot:
+    """Return an attempt that holds only while the changes that it replaces are all there are.
+
+    Args:
+        staged: the attempt; nothing of it is left where it is refused.
+        change: the change store.
+        replaced_up_to: the sequence number of the newest change that is replaced.
+
+    Raises:
+        ConflictError: others have committed changes since.
+    """
+    with discarding(staged):
+        newest = change.newest(staged.table)
+        _check_newest(newest, replaced_up_to)
+        return beside(staged, newest)
+
+
+def _check_newest(change: Table, replaced_up_to: int) -> None:
+    """Refuse to replace changes up to a sequence number that is not the newest any more.
+
+    Raises:
+        ConflictError: others have committed changes since.
+    """
+    try:
+        _check_sequence(change, replaced_up_to)
+    except ConflictError as error:
+        raise ConflictError(
+            "changes were committed during the overwrite of a table whose keys can move between "
+            "partitions, so a key could end up twice; run the overwrite again"
+        ) from error
 
 
 def _commit_in_database(staged: StagedSnapshot, other: Table, look_again: LookAgain | None) -> None:
@@ -149,3 +213,23 @@ class CheckedHeads:
             return beside(attempt, self._other, look_again=partial(self._look, head))
 
         return stage_beside
+
+
+@contextmanager
+def discarding(staged: StagedSnapshot) -> Iterator[None]:
+    """Remove what was written for an attempt when it is refused after all."""
+    try:
+        yield
+    except BaseException:
+        staged.discard()
+        raise
+
+
+def _check_sequence(head: Table, expected: int) -> None:
+    snapshot = head.current_snapshot()
+    actual = 0 if snapshot is None else snapshot.sequence_number
+    if actual != expected:
+        raise ConflictError(
+            f"table {'.'.join(head.name())!r} is at sequence number {actual}, but this commit was "
+            f"prepared for {expected}; look at the table again and prepare it anew"
+        )
