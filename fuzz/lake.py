@@ -26,7 +26,6 @@ from arctic.scan.changes.change_limit import ChangeLimit
 from arctic.table import footer_checksum
 from arctic.table.property_names import OPTIMIZED_SEQUENCE
 from arctic.table.streams.stream_position import StreamPosition
-from arctic.writing.files import footer_sink
 
 SCHEMA = pa.schema(
     [
@@ -115,8 +114,8 @@ def _write_no_checksums() -> None:
         return content
 
     setattr(checked_io, "sealed", plain)  # noqa: B010 - not exported there
-    setattr(footer_sink, "sealed", plain)  # noqa: B010
     setattr(puffin, "CHECKSUM", "none")  # noqa: B010
+    setattr(footer_checksum, "sealed", plain)  # noqa: B010
     footer_checksum.KEY, footer_checksum.INDEX_KEY = "none", "none of the indexes"
 
 

@@ -19,7 +19,7 @@ from pyiceberg.table import Table
 
 import arctic
 from arctic.errors import ArcticError, FormatError, NotFoundError, StorageError
-from arctic.iceberg.catalogs.in_database.kept_connections import KEPT_CONNECTIONS
+from arctic.iceberg.catalogs.in_database.quick_loads import KEPT_CONNECTIONS
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.metadata import listed_files, manifest_cache, manifest_files
 from arctic.iceberg.metadata.entries import live_entries, live_manifests

@@ -13,8 +13,7 @@ from arctic.errors import FormatError
 from arctic.mor.files.parquet_footer import Size
 from arctic.mor.files.parquet_input import ParquetInput
 from arctic.table import footer_checksum
-from arctic.writing.files.footer_sink import FooterSink
-from arctic.writing.files.parquet_output import ParquetOutput
+from arctic.writing.files.parquet_output import FooterSink, ParquetOutput
 from tests.writing.local_table import make_target
 
 ROWS = 300

@@ -31,7 +31,6 @@ from zstandard import ZstdError
 
 from arctic.errors import FormatError, UnsupportedError
 from arctic.iceberg.metadata.history import lineage, reaches_beginning
-from arctic.iceberg.metadata.legacy_sequence import legacy_state, legacy_text
 from arctic.iceberg.metadata.optimized_state import OptimizedState
 from arctic.iceberg.storage.puffin import puffin_file
 from arctic.iceberg.translate import catalog_errors
@@ -50,6 +49,11 @@ AMORO_MARKER = "optimized-sequence.exist"
 _AMORO_MARKERS = {AMORO_MARKER: "true", "base-optimized-time.exist": "true"}
 _SEQUENCE_BLOB = "optimized-sequence"
 _TIME_BLOB = "base-optimized-time"
+
+TIMES_LIMIT = 1_000
+"""Partitions up to which the legacy property tells times too: every open reads table metadata."""
+_SEQUENCE = "max-txId"
+_TIME = "base-op-time"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,3 +240,43 @@ def _payload(values: Mapping[Partition, int], keys: PartitionKeys) -> bytes:
 
 def _parsed(payload: bytes, keys: PartitionKeys) -> Mapping[Partition, int]:
     return {keys.partition(text): int(value) for text, value in json.loads(payload).items()}
+
+
+def legacy_text(state: OptimizedState, keys: PartitionKeys) -> str:
+    """Return the value of the property: every partition, and times where they are few."""
+    entries = {}
+    with_times = len(state.sequence) <= TIMES_LIMIT
+    for partition, sequence in state.sequence.items():
+        entry = {_SEQUENCE: str(sequence)}
+        if with_times and partition in state.time_ms:
+            entry[_TIME] = str(state.time_ms[partition])
+        entries[keys.text(partition)] = entry
+    return json.dumps(entries, sort_keys=True, separators=(",", ":"))
+
+
+def legacy_state(properties: Mapping[str, str], keys: PartitionKeys) -> OptimizedState:
+    """Return what the property says is merged; nothing without it.
+
+    Raises:
+        FormatError: a value that is not what it should be.
+    """
+    text = properties.get(LEGACY_OPTIMIZED_SEQUENCE)
+    if text is None:
+        return OptimizedState()
+    try:
+        entries = {keys.partition(key): entry for key, entry in json.loads(text).items()}
+        return OptimizedState(
+            sequence=_legacy_values(entries, _SEQUENCE),
+            time_ms=_legacy_values(entries, _TIME),
+        )
+    except (ValueError, TypeError, AttributeError) as error:
+        raise FormatError(
+            f"table {keys.table_name!r}: property {LEGACY_OPTIMIZED_SEQUENCE!r} is not readable: "
+            f"{error}"
+        ) from error
+
+
+def _legacy_values(
+    entries: Mapping[Partition, Mapping[str, str]], name: str
+) -> Mapping[Partition, int]:
+    return {key: int(entry[name]) for key, entry in entries.items() if name in entry}

@@ -5,6 +5,12 @@ is lightest. A bin that already reads the same node, or else the same partition,
 long as it stays within its fair share: change deletes that tasks of a group share are read once.
 Parts of one node go one after the other, so that neighbours in key order meet in one group.
 
+The fair share is the level that groups are filled up to. The average of all tasks is too much: each
+part of a node counts the deletes that the parts share, so all parts would fall into few groups. The
+average with each file counted once is too little: groups would be full of deletes before they held
+a fair part of the data. At a share of L, a group that reads parts of a node has room for L minus
+the node's deletes, and the fair share is the least L for which the groups suffice.
+
 Law: no group is heavier than the average, shared deletes counted for each task, plus the heaviest
 task.
 """
@@ -16,7 +22,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from arctic.scan.divide.fair_share import fair_share_bytes
 from arctic.scan.divide.join import join_tasks
 from arctic.scan.file_order import node_order
 from arctic.scan.task import NodeTask, NodeTaskGroup, ScanOptions
@@ -139,3 +144,46 @@ class _Bins:
             read += [d for d in task.change_deletes if d.path not in candidate.delete_paths]
         added_bytes = packing_weight_bytes(read, open_file_cost_bytes=self._open_file_cost_bytes)
         return candidate.load_bytes + added_bytes
+
+
+def fair_share_bytes(
+    tasks: Sequence[NodeTask], *, group_count: int, open_file_cost_bytes: int
+) -> int:
+    """Return the cost of a group when the work is spread evenly and parts of a node stay close.
+
+    It exceeds the average of all tasks, shared deletes counted for each, by less than the
+    heaviest task.
+
+    Args:
+        tasks: at least one.
+        group_count: at most the number of tasks.
+        open_file_cost_bytes: the least that a file weighs.
+    """
+    nodes: dict[object, list[NodeTask]] = {}
+    for task in tasks:
+        nodes.setdefault((task.partition, task.node), []).append(task)
+    whole_bytes = sum(parts[0].cost_bytes for parts in nodes.values() if len(parts) == 1)
+    split = [
+        _data_and_deletes(parts, open_file_cost_bytes) for parts in nodes.values() if len(parts) > 1
+    ]
+
+    def suffices(share_bytes: int) -> bool:
+        needed = whole_bytes / share_bytes
+        needed += sum(data / (share_bytes - deletes) for data, deletes in split)
+        return needed <= group_count
+
+    low = max((deletes for _, deletes in split), default=0) + 1
+    high = max(low, sum(task.cost_bytes for task in tasks))
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if suffices(middle) else (middle + 1, high)
+    return low
+
+
+def _data_and_deletes(parts: Sequence[NodeTask], open_file_cost_bytes: int) -> tuple[int, int]:
+    """Return what all data of a node weighs, and what the deletes of one part weigh on average."""
+    data_bytes = packing_weight_bytes(
+        (file_task.file for part in parts for file_task in part.data),
+        open_file_cost_bytes=open_file_cost_bytes,
+    )
+    return data_bytes, (sum(part.cost_bytes for part in parts) - data_bytes) // len(parts)

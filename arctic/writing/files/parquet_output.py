@@ -23,8 +23,10 @@ from arctic.errors import StorageError
 from arctic.table import footer_checksum
 from arctic.writing.files.bloom_options import bloom_options
 from arctic.writing.files.encoding import choose_encoding
-from arctic.writing.files.footer_sink import FooterSink
 from arctic.writing.target import WriteOptions, WriteTarget
+
+_END_BYTES = 8
+"""The length of the footer and the magic."""
 
 
 class ParquetOutput:
@@ -151,3 +153,56 @@ def _as_schema(rows: pa.Table, schema: pa.Schema) -> pa.Table:
         for column, wanted in zip(rows.columns, schema, strict=True)
     ]
     return pa.Table.from_arrays(columns, schema=schema)
+
+
+class FooterSink:
+    """A Python file around the one that is written; closing it is up to its owner.
+
+    Data passes through, the footer is held until it is sealed.
+    """
+
+    def __init__(self, path: str, output: Any) -> None:
+        self._path = path
+        self._output = output
+        self._at = 0
+        self._footer: list[bytes] | None = None
+        self.closed = False
+
+    def write(self, data: Any) -> int:
+        """Write, or hold what belongs to the footer."""
+        size = memoryview(data).nbytes
+        if self._footer is None:
+            self._output.write(data)
+        else:
+            self._footer.append(bytes(data))
+        self._at += size
+        return size
+
+    def tell(self) -> int:
+        """Return how much was given to ``write``."""
+        return self._at
+
+    def flush(self) -> None:
+        """Do nothing: the file below has a buffer of its own."""
+
+    def close(self) -> None:
+        """Do nothing: a writer may close what it did not open."""
+        self.closed = True
+
+    def hold_footer(self) -> None:
+        """Hold what follows."""
+        self._footer = []
+
+    def write_footer(self) -> None:
+        """Write what was held, the footer with its checksum."""
+        assert self._footer is not None
+        held = b"".join(self._footer)
+        # Page indexes and bloom filters come first; the last bytes say where the footer begins.
+        start = len(held) - _END_BYTES - int.from_bytes(held[-_END_BYTES:-4], "little")
+        indexes, footer = held[:start], held[start:]
+        self._output.write(indexes)
+        begins = self._at - len(held)
+        self._output.write(
+            footer_checksum.sealed(self._path, footer, indexes=indexes, start=begins)
+        )
+        self._footer = None

@@ -22,7 +22,7 @@ import arctic
 from arctic.errors import NotFoundError, StorageError
 from arctic.iceberg.catalogs import kept_catalogs
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
-from arctic.iceberg.catalogs.in_database.kept_connections import KEPT_CONNECTIONS
+from arctic.iceberg.catalogs.in_database.quick_loads import KEPT_CONNECTIONS
 from arctic.iceberg.catalogs.kept_catalogs import KeptCatalogs
 from arctic.iceberg.catalogs.read_only import ReadOnlySqlCatalog
 

@@ -21,7 +21,7 @@ from sqlalchemy.exc import OperationalError
 import arctic
 from arctic.errors import StorageError
 from arctic.iceberg.catalogs import read_only
-from arctic.iceberg.catalogs.in_database.kept_connections import KEPT_CONNECTIONS
+from arctic.iceberg.catalogs.in_database.quick_loads import KEPT_CONNECTIONS
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("by", pa.string())])
 

@@ -20,9 +20,8 @@ from pyiceberg.table.statistics import StatisticsFile
 from arctic.errors import FormatError, UnsupportedError
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits import staging
-from arctic.iceberg.metadata.legacy_sequence import TIMES_LIMIT
 from arctic.iceberg.metadata.optimized_state import OptimizedState
-from arctic.iceberg.metadata.sequence_file import AMORO_MARKER, read_state, stage_state
+from arctic.iceberg.metadata.sequence_file import AMORO_MARKER, TIMES_LIMIT, read_state, stage_state
 from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.storage.puffin import puffin_file
 from arctic.iceberg.tables.open_table import OpenTable

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arctic.writing.conform.plain_text import is_plain_text
+from arctic.writing.conform.conform import is_plain_text
 
 
 @given(

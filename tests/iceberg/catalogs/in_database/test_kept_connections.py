@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from arctic.iceberg.catalogs.in_database.kept_connections import KeptConnections
+from arctic.iceberg.catalogs.in_database.quick_loads import KeptConnections
 
 _ASK = "select text from notes where number = ?"
 
