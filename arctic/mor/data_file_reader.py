@@ -12,6 +12,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 
 import numpy as np
@@ -26,6 +27,7 @@ from arctic.mor.deletes.matched_deletes import FoundRows, dead_rows, found_rows,
 from arctic.mor.deletes.removed_rows import RemovedRows
 from arctic.mor.files.file_columns import FileColumns, Projection
 from arctic.mor.files.keep import kept
+from arctic.mor.files.kept_keys import KEPT_KEYS
 from arctic.mor.files.parquet_footer import Size
 from arctic.mor.files.parquet_input import RUN_BYTES, ParquetInput, Run
 from arctic.mor.filters.prune import key_bounds
@@ -94,7 +96,8 @@ class DataFileReader:
         """Yield numbers, in the whole file, of rows that deletes kill."""
         merge = self._merge_columns(index)
         dirty = [group for group in self._row_groups if self._may_be_killed(group, index)]
-        for first_row, batch in self._batches(dirty, merge.names):
+        place = (self._file.path, merge.names, tuple(dirty)) if self._request.keeps_keys else None
+        for first_row, batch in KEPT_KEYS.of(place, partial(self._batches, dirty, merge.names)):
             yield first_row + self._dead_rows(batch, merge, index)
 
     def found_in(self, index: DeleteIndex) -> Iterator[FoundRows]:

@@ -96,6 +96,9 @@ class ReadRequest:
     """Field id of a column to its place in the partition, where that is the column's very value:
     imported files need not have the column."""
 
+    keeps_keys: bool = False
+    """Whether this process keeps keys that deletes are looked up in, since it does so again."""
+
     def __post_init__(self) -> None:
         """Refuse fields that could not be found in any file."""
         for column in [*self.schema, *self.key, *self.ordering]:

@@ -11,7 +11,7 @@ Rules:
 
 Memory: a bit for each row of the files that are remembered, and the paths of their deletes, up to
 ``REMEMBERED_BYTES``; while deletes are looked up, those of a task up to ``merge.max-delete-bytes``,
-in this process in ``THREADS`` threads.
+in this process in ``THREADS`` threads; what is looked up in this process, ``kept_keys`` keeps too.
 
 Must not know: Spark.
 """
@@ -87,6 +87,7 @@ class DeletionVectors:
         tasks = _balanced(missing, threads)
         if _are_few(tasks):
             runner = LocalRunner(threads)
+            work = replace(work, request=replace(work.request, keeps_keys=True))
         else:
             tasks = _balanced(missing, runner.parallelism * TASKS_PER_CORE)
         pieces = [replace(work, tasks=(task,)) for task in tasks]

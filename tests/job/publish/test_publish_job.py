@@ -25,6 +25,7 @@ from arctic.job.publish import publish_job, work_out
 from arctic.job.publish.dead_rows import changes
 from arctic.job.publish.kept_masks import KEPT_MASKS
 from arctic.job.publish.merged_view import merged_view
+from arctic.mor.files.parquet_input import ParquetInput
 from tests.iceberg.plain_readers import by_duckdb, by_pyiceberg, plain_catalog
 
 SCHEMA = pa.schema(
@@ -156,6 +157,33 @@ def test_who_wrote_a_delete_file_does_not_read_it(tmp_path: Path, output: str) -
         pair.upsert(ids, 10 + n)
         report = pair.publish()
         assert report.delete_files_added >= 1
+
+
+def test_who_publishes_again_keeps_the_keys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the third publish on, files that were there before the last are not read again."""
+    pair = Pair(tmp_path)
+    pair.upsert(range(40), 1)
+    pair.table.optimize(type="full")
+    pair.publish()
+    read: list[str] = []
+    batches = ParquetInput.batches
+
+    def spied(self: ParquetInput, *rest: Any, **more: Any) -> Any:
+        read.append(self.path)
+        return batches(self, *rest, **more)
+
+    for n in range(5):
+        pair.upsert(range(n, 40, 7), 2 + n)
+        read.clear()
+        with monkeypatch.context() as patched:
+            patched.setattr(ParquetInput, "batches", spied)
+            report = arctic.publish("db.t", warehouse=pair.folder)
+        pair.compare()
+        assert report.delete_files_added > 0
+        old = [path for path in read if "-B-" in path]
+        assert bool(old) == (n < 2)
 
 
 def test_a_later_row_dies_by_the_first_one_of_its_key(tmp_path: Path) -> None:

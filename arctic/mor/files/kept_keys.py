@@ -1,0 +1,144 @@
+"""Keys of data files, kept for whoever looks other deletes up in the same files.
+
+Strategy: to decode the keys of a file takes several times as long as to look a few deletes up
+among them, and whoever follows a table comes back to the same files after every write. Keys are
+kept when they are read the second time, so that who comes once keeps nothing. Integers and times
+that rise, as in files that are sorted by key, are kept as what each is above the one before.
+
+Rules:
+    - What is kept is what was read, batch by batch: a file is never written twice.
+
+Memory: ``MOST_BYTES``, and ``FILE_BYTES`` for each thread while a file is read the second time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.types as pat
+
+from arctic.last_used import LastUsed
+
+MOST_BYTES = 128 * 2**20
+"""What was looked at the longest time ago is forgotten first."""
+FILE_BYTES = MOST_BYTES // 4
+"""A file whose keys take more is not kept."""
+_MARK_BYTES = 500
+"""What it takes to know that a file was read once, and what a batch takes beside its values."""
+_NARROW = (np.uint8, np.uint16, np.uint32)
+
+Numbered = tuple[int, pa.RecordBatch]
+"""A batch, behind the number of its first row in the file."""
+
+
+class KeptKeys:
+    """The batches of files by what was read of them; safe for threads and forks."""
+
+    def __init__(self) -> None:
+        self._held: LastUsed[Hashable, tuple[_KeptBatch, ...]] = LastUsed()
+
+    def of(
+        self, place: Hashable | None, read: Callable[[], Iterable[Numbered]]
+    ) -> Iterator[Numbered]:
+        """Yield the batches of a place.
+
+        Args:
+            place: of a file that never changes, and what is read of it; None: nothing is kept.
+            read: yields the batches, always the same.
+        """
+        if place is None:
+            return iter(read())
+        held = self._held.get(place)
+        if held:
+            return (each.batch() for each in held)
+        if held is not None:
+            return self._keeping(place, read())
+        self._held.put(place, (), weight=_MARK_BYTES, most=MOST_BYTES)
+        return iter(read())
+
+    def forget(self) -> None:
+        """Keep nothing."""
+        self._held.forget()
+
+    @property
+    def nbytes(self) -> int:
+        """What all that is kept takes."""
+        return self._held.weight
+
+    def _keeping(self, place: Hashable, batches: Iterable[Numbered]) -> Iterator[Numbered]:
+        kept: list[_KeptBatch] = []
+        weight = 0
+        for first_row, batch in batches:
+            yield first_row, batch
+            if weight <= FILE_BYTES:
+                kept.append(_KeptBatch.of(first_row, batch))
+                weight += kept[-1].nbytes
+            else:
+                kept.clear()
+        if weight <= FILE_BYTES:
+            self._held.put(place, tuple(kept), weight=weight, most=MOST_BYTES)
+
+
+KEPT_KEYS = KeptKeys()
+"""Of this process."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rising:
+    """A column of values that rise."""
+
+    first: int
+    steps: npt.NDArray[np.unsignedinteger]
+    kind: pa.DataType
+
+    @property
+    def nbytes(self) -> int:
+        return self.steps.nbytes
+
+    def array(self) -> pa.Array:
+        values = np.empty(len(self.steps) + 1, np.int64)
+        values[0] = 0
+        np.cumsum(self.steps, dtype=np.int64, out=values[1:])
+        values += self.first
+        return pa.array(values).view(self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class _KeptBatch:
+    first_row: int
+    schema: pa.Schema
+    columns: tuple[pa.Array | _Rising, ...]
+
+    @classmethod
+    def of(cls, first_row: int, batch: pa.RecordBatch) -> _KeptBatch:
+        return cls(first_row, batch.schema, tuple(map(_narrow, batch.columns)))
+
+    @property
+    def nbytes(self) -> int:
+        return _MARK_BYTES + sum(column.nbytes for column in self.columns)
+
+    def batch(self) -> Numbered:
+        arrays = [
+            column.array() if isinstance(column, _Rising) else column for column in self.columns
+        ]
+        return self.first_row, pa.RecordBatch.from_arrays(arrays, schema=self.schema)
+
+
+def _narrow(column: pa.Array) -> pa.Array | _Rising:
+    """Return a column in less memory if it rises, else as it is."""
+    kind = column.type
+    if not (pat.is_int64(kind) or pat.is_timestamp(kind)) or column.null_count or not len(column):
+        return column
+    values = column.view(pa.int64()).to_numpy()
+    steps = np.diff(values)  # below zero too where the difference is more than 63 bits
+    if steps.min(initial=0) < 0:
+        return column
+    greatest = steps.max(initial=0)
+    for narrow in _NARROW:
+        if greatest <= np.iinfo(narrow).max:
+            return _Rising(int(values[0]), steps.astype(narrow), kind)
+    return column

@@ -1,0 +1,109 @@
+"""Keys that are kept: the same batches, in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arctic.mor.files import kept_keys
+from arctic.mor.files.kept_keys import KeptKeys, Numbered
+
+WHOLE = st.integers(-(2**63), 2**63 - 1)
+NUMBERS = st.lists(WHOLE | st.integers(0, 300) | st.none(), max_size=40)
+
+
+class File:
+    """Batches, and how often they were read."""
+
+    def __init__(self, *batches: pa.RecordBatch) -> None:
+        self.batches = batches
+        self.reads = 0
+
+    def read(self) -> Iterator[Numbered]:
+        """Yield the batches, one row of another column apart."""
+        self.reads += 1
+        first_row = 0
+        for batch in self.batches:
+            yield first_row, batch
+            first_row += len(batch) + 1
+
+
+def rows(numbers: Sequence[int | None]) -> pa.RecordBatch:
+    """Return columns of each type that is kept in its own way, and of others."""
+    whole = pa.array(numbers, pa.int64())
+    return pa.record_batch(
+        {
+            "whole": whole,
+            "time": whole.view(pa.timestamp("us", tz="UTC")),
+            "small": pa.array([None if n is None else n % 100 for n in numbers], pa.int32()),
+            "text": pa.array([None if n is None else str(n) for n in numbers], pa.string()),
+        }
+    )
+
+
+@given(NUMBERS, NUMBERS)
+def test_every_look_finds_the_same_batches(
+    some: list[int | None], others: list[int | None]
+) -> None:
+    """Whatever the values: they rise, fall, are far apart, are missing."""
+    rising = rows(sorted(number for number in some if number is not None))
+    file, keys = File(rising, rows(some), rows(others)), KeptKeys()
+    expected = list(file.read())
+    file.reads = 0
+    for _ in range(4):
+        found = list(keys.of("a", file.read))
+        assert [first_row for first_row, _ in found] == [first_row for first_row, _ in expected]
+        for (_, batch), (_, right) in zip(found, expected, strict=True):
+            batch.validate(full=True)
+            assert batch.equals(right, check_metadata=True)
+    assert file.reads == 2
+
+
+def test_who_comes_once_keeps_nothing() -> None:
+    """Nor does who has no place, or stops early."""
+    file, keys = File(rows([1, 2]), rows([3])), KeptKeys()
+    list(keys.of("a", file.read))
+    for _ in range(3):
+        list(keys.of(None, file.read))
+    next(keys.of("a", file.read))
+    list(keys.of("a", file.read))
+    assert file.reads == 6
+    list(keys.of("a", file.read))
+    assert file.reads == 6
+    keys.forget()
+    assert keys.nbytes == 0
+
+
+def test_keys_that_rise_take_little() -> None:
+    """A byte or two of eight."""
+    ids = np.arange(0, 400_000, 4)
+    keys = KeptKeys()
+    for _ in range(2):
+        list(keys.of("a", File(pa.record_batch({"id": ids})).read))
+    assert keys.nbytes < 1.1 * len(ids)
+
+
+def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is too large is read each time; of others those that were used last stay."""
+    monkeypatch.setattr(kept_keys, "MOST_BYTES", 40_000)
+    monkeypatch.setattr(kept_keys, "FILE_BYTES", 10_000)
+    random = np.random.default_rng(1)
+    files = [File(pa.record_batch({"id": random.permutation(900)})) for _ in range(9)]
+    large = File(*[pa.record_batch({"id": random.permutation(700)}) for _ in range(2)])
+    keys = KeptKeys()
+    for _ in range(3):
+        list(keys.of("large", large.read))
+    assert large.reads == 3
+    for number, file in enumerate(files):
+        for _ in range(3):
+            list(keys.of(number, file.read))
+            assert keys.nbytes <= 40_000
+    assert [file.reads for file in files] == [2] * 9
+    list(keys.of(8, files[8].read))
+    list(keys.of(0, files[0].read))
+    assert (files[8].reads, files[0].reads) == (2, 3)
