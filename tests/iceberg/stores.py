@@ -27,7 +27,8 @@ from pyiceberg.types import LongType, NestedField, StringType
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits.commit import CommitResult, commit_append, commit_overwrite
-from arctic.iceberg.commits.snapshot_producer import SnapshotPlan, stage_snapshot
+from arctic.iceberg.commits.snapshot_producer import stage_snapshot
+from arctic.iceberg.commits.staged_snapshot import SnapshotPlan
 from arctic.iceberg.metadata.data_files import data_files
 from arctic.iceberg.tables.create_table import create_table
 from arctic.iceberg.tables.open_table import OpenTable, open_table

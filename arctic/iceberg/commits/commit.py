@@ -25,7 +25,7 @@ from arctic.iceberg.catalogs.read_only import check_writable
 from arctic.iceberg.commits.changed_meanwhile import check_same_rows, check_unchanged
 from arctic.iceberg.commits.commit_loop import CommitResult, Stage, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
-from arctic.iceberg.commits.snapshot_producer import SnapshotPlan, StagedSnapshot
+from arctic.iceberg.commits.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.staging import live_files, operation, staged_on, staged_with_state
 from arctic.iceberg.commits.together.commit_together import WaitingCommit, commit_together
 from arctic.iceberg.commits.together.other_store import (

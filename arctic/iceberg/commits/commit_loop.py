@@ -37,7 +37,7 @@ from arctic.errors import (
 )
 from arctic.iceberg.catalogs.read_only import check_writable
 from arctic.iceberg.catalogs.refresh import refresh
-from arctic.iceberg.commits.snapshot_producer import StagedSnapshot
+from arctic.iceberg.commits.staged_snapshot import StagedSnapshot
 from arctic.iceberg.storage.table_io import is_file_gone
 from arctic.retry import RetryPolicy
 

@@ -1,14 +1,21 @@
-"""Manifests of many entries in a block, for data and delete files, of format versions 2 and 3.
+"""Manifests as commits write them: many entries in a block, and small ones made one now and then.
 
-PyIceberg works out anew for each manifest how entries are encoded: half the cost of one with a few
-entries. It is the same for all whose partitions have the same fields, and kept.
+They are of data and delete files, of format versions 2 and 3. PyIceberg works out anew for each how
+entries are encoded: half the cost of one with a few entries. It is the same for all whose
+partitions have the same fields, and kept.
+
+Many small commits are not to slow planning down. Strategy: tiers, as in a log-structured tree. With
+a minimum of 20, manifests of 1 to 19 files are merged with each other once there are 20 of them,
+those of 20 to 399 likewise. So a file's entry is rewritten a few times in its life; packing up to a
+target size, as Iceberg does, would rewrite one large manifest with every twentieth commit.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -21,16 +28,22 @@ from pyiceberg.io import OutputFile
 from pyiceberg.manifest import (
     ManifestContent,
     ManifestEntry,
+    ManifestFile,
     ManifestWriterV2,
     data_file_with_partition,
     manifest_entry_schema_with_data_file,
 )
 from pyiceberg.schema import Schema
+from pyiceberg.table import TableProperties
 from pyiceberg.typedef import TableVersion
 from pyiceberg.types import IntegerType, ListType, NestedField, StructType
+from pyiceberg.utils.properties import property_as_bool, property_as_int
 from pyiceberg.utils.schema_conversion import AvroSchemaConversion
 
 from arctic.iceberg.metadata.version_three import with_fields
+
+FILES_IN_A_MANIFEST = 1_000
+"""From here on a manifest stays: a larger one makes each commit that removes a file slow."""
 
 _NAME = "manifest_entry"
 _KEPT = 64
@@ -143,3 +156,55 @@ class _BlockWriter(AvroOutputFile[ManifestEntry]):
         if self._pending:
             super().write_block(self._pending)
             self._pending = []
+
+
+def group_for_merge(
+    manifests: Sequence[ManifestFile], properties: Mapping[str, str], *, written_by: int
+) -> list[tuple[ManifestFile, ...]]:
+    """Divide manifests into those that stay alone and those that become one.
+
+    Args:
+        manifests: of the new snapshot; every one is in exactly one group.
+        properties: ``commit.manifest-merge.enabled``, ``commit.manifest.min-count-to-merge``.
+        written_by: the new snapshot; what it has just written is not written again.
+    """
+    least = _least_count(properties)
+    tiers: dict[object, list[ManifestFile]] = defaultdict(list)
+    for manifest in manifests:
+        files = (manifest.added_files_count or 0) + (manifest.existing_files_count or 0)
+        is_small = 0 < files < FILES_IN_A_MANIFEST
+        if least is None or not is_small or manifest.added_snapshot_id == written_by:
+            tiers[manifest.manifest_path].append(manifest)
+        else:
+            tier = (manifest.content, manifest.partition_spec_id, _level(files, least))
+            tiers[tier].append(manifest)
+    groups: list[tuple[ManifestFile, ...]] = []
+    for members in tiers.values():
+        if least is not None and len(members) >= least:
+            groups.append(tuple(members))
+        else:
+            groups.extend((member,) for member in members)
+    return groups
+
+
+def _level(files: int, least: int) -> int:
+    level = 0
+    while files >= least:
+        files //= least
+        level += 1
+    return level
+
+
+def _least_count(properties: Mapping[str, str]) -> int | None:
+    """Return how many manifests make a merge worth it; None when merging is off."""
+    enabled = property_as_bool(
+        dict(properties),
+        TableProperties.MANIFEST_MERGE_ENABLED,
+        TableProperties.MANIFEST_MERGE_ENABLED_DEFAULT,
+    )
+    least = property_as_int(
+        dict(properties),
+        TableProperties.MANIFEST_MIN_MERGE_COUNT,
+        TableProperties.MANIFEST_MIN_MERGE_COUNT_DEFAULT,
+    )
+    return max(least or 0, 2) if enabled else None

@@ -13,10 +13,8 @@ from __future__ import annotations
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 
-from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.manifest import (
     DataFile,
     DataFileContent,
@@ -28,13 +26,11 @@ from pyiceberg.manifest import (
 from pyiceberg.table import Table, Transaction
 from pyiceberg.table.metadata import TableMetadata, TableMetadataV3
 from pyiceberg.table.snapshots import Operation, Summary
-from pyiceberg.table.statistics import StatisticsFile
 from pyiceberg.table.update import (
     AssertTableUUID,
     RemovePropertiesUpdate,
     SetPropertiesUpdate,
     SetStatisticsUpdate,
-    TableRequirement,
     TableUpdate,
     UpdatesAndRequirements,
 )
@@ -44,79 +40,13 @@ from pyiceberg.typedef import EMPTY_DICT
 from arctic.errors import ConflictError
 from arctic.iceberg.catalogs.staged_metadata import not_before
 from arctic.iceberg.commits.lineage.row_ids import snapshot_with_row_ids
-from arctic.iceberg.commits.manifest_writer import DenseManifestWriter
+from arctic.iceberg.commits.manifest_writer import (
+    FILES_IN_A_MANIFEST,
+    DenseManifestWriter,
+    group_for_merge,
+)
+from arctic.iceberg.commits.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.metadata.entries import entries_of, live_manifests
-from arctic.iceberg.metadata.manifest_merge import FILES_IN_A_MANIFEST, group_for_merge
-
-_OVERTAKEN = ("older than last sequence number", "smaller than the table's next-row-id")
-"""How PyIceberg and Java refuse numbers that another snapshot has taken; nothing landed then."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartFrom:
-    """The snapshot whose files a new one begins with, instead of those of the head."""
-
-    snapshot_id: int | None
-    """None: it begins with none."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotPlan:
-    """What one snapshot does to a store."""
-
-    operation: Operation
-    added: tuple[DataFile, ...] = ()
-    removed_paths: frozenset[str] = frozenset()
-    """Data and delete files, as their manifest entries spell them."""
-    summary: Mapping[str, str] = field(default_factory=dict)
-    statistics: StatisticsFile | None = None
-    properties: Mapping[str, str | None] = field(default_factory=dict)
-    """Table properties that change in the same commit; None removes one."""
-    start: StartFrom | None = None
-    """An earlier state that comes back; None: the snapshot goes on from the head."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StagedSnapshot:
-    """One attempt: its manifests are written, and nobody refers to them yet."""
-
-    table: Table
-    snapshot_id: int
-    sequence_number: int
-    parent_id: int | None
-    updates: tuple[TableUpdate, ...]
-    requirements: tuple[TableRequirement, ...]
-    discard: Callable[[], None]
-    """Deletes what was written; only for an attempt that is known not to have landed."""
-    send: Callable[[], None] | None = None
-    """Asks the catalog; None: for this store alone."""
-
-    def commit(self) -> None:
-        """Ask the catalog once; PyIceberg's exceptions come through.
-
-        Raises:
-            CommitFailedException: another commit won, also where that was one to another branch,
-                which leaves the head of this one as it was.
-        """
-        try:
-            if self.send is not None:
-                self.send()
-            else:
-                self.table._do_commit(updates=self.updates, requirements=self.requirements)
-        except Exception as error:
-            if not any(said in str(error) for said in _OVERTAKEN):
-                raise
-            raise CommitFailedException(str(error)) from error
-
-
-def commit_metadata(
-    head: Table, *, updates: Iterable[TableUpdate], requirements: Iterable[TableRequirement]
-) -> None:
-    """Commit changes that make no snapshot; the head then has the new metadata.
-
-    Exceptions of PyIceberg come through.
-    """
-    head._do_commit(updates=tuple(updates), requirements=tuple(requirements))
 
 
 def stage_snapshot(head: Table, plan: SnapshotPlan, snapshot_id: int) -> StagedSnapshot:

@@ -24,9 +24,9 @@ from pyiceberg.types import DoubleType, LongType, NestedField, StringType
 
 from arctic.errors import FormatError, NotFoundError, UnsupportedError
 from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.commits.manifest_writer import FILES_IN_A_MANIFEST, group_for_merge
 from arctic.iceberg.metadata import listed_files
 from arctic.iceberg.metadata.manifest_files import read_manifest
-from arctic.iceberg.metadata.manifest_merge import FILES_IN_A_MANIFEST, group_for_merge
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.snapshots.partition_filter import PartitionFilter
 from arctic.iceberg.snapshots.pin import pin

@@ -14,7 +14,7 @@ from pyiceberg.manifest import DATA_FILE_TYPE, DataFile, DataFileContent, FileFo
 
 import arctic
 from arctic.iceberg.adoption.part_pair import part_pair
-from arctic.iceberg.metadata import manifest_merge
+from arctic.iceberg.commits import manifest_writer
 from arctic.iceberg.metadata.entries import entries_of, live_manifests
 from arctic.iceberg.ownership.folders import delete_own_files
 from arctic.iceberg.publishing import drop_published
@@ -642,7 +642,7 @@ def row_ids(folder: str) -> dict[str, int]:
 
 def test_rows_of_version_3_have_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No two the same, and those of a file stay while its manifest is written anew, and merged."""
-    monkeypatch.setattr(manifest_merge, "_least_count", lambda _: 3)
+    monkeypatch.setattr(manifest_writer, "_least_count", lambda _: 3)
     pair = Pair(tmp_path, output="v3")
     pair.upsert(range(40), 1)
     pair.table.optimize(type="full")

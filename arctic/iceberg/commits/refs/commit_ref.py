@@ -16,7 +16,7 @@ from arctic.iceberg.catalogs.over_http.timed_rest import TableCommit
 from arctic.iceberg.catalogs.read_only import check_writable
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits.commit_loop import commit_policy
-from arctic.iceberg.commits.snapshot_producer import commit_metadata
+from arctic.iceberg.commits.staged_snapshot import commit_metadata
 from arctic.iceberg.translate import catalog_errors
 
 Plan = Callable[[Table], list[TableUpdate]]

@@ -29,7 +29,7 @@ from arctic.iceberg.catalogs.in_database.unmoved import LookAgain, only_while_un
 from arctic.iceberg.catalogs.over_http.timed_rest import TableCommit, TimedRestCatalog
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits.commit_loop import Stage
-from arctic.iceberg.commits.snapshot_producer import StagedSnapshot
+from arctic.iceberg.commits.staged_snapshot import StagedSnapshot
 from arctic.iceberg.metadata.history import lineage
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.table.property_names import COMMITTED_BESIDE
