@@ -3,7 +3,7 @@
 Strategy: to decode the keys of a file takes several times as long as to look a few deletes up
 among them, and whoever follows a table comes back to the same files after every write. Keys are
 kept when they are read the second time, so that who comes once keeps nothing. Integers and times
-that rise, as in files that are sorted by key, are kept as what each is above the one before.
+that lie close together, as in files that are sorted by key, are kept in half of their bytes.
 
 Rules:
     - What is kept is what was read, batch by batch: a file is never written twice.
@@ -29,7 +29,7 @@ FILE_BYTES = MOST_BYTES // 4
 """A file whose keys take more is not kept."""
 _MARK_BYTES = 500
 """What it takes to know that a file was read once, and what a batch takes beside its values."""
-_NARROW = (np.uint8, np.uint16, np.uint32)
+_NARROW = (np.uint16, np.uint32)
 
 Numbered = tuple[int, pa.RecordBatch]
 """A batch, behind the number of its first row in the file."""
@@ -88,22 +88,21 @@ KEPT_KEYS = KeptKeys()
 
 
 @dataclass(frozen=True, slots=True)
-class _Rising:
-    """A column of values that rise."""
+class _Near:
+    """A column of values that lie close together."""
 
-    first: int
-    steps: npt.NDArray[np.unsignedinteger]
+    least: int
+    above: npt.NDArray[np.unsignedinteger]
+    """How far each is above the least."""
     kind: pa.DataType
 
     @property
     def nbytes(self) -> int:
-        return self.steps.nbytes
+        return self.above.nbytes
 
     def array(self) -> pa.Array:
-        values = np.empty(len(self.steps) + 1, np.int64)
-        values[0] = 0
-        np.cumsum(self.steps, dtype=np.int64, out=values[1:])
-        values += self.first
+        values = self.above.astype(np.int64)
+        values += self.least
         return pa.array(values).view(self.kind)
 
 
@@ -111,7 +110,7 @@ class _Rising:
 class _KeptBatch:
     first_row: int
     schema: pa.Schema
-    columns: tuple[pa.Array | _Rising, ...]
+    columns: tuple[pa.Array | _Near, ...]
 
     @classmethod
     def of(cls, first_row: int, batch: pa.RecordBatch) -> _KeptBatch:
@@ -123,22 +122,19 @@ class _KeptBatch:
 
     def batch(self) -> Numbered:
         arrays = [
-            column.array() if isinstance(column, _Rising) else column for column in self.columns
+            column.array() if isinstance(column, _Near) else column for column in self.columns
         ]
         return self.first_row, pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
-def _narrow(column: pa.Array) -> pa.Array | _Rising:
-    """Return a column in less memory if it rises, else as it is."""
+def _narrow(column: pa.Array) -> pa.Array | _Near:
+    """Return a column in less memory if that can be, else as it is."""
     kind = column.type
     if not (pat.is_int64(kind) or pat.is_timestamp(kind)) or column.null_count or not len(column):
         return column
     values = column.view(pa.int64()).to_numpy()
-    steps = np.diff(values)  # below zero too where the difference is more than 63 bits
-    if steps.min(initial=0) < 0:
-        return column
-    greatest = steps.max(initial=0)
+    least, greatest = int(values.min()), int(values.max())
     for narrow in _NARROW:
-        if greatest <= np.iinfo(narrow).max:
-            return _Rising(int(values[0]), steps.astype(narrow), kind)
+        if greatest - least <= np.iinfo(narrow).max:
+            return _Near(least, (values - least).astype(narrow), kind)
     return column
