@@ -96,15 +96,14 @@ class DataFileReader:
         """Yield numbers, in the whole file, of rows that deletes kill."""
         merge = self._merge_columns(index)
         dirty = [group for group in self._row_groups if self._may_be_killed(group, index)]
-        place = (self._file.path, merge.names, tuple(dirty)) if self._request.keeps_keys else None
-        for first_row, batch in KEPT_KEYS.of(place, partial(self._batches, dirty, merge.names)):
+        for first_row, batch in self._looked_up(dirty, merge.names):
             yield first_row + self._dead_rows(batch, merge, index)
 
     def found_in(self, index: DeleteIndex) -> Iterator[FoundRows]:
         """Yield the merged rows whose keys an index of deletes has, batch by batch."""
         groups = [group for group in self._row_groups if index.may_hold(self._key_bounds(group))]
         wanted = self._columns.project([*self._request.key, *self._request.ordering])
-        for first_row, batch in self._batches(groups, wanted.names):
+        for first_row, batch in self._looked_up(groups, wanted.names):
             ids = self._file.transaction_id
             found = found_rows(wanted.arrays(batch), index, self._request, ids, None)
             yield FoundRows(first_row, len(batch), *found)
@@ -259,6 +258,12 @@ class DataFileReader:
         return self._parquet.batches(
             list(names), row_groups, self._request.batch_rows, encoded=encoded
         )
+
+    def _looked_up(
+        self, row_groups: Sequence[int], names: tuple[str, ...]
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        place = (self._file.path, names, tuple(row_groups)) if self._request.keeps_keys else None
+        return KEPT_KEYS.of(place, partial(self._batches, row_groups, names))
 
     def _merge_columns(self, index: DeleteIndex | None) -> Projection:
         """Return what a look-up takes; where every delete outdoes every row, no order."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -45,11 +45,18 @@ AT_ONCE = {
 class Pair:
     """A table with a key, in a warehouse of its own."""
 
-    def __init__(self, folder: Path, *, output: str | None = None, **arguments: Any) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        output: str | None = None,
+        key: Sequence[str] = ("id",),
+        **arguments: Any,
+    ) -> None:
         self.folder = str(folder)
         self.output = output
         self.table = arctic.create_table(
-            "db.t", SCHEMA, primary_key=["id"], warehouse=self.folder, **arguments
+            "db.t", SCHEMA, primary_key=list(key), warehouse=self.folder, **arguments
         )
 
     def upsert(self, ids: range, n: int, region: str = "eu") -> None:
@@ -192,6 +199,19 @@ def test_a_later_row_dies_by_the_first_one_of_its_key(tmp_path: Path) -> None:
     for n, ids in enumerate([range(20), range(0, 30, 3), range(10, 40, 7), range(0, 60, 5)]):
         pair.upsert(ids, n)
         pair.publish()
+
+
+@pytest.mark.parametrize("key", ["id", "region,id"])
+def test_a_late_row_dies_by_whatever_outdoes_it(tmp_path: Path, key: str) -> None:
+    """Where columns order the rows of a key: merged or waiting, looked up now or before."""
+    pair = Pair(tmp_path, key=key.split(","), ordering_columns="n")
+    pair.upsert(range(40), 5)
+    pair.table.optimize(type="full")
+    for at, n in enumerate([6, 4, 7, 3, 9, 5, 8]):
+        pair.upsert(range(at, 46, 3), n)
+        pair.publish()
+        if n == 3:
+            pair.table.optimize(type="minor")
 
 
 def test_no_data_file_is_written(pair: Pair) -> None:
