@@ -85,6 +85,13 @@ class TableDescription:
         return self.merge_engine.weighs_rows(is_ordered=bool(self.ordering_columns))
 
     @property
+    def weighed_by(self) -> str:
+        """By what those of a key are held against one another, for messages."""
+        if self.ordering_columns:
+            return f"ordering columns {', '.join(self.ordering_columns)}"
+        return f"the merge engine {self.merge_engine.value!r}"
+
+    @property
     def order_columns(self) -> tuple[Column, ...]:
         """The ordering columns, most significant first."""
         return tuple(self.column(name) for name in self.ordering_columns)

@@ -41,12 +41,8 @@ from arctic.writing.rows.gather import Picked, RowBuffer, take_rows
 from arctic.writing.rows.last_by_key import last_by_key
 from arctic.writing.rows.sorted_rows import sorted_rows
 from arctic.writing.rows.sorted_stream import SortedStream
-from arctic.writing.target import (
-    TaskId,
-    TaskResult,
-    WriteRequest,
-    WriteTarget,
-)
+from arctic.writing.target import TaskId, TaskResult, WriteTarget
+from arctic.writing.write_request import WriteRequest
 
 
 class BaseWriter:

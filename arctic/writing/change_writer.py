@@ -44,13 +44,7 @@ from arctic.writing.route import (
 )
 from arctic.writing.rows.actions import is_insert, read_actions, refuse_images, refuse_removals
 from arctic.writing.rows.chunk_order import ChunkOrder
-from arctic.writing.rows.collapse import (
-    SeenKeys,
-    Survivors,
-    assign_offsets,
-    collapse,
-    first_offset,
-)
+from arctic.writing.rows.collapse import SeenKeys, Survivors, assign_offsets, collapse, first_offset
 from arctic.writing.rows.delete_rows import (
     ChangeDeletes,
     change_delete_schema,
@@ -65,14 +59,8 @@ from arctic.writing.rows.keep_events import keep_events
 from arctic.writing.rows.kept_columns import KeptColumns
 from arctic.writing.rows.key_count import KeyCount
 from arctic.writing.rows.moving_keys import deletes_across_partitions, old_rows
-from arctic.writing.target import (
-    Locate,
-    TaskId,
-    TaskResult,
-    WriteMode,
-    WriteRequest,
-    WriteTarget,
-)
+from arctic.writing.target import Locate, TaskId, TaskResult, WriteTarget
+from arctic.writing.write_request import WriteMode, WriteRequest
 
 _LOOKUP_CHUNKS = 4
 """So many times the rows of a chunk where each is looked up: it reads the table anew."""

@@ -24,7 +24,8 @@ from arctic.table.files import Partition, WrittenFile
 from arctic.table.table_description import TableDescription
 from arctic.tree.node import MAX_MASK, TreeNode
 from arctic.writing.rows.key_count import repeated_key
-from arctic.writing.target import KeyRule, TaskResult, WriteMode, WriteRequest
+from arctic.writing.target import TaskResult
+from arctic.writing.write_request import KeyRule, WriteMode, WriteRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import Any
 
 import pyarrow as pa
 
 from arctic import options as opt
-from arctic.errors import InternalError, InvalidInputError, UnsupportedError
+from arctic.errors import InternalError, InvalidInputError
 from arctic.options.indexed_columns import indexed_columns
 from arctic.table.files import FileKind, Partition, WrittenFile
-from arctic.table.merge_engine import FoldRules, MergeEngine
 from arctic.table.node_trees import NodeTrees
 from arctic.table.table_description import TableDescription
 from arctic.tree.node import bucket_mask
@@ -34,23 +32,6 @@ NODE_ROWS = 4_000_000
 
 Locate = Callable[[pa.Table], pa.Table]
 """Key columns in key order -> key and partition source columns of every current row of them."""
-
-
-class WriteMode(Enum):
-    """What a write does with its rows; the value is the option's text."""
-
-    APPEND = "append"
-    UPSERT = "upsert"
-    DELETE = "delete"
-    OVERWRITE = "overwrite"
-
-
-class MissingColumns(Enum):
-    """What becomes of optional columns that the rows lack; the value is the option's text."""
-
-    REFUSE = "refuse"
-    NULL = "null"
-    KEEP = "keep"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +124,7 @@ class WriteOptions:
         if table.weighs_rows and not upsert_inserts:
             raise InvalidInputError(
                 f"{opt.UPSERT_INSERTS.name} = 'false' in table {table.name!r}, which has "
-                f"{_own_rule(table)}: an insert would not be held against the stored row of its "
+                f"{table.weighed_by}: an insert would not be held against the stored row of its "
                 "key; leave it out"
             )
         compression = opt.COMPRESSION.value(options, properties)
@@ -217,141 +198,6 @@ class WriteTarget:
             location = self.table.change_location
         folder = f"{self.partition_path(partition)}/" if partition else ""
         return f"{location.rstrip('/')}/data/{folder}{name}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyRule:
-    """What a command demands of the keys of its rows."""
-
-    command: str
-    """For messages."""
-    counts_all: bool
-    """Whether a key may be in one row only, whatever that does; else in one that stays."""
-    checks_inserts: bool
-    """Whether an inserted key is refused that is stored, and not deleted by the command."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteRequest:
-    """What one write asks for."""
-
-    mode: WriteMode
-    action_column: str | None = None
-    """Says what each row does; turns append and upsert into a replay of changes."""
-    ordering_column: str | None = None
-    """The last event of a key in the write wins, by this column."""
-    stored_order: tuple[str, ...] = ()
-    """The table's ordering columns, by which the events of all writes are held against one
-    another; none: the later write wins."""
-    engine: MergeEngine = MergeEngine.LAST_ROW
-    """What becomes of the rows of a key."""
-    fold: FoldRules | None = None
-    """By what they are made one; None: they are not."""
-    sets_rows: bool = False
-    """Each row stands for itself, where a table makes one of all rows of a key otherwise."""
-    arrival_column: str | None = None
-    """Helper column that keeps the order of the rows before they were shuffled."""
-    ignored_columns: tuple[str, ...] = ()
-    """Helper columns that carry nothing for the write."""
-    sorted_input: bool = False
-    """The stream comes in event order (changes) or in key and event order (keyed overwrite)."""
-    transaction_id: int = 0
-    """In the names of base files: the change sequence number that an overwrite replaces."""
-    missing_columns: MissingColumns | None = None
-    """None: refused where a stored value would be lost, else null."""
-    key_rule: KeyRule | None = None
-    """None: the last event of a key wins."""
-    knows_places: bool = False
-    """Whether rows say by ``row_places`` which stored one they are about."""
-
-    @property
-    def replaces_rows(self) -> bool:
-        """Whether a row may take the place of a stored one, of which nothing else stays."""
-        return self.mode is WriteMode.UPSERT or self.action_column is not None
-
-    @property
-    def missing_become(self) -> MissingColumns:
-        """What becomes of columns that the rows lack; a delete has no use for them."""
-        if self.missing_columns is not None:
-            return self.missing_columns
-        # Where rows are folded, a column that is not given leaves what is stored.
-        refuses = self.replaces_rows and self.fold is None
-        return MissingColumns.REFUSE if refuses else MissingColumns.NULL
-
-    @property
-    def event_order(self) -> tuple[str, ...]:
-        """The columns that order events, most significant first; none: as they arrive."""
-        names = (*self.stored_order, self.ordering_column, self.arrival_column)
-        return tuple(name for name in names if name is not None)
-
-    @property
-    def extra_columns(self) -> tuple[str, ...]:
-        """The columns that the write itself reads, perhaps beside the table's."""
-        names = (self.action_column, *self.event_order)
-        return tuple(dict.fromkeys(name for name in names if name is not None))
-
-    def check(self, table: TableDescription) -> None:
-        """Refuse what the table cannot do, or what would be ignored.
-
-        Raises:
-            InvalidInputError: naming the option.
-        """
-        mode = self.mode.value
-        if not table.is_keyed:
-            if self.mode not in (WriteMode.APPEND, WriteMode.OVERWRITE):
-                raise InvalidInputError(
-                    f"table {table.name!r} has no primary key: mode {mode!r} needs one; "
-                    "expected append or overwrite"
-                )
-            if self.action_column or self.ordering_column:
-                raise InvalidInputError(
-                    f"table {table.name!r} has no primary key: an action column or ordering column "
-                    "says nothing about its rows"
-                )
-        if self.action_column and self.mode in (WriteMode.DELETE, WriteMode.OVERWRITE):
-            raise InvalidInputError(
-                f"action column {self.action_column!r} with mode {mode!r}: every row would have "
-                "two meanings; expected mode append or upsert"
-            )
-        if self.missing_columns is MissingColumns.KEEP and not self.replaces_rows:
-            raise InvalidInputError(
-                f"option missing-columns = 'keep' with mode {mode!r}: no row keeps anything of a "
-                "stored one; expected mode upsert"
-            )
-        if table.weighs_rows:
-            self._check_weighed(table)
-        if self.ordering_column and self.mode is WriteMode.APPEND and not self.action_column:
-            raise InvalidInputError(
-                f"ordering column {self.ordering_column!r} with mode 'append': every row is kept, "
-                "so no order is asked; expected mode upsert"
-            )
-
-    def _check_weighed(self, table: TableDescription) -> None:
-        """Refuse what a table would decide otherwise than it is asked for."""
-        subject = f"table {table.name!r} has {_own_rule(table)}"
-        if table.merge_engine is MergeEngine.FIRST_ROW and self.mode is WriteMode.DELETE:
-            raise UnsupportedError(f"{subject}: the first row of a key stays, so none is deleted")
-        if self.ordering_column and table.ordering_columns:
-            raise InvalidInputError(
-                f"{subject}, by which the events of all writes are ordered; leave out ordering "
-                f"column {self.ordering_column!r}"
-            )
-        if self.mode is WriteMode.APPEND and not self.action_column:
-            raise InvalidInputError(
-                f"{subject}: mode 'append' would not hold its rows against those of other writes; "
-                "expected mode upsert"
-            )
-        if self.missing_columns is MissingColumns.KEEP:
-            raise UnsupportedError(
-                f"{subject}: with missing-columns = 'keep' a row would keep values of what is "
-                "stored now, not of the row that it follows; give every column"
-            )
-
-
-def _own_rule(table: TableDescription) -> str:
-    if table.ordering_columns:
-        return f"ordering columns {', '.join(table.ordering_columns)}"
-    return f"the merge engine {table.merge_engine.value!r}"
 
 
 def _level(level: int | None, codec: str) -> int | None:

@@ -18,19 +18,11 @@ from arctic.table.table_description import TableDescription
 from arctic.writing.base_writer import BaseWriter
 from arctic.writing.change_writer import ChangeWriter
 from arctic.writing.conform.conform import Conform, plan_conform
-from arctic.writing.conform.missing_columns import check_missing
 from arctic.writing.place_writer import PlaceWriter
 from arctic.writing.rows.actions import check_action_type
 from arctic.writing.straddle import check_straddling, find_straddling, must_own_keys
-from arctic.writing.target import (
-    Locate,
-    MissingColumns,
-    TaskId,
-    TaskResult,
-    WriteMode,
-    WriteRequest,
-    WriteTarget,
-)
+from arctic.writing.target import Locate, TaskId, TaskResult, WriteTarget
+from arctic.writing.write_request import MissingColumns, WriteMode, WriteRequest, check_missing
 
 
 class Writer(Protocol):

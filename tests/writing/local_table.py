@@ -19,14 +19,8 @@ from arctic.table.files import FileKind, Partition, WrittenFile
 from arctic.table.streams.lsn import Lsn
 from arctic.table.table_description import Column, PartitionField
 from arctic.tree.key_hash import hash_key
-from arctic.writing.target import (
-    TaskId,
-    TaskResult,
-    WriteMode,
-    WriteOptions,
-    WriteRequest,
-    WriteTarget,
-)
+from arctic.writing.target import TaskId, TaskResult, WriteOptions, WriteTarget
+from arctic.writing.write_request import WriteMode, WriteRequest
 from arctic.writing.writer import Writer, open_writer, plan_write
 from tests.factories.tables import field, table_of
 

@@ -10,7 +10,8 @@ import pytest
 
 from arctic.errors import InternalError, InvalidInputError
 from arctic.table.files import FileKind
-from arctic.writing.target import TaskResult, WriteMode, WriteRequest
+from arctic.writing.target import TaskResult
+from arctic.writing.write_request import WriteMode, WriteRequest
 from tests.writing.local_table import SCHEMA, Row, Store, batch, begin, make_target, read, write
 
 EVENTS = pa.schema([*SCHEMA, ("op", pa.string()), ("seq", pa.int64())])

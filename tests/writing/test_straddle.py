@@ -11,7 +11,8 @@ from arctic.errors import InvalidInputError
 from arctic.table.files import FileKind
 from arctic.tree.node import TreeNode
 from arctic.writing.straddle import check_straddling, find_straddling, must_own_keys
-from arctic.writing.target import TaskResult, WriteMode, WriteRequest
+from arctic.writing.target import TaskResult
+from arctic.writing.write_request import WriteMode, WriteRequest
 from arctic.writing.writer import check_key_owners
 from tests.writing.local_table import batch, make_target, open_input, write
 

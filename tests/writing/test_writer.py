@@ -12,7 +12,8 @@ import pytest
 
 from arctic.errors import InvalidInputError
 from arctic.table.files import FileKind
-from arctic.writing.target import WriteMode, WriteOptions, WriteRequest
+from arctic.writing.target import WriteOptions
+from arctic.writing.write_request import WriteMode, WriteRequest
 from arctic.writing.writer import open_writer, plan_write
 from tests.writing.local_table import SCHEMA, Store, batch, make_target, new_task, write
 

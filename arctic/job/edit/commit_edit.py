@@ -44,7 +44,8 @@ from arctic.retry import COMMANDS
 from arctic.table.filters.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
 from arctic.writing.plan_commit import plan_append
-from arctic.writing.target import KeyRule, TaskResult, WriteTarget
+from arctic.writing.target import TaskResult, WriteTarget
+from arctic.writing.write_request import KeyRule
 
 ACTION = "_arctic_edit_action"
 """Column of events: what each row does."""

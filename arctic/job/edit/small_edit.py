@@ -29,7 +29,7 @@ from arctic.job.reference import TableReference
 from arctic.scan.read_summary import summed_up
 from arctic.table.filters.predicate import Predicate
 from arctic.table.table_description import TableDescription
-from arctic.writing.target import KeyRule
+from arctic.writing.write_request import KeyRule
 
 MOST_ROWS = 16 * 2**20
 """In the files that the condition leaves: a second or two. As ``deletion_vectors`` has it."""

@@ -29,7 +29,7 @@ from arctic.job.edit.whole_files import coverage
 from arctic.job.reference import TableReference
 from arctic.job.write.beside.isolation import compared
 from arctic.job.write.beside.read_rows import ReadRows
-from arctic.writing.target import KeyRule
+from arctic.writing.write_request import KeyRule
 
 
 def update_where(reference: TableReference, set: Mapping[str, Any], where: Any) -> EditReport:

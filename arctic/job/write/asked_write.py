@@ -14,7 +14,8 @@ from arctic.table.filters.predicate import Predicate
 from arctic.table.streams.stream_batch import StreamBatch
 from arctic.table.streams.watermark import check_writer
 from arctic.table.table_description import TableDescription
-from arctic.writing.target import MissingColumns, WriteMode, WriteOptions, WriteRequest
+from arctic.writing.target import WriteOptions
+from arctic.writing.write_request import MissingColumns, WriteMode, WriteRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

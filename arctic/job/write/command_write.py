@@ -27,7 +27,7 @@ from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.write_job import WriteJob, begin_write
 from arctic.table.positions.row_places import ACTION, PLACE_COLUMNS
 from arctic.table.snapshot import TableSnapshot
-from arctic.writing.target import KeyRule, WriteMode
+from arctic.writing.write_request import KeyRule, WriteMode
 from arctic.writing.writer import plan_write
 
 ORDER = "_arctic_order"

@@ -11,12 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from arctic.errors import (
-    ArcticError,
-    CommitStateUnknownError,
-    InternalError,
-    NotFoundError,
-)
+from arctic.errors import ArcticError, CommitStateUnknownError, InternalError, NotFoundError
 from arctic.iceberg.commits.commit import CommitResult, commit_append, commit_overwrite
 from arctic.iceberg.commits.commit_notes import BatchLandedError
 from arctic.iceberg.commits.move_watermark import advance_watermark
@@ -35,7 +30,8 @@ from arctic.table.snapshot import TableSnapshot
 from arctic.table.streams.watermark import Watermark
 from arctic.writing.conform.event_time import watermark_of
 from arctic.writing.plan_commit import plan_append, plan_overwrite
-from arctic.writing.target import TaskResult, WriteMode
+from arctic.writing.target import TaskResult
+from arctic.writing.write_request import WriteMode
 from arctic.writing.writer import check_key_owners
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from arctic.errors import AlreadyExistsError, NotFoundError
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.target_table import open_or_create
-from arctic.writing.target import WriteMode
+from arctic.writing.write_request import WriteMode
 
 NEW_ONLY_MODES = frozenset({"error", "errorifexists", "ignore"})
 """The first two are the same."""

@@ -20,18 +20,14 @@ import pyarrow as pa
 from arctic import options as opt
 from arctic.errors import ArcticError
 from arctic.iceberg.snapshots.list_files import list_added
-from arctic.job.write.shuffle import (
-    ARRIVAL_COLUMN,
-    ROW_HASH_COLUMN,
-    TASK_COLUMN,
-    ShufflePlan,
-)
+from arctic.job.write.shuffle import ARRIVAL_COLUMN, ROW_HASH_COLUMN, TASK_COLUMN, ShufflePlan
 from arctic.job.write.write_job import WriteJob
 from arctic.table.hot_partitions import PartitionShares
 from arctic.table.node_trees import read_tree
 from arctic.tree.node import bucket_mask
 from arctic.writing.straddle import must_own_keys
-from arctic.writing.target import WriteMode, WriteTarget
+from arctic.writing.target import WriteTarget
+from arctic.writing.write_request import WriteMode
 from arctic.writing.writer import plan_write
 
 _LEARNT_COMMITS = 4

@@ -20,7 +20,8 @@ from arctic.job.write.asked_write import AskedWrite
 from arctic.writing.conform.conform import Conform
 from arctic.writing.conform.event_time import EventTime
 from arctic.writing.conform.merged_columns import merged_columns
-from arctic.writing.target import WriteMode, WriteOptions, WriteRequest, WriteTarget
+from arctic.writing.target import WriteOptions, WriteTarget
+from arctic.writing.write_request import WriteMode, WriteRequest
 from arctic.writing.writer import plan_write
 
 _MANY_FILES = 64

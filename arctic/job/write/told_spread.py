@@ -24,7 +24,7 @@ from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.plan_shuffle import spread_job
 from arctic.job.write.shuffle import HELPER_COLUMNS, ShufflePlan
 from arctic.job.write.write_job import WriteJob, begin_write
-from arctic.writing.target import WriteMode
+from arctic.writing.write_request import WriteMode
 
 _REPLACES_UP_TO = "replaces-up-to"
 _DEEP_NODES = "deep-nodes"

@@ -43,7 +43,8 @@ from arctic.table.files import FileKind, Partition
 from arctic.table.filters.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.streams.stream_batch import StreamBatch
-from arctic.writing.target import WriteMode, WriteRequest, WriteTarget
+from arctic.writing.target import WriteTarget
+from arctic.writing.write_request import WriteMode, WriteRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

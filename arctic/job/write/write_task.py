@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from arctic.writing.conform.conform import Conform
-from arctic.writing.target import Locate, TaskId, TaskResult, WriteRequest, WriteTarget
+from arctic.writing.target import Locate, TaskId, TaskResult, WriteTarget
+from arctic.writing.write_request import WriteRequest
 from arctic.writing.writer import open_writer
 
 ADDED_DELETES_TASK = 0

@@ -24,7 +24,7 @@ from arctic.spark.write.spread import spread_rows
 from arctic.spark.write.write_frame import write_frame
 from arctic.table.filters.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
-from arctic.writing.target import WriteMode
+from arctic.writing.write_request import WriteMode
 
 
 def settled_new(

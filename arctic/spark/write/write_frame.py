@@ -32,7 +32,8 @@ from arctic.spark.write.hand_over import batches_by_rows
 from arctic.spark.write.own_rows import as_it_is_read, check_read_as_begun
 from arctic.spark.write.task_writer import RESULT_SCHEMA, TaskWriter
 from arctic.table.files import WrittenFile
-from arctic.writing.target import TaskResult, WriteMode
+from arctic.writing.target import TaskResult
+from arctic.writing.write_request import WriteMode
 
 
 def write_frame(frame: DataFrame, job: WriteJob) -> tuple[WrittenFile, ...]:

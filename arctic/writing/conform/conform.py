@@ -3,7 +3,7 @@
 Rules:
     - Names and types are judged before the first row; only nulls need the rows themselves.
     - A column that is not understood is refused, never dropped. A missing optional one is null
-      here; whether it may be missing, or is filled later, is said in ``missing_columns``.
+      here; whether it may be missing, or is filled later, is said in ``write_request``.
     - A delete carries only what its change-delete row will hold: the key, the ordering columns,
       the partition source columns and required columns that were given.
 
@@ -27,7 +27,7 @@ from arctic.columns.nullable import has_required_part, null_offenders
 from arctic.columns.row_text import key_text
 from arctic.errors import InvalidInputError
 from arctic.writing.conform.event_time import EventTime
-from arctic.writing.target import WriteMode
+from arctic.writing.write_request import WriteMode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,8 @@ import numpy as np
 
 from arctic.errors import InternalError
 from arctic.writing.rows.actions import Action, is_insert
-from arctic.writing.target import TaskId, WriteMode
+from arctic.writing.target import TaskId
+from arctic.writing.write_request import WriteMode
 
 _COUNTER_BITS = 40
 _TASK_BITS = 63 - _COUNTER_BITS

@@ -20,7 +20,8 @@ from arctic.columns.row_text import key_text
 from arctic.errors import InternalError, InvalidInputError
 from arctic.writing.rows.actions import Action, is_insert
 from arctic.writing.rows.gather import take_rows
-from arctic.writing.target import KeyRule, Locate, WriteTarget
+from arctic.writing.target import Locate, WriteTarget
+from arctic.writing.write_request import KeyRule
 
 _SOURCE = "let the source have one row for each key"
 _TARGET = (

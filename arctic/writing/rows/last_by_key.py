@@ -20,7 +20,7 @@ from arctic.columns.event_order import compare_neighbours, event_order, rises
 from arctic.columns.key_codes import factorise
 from arctic.writing.rows.collapse import collapse
 from arctic.writing.rows.gather import take_rows, widen_texts
-from arctic.writing.target import WriteMode
+from arctic.writing.write_request import WriteMode
 
 
 def last_by_key(rows: pa.Table, key: Sequence[str], *, events: Sequence[str]) -> np.ndarray | None:

@@ -9,7 +9,7 @@ import pytest
 from arctic.errors import InvalidInputError
 from arctic.job.write.asked_write import AskedWrite
 from arctic.table.streams.stream_batch import StreamBatch
-from arctic.writing.target import WriteMode
+from arctic.writing.write_request import WriteMode
 
 
 @pytest.fixture

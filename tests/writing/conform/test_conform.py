@@ -11,7 +11,7 @@ import pytest
 
 from arctic.errors import InvalidInputError
 from arctic.writing.conform.conform import Conform, plan_conform
-from arctic.writing.target import WriteMode
+from arctic.writing.write_request import WriteMode
 from tests.factories.tables import field
 from tests.writing.local_table import SCHEMA
 

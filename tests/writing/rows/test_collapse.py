@@ -12,13 +12,9 @@ from hypothesis import strategies as st
 
 from arctic.errors import InternalError
 from arctic.writing.rows.actions import SPELLINGS
-from arctic.writing.rows.collapse import (
-    Survivors,
-    assign_offsets,
-    collapse,
-    first_offset,
-)
-from arctic.writing.target import TaskId, WriteMode
+from arctic.writing.rows.collapse import Survivors, assign_offsets, collapse, first_offset
+from arctic.writing.target import TaskId
+from arctic.writing.write_request import WriteMode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

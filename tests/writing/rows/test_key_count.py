@@ -11,7 +11,7 @@ import pytest
 from arctic.errors import InvalidInputError
 from arctic.writing.rows.actions import SPELLINGS
 from arctic.writing.rows.key_count import KeyCount, RepeatedKeyError
-from arctic.writing.target import KeyRule, WriteMode, WriteRequest
+from arctic.writing.write_request import KeyRule, WriteMode, WriteRequest
 from arctic.writing.writer import check_key_owners
 from tests.writing.local_table import SCHEMA, batch, begin, make_target, open_input
 

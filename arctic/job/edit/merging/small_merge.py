@@ -27,7 +27,7 @@ from arctic.job.edit.small_edit import NewRows, NotHereError, done_here, small
 from arctic.job.edit.update_job import update_by_key
 from arctic.job.reference import TableReference
 from arctic.job.write.beside.read_rows import ReadRows
-from arctic.writing.target import KeyRule
+from arctic.writing.write_request import KeyRule
 
 
 def small_merge(

@@ -28,7 +28,8 @@ from arctic.mor.files.parquet_input import ParquetInput
 from arctic.table.files import FileKind
 from arctic.writing.rows.gather import take_rows
 from arctic.writing.rows.kept_columns import fill_columns
-from arctic.writing.target import TaskId, TaskResult, WriteMode, WriteRequest, WriteTarget
+from arctic.writing.target import TaskId, TaskResult, WriteTarget
+from arctic.writing.write_request import WriteMode, WriteRequest
 from arctic.writing.writer import open_writer, plan_write
 
 

@@ -20,7 +20,8 @@ from arctic.job.write.write_task import ADDED_DELETES_TASK
 from arctic.mor.files.parquet_footer import Size
 from arctic.mor.files.parquet_input import ParquetInput
 from arctic.table.files import FileKind
-from arctic.writing.target import TaskId, TaskResult, WriteMode, WriteRequest, WriteTarget
+from arctic.writing.target import TaskId, TaskResult, WriteTarget
+from arctic.writing.write_request import WriteMode, WriteRequest
 from arctic.writing.writer import open_writer, plan_write
 
 
