@@ -25,36 +25,17 @@ import pyarrow as pa
 
 from arctic.columns.event_order import check_order
 from arctic.columns.key_codes import factorise
-from arctic.errors import InternalError
-from arctic.mor.request import FILE_OFFSET_FIELD
-from arctic.table.files import FileKind
 from arctic.table.merge_engine import MergeEngine
+from arctic.writing.change_output import ChangeOutput
 from arctic.writing.conform.conform import Conform
-from arctic.writing.files.node_files import Destination, NodeFiles
-from arctic.writing.outgrown import Outgrown
-from arctic.writing.route import (
-    Group,
-    Places,
-    deepened,
-    few_joined,
-    find_partitions,
-    group_rows,
-    hash_keys,
-    nodes_under,
-)
+from arctic.writing.route import Places, hash_keys, nodes_under
 from arctic.writing.rows.actions import is_insert, read_actions, refuse_images, refuse_removals
 from arctic.writing.rows.chunk_order import ChunkOrder
 from arctic.writing.rows.collapse import SeenKeys, Survivors, assign_offsets, collapse, first_offset
-from arctic.writing.rows.delete_rows import (
-    ChangeDeletes,
-    change_delete_schema,
-    delete_table,
-    deletes_in_place,
-    insert_schema,
-)
+from arctic.writing.rows.delete_rows import deletes_in_place
 from arctic.writing.rows.fold_input import fold_input
 from arctic.writing.rows.folded_chunk import folded_chunk
-from arctic.writing.rows.gather import Gathered, RowBuffer, take_rows
+from arctic.writing.rows.gather import Gathered, RowBuffer
 from arctic.writing.rows.keep_events import keep_events
 from arctic.writing.rows.kept_columns import KeptColumns
 from arctic.writing.rows.key_count import KeyCount
@@ -78,20 +59,11 @@ class ChangeWriter:
         conform: Conform,
         locate: Locate | None,
     ) -> None:
-        self._target = target
         self._task = task
         self._request = request
         self._conform = conform
         self._locate = locate
-        self._files = NodeFiles(
-            target,
-            task,
-            schemas={
-                FileKind.INSERT: insert_schema(target),
-                FileKind.CHANGE_DELETE: change_delete_schema(target),
-            },
-            transaction_id=0,
-        )
+        self._files = ChangeOutput(target, task)
         adds = request.fold is not None and request.fold.takes_off
         self._added = request.fold if adds and request.mode is not WriteMode.DELETE else None
         """By what rows are added up; None: they are not, so none can be taken off."""
@@ -123,13 +95,10 @@ class ChangeWriter:
             table_name=target.table.name,
         )
         self._seen = SeenKeys()
-        self._outgrown = Outgrown()
         self._counted = None
         if request.key_rule is not None:
             self._counted = KeyCount(request.key_rule, target=target, locate=locate)
         self._rows_in = 0
-        self._inserts = 0
-        self._deletes = 0
 
     def write(self, batch: pa.RecordBatch) -> None:
         """Take rows.
@@ -170,21 +139,24 @@ class ChangeWriter:
         if self._counted is not None:
             self._counted.check()
         if self._buffer.row_count:
-            if self._is_first_chunk:
-                self._target = few_joined(self._target, self._buffer.row_count)
             self._write_chunk(self._buffer.drain(), is_last=True)
         return TaskResult(
             task=self._task,
             files=self._files.close(),
             rows_in=self._rows_in,
-            inserts=self._inserts,
-            deletes=self._deletes,
+            inserts=self._files.inserts,
+            deletes=self._files.deletes,
             renewed=None if self._kept is None else self._kept.renewed(),
         )
 
     def abort(self) -> None:
         """Give up, and remove what was written."""
         self._files.abort()
+
+    @property
+    def _target(self) -> WriteTarget:
+        """The table, with the nodes that its changes have come to."""
+        return self._files.target
 
     def _actions(
         self, rows: pa.RecordBatch, describe_row: Callable[[int], str]
@@ -209,24 +181,22 @@ class ChangeWriter:
         sources = self._target.partition_sources if trusted else ()
         self._conform.check_required(rows, inserted, in_every_row=sources)
 
-    @property
-    def _is_first_chunk(self) -> bool:
-        return self._next_offset == first_offset(self._task)
-
     def _write_chunk(self, chunk: Gathered, *, is_last: bool = False) -> None:
+        is_first = self._next_offset == first_offset(self._task)
+        if is_first and is_last:
+            self._files.join_few(chunk.rows.num_rows)
         if self._request.fold is not None and self._request.mode is not WriteMode.DELETE:
             chunk = folded_chunk(
                 chunk, self._order.of(chunk.rows), self._target, self._request.fold
             )
         rows = chunk.rows
-        if self._is_first_chunk:
-            # All chunks go to the same nodes, so that each has one file, until these are too full.
-            self._target = deepened(self._target, rows.num_rows, is_all=is_last)
+        if is_first:
+            self._files.go_deeper(rows.num_rows, is_all=is_last)
         hashes = hash_keys(rows, self._target)
         if self._keeps_all:
             every = np.arange(rows.num_rows, dtype=np.int64)
             places = self._places(rows, hashes)
-            self._write_inserts(rows, every, self._next_offset + every, places)
+            self._files.write_inserts(rows, every, self._next_offset + every, places)
             self._next_offset += rows.num_rows
             return
         survivors = self._survivors(chunk, hashes)
@@ -242,16 +212,12 @@ class ChangeWriter:
             self._delete_wherever(rows, survivors, delete_offsets, places, nodes, locate)
         elif places is not None:
             deletes = deletes_in_place(survivors, delete_offsets, places)
-            self._write_deletes(rows, deletes, None)
+            self._files.write_deletes(rows, deletes, None)
         kept = survivors.inserts
-        self._write_inserts(rows, survivors.last[kept], insert_offsets[kept], places)
+        self._files.write_inserts(rows, survivors.last[kept], insert_offsets[kept], places)
 
     def _places(self, rows: pa.Table, hashes: np.ndarray) -> Places | None:
-        if not self._conform.has_partition_sources:
-            return None
-        partitions = find_partitions(rows, self._target)
-        places, self._target = self._outgrown.places(partitions, hashes, self._target)
-        return places
+        return self._files.places(rows, hashes) if self._conform.has_partition_sources else None
 
     def _survivors(self, chunk: Gathered, hashes: np.ndarray) -> Survivors:
         codes, key_count = factorise(chunk.rows.select(list(self._target.key)))
@@ -306,43 +272,4 @@ class ChangeWriter:
             owners=owners,
             target=self._target,
         )
-        self._write_deletes(rows, deletes, located)
-
-    def _write_deletes(
-        self, rows: pa.Table, deletes: ChangeDeletes, located: pa.Table | None
-    ) -> None:
-        groups = group_rows(deletes.places)
-        make = partial(delete_table, deletes, chunk=rows, located=located, target=self._target)
-        self._files.add_made(
-            [_destination(group, FileKind.CHANGE_DELETE) for group in groups],
-            [partial(make, group.rows) for group in groups],
-            rows=len(deletes.offsets),
-        )
-        self._deletes += len(deletes.offsets)
-
-    def _write_inserts(
-        self, rows: pa.Table, numbers: np.ndarray, offsets: np.ndarray, places: Places | None
-    ) -> None:
-        if not len(numbers):
-            return
-        if places is None:
-            raise InternalError("rows to insert without their partition source columns")
-        payload = rows.select(self._target.schema.names)
-        groups = group_rows(places.take(numbers))
-        self._files.add_made(
-            [_destination(group, FileKind.INSERT) for group in groups],
-            [
-                partial(_insert_table, payload, numbers[group.rows], offsets[group.rows])
-                for group in groups
-            ],
-            rows=len(numbers),
-        )
-        self._inserts += len(numbers)
-
-
-def _insert_table(payload: pa.Table, numbers: np.ndarray, offsets: np.ndarray) -> pa.Table:
-    return take_rows(payload, numbers).append_column(FILE_OFFSET_FIELD.name, pa.array(offsets))
-
-
-def _destination(group: Group, kind: FileKind) -> Destination:
-    return Destination(partition=group.partition, node=group.node, kind=kind)
+        self._files.write_deletes(rows, deletes, located)

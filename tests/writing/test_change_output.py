@@ -14,10 +14,10 @@ import pytest
 import arctic
 from arctic.table.files import FileKind
 from arctic.table.table_description import TableDescription
-from arctic.writing.outgrown import Outgrown
+from arctic.writing.change_output import ChangeOutput
 from arctic.writing.route import Partitions
 from arctic.writing.target import TaskResult, WriteOptions
-from tests.writing.local_table import SCHEMA, batch, make_target, write
+from tests.writing.local_table import SCHEMA, batch, make_target, new_task, write
 
 
 def nodes(result: TaskResult, kind: FileKind) -> list[int]:
@@ -65,9 +65,10 @@ def test_partitions_are_judged_for_themselves(tmp_path: Path) -> None:
         values=(("eu",), ("us",)), codes=np.array([0] * 100 + [1] * 8, dtype=np.int64)
     )
 
-    places, after = Outgrown().places(partitions, np.arange(108), target)
+    files = ChangeOutput(target, new_task())
+    places = files.places_in(partitions, np.arange(108))
 
-    assert after.options.deep_masks == {"region=eu": 15}
+    assert files.target.options.deep_masks == {"region=eu": 15}
     assert set(places.node_ids[:100].tolist()) == set(range(16, 32))
     assert set(places.node_ids[100:].tolist()) == set(range(4, 8))
 
@@ -78,12 +79,12 @@ def test_a_key_of_very_many_changes_divides_nothing(tmp_path: Path) -> None:
     hashes = np.array([5] * 400 + list(range(16)), dtype=np.int64)
     partitions = Partitions(values=((),), codes=np.zeros(len(hashes), dtype=np.int64))
 
-    outgrown = Outgrown()
-    places, after = outgrown.places(partitions, hashes, target)
-    again, deeper = outgrown.places(partitions, hashes, after)
+    files = ChangeOutput(target, new_task())
+    places = files.places_in(partitions, hashes)
+    again = files.places_in(partitions, hashes)
 
     assert set(places.node_ids.tolist()) == set(again.node_ids.tolist()) == set(range(4, 8))
-    assert deeper == target
+    assert files.target == target
 
 
 def test_a_write_of_many_depths_is_read_as_one(
