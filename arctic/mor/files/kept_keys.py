@@ -109,18 +109,23 @@ class _Near:
 @dataclass(frozen=True, slots=True)
 class _KeptBatch:
     first_row: int
+    rows: pa.RecordBatch
+    """Without columns: it says how many there are."""
     schema: pa.Schema
     columns: tuple[pa.Array | _Near, ...]
 
     @classmethod
     def of(cls, first_row: int, batch: pa.RecordBatch) -> _KeptBatch:
-        return cls(first_row, batch.schema, tuple(map(_narrow, batch.columns)))
+        rows = batch.select([])
+        return cls(first_row, rows, batch.schema, tuple(map(_narrow, batch.columns)))
 
     @property
     def nbytes(self) -> int:
         return _MARK_BYTES + sum(column.nbytes for column in self.columns)
 
     def batch(self) -> Numbered:
+        if not self.columns:
+            return self.first_row, self.rows
         arrays = [
             column.array() if isinstance(column, _Near) else column for column in self.columns
         ]

@@ -52,7 +52,7 @@ def test_every_look_finds_the_same_batches(
 ) -> None:
     """Whatever the values: they rise or not, are far apart, are missing."""
     rising = rows(sorted(number for number in some if number is not None))
-    file, keys = File(rising, rows(some), rows(others)), KeptKeys()
+    file, keys = File(rising, rows(some), rows(others), rising.select([])), KeptKeys()
     expected = list(file.read())
     file.reads = 0
     for _ in range(4):
@@ -61,6 +61,7 @@ def test_every_look_finds_the_same_batches(
         for (_, batch), (_, right) in zip(found, expected, strict=True):
             batch.validate(full=True)
             assert batch.equals(right, check_metadata=True)
+            assert batch.num_rows == right.num_rows
     assert file.reads == 2
 
 
