@@ -14,7 +14,7 @@ from sqlalchemy.exc import OperationalError
 
 import arctic
 from arctic.iceberg.catalogs.catalog import CatalogConfig
-from arctic.iceberg.tables.keyless_names import note_key
+from arctic.iceberg.catalogs.change_store import note_key
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import commit_write
 from arctic.job.write.write_job import begin_write

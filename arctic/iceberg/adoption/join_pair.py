@@ -25,6 +25,7 @@ from pyiceberg.table.update import SetPropertiesUpdate, TableUpdate
 from arctic.errors import AlreadyExistsError, ConflictError
 from arctic.iceberg.adoption.commit_as_seen import commit_as_seen
 from arctic.iceberg.catalogs.catalog import load_table
+from arctic.iceberg.catalogs.change_store import note_key
 from arctic.iceberg.catalogs.leftover import drop_leftover
 from arctic.iceberg.catalogs.pair import base_properties, change_properties, store_of
 from arctic.iceberg.catalogs.refresh import refresh
@@ -32,7 +33,6 @@ from arctic.iceberg.commits.staged_snapshot import SnapshotPlan
 from arctic.iceberg.commits.staging import staged_on
 from arctic.iceberg.ownership.folders import delete_own_files
 from arctic.iceberg.ownership.registered_table import register_table, table_like
-from arctic.iceberg.tables.keyless_names import note_key
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.iceberg.values.names import change_identifier
 from arctic.table.property_names import ADOPTED, BASE_UUID, CREATED, is_own

@@ -1,16 +1,34 @@
-"""Where the change store of a table is, also while the table is being renamed."""
+"""Where the change store of a table is, also while the table is being made or renamed.
+
+Rules:
+    - Whether a table had no key when this process saw it last is a guess that saves one question to
+      the catalog. Base says what the table is, each time; where it has a key after all, its change
+      store is loaded, and base once more.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.table import Table
 
-from arctic.iceberg.catalogs.catalog import load_table
+from arctic.errors import ArcticError, FormatError
+from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table
 from arctic.iceberg.catalogs.pair import belongs_to, change_identifier_of, primary_key_of
 from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.catalogs.sqlite import file_of
+from arctic.retry import RetryPolicy
 from arctic.table.property_names import CHANGE_MOVES_TO
+
+_CREATOR_PATIENCE = RetryPolicy(retries=1_000, min_wait_ms=100, max_wait_ms=100, total_ms=3_000)
+_ONE_LOOK = RetryPolicy(retries=0)
+
+_MOST_KEYLESS = 10_000
+_Name = tuple[str | None, ...]
+
+_keyless: set[_Name] = set()
 
 
 def find_change(catalog: Catalog, base: Table, *, name: str) -> list[Table]:
@@ -46,3 +64,79 @@ def _identifiers(base: Table, *, name: str) -> list[tuple[str, ...]]:
     place = change_identifier_of(base.properties, table_name=name)
     moving = base.properties.get(CHANGE_MOVES_TO)
     return [place, tuple(moving.split("."))] if moving else [place]
+
+
+def was_keyless(config: CatalogConfig, parts: tuple[str, ...]) -> bool:
+    """Say whether a table had no key when it was opened last."""
+    return _name(config, parts) in _keyless
+
+
+def note_key(config: CatalogConfig, parts: tuple[str, ...], *, is_keyed: bool) -> None:
+    """Remember whether a table that was opened has a key."""
+    if is_keyed:
+        _keyless.discard(_name(config, parts))
+        return
+    if len(_keyless) >= _MOST_KEYLESS:
+        _keyless.clear()
+    _keyless.add(_name(config, parts))
+
+
+def _name(config: CatalogConfig, parts: tuple[str, ...]) -> _Name:
+    return (config.name, config.warehouse, config.properties.get("uri"), *parts)
+
+
+def usual_change(catalog: Catalog, identifier: tuple[str, ...]) -> Table | None:
+    """Load what is most likely the change store of a table, before its base store is loaded.
+
+    Whatever is wrong with it is told where base says that it is the one.
+    """
+    with contextlib.suppress(ArcticError):
+        return load_table(catalog, identifier)
+    return None
+
+
+def is_change_of(change: Table, base: Table, name: str) -> bool:
+    """Say whether a store is the change store of a base store, in the place that this one says."""
+    return tuple(change.name()) == change_identifier_of(
+        base.properties, table_name=name
+    ) and belongs_to(change, base)
+
+
+def load_change(catalog: Catalog, base: Table, name: str) -> Table:
+    """Load the change store of a table with a key, wherever base says that it is.
+
+    Raises:
+        FormatError: there is none, or that of an earlier table.
+        StorageError: the catalog cannot be reached.
+    """
+    identifier = change_identifier_of(base.properties, table_name=name)
+    subject = f"table {name!r}: change store {'.'.join(identifier)!r}{file_of(catalog)}"
+    found = find_change(catalog, base, name=name)
+    change = found[0] if found else wait_for_creator(catalog, base, identifier)
+    if change is None:
+        remedy = (
+            "its change files are lost to the catalog; register the change store again"
+            if base.metadata.snapshots
+            else "its creation was interrupted; create the table again to complete it"
+        )
+        raise FormatError(f"{subject} does not exist: {remedy}")
+    if not belongs_to(change, base):
+        raise FormatError(
+            f"{subject} is that of an earlier table; drop the table and create it again"
+        )
+    return change
+
+
+def wait_for_creator(catalog: Catalog, base: Table, identifier: tuple[str, ...]) -> Table | None:
+    """Load a change store, and give whoever is creating it the time to finish.
+
+    Returns:
+        What stands at ``identifier`` then: the change store, that of an earlier table, or None. A
+        base store with snapshots is not being created, so nothing is waited for.
+    """
+    change = None
+    for _ in (_ONE_LOOK if base.metadata.snapshots else _CREATOR_PATIENCE).tries():
+        change = load_table(catalog, identifier)
+        if change is not None and belongs_to(change, base):
+            break
+    return change

@@ -45,6 +45,7 @@ from arctic.errors import (
 )
 from arctic.iceberg.branching.named_branch import check_no_branch
 from arctic.iceberg.catalogs.catalog import create_namespace, load_table
+from arctic.iceberg.catalogs.change_store import note_key
 from arctic.iceberg.catalogs.leftover import check_is_leftover
 from arctic.iceberg.catalogs.pair import base_properties, change_properties
 from arctic.iceberg.commits.staging import longest_property
@@ -54,7 +55,6 @@ from arctic.iceberg.ownership.folders import delete_own_files
 from arctic.iceberg.ownership.known_tables import sources_of
 from arctic.iceberg.ownership.registered_table import register_table, table_like
 from arctic.iceberg.snapshots.pinned_state import has_expired
-from arctic.iceberg.tables.keyless_names import note_key
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.tables.set_properties import commit_properties
 from arctic.iceberg.translate import catalog_errors

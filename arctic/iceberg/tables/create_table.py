@@ -29,7 +29,7 @@ from arctic.iceberg.catalogs.catalog import (
     load_table,
     open_catalog,
 )
-from arctic.iceberg.catalogs.change_store import find_change
+from arctic.iceberg.catalogs.change_store import find_change, wait_for_creator
 from arctic.iceberg.catalogs.leftover import check_is_leftover, drop_leftover
 from arctic.iceberg.catalogs.pair import (
     base_properties,
@@ -43,7 +43,7 @@ from arctic.iceberg.ownership.new_location import discard_lost, new_location
 from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.tables.drop_table import drop_table
 from arctic.iceberg.tables.new_table import note_new
-from arctic.iceberg.tables.open_table import OpenTable, open_base, wait_for_creator
+from arctic.iceberg.tables.open_table import OpenTable, open_base
 from arctic.iceberg.tables.table_definition import (
     TableDefinition,
     check_agrees,

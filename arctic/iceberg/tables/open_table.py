@@ -23,13 +23,7 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.table import Table
 
-from arctic.errors import (
-    ArcticError,
-    FormatError,
-    InternalError,
-    InvalidInputError,
-    NotFoundError,
-)
+from arctic.errors import ArcticError, FormatError, InternalError, InvalidInputError, NotFoundError
 from arctic.iceberg.branching.branch_store import BranchStore
 from arctic.iceberg.branching.named_branch import (
     audited_store,
@@ -38,49 +32,36 @@ from arctic.iceberg.branching.named_branch import (
     named_store,
 )
 from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
-from arctic.iceberg.catalogs.change_store import find_change
-from arctic.iceberg.catalogs.pair import (
-    belongs_to,
-    change_identifier_of,
-    check_buckets,
+from arctic.iceberg.catalogs.change_store import (
+    is_change_of,
+    load_change,
+    note_key,
+    usual_change,
+    was_keyless,
 )
+from arctic.iceberg.catalogs.pair import check_buckets
 from arctic.iceberg.catalogs.read_only import check_writable
 from arctic.iceberg.catalogs.refresh import refresh
-from arctic.iceberg.catalogs.sqlite import file_of
 from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.tables.access.vended_keys import with_vended_keys
-from arctic.iceberg.tables.check_stores import (
-    check_change,
-    check_is_base,
-    check_store,
-    checked_key,
-)
-from arctic.iceberg.tables.keyless_names import note_key, was_keyless
+from arctic.iceberg.tables.check_stores import check_change, check_is_base, check_store, checked_key
 from arctic.iceberg.tables.missing_table import existing_store
-from arctic.iceberg.tables.schema_sync import change_lags, complete_change
+from arctic.iceberg.tables.schema_sync import in_step
 from arctic.iceberg.values.merge_engines import (
     check_merge_engine,
     check_required,
     fold_rules,
     merge_engine,
 )
-from arctic.iceberg.values.names import (
-    change_identifier,
-    is_branch_name,
-    parse_identifier,
-)
+from arctic.iceberg.values.names import change_identifier, is_branch_name, parse_identifier
 from arctic.iceberg.values.ordering import check_ordering, ordering_columns
 from arctic.iceberg.values.partitioning import Partitioner, check_partition_fields, partition_fields
 from arctic.iceberg.values.schema import arrow_schema, described_columns
 from arctic.options import Texts
-from arctic.retry import RetryPolicy
 from arctic.table.table_description import TableDescription
 
 Identity = tuple[str, str | None]
 """The UUID of a table, and the branch on which it is opened; None: on none."""
-
-_CREATOR_PATIENCE = RetryPolicy(retries=1_000, min_wait_ms=100, max_wait_ms=100, total_ms=3_000)
-_ONE_LOOK = RetryPolicy(retries=0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +182,7 @@ def _open(
     if whole is not None:
         base = named_store(whole, parts, takes_branch=takes_branch, session=config.wap_branch)
         return open_base(config, catalog, parts, base, for_writing=for_writing)
-    change = None if change_place is None else _usual_change(catalog, change_place)
+    change = None if change_place is None else usual_change(catalog, change_place)
     base = existing_store(catalog, parts, suggests=suggests)
     if takes_branch and config.wap_branch is not None:
         base = audited_store(base, config.wap_branch)
@@ -242,12 +223,12 @@ def open_base(
         raise FormatError(f"table {name!r}: {error.message}") from error
     if not key:
         change = None
-    elif change is None or not _is_change_of(change, base, name):
-        change = _load_change(catalog, base, name)
+    elif change is None or not is_change_of(change, base, name):
+        change = load_change(catalog, base, name)
         refresh(base)
     if change is not None:
         check_change(catalog, base, change, name)
-        change = _in_step(catalog, base, change, name=name, for_writing=for_writing)
+        change = in_step(catalog, base, change, name=name, for_writing=for_writing)
     check_partition_fields(
         base.spec(), base.schema(), subject=f"table {name!r}: partition field", keyed=bool(key)
     )
@@ -287,71 +268,6 @@ def _branched_store(catalog: Catalog, parts: tuple[str, ...]) -> Table | None:
         if load_table(catalog, parts) is not None:
             return None
     return store
-
-
-def _usual_change(catalog: Catalog, identifier: tuple[str, ...]) -> Table | None:
-    """Load what is most likely the change store of a table, before its base store is loaded.
-
-    Whatever is wrong with it is told where base says that it is the one.
-    """
-    with contextlib.suppress(ArcticError):
-        return load_table(catalog, identifier)
-    return None
-
-
-def _is_change_of(change: Table, base: Table, name: str) -> bool:
-    return tuple(change.name()) == change_identifier_of(
-        base.properties, table_name=name
-    ) and belongs_to(change, base)
-
-
-def _load_change(catalog: Catalog, base: Table, name: str) -> Table:
-    identifier = change_identifier_of(base.properties, table_name=name)
-    subject = f"table {name!r}: change store {'.'.join(identifier)!r}{file_of(catalog)}"
-    found = find_change(catalog, base, name=name)
-    change = found[0] if found else wait_for_creator(catalog, base, identifier)
-    if change is None:
-        remedy = (
-            "its change files are lost to the catalog; register the change store again"
-            if base.metadata.snapshots
-            else "its creation was interrupted; create the table again to complete it"
-        )
-        raise FormatError(f"{subject} does not exist: {remedy}")
-    if not belongs_to(change, base):
-        raise FormatError(
-            f"{subject} is that of an earlier table; drop the table and create it again"
-        )
-    return change
-
-
-def wait_for_creator(catalog: Catalog, base: Table, identifier: tuple[str, ...]) -> Table | None:
-    """Load a change store, and give whoever is creating it the time to finish.
-
-    Returns:
-        What stands at ``identifier`` then: the change store, that of an earlier table, or None. A
-        base store with snapshots is not being created, so nothing is waited for.
-    """
-    change = None
-    for _ in (_ONE_LOOK if base.metadata.snapshots else _CREATOR_PATIENCE).tries():
-        change = load_table(catalog, identifier)
-        if change is not None and belongs_to(change, base):
-            break
-    return change
-
-
-def _in_step(
-    catalog: Catalog, base: Table, change: Table, *, name: str, for_writing: bool
-) -> Table:
-    try:
-        lags = change_lags(base, change, name=name)
-    except FormatError:
-        # The stores were loaded one after the other: schema changes may lie in between.
-        refresh(change)
-        refresh(base)
-        lags = change_lags(base, change, name=name)
-    if lags and for_writing:
-        return complete_change(catalog, base, change, name=name)
-    return change
 
 
 def describe(

@@ -220,3 +220,21 @@ def _difference(base: Schema, change: Schema) -> str:
                 "change; expected the same columns by id"
             )
     return "its stores have different schemas"
+
+
+def in_step(catalog: Catalog, base: Table, change: Table, *, name: str, for_writing: bool) -> Table:
+    """Return a change store that was loaded before base, with its columns if it is to be written.
+
+    Raises:
+        FormatError: halves that do not fit, also when both are loaded again.
+    """
+    try:
+        lags = change_lags(base, change, name=name)
+    except FormatError:
+        # The stores were loaded one after the other: schema changes may lie in between.
+        refresh(change)
+        refresh(base)
+        lags = change_lags(base, change, name=name)
+    if lags and for_writing:
+        return complete_change(catalog, base, change, name=name)
+    return change

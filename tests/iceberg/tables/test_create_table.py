@@ -23,12 +23,11 @@ from arctic.errors import (
     NotFoundError,
     UnsupportedError,
 )
-from arctic.iceberg.catalogs import leftover
+from arctic.iceberg.catalogs import change_store, leftover
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.catalogs.listing import list_tables
 from arctic.iceberg.catalogs.pair import base_properties
 from arctic.iceberg.tables import create_table as create_module
-from arctic.iceberg.tables import open_table as open_module
 from arctic.iceberg.tables.create_table import create_table
 from arctic.iceberg.tables.drop_table import drop_table
 from arctic.iceberg.tables.open_table import OpenTable, open_table
@@ -59,7 +58,7 @@ def config(tmp_path: Path) -> CatalogConfig:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for a creator that is dead."""
     patience = RetryPolicy(retries=99, min_wait_ms=50, max_wait_ms=50, total_ms=100)
-    monkeypatch.setattr(open_module, "_CREATOR_PATIENCE", patience)
+    monkeypatch.setattr(change_store, "_CREATOR_PATIENCE", patience)
 
 
 def make(

@@ -244,7 +244,7 @@ def test_properties_that_break_the_format_are_told(
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody waits for a creator that is dead."""
     monkeypatch.setattr(
-        "arctic.iceberg.tables.open_table._CREATOR_PATIENCE", RetryPolicy(retries=0)
+        "arctic.iceberg.catalogs.change_store._CREATOR_PATIENCE", RetryPolicy(retries=0)
     )
 
 
