@@ -15,17 +15,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from arctic.errors import InvalidInputError, NotFoundError, StorageError, UnsupportedError
 from arctic.kafka.avro_texts import AvroTexts
+from arctic.kafka.messages import Messages, Partition, texts_of
 from arctic.kafka.schema_registry import PREFIX, SchemaRegistry
 from arctic.redact import NOTHING_KNOWN, without_secrets
 
-Partition = tuple[str, int]
-"""Topic with its id, as ``topic:id``, and number."""
 _SCHEME = "kafka://"
 _SECONDS = 30.0
 _SETTINGS: Mapping[str, str | bool] = {
@@ -36,28 +34,6 @@ _SETTINGS: Mapping[str, str | bool] = {
     "isolation.level": "read_committed",
     "group.id": "arctic",
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Messages:
-    """Messages of some partitions; those of each are in order."""
-
-    values: pa.Array
-    """Texts; null is a tombstone."""
-    keys: pa.Array
-    topics: pa.Array
-    shapes: pa.Array | None
-    """What describes the columns of each, as Connect does; None: nothing does."""
-    partition: npt.NDArray[np.int64]
-    """Of each, its number in ``partitions``."""
-    offset: npt.NDArray[np.int64]
-    partitions: tuple[Partition, ...]
-
-    def after(self) -> dict[Partition, int]:
-        """Return the offset that follows the last message of each partition."""
-        last = np.full(len(self.partitions), -1, np.int64)
-        np.maximum.at(last, self.partition, self.offset)
-        return {each: int(place) + 1 for each, place in zip(self.partitions, last, strict=True)}
 
 
 def brokers_of(dsn: str) -> str:
@@ -278,8 +254,8 @@ class TopicReader:
             values, shapes = self.avro.values(values)
             shapes = pc.coalesce(shapes, key_shapes)
         return Messages(
-            values=_texts(values),
-            keys=_texts(keys),
+            values=texts_of(values),
+            keys=texts_of(keys),
             topics=names.take(pa.array(at, pa.int64())),
             shapes=shapes,
             partition=np.array(at, np.int64),
@@ -299,20 +275,3 @@ class TopicReader:
 def _said(error: Any) -> str:
     known = error.args[0] if isinstance(error, Exception) and error.args else error
     return without_secrets(known.str() if hasattr(known, "str") else str(known))
-
-
-def _texts(values: Sequence[bytes | None]) -> pa.Array:
-    try:
-        return pa.array(values, pa.binary()).cast(pa.string())
-    except pa.ArrowInvalid:
-        return pa.array([_text(value) for value in values], pa.string())
-
-
-def _text(value: bytes | None) -> str | None:
-    """Return a text that is no JSON for bytes that are no text."""
-    if value is None:
-        return None
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return f"no UTF-8, hexadecimal: {value.hex()}"

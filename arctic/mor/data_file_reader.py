@@ -25,11 +25,12 @@ from arctic.mor.batch import beside, decoded, make_batch
 from arctic.mor.deletes.delete_index import DeleteIndex
 from arctic.mor.deletes.matched_deletes import FoundRows, dead_rows, found_rows, merge_columns
 from arctic.mor.deletes.removed_rows import RemovedRows
-from arctic.mor.files.file_columns import FileColumns, Projection
+from arctic.mor.files.asked_ranges import RUN_BYTES, Run, runs
+from arctic.mor.files.file_columns import FileColumns, Projection, names_of
 from arctic.mor.files.keep import kept
 from arctic.mor.files.kept_keys import KEPT_KEYS
 from arctic.mor.files.parquet_footer import Size
-from arctic.mor.files.parquet_input import RUN_BYTES, ParquetInput, Run
+from arctic.mor.files.parquet_input import ParquetInput
 from arctic.mor.filters.prune import key_bounds
 from arctic.mor.filters.row_filter import RowTest
 from arctic.mor.filters.row_groups import row_groups_to_read
@@ -163,12 +164,12 @@ class DataFileReader:
 
     def _may_be_killed(self, row_group: int, index: DeleteIndex) -> bool:
         """Say whether a delete can hold a key of a row group, by the bounds of the key columns."""
-        is_first = (
-            self._request.engine is MergeEngine.FIRST_ROW and self._file.kind is FileKind.BASE
-        )
-        if is_first or not index.may_follow(self._file.transaction_id, self._file.kind):
+        file, stays = self._file, self._request.engine is MergeEngine.FIRST_ROW
+        if stays and file.kind is FileKind.BASE:
             return False
-        if self._file.kind is FileKind.INSERT:
+        if not index.may_follow(file.transaction_id, file.kind):
+            return False
+        if file.kind is FileKind.INSERT:
             # In no order of keys, and as likely changed again as any: its bounds are not asked.
             return True
         return index.may_hold(self._key_bounds(row_group))
@@ -190,12 +191,12 @@ class DataFileReader:
     ) -> Iterator[tuple[int, pa.RecordBatch, Mask]]:
         """Yield batches, the number of their first row, and which of their rows survive."""
         first = test.projection.names
-        rest = [name for name in _names(output, merge) if name not in first]
-        names = _names(output, merge, test.projection)
+        rest = [name for name in names_of(output, merge) if name not in first]
+        names = names_of(output, merge, test.projection)
         if not (first and rest and self.row_count >= MIN_ROWS):
             yield from self._read_at_once(row_groups, names, test, merge, removed, index)
             return
-        for run in self._parquet.runs(row_groups):
+        for run in runs(self._parquet.metadata, row_groups):
             if self._parquet.decoded_bytes(run.row_groups, first) <= RUN_BYTES:
                 yield from self._read_in_two(run, rest, test, merge, removed, index)
             else:
@@ -235,7 +236,7 @@ class DataFileReader:
             tested.append(batch)
             masks.append(mask)
         survives = np.concatenate(masks)
-        places = self._parquet.places(run)
+        places = run.places(self._parquet.metadata)
         wanted = [group for group, start, end in places if survives[start:end].any()]
         self._touched.without_match += len(run.row_groups) - len(wanted)
         if not wanted:
@@ -255,9 +256,8 @@ class DataFileReader:
     def _batches(
         self, row_groups: Collection[int], names: Collection[str], *, encoded: Sequence[str] = ()
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        return self._parquet.batches(
-            list(names), row_groups, self._request.batch_rows, encoded=encoded
-        )
+        rows = self._request.batch_rows
+        return self._parquet.batches(list(names), row_groups, rows, encoded=encoded)
 
     def _looked_up(
         self, row_groups: Sequence[int], names: tuple[str, ...]
@@ -266,11 +266,8 @@ class DataFileReader:
         return KEPT_KEYS.of(place, partial(self._batches, row_groups, names))
 
     def _merge_columns(self, index: DeleteIndex | None) -> Projection:
-        """Return what a look-up takes; where every delete outdoes every row, no order."""
-        if index is None:
-            return self._columns.project([])
-        is_ordered = not self._is_outdone(index)
-        return merge_columns(self._columns, self._request, self._file.kind, is_ordered=is_ordered)
+        kind, is_outdone = self._file.kind, index is not None and self._is_outdone(index)
+        return merge_columns(self._columns, self._request, kind, index, is_outdone=is_outdone)
 
     def _is_outdone(self, index: DeleteIndex) -> bool:
         """Say whether each delete is greater than each row of base, by the bounds of the first."""
@@ -301,8 +298,3 @@ class DataFileReader:
     def _dead_rows(self, batch: pa.RecordBatch, merge: Projection, index: DeleteIndex) -> IntArray:
         file = self._file
         return dead_rows(batch, merge, index, self._request, file, file.transaction_id)
-
-
-def _names(*projections: Projection) -> list[str]:
-    """Return the columns of some projections, each once."""
-    return list(dict.fromkeys(name for each in projections for name in each.names))

@@ -13,7 +13,7 @@ Rules:
     - Without change deletes, no key column is read unless it was requested.
 
 Memory: ``max_delete_bytes`` for change deletes, positions of the group's position deletes, one
-run of row groups of one file (compressed, ``parquet_input.RUN_BYTES`` or one row group), a few
+run of row groups of one file (compressed, ``asked_ranges.RUN_BYTES`` or one row group), a few
 batches; and one bit for each data row of a task whose deletes do not fit.
 """
 

@@ -25,7 +25,7 @@ from arctic.mor.coalesce import joined
 from arctic.mor.data_file_reader import MIN_ROWS
 from arctic.mor.deletes.delete_index import DeleteIndex
 from arctic.mor.deletes.matched_deletes import dead_rows, merge_columns
-from arctic.mor.files.file_columns import FileColumns, Projection
+from arctic.mor.files.file_columns import FileColumns, Projection, names_of
 from arctic.mor.files.keep import kept
 from arctic.mor.files.parquet_footer import GUESS_BYTES, Size
 from arctic.mor.files.parquet_input import ParquetInput
@@ -168,12 +168,8 @@ class SmallFiles:
         request = self._request
         columns = FileColumns(file, parquet.schema, request)
         test, output = RowTest(columns, request), columns.project(request.schema)
-        if self._index is None:
-            merge = columns.project([])
-        else:
-            merge = merge_columns(columns, request, file.kind, is_ordered=True)
-        names = list(dict.fromkeys((*output.names, *merge.names, *test.projection.names)))
-        return _Layout(columns, test, output, merge, names)
+        merge = merge_columns(columns, request, file.kind, self._index)
+        return _Layout(columns, test, output, merge, names_of(output, merge, test.projection))
 
     def _stored(
         self, file: TableFile, parquet: ParquetInput, layout: _Layout

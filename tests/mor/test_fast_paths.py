@@ -23,6 +23,7 @@ from arctic.mor.data_file_reader import DataFileReader
 from arctic.mor.deletes import matched_deletes
 from arctic.mor.deletes.row_weights import row_weights
 from arctic.mor.files import parquet_input
+from arctic.mor.files.file_columns import names_of
 from arctic.mor.files.keep import kept
 from arctic.mor.filters.key_span import KeySpan, has_span
 from arctic.mor.read import read_group
@@ -80,7 +81,7 @@ def read_everything(
     index: Any,
 ) -> Iterator[tuple[int, pa.RecordBatch, np.ndarray]]:
     """Stand for ``DataFileReader._read``: every column of every row group, every key looked up."""
-    names = data_file_reader._names(output, merge, test.projection)
+    names = names_of(output, merge, test.projection)
     for first_row, batch in self._batches(row_groups, names):
         mask = removed.alive(first_row, len(batch)) & test.mask(batch)
         if index is not None:

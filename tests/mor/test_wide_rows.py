@@ -14,9 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from arctic.mor.batch import BATCH_BYTES
-from arctic.mor.files.asked_ranges import leaves_of
+from arctic.mor.files.asked_ranges import RUN_BYTES, leaves_of
 from arctic.mor.files.decoded_size import row_bytes
-from arctic.mor.files.parquet_input import RUN_BYTES
 from arctic.mor.read import read_group
 from arctic.mor.small_files import LEAST_FILES
 from arctic.scan.task import NodeTaskGroup

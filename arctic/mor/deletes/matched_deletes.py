@@ -31,7 +31,12 @@ class FoundRows(NamedTuple):
 
 
 def merge_columns(
-    columns: FileColumns, request: ReadRequest, kind: FileKind, *, is_ordered: bool
+    columns: FileColumns,
+    request: ReadRequest,
+    kind: FileKind,
+    index: DeleteIndex | None,
+    *,
+    is_outdone: bool = False,
 ) -> Projection:
     """Return the key, the ordering columns, and the file offset where rows have their own.
 
@@ -39,9 +44,12 @@ def merge_columns(
         columns: of a file.
         request: the read.
         kind: of the file.
-        is_ordered: whether the values of ordering columns are of interest.
+        index: the deletes that rows are looked up in; None: they are not, which takes no columns.
+        is_outdone: whether every delete outdoes every row, whatever its order.
     """
-    ordering = request.ordering if is_ordered else ()
+    if index is None:
+        return columns.project([])
+    ordering = () if is_outdone else request.ordering
     offset = (FILE_OFFSET_FIELD,) if kind is FileKind.INSERT else ()
     return columns.project([*request.key, *ordering, *offset])
 

@@ -76,6 +76,11 @@ class Projection:
         return [column.array(batch, self._subject, positions) for column in self._columns]
 
 
+def names_of(*projections: Projection) -> list[str]:
+    """Return the columns that some projections of a file take, each once."""
+    return list(dict.fromkeys(name for each in projections for name in each.names))
+
+
 class FileColumns:
     """The columns of one data or delete file by field id."""
 

@@ -1,6 +1,6 @@
 """One opened Parquet file: its fields, its row groups, its batches with their row numbers.
 
-Strategy: neighbouring row groups are read together as a *run*, up to ``RUN_BYTES``: many small
+Strategy: neighbouring row groups are read together as a *run*, see ``asked_ranges``: many small
 row groups cost no more requests than a large one, and memory stays at one run. A file no longer
 than what is read for the footer is read once, and decoded in this thread: to wake another one for
 some rows takes longer than to read them.
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from arctic.columns.field_ids import child_fields
 from arctic.errors import ArcticError, FormatError, StorageError
 from arctic.mor.batch import BATCH_BYTES
-from arctic.mor.files.asked_ranges import FetchingFile, column_ranges, leaf_count, leaves_of
+from arctic.mor.files.asked_ranges import FetchingFile, column_ranges, leaf_count, leaves_of, runs
 from arctic.mor.files.decoded_size import row_bytes
 from arctic.mor.files.parquet_footer import (
     GUESS_BYTES,
@@ -39,20 +39,9 @@ from arctic.mor.files.parquet_footer import (
 from arctic.mor.request import OpenFile
 from arctic.table import footer_checksum
 
-RUN_BYTES = 64 * 2**20
-"""Uncompressed bytes of row groups that are read together; one larger row group is one run."""
-
 REPEATING_BYTES = 2
 """Uncompressed for a value: fewer than any text takes that is not the number of another."""
 _PROBE_BYTES = 8 * 2**20
-
-
-class Run(NamedTuple):
-    """Neighbouring row groups."""
-
-    row_groups: tuple[int, ...]
-    first_row: int
-    """Number of the first row in the whole file, from 0."""
 
 
 class ParquetInput:
@@ -147,34 +136,6 @@ class ParquetInput:
         every = self.batches(names, self.row_groups, max(self.metadata.num_rows, 1))
         return pa.Table.from_batches((batch.select(list(names)) for _, batch in every), schema)
 
-    def runs(self, row_groups: Collection[int]) -> Iterator[Run]:
-        """Yield neighbouring row groups that are read together."""
-        row, run_bytes = 0, 0
-        run: list[int] = []
-        run_row = 0
-        for number in self.row_groups:
-            group = self.metadata.row_group(number)
-            wanted = number in row_groups
-            if run and (not wanted or run_bytes + group.total_byte_size > RUN_BYTES):
-                yield Run(tuple(run), run_row)
-                run = []
-            if wanted:
-                if not run:
-                    run_row, run_bytes = row, 0
-                run.append(number)
-                run_bytes += group.total_byte_size
-            row += group.num_rows
-        if run:
-            yield Run(tuple(run), run_row)
-
-    def places(self, run: Run) -> Iterator[tuple[int, int, int]]:
-        """Yield row groups of a run, each with its first row in the run and the end of its rows."""
-        start = 0
-        for number in run.row_groups:
-            end = start + self.metadata.row_group(number).num_rows
-            yield number, start, end
-            start = end
-
     def repeating(self, names: Collection[str], row_groups: Collection[int]) -> list[str]:
         """Return text columns that some row groups hold as numbers of few different values."""
         found = []
@@ -218,7 +179,7 @@ class ParquetInput:
         if encoded:
             with self._errors():
                 file = self._opened(self._source, self.metadata, read_dictionary=list(encoded))
-        for run in self.runs(row_groups):
+        for run in runs(self.metadata, row_groups):
             row = run.first_row
             end = row + sum(self.metadata.row_group(each).num_rows for each in run.row_groups)
             with self._errors():

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arctic.mor.batch import decoded
+from arctic.mor.files import asked_ranges
 from arctic.mor.files import parquet_input as module
+from arctic.mor.files.asked_ranges import runs
 from arctic.mor.files.parquet_input import ParquetInput
 from arctic.table.files import FileKind
 from tests.mor.local_files import LocalFiles
@@ -46,7 +48,7 @@ def test_every_batch_knows_its_first_row(
         return opened[-1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "RUN_BYTES", run_bytes)
+        patch.setattr(asked_ranges, "RUN_BYTES", run_bytes)
         if not whole:
             patch.setattr(module, "GUESS_BYTES", 0)
         parquet = ParquetInput(path, open_file)
@@ -68,10 +70,11 @@ def test_row_groups_are_read_together_up_to_a_size(
     """Memory stays at one run; neighbours across a gap are two."""
     with ParquetInput(path, pa.OSFile) as parquet:
         sizes = [parquet.metadata.row_group(at).total_byte_size for at in GROUPS]
-        runs = parquet.runs([0, 1, 3, 4, 5])
-        assert [(run.row_groups, run.first_row) for run in runs] == [((0, 1), 0), ((3, 4, 5), 12)]
-        monkeypatch.setattr(module, "RUN_BYTES", max(sizes))
-        assert [run.row_groups for run in parquet.runs(GROUPS)] == [(at,) for at in GROUPS]
+        found = runs(parquet.metadata, [0, 1, 3, 4, 5])
+        assert [(run.row_groups, run.first_row) for run in found] == [((0, 1), 0), ((3, 4, 5), 12)]
+        monkeypatch.setattr(asked_ranges, "RUN_BYTES", max(sizes))
+        found = runs(parquet.metadata, GROUPS)
+        assert [run.row_groups for run in found] == [(at,) for at in GROUPS]
 
 
 def test_leaves_are_counted_through_nested_columns(tmp_path: Path) -> None:

@@ -22,7 +22,8 @@ from arctic.job.mirror.topics.topic_places import (
 )
 from arctic.job.mirror.write_changes import WriteRows
 from arctic.job.reference import TableReference, table_reference
-from arctic.kafka.consumer import Messages, Partition, TopicReader, consumer
+from arctic.kafka.consumer import TopicReader, consumer
+from arctic.kafka.messages import Messages, Partition
 from arctic.table.streams.stream_batch import StreamBatch
 
 _NOTED_AFTER = 1_000_000

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from arctic.errors import FormatError
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.mirror.write_changes import last_batch
-from arctic.kafka.consumer import Messages, Partition
+from arctic.kafka.messages import Messages, Partition
 from arctic.table.property_names import STREAM_POSITION_PREFIX
 from arctic.table.streams.stream_batch import StreamBatch
 

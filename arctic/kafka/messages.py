@@ -1,0 +1,53 @@
+"""Messages of Kafka as columns, whatever bytes they are; texts from here on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Partition = tuple[str, int]
+"""Topic with its id, as ``topic:id``, and number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Messages:
+    """Messages of some partitions; those of each are in order."""
+
+    values: pa.Array
+    """Texts; null is a tombstone."""
+    keys: pa.Array
+    topics: pa.Array
+    shapes: pa.Array | None
+    """What describes the columns of each, as Connect does; None: nothing does."""
+    partition: npt.NDArray[np.int64]
+    """Of each, its number in ``partitions``."""
+    offset: npt.NDArray[np.int64]
+    partitions: tuple[Partition, ...]
+
+    def after(self) -> dict[Partition, int]:
+        """Return the offset that follows the last message of each partition."""
+        last = np.full(len(self.partitions), -1, np.int64)
+        np.maximum.at(last, self.partition, self.offset)
+        return {each: int(place) + 1 for each, place in zip(self.partitions, last, strict=True)}
+
+
+def texts_of(values: Sequence[bytes | None]) -> pa.Array:
+    """Return values as texts; bytes that are no text become one that is no JSON."""
+    try:
+        return pa.array(values, pa.binary()).cast(pa.string())
+    except pa.ArrowInvalid:
+        return pa.array([_text(value) for value in values], pa.string())
+
+
+def _text(value: bytes | None) -> str | None:
+    """Return a text that is no JSON for bytes that are no text."""
+    if value is None:
+        return None
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return f"no UTF-8, hexadecimal: {value.hex()}"
