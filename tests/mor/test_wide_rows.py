@@ -15,7 +15,7 @@ import pytest
 
 from arctic.mor.batch import BATCH_BYTES
 from arctic.mor.files.asked_ranges import RUN_BYTES, leaves_of
-from arctic.mor.files.decoded_size import row_bytes
+from arctic.mor.files.decoded_size import bound_of_few, row_bytes
 from arctic.mor.read import read_group
 from arctic.mor.small_files import LEAST_FILES
 from arctic.scan.task import NodeTaskGroup
@@ -178,3 +178,26 @@ def test_the_width_of_a_row_is_told_beforehand(
         metadata = pq.read_metadata(str(path))
         leaves = leaves_of(metadata.schema.to_arrow_schema(), ["c"])
         assert least <= row_bytes(metadata, [0], leaves, file) <= most + 1
+
+
+@pytest.mark.parametrize(
+    ("column", "is_told"),
+    [
+        pytest.param([str(at) for at in range(10)], True, id="short ones"),
+        pytest.param(["x" * 1_000] * 9 + [None], True, id="one that repeats"),
+        pytest.param([10**12] * 10, True, id="numbers"),
+        pytest.param(["x" * 200_000] * 10, False, id="few bytes that become many"),
+        pytest.param([[7] * 1_000_000] * 10, False, id="lists of what repeats"),
+    ],
+)
+def test_of_few_bytes_it_is_known_without_a_look_at_each_column(
+    tmp_path: Path, column: list[Any], is_told: bool
+) -> None:
+    """And no row is longer than what is told."""
+    rows = pa.table({"c": pa.array(column)})
+    pq.write_table(rows, tmp_path / "one.parquet", compression="zstd")
+    metadata = pq.read_metadata(tmp_path / "one.parquet")
+    bound = bound_of_few(metadata, rows.schema, [0])
+    assert (bound is not None) == is_told
+    if bound is not None:
+        assert max(len(str(value or "")) for value in column) <= bound

@@ -16,10 +16,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
+import pyarrow as pa
+
+from arctic.columns.field_ids import child_fields
+
 _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "INT64": 8, "INT96": 12, "FLOAT": 4, "DOUBLE": 8}
 _FRONT_CODED = "DELTA_BYTE_ARRAY"
 _CUT_BYTES = 64
 """Bounds of this length are often cut from longer ones."""
+_FEW_BYTES = 2**20
+"""Of all rows together, if each were as long as all that is stored."""
 _HEADER_BYTES = 128
 _INT32, _STRUCT = 5, 12
 """What Thrift calls the types of a page header's fields."""
@@ -41,6 +47,21 @@ def row_bytes(metadata: Any, row_groups: Iterable[int], leaves: Collection[int],
             found = sum(_chunk_bytes(metadata, group.column(leaf), leaf, file) for leaf in leaves)
             widest = max(widest, found / group.num_rows)
     return int(widest) + 1
+
+
+def bound_of_few(metadata: Any, schema: pa.Schema, row_groups: Iterable[int]) -> int | None:
+    """Return bytes that no row takes more of, where so few are stored that this says enough.
+
+    A value is never longer than its column chunk is without compression. None: that would say too
+    much of many rows, or nothing of lists, which repeat values; each column is to be looked at.
+    """
+    widest, rows = 1, 0
+    for number in row_groups:
+        group = metadata.row_group(number)
+        widest, rows = max(widest, group.total_byte_size), rows + group.num_rows
+    if rows * widest > _FEW_BYTES or any(child_fields(each.type) for each in schema):
+        return None
+    return widest
 
 
 def _chunk_bytes(metadata: Any, chunk: Any, leaf: int, file: Any) -> int:

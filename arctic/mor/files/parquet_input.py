@@ -27,7 +27,7 @@ from arctic.columns.field_ids import child_fields
 from arctic.errors import ArcticError, FormatError, StorageError
 from arctic.mor.batch import BATCH_BYTES
 from arctic.mor.files.asked_ranges import FetchingFile, column_ranges, leaf_count, leaves_of, runs
-from arctic.mor.files.decoded_size import row_bytes
+from arctic.mor.files.decoded_size import bound_of_few, row_bytes
 from arctic.mor.files.parquet_footer import (
     GUESS_BYTES,
     Size,
@@ -201,7 +201,7 @@ class ParquetInput:
     def _batches(
         self, file: Any, row_groups: list[int], names: list[str], batch_rows: int
     ) -> Iterator[pa.RecordBatch]:
-        if isinstance(self._found, FetchingFile) and not self._is_small:
+        if not self._is_small and isinstance(self._found, FetchingFile):
             self._found.fetch(column_ranges(self.metadata, self.schema, row_groups, names))
         size = self.row_bytes(row_groups, names)
         rows = min(batch_rows, max(1, BATCH_BYTES // size))
@@ -213,6 +213,9 @@ class ParquetInput:
 
     def row_bytes(self, row_groups: Collection[int], names: Collection[str]) -> int:
         """Return how many bytes some columns of a row take, as far as can be told beforehand."""
+        bound = bound_of_few(self.metadata, self.schema, row_groups)
+        if bound is not None:
+            return bound
         leaves = leaves_of(self.schema, names)
         return row_bytes(self.metadata, row_groups, leaves, as_native(self._source))
 
