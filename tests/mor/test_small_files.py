@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from arctic.errors import FormatError
 from arctic.mor import read, small_files
+from arctic.mor.files import decoded_size
 from arctic.mor.files.file_columns import FileColumns
 from arctic.mor.request import CHANGE_ACTION_FIELD, TRANSACTION_ID_FIELD, ReadRequest
 from arctic.mor.touched import Touched
