@@ -168,6 +168,23 @@ def test_a_yes_that_did_nothing_is_a_lost_race(door: Door) -> None:
     assert places.rows == [(1, "Lima"), (2, "Rome")]
 
 
+@pytest.mark.parametrize("takes_several", [True, False], ids=["both stores", "one store"])
+def test_an_upsert_of_rows_that_may_move_costs_one_more_look(
+    door: Door, takes_several: bool
+) -> None:
+    """At what a commit of both did, whose answer tells nothing; else at base, right before."""
+    door.takes_several = takes_several
+    places = Places(door.catalog)
+    door.asked.clear()
+    places.put("upsert", [(1, "Lima")])
+
+    if takes_several:
+        both = "commit db.p db.p_change_"
+        assert door.asked == {"load db.p": 2, "load db.p_change_": 3, both: 1}
+    else:
+        assert door.asked == {"load db.p": 3, "load db.p_change_": 2, "commit db.p_change_": 1}
+
+
 def test_a_catalog_that_commits_one_table_at_a_time_is_asked_so(door: Door) -> None:
     """Every verb works without the endpoint, and the stores are compared before the commit."""
     door.takes_several = False
