@@ -25,13 +25,17 @@ from arctic.iceberg.tables.set_properties import PropertyChange, set_properties
 from arctic.job.changes.consumer_job import list_consumers
 from arctic.job.changes.named_tables import rename_named
 from arctic.job.edit.edit_report import EditReport
-from arctic.job.past.branches import (
+from arctic.job.past.named_states import (
+    Tag,
     branch_table,
     drop_table_branch,
+    drop_table_tag,
     forward_branch,
     list_branches,
+    list_tags,
+    list_versions,
+    tag_table,
 )
-from arctic.job.past.named_states import Tag, drop_table_tag, list_tags, list_versions, tag_table
 from arctic.job.past.restore_job import RestoreReport
 from arctic.job.past_state import Moment
 from arctic.job.publish import after_edit

@@ -29,13 +29,16 @@ from arctic.cli.upkeep import (
     watermarks,
 )
 from arctic.cli.verbs.adopt import adopt, release, repair
-from arctic.cli.verbs.branch import branches, create_branch, drop_branch, fast_forward
 from arctic.cli.verbs.complete import ready, windows
 from arctic.cli.verbs.consumer_commands import consumers, drop_consumer
 from arctic.cli.verbs.edit import delete, update
 from arctic.cli.verbs.past import (
+    branches,
     clone,
+    create_branch,
+    drop_branch,
     drop_tag,
+    fast_forward,
     restore,
     rollback_to_snapshot,
     rollback_to_timestamp,

@@ -1,4 +1,4 @@
-"""The commands for states of a table: versions, tag, drop-tag, clone, restore and its kin."""
+"""The commands for states of a table: versions, tags, branches, clone, restore and its kin."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from arctic.cli.place import catalog_options, place_of
 from arctic.cli.printed.render import print_json, print_rows
 from arctic.job.past.restore_job import RestoreReport
 
+_version = click.option(
+    "--version", metavar="VERSION", help="A version, tag or snapshot; else the newest."
+)
 _as_of = click.option(
     "--as-of", metavar="TIME", help="The state at this time, such as 2024-02-29T12:00:00Z."
 )
@@ -31,7 +34,7 @@ def versions(table: str, output: str, **place: Any) -> None:
 @click.command()
 @click.argument("table")
 @click.argument("name")
-@click.option("--version", metavar="VERSION", help="A version, tag or snapshot; else the newest.")
+@_version
 @_as_of
 @catalog_options
 def tag(
@@ -55,10 +58,7 @@ def tag(
 def drop_tag(table: str, name: str, output: str, **place: Any) -> None:
     """Forget the tag NAME of TABLE."""
     api.open_table(table, **place_of(**place)).drop_tag(name)
-    if output == "json":
-        print_json({"table": table, "dropped": name})
-    else:
-        click.echo(f"{table}: dropped tag {name}")
+    _print_dropped(table, "tag", name, output)
 
 
 @click.command()
@@ -101,7 +101,7 @@ def rollback_to_snapshot(table: str, snapshot: int, output: str, **place: Any) -
 @click.command()
 @click.argument("table")
 @click.argument("target")
-@click.option("--version", metavar="VERSION", help="A version, tag or snapshot; else the newest.")
+@_version
 @_as_of
 @catalog_options
 def clone(
@@ -113,6 +113,68 @@ def clone(
         print_json({"table": table, "target": report.target, **_ids(report)})
     else:
         click.echo(str(report))
+
+
+@click.command()
+@click.argument("table")
+@catalog_options
+def branches(table: str, output: str, **place: Any) -> None:
+    """List the branches of TABLE, with the snapshot at the head of each."""
+    found = api.open_table(table, **place_of(**place)).branches()
+    rows = [{"branch": each.name, "snapshot_id": each.snapshot_id} for each in found]
+    if output == "json":
+        print_json(rows)
+    else:
+        for row in rows:
+            click.echo(f"{row['branch']}: snapshot {row['snapshot_id']}")
+
+
+@click.command("create-branch")
+@click.argument("table")
+@click.argument("name")
+@_version
+@_as_of
+@catalog_options
+def create_branch(
+    table: str, name: str, version: str | None, as_of: str | None, output: str, **place: Any
+) -> None:
+    """Let branch NAME of TABLE, which has no key, begin at a state of it."""
+    made = api.open_table(table, **place_of(**place)).create_branch(name, version, as_of=as_of)
+    if output == "json":
+        print_json({"table": table, "branch": made.name, "snapshot_id": made.snapshot_id})
+    else:
+        click.echo(f"{table}: branch {made.name} is at snapshot {made.snapshot_id}")
+
+
+@click.command("drop-branch")
+@click.argument("table")
+@click.argument("name")
+@catalog_options
+def drop_branch(table: str, name: str, output: str, **place: Any) -> None:
+    """Forget the branch NAME of TABLE."""
+    api.open_table(table, **place_of(**place)).drop_branch(name)
+    _print_dropped(table, "branch", name, output)
+
+
+@click.command("fast-forward")
+@click.argument("table")
+@click.argument("branch")
+@click.argument("to")
+@catalog_options
+def fast_forward(table: str, branch: str, to: str, output: str, **place: Any) -> None:
+    """Move BRANCH of TABLE, such as main, to the head of branch TO, which goes on from it."""
+    before, after = api.open_table(table, **place_of(**place)).fast_forward(branch, to)
+    if output == "json":
+        print_json({"table": table, "branch": branch, "before": before, "after": after})
+    else:
+        click.echo(f"{table}: branch {branch} is at snapshot {after}, was at {before}")
+
+
+def _print_dropped(table: str, kind: str, name: str, output: str) -> None:
+    if output == "json":
+        print_json({"table": table, "dropped": name})
+    else:
+        click.echo(f"{table}: dropped {kind} {name}")
 
 
 def _print(report: RestoreReport, output: str) -> None:

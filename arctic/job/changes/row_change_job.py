@@ -20,7 +20,6 @@ import pyarrow as pa
 
 from arctic.columns.nullable import nullable_throughout
 from arctic.errors import InvalidInputError, UnsupportedError
-from arctic.iceberg.snapshots.change_log import check_commits
 from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.changes.asked_changes import RowsAsked
@@ -28,15 +27,12 @@ from arctic.job.changes.change_files import FilesBetween, files_between
 from arctic.job.changes.change_range import ChangePlace
 from arctic.job.changes.change_reader import paths_of
 from arctic.job.changes.row_stretches import (
-    BASE,
-    CHANGE,
+    Commits,
     Stretch,
     as_differences,
-    commit_versions,
     difference_groups,
     files_at,
     stretches,
-    version_of,
 )
 from arctic.job.newest_state import expired_under, on_newest_state
 from arctic.job.read.asked_read import ReadSettings, cached_access
@@ -162,7 +158,7 @@ def plan_row_changes(
         return _groups(opened, settings, start, parts)
 
     groups = on_newest_state(opened, planned) if start != end else ()
-    commits = _Commits.between(opened, start.sequence_number, end.sequence_number)
+    commits = Commits.between(opened, start.sequence_number, end.sequence_number)
     told = {field.name for field in COMMIT_FIELDS}
     # Rows of two states are compared, by their keys.
     compares = any(
@@ -286,25 +282,3 @@ def _check_order(opened: OpenTable, files: Sequence[TableFile]) -> None:
                 "commit did to rows is told where both are the same, so read the events "
                 f"({CHANGE_ROWS.name} = events)"
             )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Commits:
-    """The commits of a range, ascending."""
-
-    sequences: tuple[int, ...]
-    versions: tuple[int, ...]
-    times_ms: tuple[int, ...]
-
-    @classmethod
-    def between(cls, opened: OpenTable, after: int, up_to: int) -> _Commits:
-        name = BASE if opened.change is None else CHANGE
-        versions = commit_versions(opened)
-        commits = check_commits(opened, after, up_to, skips_overwrites=True)
-        wanted = [each.sequence_number or 0 for each in commits]
-        known = [version_of(opened, versions, name, each) for each in wanted]
-        return cls(
-            sequences=tuple(wanted),
-            versions=tuple(each.number for each in known),
-            times_ms=tuple(each.committed_ms for each in known),
-        )

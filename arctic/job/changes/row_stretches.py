@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from arctic.errors import NotFoundError
-from arctic.iceberg.snapshots.change_log import replacing_commits
+from arctic.iceberg.snapshots.change_log import check_commits, replacing_commits
 from arctic.iceberg.snapshots.state_between import state_between
 from arctic.iceberg.snapshots.versions import TableVersion, table_versions
 from arctic.iceberg.tables.open_table import OpenTable
@@ -174,3 +174,26 @@ def _last(versions: Versions, start: ChangePlace, end: ChangePlace) -> TableVers
         CHANGE: range(start.sequence_number + 1, end.sequence_number + 1),
     }
     return [each for (store, number), each in versions.items() if number in ranges[store]][-1]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commits:
+    """The commits of a range, ascending."""
+
+    sequences: tuple[int, ...]
+    versions: tuple[int, ...]
+    times_ms: tuple[int, ...]
+
+    @classmethod
+    def between(cls, opened: OpenTable, after: int, up_to: int) -> Commits:
+        """Return those after one, up to another; raises as ``check_commits`` and ``version_of``."""
+        name = BASE if opened.change is None else CHANGE
+        versions = commit_versions(opened)
+        commits = check_commits(opened, after, up_to, skips_overwrites=True)
+        wanted = [each.sequence_number or 0 for each in commits]
+        known = [version_of(opened, versions, name, each) for each in wanted]
+        return cls(
+            sequences=tuple(wanted),
+            versions=tuple(each.number for each in known),
+            times_ms=tuple(each.committed_ms for each in known),
+        )

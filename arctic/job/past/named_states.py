@@ -1,4 +1,4 @@
-"""The versions and tags of a table, for both edges."""
+"""The versions, tags and branches of a table, for both edges."""
 
 from __future__ import annotations
 
@@ -6,6 +6,13 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from arctic.iceberg.commits.refs.commit_branch import (
+    Branch,
+    branches_of,
+    create_branch,
+    drop_branch,
+    fast_forward,
+)
 from arctic.iceberg.commits.refs.commit_tag import drop_tag, make_tag
 from arctic.iceberg.snapshots.tags import TagState, tags_of
 from arctic.iceberg.snapshots.versions import table_versions
@@ -98,3 +105,35 @@ def _tag(name: str, state: TagState) -> Tag:
         base_snapshot_id=state.base_snapshot_id,
         change_snapshot_id=state.change_snapshot_id,
     )
+
+
+def list_branches(reference: TableReference) -> tuple[Branch, ...]:
+    """Return the branches of a table by name, ``main`` among them."""
+    return branches_of(reference.open())
+
+
+def branch_table(reference: TableReference, name: str, moment: PastState) -> Branch:
+    """Let a branch of a table begin at a state of it.
+
+    Args:
+        reference: the table.
+        name: of the branch.
+        moment: the state; the newest one if it says nothing.
+
+    Raises:
+        UnsupportedError: the table has a key.
+        ArcticError: as ``create_branch``.
+    """
+    opened = reference.open()
+    state = moment.pinned(opened, is_fresh=True)
+    return create_branch(opened, name, state.base_snapshot_id)
+
+
+def drop_table_branch(reference: TableReference, name: str) -> None:
+    """Forget a branch of a table; raises as ``drop_branch``."""
+    drop_branch(reference.open(), name)
+
+
+def forward_branch(reference: TableReference, name: str, to: str) -> tuple[int, int]:
+    """Move a branch to the head of another one; arguments and errors are ``fast_forward``'s."""
+    return fast_forward(reference.open(), name, to)
