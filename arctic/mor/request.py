@@ -97,7 +97,7 @@ class ReadRequest:
     imported files need not have the column."""
 
     keeps_keys: bool = False
-    """Whether this process keeps keys that deletes are looked up in, since it does so again."""
+    """Whether this process keeps keys that deletes are looked up in, since it comes back."""
 
     def __post_init__(self) -> None:
         """Refuse fields that could not be found in any file."""

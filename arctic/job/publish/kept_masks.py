@@ -20,6 +20,7 @@ MOST_BYTES = 64 * 2**20
 """Those that were used longest ago are forgotten first."""
 _FILE_BYTES = 500
 """What one takes beside its bits."""
+_MOST_TABLES = 10_000
 
 
 class KeptMasks:
@@ -27,6 +28,13 @@ class KeptMasks:
 
     def __init__(self) -> None:
         self._rows: LastUsed[str, RowSet] = LastUsed()
+        self._tables: LastUsed[str, bool] = LastUsed()
+
+    def comes_back(self, table: str) -> bool:
+        """Say whether a table was published by this process before, from now on that it was."""
+        was_here = self._tables.get(table) is not None
+        self._tables.put(table, True, weight=1, most=_MOST_TABLES)
+        return was_here
 
     def rows(self, path: str) -> RowSet | None:
         """Return the rows that a delete file names; None: it is to be read."""
@@ -40,6 +48,7 @@ class KeptMasks:
     def forget(self) -> None:
         """Keep nothing, as a process that is new to the tables."""
         self._rows.forget()
+        self._tables.forget()
 
 
 KEPT_MASKS = KeptMasks()

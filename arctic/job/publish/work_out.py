@@ -62,6 +62,7 @@ def work_out(
             tasks=(),
             request=merge_request(opened, settings, schema=pa.schema([]), row_filter=None),
             io=opened.io,
+            comes_back=KEPT_MASKS.comes_back(str(opened.base.metadata.table_uuid)),
         ),
         LocalRunner.of_this_machine(),
     )

@@ -87,7 +87,8 @@ class DeletionVectors:
         tasks = _balanced(missing, threads)
         if _are_few(tasks):
             runner = LocalRunner(threads)
-            work = replace(work, request=replace(work.request, keeps_keys=True))
+            comes_back = work.comes_back or any(known)
+            work = replace(work, request=replace(work.request, keeps_keys=comes_back))
         else:
             tasks = _balanced(missing, runner.parallelism * TASKS_PER_CORE)
         pieces = [replace(work, tasks=(task,)) for task in tasks]

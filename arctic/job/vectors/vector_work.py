@@ -28,6 +28,8 @@ class VectorWork:
     request: ReadRequest
     """Without a filter: what is found out serves other queries too."""
     io: TableIO
+    comes_back: bool = False
+    """Whether whoever asks does so again and again, as far as can be told."""
 
     @property
     def files(self) -> list[TableFile]:

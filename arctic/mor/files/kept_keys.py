@@ -2,13 +2,13 @@
 
 Strategy: to decode the keys of a file takes several times as long as to look a few deletes up
 among them, and whoever follows a table comes back to the same files after every write. Keys are
-kept when they are read the second time, so that who comes once keeps nothing. Integers and times
-that lie close together, as in files that are sorted by key, are kept in half of their bytes.
+kept for those alone: ``ReadRequest.keeps_keys``. Integers and times that lie close together, as in
+files that are sorted by key, are kept in half of their bytes.
 
 Rules:
     - What is kept is what was read, batch by batch: a file is never written twice.
 
-Memory: ``MOST_BYTES``, and ``FILE_BYTES`` for each thread while a file is read the second time.
+Memory: ``MOST_BYTES``, and ``FILE_BYTES`` for each thread while a file is read.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ MOST_BYTES = 128 * 2**20
 """What was looked at the longest time ago is forgotten first."""
 FILE_BYTES = MOST_BYTES // 4
 """A file whose keys take more is not kept."""
-_MARK_BYTES = 500
-"""What it takes to know that a file was read once, and what a batch takes beside its values."""
+_BATCH_BYTES = 500
+"""What a batch takes beside its values."""
 _NARROW = (np.uint16, np.uint32)
 
 Numbered = tuple[int, pa.RecordBatch]
@@ -53,12 +53,9 @@ class KeptKeys:
         if place is None:
             return iter(read())
         held = self._held.get(place)
-        if held:
-            return (each.batch() for each in held)
         if held is not None:
-            return self._keeping(place, read())
-        self._held.put(place, (), weight=_MARK_BYTES, most=MOST_BYTES)
-        return iter(read())
+            return (each.batch() for each in held)
+        return self._keeping(place, read())
 
     def forget(self) -> None:
         """Keep nothing."""
@@ -121,7 +118,7 @@ class _KeptBatch:
 
     @property
     def nbytes(self) -> int:
-        return _MARK_BYTES + sum(column.nbytes for column in self.columns)
+        return _BATCH_BYTES + sum(column.nbytes for column in self.columns)
 
     def batch(self) -> Numbered:
         if not self.columns:

@@ -169,11 +169,11 @@ def test_who_wrote_a_delete_file_does_not_read_it(tmp_path: Path, output: str) -
 def test_who_publishes_again_keeps_the_keys(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From the third publish on, files that were there before the last are not read again."""
+    """A file that the publish before has looked at is not read again, unless that was the first."""
+    KEPT_MASKS.forget()
     pair = Pair(tmp_path)
     pair.upsert(range(40), 1)
     pair.table.optimize(type="full")
-    pair.publish()
     read: list[str] = []
     batches = ParquetInput.batches
 

@@ -22,6 +22,7 @@ from arctic.job.tasks.run_tasks import LocalRunner, Progress, Task
 from arctic.job.vectors import deletion_vectors
 from arctic.job.vectors.deletion_vectors import DeletionVectors
 from arctic.job.vectors.vector_work import VectorWork
+from arctic.mor.files.kept_keys import KEPT_KEYS
 from arctic.scan.scan_input import SetApart
 
 NAME = "db.t"
@@ -137,6 +138,22 @@ def test_what_is_known_is_not_looked_up_again(table: str) -> None:
     dead = vectors.dead_rows(work, runner)
     assert live_ids(work, dead) == expected(table)
     assert 0 < runner.delete_files < all_deletes
+
+
+def test_who_comes_back_keeps_the_keys(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is looked up in this process, and by nobody who comes once."""
+    monkeypatch.setattr(deletion_vectors, "FEW_ROWS", 2**20)
+    KEPT_KEYS.forget()
+    vectors = DeletionVectors()
+    for times in range(4):
+        work = work_of(table)
+        dead = vectors.dead_rows(work, LocalRunner(1))
+        assert live_ids(work, dead) == expected(table)
+        assert bool(KEPT_KEYS.nbytes) == (times > 0)
+        put(table, range(times, 1_000, 13), "upsert")
+    kept = KEPT_KEYS.nbytes
+    vectors.dead_rows(work_of(table), Watched())
+    assert KEPT_KEYS.nbytes > kept
 
 
 def test_files_that_came_after_deletes_have_none_of_them_looked_up(table: str) -> None:
