@@ -15,7 +15,7 @@ from arctic.errors import NotFoundError
 from arctic.iceberg.metadata import manifest_cache
 from arctic.iceberg.metadata.manifest_files import manifest_entries, manifests_of
 from arctic.iceberg.storage.far_threads import far_threads
-from arctic.iceberg.storage.table_io import is_local
+from arctic.iceberg.storage.local_files import is_local
 from arctic.iceberg.translate import catalog_errors
 
 _ENTRY_BYTES = 5_000

@@ -23,7 +23,7 @@ from arctic.iceberg.metadata import manifest_cache
 from arctic.iceberg.metadata.manifest_decoder import ListedFile, decode_manifest
 from arctic.iceberg.metadata.manifest_files import read_manifest
 from arctic.iceberg.storage.far_threads import far_threads
-from arctic.iceberg.storage.table_io import is_local
+from arctic.iceberg.storage.local_files import is_local
 from arctic.iceberg.translate import catalog_errors
 
 _FILE_BYTES = 2_000

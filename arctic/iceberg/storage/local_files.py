@@ -55,3 +55,12 @@ def create_file(path: str) -> Any:
         raise FileExistsError(f"Cannot create file, already exists: {path}")
     _FILES.create_dir(os.path.dirname(path), recursive=True)
     return _FILES.open_output_stream(path, buffer_size=_BUFFER_BYTES)
+
+
+def is_local(location: str) -> bool:
+    """Say whether a location is on a file system that every engine of this machine sees alike.
+
+    >>> is_local("/lake/t"), is_local("file:///lake/t"), is_local("s3://lake/t")
+    (True, True, False)
+    """
+    return location.startswith(("/", "file:"))

@@ -31,6 +31,7 @@ from arctic.iceberg.storage.cache.newest_partitions import NewestPartitions
 from arctic.iceberg.storage.cache.written_through import WrittenThrough
 from arctic.iceberg.storage.far_threads import far_threads
 from arctic.iceberg.storage.io_properties import IO_IMPL, KeySource, without_checks
+from arctic.iceberg.storage.local_files import is_local
 from arctic.retry import AT_ONCE
 
 if TYPE_CHECKING:
@@ -290,15 +291,6 @@ def _found_file(path: str, info: FileInfo) -> FoundFile:
 def is_file_gone(error: StorageError) -> bool:
     """Say whether an error of this process is about a file that is not there."""
     return isinstance(error.__cause__, FileNotFoundError)
-
-
-def is_local(location: str) -> bool:
-    """Say whether a location is on a file system that every engine of this machine sees alike.
-
-    >>> is_local("/lake/t"), is_local("file:///lake/t"), is_local("s3://lake/t")
-    (True, True, False)
-    """
-    return location.startswith(("/", "file:"))
 
 
 def _failed(action: str, path: str, error: Exception) -> ArcticError:

@@ -20,7 +20,8 @@ from typing import Any
 
 from arctic.errors import ArcticError
 from arctic.iceberg.storage.far_threads import far_threads
-from arctic.iceberg.storage.table_io import TableIO, is_local
+from arctic.iceberg.storage.local_files import is_local
+from arctic.iceberg.storage.table_io import TableIO
 from arctic.mor.request import OpenFile
 from arctic.scan.task import NodeTask
 

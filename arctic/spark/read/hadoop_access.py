@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping
 from urllib.parse import urlsplit
 
 from arctic.iceberg.storage.io_properties import IO_IMPL
-from arctic.iceberg.storage.table_io import is_local
+from arctic.iceberg.storage.local_files import is_local
 
 _PLAIN_IO = frozenset({"pyiceberg.io.pyarrow.PyArrowFileIO", "pyiceberg.io.fsspec.FsspecFileIO"})
 _S3_SCHEME = re.compile(r"^s3n?://")
