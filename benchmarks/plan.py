@@ -15,8 +15,7 @@ from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.open_table import open_table
 from arctic.job.read.asked_read import ReadSettings
-from arctic.job.read.kept_plans import MOST_FILES
-from arctic.job.read.plan_rows import plan_rows, planned_without_pauses
+from arctic.job.read.plan_rows import MOST_FILES, plan_rows, planned_without_pauses
 from arctic.scan.scan_input import ScanInput, SetApart
 from arctic.scan.task import ScanOptions
 from arctic.table.filters.predicate import ColumnTest, Op, tests_of

@@ -84,6 +84,7 @@ from arctic.options.optimize_options import (
 from arctic.options.option import (
     Option,
     Scope,
+    Texts,
 )
 from arctic.options.read_options import (
     AS_OF_TIMESTAMP,
@@ -132,7 +133,6 @@ from arctic.options.table_options import (
     SEQUENCE_GROUPS,
     WATERMARK_LATENESS,
 )
-from arctic.options.texts import Texts
 from arctic.options.write_options import (
     ACTION_COLUMN,
     CROSS_PARTITION,

@@ -18,8 +18,7 @@ import pyarrow as pa
 
 import arctic
 from arctic.iceberg.metadata.manifest_cache import CACHE
-from arctic.iceberg.storage.kept_files import KEPT_FILES
-from arctic.iceberg.storage.kept_metadata import KEPT
+from arctic.iceberg.storage.kept_metadata import KEPT, KEPT_FILES
 from benchmarks.requests.object_store import Asked, ObjectStore
 
 NAME = "shop.users"

@@ -26,7 +26,6 @@ from pyiceberg.table import Table
 from arctic.errors import FormatError, InvalidInputError
 from arctic.iceberg.catalogs.blob_types import accept_any_blob_type
 from arctic.iceberg.catalogs.kept_catalogs import KEPT_CATALOGS
-from arctic.iceberg.catalogs.metadata_files import leave_no_metadata
 from arctic.iceberg.catalogs.opening import (
     CATALOG_NAME,
     local_folder,
@@ -40,7 +39,7 @@ from arctic.iceberg.catalogs.sqlite import (
     first_use,
     location_errors,
 )
-from arctic.iceberg.catalogs.staged_metadata import keep_order, share_metadata
+from arctic.iceberg.catalogs.staged_metadata import keep_order, leave_no_metadata, share_metadata
 from arctic.iceberg.storage.checked_io import check_metadata_of
 from arctic.iceberg.storage.growing.many_snapshots import look_up_by_index
 from arctic.iceberg.storage.signed_names import sign_metadata

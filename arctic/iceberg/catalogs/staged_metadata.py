@@ -1,4 +1,4 @@
-"""The metadata that a commit through a catalog makes: dated in order, and no copy of what stays.
+"""The metadata that a commit through a catalog makes: dated in order, not copied, none left behind.
 
 Clocks of machines differ and are set back; Java refuses metadata whose times do so by more than a
 minute. A commit is given the time of the last one where the clock is behind it.
@@ -7,22 +7,42 @@ PyIceberg copies all of the metadata, down to the last snapshot, before it write
 makes of it. That is a fifth of a late commit, and nobody needs the copy: parts of metadata are
 frozen, and no update changes a list or mapping in place.
 
+For a catalog that is a database, PyIceberg writes the new metadata file first and then asks the
+database to point to it. If another commit was faster, that file stays behind, one for each attempt.
+Of the old files that drop out of a table's log, PyIceberg deletes those that the log named when the
+table was loaded: others may have deleted these, and nobody deletes the ones that came later.
+
 Rules:
     - The time of a snapshot is fixed where the snapshot is made, for every catalog.
     - The time of metadata is fixed where PyIceberg makes the metadata; a REST server makes its own.
     - Catalogs that were opened otherwise, and metadata of another version, are copied as ever.
+    - The file of a lost race is deleted only if the catalog said that the commit failed, and the
+      table as it is then does not name the file. A database that takes the commit back because of
+      a lock or another transaction has said so. Some clients ask a catalog twice: of a commit that
+      landed the first time they may hear the second time that it failed. After any other failure
+      nobody knows whether the commit landed, so the file stays.
+    - Which files drop out of the log is decided by the metadata that the commit lies on.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from copy import copy
+from functools import partial
 from typing import Any
 
 from pyiceberg.catalog import Catalog, MetastoreCatalog
-from pyiceberg.table import StagedTable, Table
+from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.io import FileIO
+from pyiceberg.table import CommitTableResponse, StagedTable, Table
 from pyiceberg.table.metadata import TableMetadata, TableMetadataV2
 from pyiceberg.table.update import AddSnapshotUpdate, TableUpdate, update_table_metadata
+from sqlalchemy.exc import DBAPIError
+
+from arctic.iceberg.storage.checked_io import keep_written
+from arctic.iceberg.storage.growing.many_snapshots import write_metadata
+from arctic.iceberg.translate import was_rolled_back
 
 
 def latest_ms(metadata: TableMetadata) -> int:
@@ -107,3 +127,61 @@ def _as(kind: type[TableMetadataV2], metadata: TableMetadata) -> TableMetadataV2
     object.__setattr__(changed, "__class__", kind)
     assert isinstance(changed, TableMetadataV2)
     return changed
+
+
+def leave_no_metadata(catalog: Catalog) -> None:
+    """Let commits by this object delete the metadata files that they leave without a reader."""
+    if isinstance(catalog, MetastoreCatalog):
+        catalog.commit_table = partial(_commit, catalog)  # type: ignore[method-assign]
+        catalog._delete_old_metadata = _delete_nothing  # type: ignore[method-assign]
+
+
+def _commit(
+    catalog: MetastoreCatalog, table: Table, requirements: Any, updates: Any
+) -> CommitTableResponse:
+    # A copy for each commit, because other threads may commit through the same object.
+    attempt = copy(catalog)
+    del attempt.__dict__["commit_table"]
+    written: list[tuple[FileIO, str]] = []
+    before = table
+
+    def write(metadata: TableMetadata, io: FileIO, metadata_path: str) -> None:
+        written.append((io, metadata_path))
+        write_metadata(metadata, io, metadata_path)
+
+    def load(identifier: Any) -> Table:
+        nonlocal before
+        before = catalog.load_table(identifier)
+        return before
+
+    attempt._write_metadata = write  # type: ignore[method-assign]
+    attempt.load_table = load  # type: ignore[method-assign]
+    try:
+        response = attempt.commit_table(table, requirements, updates)
+    except CommitFailedException:
+        _delete_unnamed(catalog, table, written)
+        raise
+    except DBAPIError as error:
+        if not was_rolled_back(error):
+            raise
+        _delete_unnamed(catalog, table, written)
+        raise CommitFailedException(f"the database took the commit back: {error.orig}") from error
+    keep_written(response, catalog)
+    Catalog._delete_old_metadata(table.io, before.metadata, response.metadata)
+    return response
+
+
+def _delete_unnamed(
+    catalog: MetastoreCatalog, table: Table, written: Sequence[tuple[FileIO, str]]
+) -> None:
+    """Delete those metadata files that the table, as it is now, does not name."""
+    with contextlib.suppress(Exception):  # a leftover costs space, never rows
+        now = catalog.load_table(table.name())
+        used = {now.metadata_location, *(log.metadata_file for log in now.metadata.metadata_log)}
+        for io, path in written:
+            if path not in used:
+                io.delete(path)
+
+
+def _delete_nothing(io: FileIO, base: TableMetadata, metadata: TableMetadata) -> None:
+    """Stand for PyIceberg's own deletion, which goes by metadata that may be out of date."""

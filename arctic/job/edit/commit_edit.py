@@ -36,8 +36,8 @@ from arctic.job.reference import TableReference
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.beside.changes_beside import ChangesBeside
 from arctic.job.write.beside.read_rows import ReadRows
+from arctic.job.write.failed_write import delete_results, deleted_on_failure
 from arctic.job.write.stored_rows.looked_up import check_same
-from arctic.job.write.unreferenced import delete_results, deleted_on_failure
 from arctic.job.write.write_job import begin_write, work_here
 from arctic.job.write.write_task import write_task
 from arctic.retry import COMMANDS

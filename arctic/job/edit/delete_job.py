@@ -39,7 +39,7 @@ from arctic.job.reference import TableReference
 from arctic.job.write.beside.changes_beside import ChangesBeside
 from arctic.job.write.beside.isolation import compared
 from arctic.job.write.beside.places_beside import added_check
-from arctic.job.write.unreferenced import delete_results
+from arctic.job.write.failed_write import delete_results
 from arctic.table.commit_plan import RemoveRows
 from arctic.table.files import TableFile
 from arctic.table.filters.predicate import Predicate

@@ -20,9 +20,9 @@ from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.job.nudge import nudge_service
 from arctic.job.write.beside.changes_beside import ChangesBeside
 from arctic.job.write.beside.places_beside import check_rows
+from arctic.job.write.failed_write import delete_results, deleted_on_failure
 from arctic.job.write.stored_rows.buried_rows import commit_buried
 from arctic.job.write.stored_rows.looked_up import check_same, commit_looked_up, open_again
-from arctic.job.write.unreferenced import delete_results, deleted_on_failure
 from arctic.job.write.write_job import WriteJob
 from arctic.table.commit_plan import AppendFiles, OverwriteBase
 from arctic.table.files import WrittenFile

@@ -27,7 +27,7 @@ from arctic.errors import InvalidInputError
 from arctic.job.publish.after_write import after_write
 from arctic.job.reference import placed
 from arctic.job.write.asked_write import AskedWrite
-from arctic.job.write.first_write import taken_back_on_failure
+from arctic.job.write.failed_write import taken_back_on_failure
 from arctic.job.write.new_only import NEW_ONLY_MODES
 from arctic.job.write.write_job import begin_write
 from arctic.options import (

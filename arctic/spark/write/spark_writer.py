@@ -17,7 +17,7 @@ from arctic.iceberg.tables.new_table import NewTable
 from arctic.job.publish.after_write import after_write
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import abort_write, commit_write
-from arctic.job.write.first_write import take_back_all, taken_back_on_failure
+from arctic.job.write.failed_write import take_back_all, taken_back_on_failure
 from arctic.job.write.told_spread import begin_told
 from arctic.job.write.write_job import WriteJob
 from arctic.spark.base.error_surface import message_first

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from arctic.iceberg.storage.kept_files import KeptFiles
+from arctic.iceberg.storage.kept_metadata import KeptFiles
 
 HERE = (("s3.region", "x"),)
 

@@ -13,11 +13,10 @@ from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.drop_table import drop_table
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_by
 from arctic.iceberg.tables.open_table import OpenTable
-from arctic.job.read import kept_plans
+from arctic.job.read import plan_rows as module
 from arctic.job.read import plan_rows as planning
 from arctic.job.read.asked_read import ReadSettings
-from arctic.job.read.kept_plans import KeptPlans
-from arctic.job.read.plan_rows import plan_rows
+from arctic.job.read.plan_rows import KeptPlans, plan_rows
 from arctic.scan.plan_scan import ScanPlan
 from arctic.scan.scan_input import SetApart
 from tests.iceberg.stores import append, config_of, make, overwrite, reopened, row
@@ -139,6 +138,6 @@ def test_a_table_whose_plans_are_not_kept_is_asked_no_question(
     small = reopened(small)
     first = plan(large)
     with monkeypatch.context() as patched:
-        patched.delattr(kept_plans, "_question")
+        patched.delattr(module, "_question")
         assert plan(small).considered_files == 1
     assert plan(large) is first

@@ -24,7 +24,7 @@ from arctic.iceberg.commits.commit import CommitResult, commit_append
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.write.beside.places_beside import check_places, places_now
-from arctic.job.write.unreferenced import delete_results
+from arctic.job.write.failed_write import delete_results
 from arctic.job.write.write_job import WriteJob
 from arctic.job.write.write_task import ADDED_DELETES_TASK
 from arctic.retry import CATCHING_UP

@@ -21,9 +21,9 @@ from arctic.iceberg.commits.commit_notes import BatchLandedError
 from arctic.iceberg.tables.open_table import Identity, OpenTable, reopen
 from arctic.job.newest_state import on_newest_state
 from arctic.job.read.locate import RowLocator, locate_rows
+from arctic.job.write.failed_write import delete_results, deleted_on_failure
 from arctic.job.write.stored_rows.kept_rows import KeptRows
 from arctic.job.write.stored_rows.moved_rows import MovedRows
-from arctic.job.write.unreferenced import delete_results, deleted_on_failure
 from arctic.retry import CATCHING_UP
 from arctic.table.streams.stream_batch import StreamBatch
 from arctic.table.streams.watermark import Watermark

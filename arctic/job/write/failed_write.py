@@ -1,4 +1,4 @@
-"""A write that makes its table leaves none behind when it fails."""
+"""What a write that fails takes back: files that no snapshot refers to, a table that it made."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 from arctic.errors import ArcticError, CommitStateUnknownError
 from arctic.iceberg.tables.new_table import NewTable, new_tables, take_back
+from arctic.writing.target import TaskResult, WriteTarget
 
 _log = logging.getLogger(__name__)
 
@@ -43,3 +44,19 @@ def take_back_all(made: Sequence[NewTable]) -> None:
         why = take_back(new)
         if why is not None:
             _log.warning("%s", why)
+
+
+def delete_results(target: WriteTarget, results: Sequence[TaskResult]) -> None:
+    """Delete the files of tasks, as far as possible."""
+    target.delete_files([file.path for each in results for file in each.files])
+
+
+@contextmanager
+def deleted_on_failure(target: WriteTarget, *results: Sequence[TaskResult]) -> Iterator[None]:
+    """Delete the files of tasks when anything fails; for what precedes an attempt to commit."""
+    try:
+        yield
+    except BaseException:
+        for each in results:
+            delete_results(target, each)
+        raise
