@@ -19,7 +19,7 @@ from arctic.service.scheduling.ranks import Scheduler
 from arctic.service.scheduling.table_queue import Start
 from arctic.service.scheduling.table_state import Phase
 from arctic.service.scheduling.task_queue import EndedTask, TaskKey
-from arctic.service.watching.read_rate import ReadRate
+from arctic.service.watching.told_reads import ReadRate
 from simulation.model import HOUR_MS, MIB, SimTable
 
 _LOOK_MS = 180_000

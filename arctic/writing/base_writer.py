@@ -14,14 +14,17 @@ The caller guarantees that all rows of a key come to one task.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from arctic.columns.event_order import check_order
+from arctic.columns.row_order import ascending
+from arctic.columns.zorder import Curve
 from arctic.errors import InvalidInputError
 from arctic.table.files import FileKind
 from arctic.table.merge_engine import MergeEngine
@@ -39,7 +42,6 @@ from arctic.writing.route import (
 )
 from arctic.writing.rows.gather import Picked, RowBuffer, take_rows
 from arctic.writing.rows.last_by_key import last_by_key
-from arctic.writing.rows.sorted_rows import sorted_rows
 from arctic.writing.rows.sorted_stream import SortedStream
 from arctic.writing.target import TaskId, TaskResult, WriteTarget
 from arctic.writing.write_request import WriteRequest
@@ -190,3 +192,25 @@ class BaseWriter:
 
     def _destination(self, group: Group) -> Destination:
         return Destination(partition=group.partition, node=group.node, kind=FileKind.BASE)
+
+
+def sorted_rows(
+    rows: pa.Table, numbers: npt.NDArray[np.int64] | None, terms: Sequence[tuple[str, ...]]
+) -> npt.NDArray[np.int64]:
+    """Return the numbers of rows in order; rows that are equal stay as they come.
+
+    Args:
+        rows: with all sort columns.
+        numbers: those that are wanted; None: all.
+        terms: columns, most significant first, or several that count alike.
+    """
+    names = [name for term in terms for name in term]
+    wanted = rows.select(names)
+    wanted = wanted if numbers is None else wanted.take(pa.array(numbers))
+    columns = []
+    for term in terms:
+        values = [wanted.column(name) for name in term]
+        columns.append(values[0] if len(term) == 1 else Curve.of(values).values(values))
+    keyed = pa.table(columns, names=[str(place) for place in range(len(columns))])
+    order = np.asarray(ascending(keyed, keyed.column_names).to_numpy()).astype(np.int64)
+    return order if numbers is None else numbers[order]

@@ -30,12 +30,18 @@ from arctic.writing.change_output import ChangeOutput
 from arctic.writing.conform.conform import Conform
 from arctic.writing.route import Places, hash_keys, nodes_under
 from arctic.writing.rows.actions import is_insert, read_actions, refuse_images, refuse_removals
-from arctic.writing.rows.collapse import SeenKeys, Survivors, assign_offsets, collapse, first_offset
+from arctic.writing.rows.collapse import (
+    SeenKeys,
+    Survivors,
+    assign_offsets,
+    collapse,
+    first_offset,
+    keep_events,
+)
 from arctic.writing.rows.delete_rows import deletes_in_place
 from arctic.writing.rows.fold_input import fold_input
 from arctic.writing.rows.folded_chunk import folded_chunk
 from arctic.writing.rows.gather import ChunkOrder, Gathered, RowBuffer
-from arctic.writing.rows.keep_events import keep_events
 from arctic.writing.rows.kept_columns import KeptColumns
 from arctic.writing.rows.key_count import KeyCount
 from arctic.writing.rows.moving_keys import deletes_across_partitions, old_rows

@@ -14,7 +14,7 @@ import pytest
 from arctic.errors import FormatError, StorageError
 from arctic.iceberg.storage.checked_io import CheckedFileIO
 from arctic.iceberg.storage.checksum import sealed
-from arctic.iceberg.storage.object_io import WHOLE_BYTES
+from arctic.iceberg.storage.file_io import WHOLE_BYTES
 from arctic.iceberg.storage.table_io import TableIO
 from benchmarks.requests.object_store import BUCKET, ObjectStore
 

@@ -12,7 +12,7 @@ from pyiceberg.io import PY_IO_IMPL
 
 import arctic
 from arctic.iceberg.catalogs.catalog import CatalogConfig
-from arctic.iceberg.storage.object_io import ArrowIO
+from arctic.iceberg.storage.file_io import ArrowIO
 from arctic.iceberg.tables.open_table import open_table
 from tests.catalogs.verbs import changed_shop, pairs
 from tests.stores.servers import running_azure, running_google, running_hadoop

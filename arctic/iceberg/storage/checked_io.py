@@ -30,10 +30,9 @@ from pyiceberg.typedef import Properties as CatalogProperties
 
 from arctic.errors import FormatError
 from arctic.iceberg.storage.checksum import check, sealed
-from arctic.iceberg.storage.file_io import cached_file_io, scheme_of
+from arctic.iceberg.storage.file_io import ArrowIO, cached_file_io, scheme_of
 from arctic.iceberg.storage.io_properties import with_checks, without_checks
 from arctic.iceberg.storage.kept_metadata import KEPT, KEPT_FILES, Properties, is_kept
-from arctic.iceberg.storage.object_io import ArrowIO
 
 _METADATA = ".metadata.json"
 _SEALED = (_METADATA, ".avro", ".puffin")

@@ -8,13 +8,19 @@ Rules:
 
 from __future__ import annotations
 
+import time
 import warnings
 
+from arctic import options as opt
+from arctic.errors import ArcticError
+from arctic.iceberg.catalogs.catalog import open_catalog
+from arctic.iceberg.commits.service_mark import serving_mark
+from arctic.iceberg.tables.missing_table import existing_store
+from arctic.iceberg.values.names import parse_identifier
 from arctic.job.reference import TableReference
 from arctic.job.tasks.progress import default_progress
 from arctic.job.tasks.run_tasks import TaskRunner
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
-from arctic.job.upkeep.left_to_service import is_left_to_service
 from arctic.job.upkeep.optimize_job import optimize_table
 
 
@@ -28,7 +34,7 @@ def optimize_after_write(reference: TableReference, runner: TaskRunner) -> None:
     Warns:
         RuntimeWarning: it failed; the table is as the write left it.
     """
-    if is_left_to_service(reference):
+    if _is_left_to_service(reference):
         return
     asked = AskedOptimize(reference=reference)
     try:
@@ -42,3 +48,20 @@ def optimize_after_write(reference: TableReference, runner: TaskRunner) -> None:
             RuntimeWarning,
             stacklevel=6,  # Past its callers, to the line that wrote with `arctic.write`.
         )
+
+
+def _is_left_to_service(reference: TableReference) -> bool:
+    """Say whether a service of the table's group is alive, and the table is not kept from it.
+
+    Where the catalog does not tell, there is none.
+    """
+    try:
+        parts = parse_identifier(reference.identifier)
+        properties = existing_store(open_catalog(reference.config), parts).properties
+        if not opt.OPTIMIZE_ENABLED.value({}, properties):
+            return False
+        group = opt.OPTIMIZE_GROUP.value({}, properties)
+        mark = serving_mark(reference.config, reference.identifier, group)
+    except ArcticError:
+        return False
+    return mark is not None and mark.holds(time.time_ns() // 1_000_000)

@@ -11,7 +11,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from arctic.errors import ConflictError
+from arctic import options as opt
+from arctic.columns.field_ids import child_fields
+from arctic.columns.zorder import is_ranked
+from arctic.errors import ConflictError, InvalidInputError
 from arctic.iceberg.filters.parse_filter import parse_filter
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.snapshots.optimized_times import OptimizedTimes, optimized_times
@@ -19,7 +22,6 @@ from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.open_table import OpenTable, reopen
 from arctic.job.newest_state import on_newest_state
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
-from arctic.job.upkeep.sort_columns import sort_columns
 from arctic.optimizing.planning.evaluate import LastTimes, evaluate
 from arctic.optimizing.planning.grow_tree import Growth, grow
 from arctic.optimizing.planning.health import measure
@@ -210,3 +212,23 @@ def _times(times: OptimizedTimes, partition: Partition) -> LastTimes:
         full_ms=times.full_ms.get(partition),
         first_ms=times.first_ms,
     )
+
+
+def sort_columns(opened: OpenTable, asked: AskedOptimize) -> tuple[tuple[str, ...], ...]:
+    """Return the sort columns of a table, most significant first; empty if it has none.
+
+    Several in one place count alike.
+
+    Raises:
+        InvalidInputError: a name that is no column, or one that has no order.
+    """
+    schema = opened.arrow_schema
+    terms = asked.sort_columns(opened)
+    for name, is_alone in ((name, len(term) == 1) for term in terms for name in term):
+        unsorted = name not in schema.names or child_fields(schema.field(name).type)
+        if unsorted or not (is_alone or is_ranked(schema.field(name).type)):
+            raise InvalidInputError(
+                f"{opt.SORT_COLUMNS.name} of table {opened.table.name!r}: {name!r} is no column "
+                f"that can be sorted by; it has {', '.join(schema.names)}"
+            )
+    return terms

@@ -3,6 +3,9 @@
 Rules:
     - Nothing is created before the first row group.
     - Used by one thread at a time, not always the same one.
+    - Bloom filters are sized by the first row group: those of a file are alike, and one that has
+      more values only lets more pass. A pyarrow that cannot write them leaves them out: rows are
+      found without, only later.
 
 Memory: the row group being written, twice where it must be cast.
 
@@ -12,7 +15,10 @@ Must not know: destinations, tasks, what rows mean.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import inspect
+import warnings
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -21,10 +27,10 @@ import pyarrow.parquet as pq
 
 from arctic.errors import StorageError
 from arctic.table import footer_checksum
-from arctic.writing.files.bloom_options import bloom_options
 from arctic.writing.files.encoding import choose_encoding
 from arctic.writing.target import WriteOptions, WriteTarget
 
+_BLOOM_OPTION = "bloom_filter_options"
 _END_BYTES = 8
 """The length of the footer and the magic."""
 
@@ -206,3 +212,36 @@ class FooterSink:
             footer_checksum.sealed(self._path, footer, indexes=indexes, start=begins)
         )
         self._footer = None
+
+
+def bloom_options(first: pa.Table, indexed: Mapping[str, float]) -> dict[str, Any]:
+    """Return what pyarrow's writer is told.
+
+    Args:
+        first: the first row group.
+        indexed: column -> the share of values that are not there and pass; columns that the row
+            group lacks have no filter.
+    """
+    wanted = {name: share for name, share in indexed.items() if name in first.column_names}
+    if not wanted or not can_write_blooms():
+        return {}
+    return {
+        _BLOOM_OPTION: {
+            name: {"ndv": max(1, pc.count_distinct(first.column(name)).as_py()), "fpp": share}
+            for name, share in wanted.items()
+        }
+    }
+
+
+@lru_cache(maxsize=1)
+def can_write_blooms() -> bool:
+    """Say whether this pyarrow writes them; if not, warn once."""
+    can = _BLOOM_OPTION in inspect.signature(pq.ParquetWriter.__init__).parameters
+    if not can:
+        warnings.warn(
+            f"indexed columns have no bloom filters in new files: pyarrow {pa.__version__} does "
+            "not write them; install a newer one",
+            UserWarning,
+            stacklevel=2,
+        )
+    return can

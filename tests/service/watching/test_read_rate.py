@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arctic.service.watching.read_rate import ReadRate
+from arctic.service.watching.told_reads import ReadRate
 
 HOUR_MS = 3_600_000
 NEW = ReadRate(since_ms=0)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from arctic.writing.files.bloom_options import bloom_options, can_write_blooms
+from arctic.writing.files.parquet_output import bloom_options, can_write_blooms
 
 
 class OldWriter:

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arctic.writing.rows.actions import SPELLINGS, Action
-from arctic.writing.rows.collapse import assign_offsets
-from arctic.writing.rows.keep_events import keep_events
+from arctic.writing.rows.collapse import assign_offsets, keep_events
 
 Entries = list[tuple[int | None, int | None]]
 

@@ -8,6 +8,8 @@ never says too few. Where there is no more room, all files are counted, and thos
 read for longest, until a tenth of the room is free.
 
 Rules:
+    - Bytes that are not exactly what was written for this block of this file are no block: cut,
+      damaged, of another file, of another version of Arctic.
     - The files of blocks never take more than ``max_bytes``, whoever writes and whoever is killed.
     - Nothing that happens to the folder fails a read: what cannot be read is not there, what cannot
       be written is not kept, and the reason is logged once.
@@ -23,12 +25,13 @@ import logging
 import os
 import re
 import stat
+import struct
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from zlib import crc32
 
-from arctic.iceberg.storage.cache.block import Block
-from arctic.iceberg.storage.cache.block_file import block_in, sealed_block
+from arctic.iceberg.storage.cache.block import Block, block_range
 from arctic.iceberg.storage.cache.cache_counts import OF_PROCESS
 
 try:
@@ -42,6 +45,14 @@ _NAME = re.compile(r"[0-9a-f]{40}-\d+(\.new)?")
 _NEW = ".new"
 _LOCK = "bytes"
 _TRIES, _TRY_SECONDS = 20, 0.005
+_MAGIC = b"ARB1"
+_HEAD = struct.Struct("<4s20sIQ")
+"""Magic, key of the file, number of the block, length of the file."""
+_SUM = struct.Struct("<I")
+"""A checksum of all the rest: of 32 bits, which a disk that errs meets once in 4 billion errors,
+and in a fifth of the time of a hash."""
+HEAD_BYTES = _HEAD.size + _SUM.size
+
 _KEPT_SHARE = 0.9
 """Of the room that stays taken when it is made: to count all files takes a while."""
 
@@ -184,3 +195,24 @@ def _write(path: str, content: bytes) -> None:
 def user_id() -> int:
     """Return whose files are ours; 0 where a system has no numbers of users."""
     return os.getuid() if hasattr(os, "getuid") else 0
+
+
+def sealed_block(key: bytes, block: Block) -> bytes:
+    """Return the bytes of a file that holds a block."""
+    head = _HEAD.pack(_MAGIC, key, block.number, block.file_bytes)
+    return b"".join((head, _SUM.pack(crc32(block.content, crc32(head))), block.content))
+
+
+def block_in(sealed: bytes, key: bytes, number: int) -> Block | None:
+    """Return the block in the bytes of a file; None: it is not in them, or not whole."""
+    if len(sealed) < HEAD_BYTES:
+        return None
+    head, content = sealed[: _HEAD.size], sealed[HEAD_BYTES:]
+    magic, found_key, found_number, file_bytes = _HEAD.unpack(head)
+    if (magic, found_key, found_number) != (_MAGIC, key, number):
+        return None
+    (checksum,) = _SUM.unpack_from(sealed, _HEAD.size)
+    start, end = block_range(number, file_bytes)
+    if len(content) != end - start or crc32(content, crc32(head)) != checksum:
+        return None
+    return Block(number, file_bytes, content)

@@ -20,8 +20,7 @@ from hypothesis import strategies as st
 
 from arctic.iceberg.storage.cache import disk_blocks
 from arctic.iceberg.storage.cache.block import BLOCK_BYTES, Block, blocks_in
-from arctic.iceberg.storage.cache.block_file import HEAD_BYTES
-from arctic.iceberg.storage.cache.disk_blocks import DiskBlocks
+from arctic.iceberg.storage.cache.disk_blocks import HEAD_BYTES, DiskBlocks
 
 EACH = 1_000
 MOST = 20 * (EACH + HEAD_BYTES)
