@@ -86,25 +86,30 @@ def test_every_value_of_a_type_is_told_from_the_others(kind: pa.DataType) -> Non
         assert found.tolist() == [0 if key == identity(known) else -1 for key in keys]
 
 
-@given(key_columns())
+@given(key_columns(), st.sampled_from([0, key_column.LEAST_SORTED_ROWS]))
 def test_codes_are_equal_iff_the_keys_are(
-    drawn: tuple[list[pa.DataType], list[tuple[Any, ...]], int],
+    drawn: tuple[list[pa.DataType], list[tuple[Any, ...]], int], sorted_from: int
 ) -> None:
-    """For every type, alone and together with others; codes leave no gap."""
+    """For every type, alone and together with others, sorted or hashed; codes leave no gap."""
     kinds, rows, _ = drawn
-    codes, count = factorise(table(kinds, rows))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(key_column, "LEAST_SORTED_ROWS", sorted_from)
+        codes, count = factorise(table(kinds, rows))
     keys = [tuple(map(identity, row)) for row in rows]
     assert len(set(zip(codes.tolist(), keys, strict=True))) == len(set(keys)) == count
     assert sorted(set(codes.tolist())) == list(range(count))
 
 
-@given(key_columns(), st.booleans())
+@given(key_columns(), st.booleans(), st.sampled_from([0, key_column.LEAST_SORTED_ROWS]))
 def test_a_lookup_finds_the_code_of_an_equal_key(
-    drawn: tuple[list[pa.DataType], list[tuple[Any, ...]], int], hash_is_weak: bool
+    drawn: tuple[list[pa.DataType], list[tuple[Any, ...]], int],
+    hash_is_weak: bool,
+    sorted_from: int,
 ) -> None:
-    """And no other; also when every string has the same hash."""
+    """And no other; also when every string has the same hash, and when integers are sorted."""
     kinds, rows, known = drawn
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(key_column, "LEAST_SORTED_ROWS", sorted_from)
         if hash_is_weak:
             patch.setattr(key_column, "sieve_hashes", lambda array: np.zeros(len(array), np.uint64))
         index = KeyIndex(table(kinds, rows[:known]))

@@ -53,6 +53,21 @@ def test_ascending_rows_find_what_any_rows_find(
         check(integer_index(numbers(values)), values, rows)
 
 
+@given(
+    st.lists(INT64 | CLOSE, unique=True, max_size=20),
+    st.lists(st.lists(INT64 | CLOSE, max_size=8), max_size=8),
+    st.booleans(),
+)
+def test_few_rows_and_those_after_them_find_the_same(
+    values: list[int], probes: list[list[int]], rises: bool
+) -> None:
+    """One index is searched for the first rows, and hashed once there are more than values."""
+    known = sorted(values) if rises else values
+    index = integer_index(numbers(known), ascending=rises)
+    for probe in probes:
+        check(index, known, [*probe, *known[:2]])
+
+
 @given(st.lists(INT64, unique=True, min_size=1), st.lists(INT64))
 def test_buckets_find_what_a_dict_finds(values: list[int], others: list[int]) -> None:
     """Also where a direct table would have been chosen."""
