@@ -65,14 +65,11 @@ def with_notes(
         watermark = None
     summary, properties = dict(what.summary), dict(what.properties)
     if batch is not None:
-        if batch.is_overtaken(head.properties):
-            raise ConflictError(
-                f"table {'.'.join(head.name())!r} got another batch of {batch.query_id!r} than "
-                f"{batch.batch_id}: another process writes under that name; stop one of them"
-            )
+        name = ".".join(head.name())
+        _check_not_overtaken(head, batch, name=name)
         if batch.has_landed(head.properties):
             raise BatchLandedError(
-                f"table {'.'.join(head.name())!r} holds batch {batch.batch_id} of stream "
+                f"table {name!r} holds batch {batch.batch_id} of stream "
                 f"{batch.query_id!r} already; go on with the next one"
             )
         summary |= batch.summary
@@ -87,6 +84,21 @@ def with_notes(
         if store_of(head.properties) == "base":
             summary[BASE_WATERMARK] = told[WATERMARK]
     return replace(what, summary=summary, properties=properties)
+
+
+def has_landed(opened: OpenTable, batch: StreamBatch | None) -> bool:
+    """Say whether either store of a table holds a batch, as of when it was opened.
+
+    Raises:
+        ConflictError: a store holds a batch that the writer does not know of.
+        FormatError: what a store remembers is not readable.
+    """
+    if batch is None:
+        return False
+    stores = [opened.base] if opened.change is None else [opened.base, opened.change]
+    for store in stores:
+        _check_not_overtaken(store, batch, name=opened.table.name)
+    return any(batch.has_landed(store.properties) for store in stores)
 
 
 def told_watermarks(
@@ -162,3 +174,11 @@ def change_watermark(opened: OpenTable, up_to: int) -> int | None:
     }
     known = {number: ms for number, ms in told.items() if ms is not None}
     return known[max(known)] if known else None
+
+
+def _check_not_overtaken(store: Table, batch: StreamBatch, *, name: str) -> None:
+    if batch.is_overtaken(store.properties):
+        raise ConflictError(
+            f"table {name!r} got another batch of {batch.query_id!r} than "
+            f"{batch.batch_id}: another process writes under that name; stop one of them"
+        )

@@ -21,6 +21,7 @@ import pyarrow as pa
 from arctic import options as opt
 from arctic.errors import InvalidInputError
 from arctic.iceberg.catalogs.catalog import CatalogConfig
+from arctic.iceberg.commits.commit_notes import has_landed
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.open_table import Identity, OpenTable, open_table
@@ -29,7 +30,6 @@ from arctic.job.ordered_table import refuse_ordered
 from arctic.job.read.locate import LastingLocator, RowLocator, locate_rows
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.beside.read_rows import ReadRows
-from arctic.job.write.landed_batches import has_landed
 from arctic.job.write.shuffle import HELPER_COLUMNS
 from arctic.job.write.target_table import (
     is_crumbled,

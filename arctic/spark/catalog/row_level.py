@@ -55,7 +55,7 @@ _SOURCE_ROWS = "source"
 """Of the question whether this process merges the rows of a source by itself."""
 MOST_SOURCE_ROWS = 2**20
 """Of a source that is taken into this process."""
-_MOST_WIDE_ROWS = 10_000
+MOST_WIDE_ROWS = 10_000
 """Where rows may be of any length, which no estimate tells: of one text repeated, files of a
 megabyte hold gigabytes. As ``SmallSource.java`` has it."""
 _MOST_SOURCE_BYTES = 64 * 2**20
@@ -111,7 +111,7 @@ def _is_merged_here(asked: RowLevelQuestion, frame: DataFrame, reference: TableR
         frame = frame.coalesce(1)
     schema = arrow_schema(frame.schema)
     are_short = all(pat.is_primitive(kind) or pat.is_decimal(kind) for kind in schema.types)
-    most = MOST_SOURCE_ROWS if are_short else min(_MOST_WIDE_ROWS, MOST_SOURCE_ROWS)
+    most = MOST_SOURCE_ROWS if are_short else min(MOST_WIDE_ROWS, MOST_SOURCE_ROWS)
     found = frame.limit(most + 1).toArrow()
     if found.num_rows > most:
         return False

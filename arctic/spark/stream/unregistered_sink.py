@@ -11,6 +11,7 @@ Must not know: how rows become files.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -19,11 +20,11 @@ from pyspark import TaskContext
 from pyspark.sql.datasource import DataSourceStreamArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
-from arctic.errors import InternalError, InvalidInputError
+from arctic.errors import FormatError, InternalError, InvalidInputError
 from arctic.job.publish.after_write import after_write
+from arctic.job.reference import TableReference
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import abort_write, commit_write
-from arctic.job.write.landed_batches import checkpoint_query_id
 from arctic.job.write.write_job import WriteJob, begin_write
 from arctic.spark.base.error_surface import message_first
 from arctic.spark.base.spark_types import arrow_schema
@@ -115,10 +116,33 @@ def begin_stream_writer(
         )
     return ArcticStreamWriter(
         begin_write(asked, arrow_schema(schema)),
-        checkpoint_query_id(asked.reference, checkpoint),
+        _query_id(asked.reference, checkpoint),
         after=asked if asked.asks_for_more else None,
     )
 
 
 def _told(messages: Sequence[WriterCommitMessage | None]) -> list[StreamTaskMessage]:
     return [message for message in messages if isinstance(message, StreamTaskMessage)]
+
+
+def _query_id(reference: TableReference, checkpoint: str) -> str:
+    """Return the id of a streaming query from its checkpoint.
+
+    Args:
+        reference: the table; its access to files is used.
+        checkpoint: the folder, as a URI that says where it is unless it is on this machine.
+
+    Raises:
+        StorageError: there is no such file, or it cannot be read.
+        FormatError: it is not what Spark writes.
+    """
+    opened = reference.open()
+    path = f"{checkpoint.rstrip('/')}/metadata"
+    with opened.io.open_input(path) as source:
+        text = source.read()
+    try:
+        return str(json.loads(text)["id"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise FormatError(
+            f"checkpoint file {path!r} holds no query id; expected what Spark writes there"
+        ) from error

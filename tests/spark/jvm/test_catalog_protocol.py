@@ -26,6 +26,7 @@ from arctic.spark.base.catalog_protocol import (
 )
 from arctic.spark.base.catalog_questions import CATALOG_QUESTIONS, AlterTableQuestion
 from arctic.spark.base.protocol import QUESTIONS, Failure, answer_text, read_question
+from arctic.spark.catalog import row_level
 from arctic.spark.catalog.alter_table import altered
 from tests.spark.jvm.java_half import Java, camel, camel_name, question_text
 
@@ -117,6 +118,14 @@ def test_java_knows_these_words_in_its_halves_alone() -> None:
     }
 
     assert found == HALVES
+
+
+def test_a_source_is_of_few_rows_for_both_halves_alike() -> None:
+    """Spark puts the rows of one into the plan of a MERGE, Arctic merges one by itself."""
+    source = Path(str(files("arctic.spark.jvm") / "sources/catalog/SmallSource.java"))
+    found = re.findall(r"int MOST_ROWS = (\d+);", source.read_text(encoding="utf-8"))
+
+    assert [int(text) for text in found] == [row_level.MOST_WIDE_ROWS]
 
 
 @pytest.mark.spark
