@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from arctic.spark.base.catalog_questions import Name, Transform
+from arctic.spark.base.catalog_questions import Transform
+from arctic.spark.base.namespace_questions import Name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

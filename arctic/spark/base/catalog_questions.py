@@ -1,6 +1,6 @@
 """What a catalog of Spark asks Python; ``catalog_protocol`` has what it is answered.
 
-``CatalogQuestions.java`` is the other half; a golden file holds both to the same words.
+What it asks of namespaces alone is in ``namespace_questions``. ``CatalogQuestions.java`` is the other half; a golden file holds both to the same words.
 
 Rules:
     - A name is its parts: those of the namespace, then the table's.
@@ -16,7 +16,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-Name = Sequence[str]
+from arctic.spark.base.namespace_questions import (
+    AlterNamespaceQuestion,
+    CreateNamespaceQuestion,
+    DropNamespaceQuestion,
+    Name,
+    NamespaceQuestion,
+    NamespacesQuestion,
+)
+
 Transform = Sequence[Any]
 """The name of a transform, its width where it has one, its column. A question has the column as
 ``{"column": name}``, at whatever place the user wrote it."""
@@ -114,49 +122,6 @@ class RenameTableQuestion:
     catalog: Mapping[str, str]
     name: Name
     new_name: Name
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamespacesQuestion:
-    """Which namespaces are in one; in none: which are there at the top?"""
-
-    catalog: Mapping[str, str]
-    name: Name
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NamespaceQuestion:
-    """What is a namespace?"""
-
-    catalog: Mapping[str, str]
-    name: Name
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreateNamespaceQuestion:
-    """Make a namespace."""
-
-    catalog: Mapping[str, str]
-    name: Name
-    properties: Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AlterNamespaceQuestion:
-    """Change the properties of a namespace."""
-
-    catalog: Mapping[str, str]
-    name: Name
-    changes: Sequence[Mapping[str, Any]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DropNamespaceQuestion:
-    """Remove a namespace."""
-
-    catalog: Mapping[str, str]
-    name: Name
-    cascade: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

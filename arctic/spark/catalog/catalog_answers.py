@@ -18,18 +18,13 @@ from arctic.errors import ArcticError
 from arctic.job.tasks.run_tasks import TaskRunner
 from arctic.spark.base.catalog_protocol import CatalogAnswer
 from arctic.spark.base.catalog_questions import (
-    AlterNamespaceQuestion,
     AlterTableQuestion,
     CallQuestion,
     CatalogQuestion,
     ChangelogQuestion,
-    CreateNamespaceQuestion,
     CreateTableQuestion,
     DeleteQuestion,
-    DropNamespaceQuestion,
     DropTableQuestion,
-    NamespaceQuestion,
-    NamespacesQuestion,
     PartitionsQuestion,
     ProcedureQuestion,
     ProceduresQuestion,
@@ -39,6 +34,13 @@ from arctic.spark.base.catalog_questions import (
     SettleQuestion,
     TableQuestion,
     TablesQuestion,
+)
+from arctic.spark.base.namespace_questions import (
+    AlterNamespaceQuestion,
+    CreateNamespaceQuestion,
+    DropNamespaceQuestion,
+    NamespaceQuestion,
+    NamespacesQuestion,
 )
 from arctic.spark.base.private_names import java_error
 from arctic.spark.base.protocol import Failure

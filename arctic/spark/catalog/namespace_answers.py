@@ -27,7 +27,7 @@ from arctic.spark.base.catalog_protocol import (
     NamesAnswer,
     PropertiesAnswer,
 )
-from arctic.spark.base.catalog_questions import (
+from arctic.spark.base.namespace_questions import (
     AlterNamespaceQuestion,
     CreateNamespaceQuestion,
     DropNamespaceQuestion,
