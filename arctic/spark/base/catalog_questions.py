@@ -1,6 +1,7 @@
 """What a catalog of Spark asks Python; ``catalog_protocol`` has what it is answered.
 
-What it asks of namespaces alone is in ``namespace_questions``. ``CatalogQuestions.java`` is the other half; a golden file holds both to the same words.
+What it asks of namespaces alone is in ``namespace_questions``. ``CatalogQuestions.java`` is the
+other half; a golden file holds both to the same words.
 
 Rules:
     - A name is its parts: those of the namespace, then the table's.
