@@ -9,7 +9,11 @@ from __future__ import annotations
 import multiprocessing
 from multiprocessing.context import ForkServerContext
 
-_IMPORTED = ["arctic.api", "arctic.iceberg.tables.create_table", "pytest"]
+_IMPORTED = [
+    *("arctic.api", "arctic.iceberg.tables.create_table", "pytest"),
+    # What every child would import by its first statement of a catalog, or its first join.
+    *("pyarrow.acero", "sqlalchemy.dialects.sqlite"),
+]
 
 
 def forked() -> ForkServerContext:

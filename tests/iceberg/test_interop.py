@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
-import duckdb
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
@@ -19,7 +18,7 @@ from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.table.files import FileKind
-from tests.iceberg.plain_readers import extension
+from tests.iceberg.plain_readers import scanned_by_duckdb
 from tests.iceberg.stores import (
     append,
     commit_files,
@@ -54,12 +53,8 @@ def by_pyiceberg(opened: OpenTable) -> list[dict[str, Any]]:
 def by_duckdb(opened: OpenTable) -> list[dict[str, Any]]:
     """Read the newest metadata file of the base store with DuckDB."""
     location = urlparse(refresh(opened.base).metadata_location).path
-    with duckdb.connect(config={"autoload_known_extensions": "false"}) as connection:
-        for name in ("avro", "iceberg"):
-            connection.execute(f"LOAD '{extension(name)}'")
-        found = connection.execute(f"SELECT * FROM iceberg_scan('{location}') ORDER BY id")
-        rows: list[dict[str, Any]] = found.to_arrow_table().to_pylist()
-    return rows
+    found: list[dict[str, Any]] = scanned_by_duckdb(location).to_pylist()
+    return sorted(found, key=lambda each: each["id"])
 
 
 def expected(opened: OpenTable, *rows: dict[str, Any]) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from functools import partial
 
 import pytest
@@ -52,7 +53,11 @@ def test_no_more_is_pending_than_memory_allows() -> None:
 
     bringer = threading.Thread(target=bring)
     bringer.start()
-    bringer.join(timeout=0.2)
+    end = time.monotonic() + 60
+    while len(brought) < 4:
+        assert time.monotonic() < end, brought
+        time.sleep(0.005)
+    bringer.join(timeout=0.1)
 
     assert brought == [0, 1, 2, 3]
     gate.set()
