@@ -69,7 +69,7 @@ test: $(READY) $(ARCHIVE) ## Run the tests of everything that needs no server; A
 
 test-servers: export SPARK_SUBMIT_OPTS = -XX:SharedArchiveFile=$(abspath $(ARCHIVE)) $(SHORT_LIVED)
 test-servers: $(READY) $(ARCHIVE) $(DBT)/.installed $(JARS) $(AZURITE)/.installed ## Run the tests beside databases, brokers, object stores, clusters, a browser, other engines
-	@$(PYTEST) -n $(WORKERS) $(SPREAD) -m servers $(ARGS)
+	@$(PYTEST) -n $(WORKERS) $(SPREAD) -o testpaths=tests -m servers $(ARGS)
 
 $(ARCHIVE): $(READY) tests/jvm_archive.py
 	@printf 'arctic: mapping the classes of Spark (log: %s)\n' $@.log
@@ -83,7 +83,10 @@ test-oldest: $(READY) $(OLDEST)/.installed ## Run the tests of what PySpark chan
 		$(addprefix test_, clean_files.py deletion_vectors.py known_aggregates.py stream_offsets.py \
 		companion.py::test_jdbc_connect_and_a_shell_see_the_same_tables))
 
-.PHONY: prepare
+.PHONY: archive prepare
+archive: $(ARCHIVE) ## Map the classes of Spark for the JVMs of tests
+	@:
+
 prepare: $(ARCHIVE) $(OLDEST)/.installed $(DBT)/.installed $(JARS) $(AZURITE)/.installed ## Make what all runs of tests need beside the environment
 	@:
 

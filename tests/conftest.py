@@ -51,6 +51,19 @@ SERVERS = (
 collect_ignore = ["spark/dbt_suites.py"]
 
 
+def _begins_servers(path: Path) -> bool:
+    place = path.relative_to(_TESTS) if path.is_relative_to(_TESTS) else path
+    return any(place.is_relative_to(each) for each in SERVERS)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import what a run of the one kind leaves to the other: seconds for each process."""
+    asked = config.option.markexpr
+    if asked not in ("servers", "not servers") or collection_path.is_dir():
+        return None
+    return _begins_servers(collection_path) != (asked == "servers") or None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what begins servers; begin with slow files, or with what one failure ends the run of.
@@ -58,8 +71,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     A file is one process's work: a long one that begins last leaves the others idle.
     """
     for item in items:
-        place = item.path.relative_to(_TESTS) if item.path.is_relative_to(_TESTS) else item.path
-        if any(place.is_relative_to(each) for each in SERVERS):
+        if _begins_servers(item.path):
             item.add_marker("servers")
     if _PROFILE == "mutants":
         items.sort(key=lambda item: is_hypothesis_test(getattr(item, "obj", None)))

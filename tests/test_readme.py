@@ -44,6 +44,7 @@ def another_python(tmp_path: Path) -> Path:
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_SPARK, ids=lambda page: page.name)
 def test_a_page_with_spark_runs_as_it_is_printed(
     page: Path, tmp_path: Path, another_python: Path

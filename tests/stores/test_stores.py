@@ -21,6 +21,7 @@ _AT_ONCE = {"clean-orphan-file.min-existing-time-minutes": "0"}
 Started = Callable[[], AbstractContextManager[Mapping[str, str]]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("started", [running_azure, running_google, running_hadoop])
 def test_a_keyed_table_lives_in_another_store_than_s3(started: Started, tmp_path: Path) -> None:
     """Written, merged, followed, published and listed there: its rows are those of a dict."""
