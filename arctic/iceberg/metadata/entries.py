@@ -73,7 +73,7 @@ def live_manifests(table: Table, snapshot: Snapshot | None) -> tuple[ManifestFil
 def fetch_lists(*states: tuple[Table | None, int | None]) -> None:
     """Read the manifest lists of several stores side by side, where each of them takes a while.
 
-    They are kept, see ``kept_files``; whatever fails does so again for whoever needs the list.
+    They are kept, see ``kept_metadata``; whatever fails does so again for whoever needs the list.
     """
     fetched = []
     for table, snapshot_id in states:

@@ -6,11 +6,10 @@ files are reached is up to the FileIO that the scheme, or the user's own propert
 
 Rules:
     - Only metadata is touched; data files pass through.
-    - Table metadata is parsed here, so that damage is reported with the name of the file, and once:
-      see ``kept_metadata``. Other files of metadata are read whole, those far away once: see
-      ``kept_files``.
+    - Table metadata is parsed here, so that damage is reported with the name of the file, and once.
+      Other files of metadata are read whole, those far away once: see ``kept_metadata``.
 
-Memory: one metadata file, and what ``kept_metadata`` and ``kept_files`` hold.
+Memory: one metadata file, and what ``kept_metadata`` holds.
 """
 
 from __future__ import annotations
