@@ -378,7 +378,7 @@ def test_a_source_of_long_rows_is_taken_only_where_they_are_few(
 ) -> None:
     """Texts may be of any length: only what is sure to fit is taken into this process."""
     merged = small_merge_of(monkeypatch)
-    monkeypatch.setattr(row_level, "_MOST_WIDE_ROWS", 1)
+    monkeypatch.setattr(row_level, "MOST_WIDE_ROWS", 1)
     shop.begin("(id BIGINT NOT NULL, n INT, v STRING, PRIMARY KEY (id))", "(1, 1, 'a')")
     merge = (
         "MERGE INTO {t} t USING (SELECT * FROM VALUES (1L, 5, 'x'), (2L, 6, 'y') s(id, n, v)) s "
