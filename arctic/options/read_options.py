@@ -104,7 +104,7 @@ VECTOR_MIN_ROWS = Option(
     default=None,
     scopes=_READ_TABLE,
     doc="If files with deletes hold at least so many rows, Spark reads them, dead rows left out; "
-    "7,000 for each of them less 100,000 if not set.",
+    "if not set, all of them, the large ones or none, as costs least.",
 )
 VERIFY_CHECKSUMS = Option(
     name="read.verify-checksums",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame
 import arctic
 from arctic.job.vectors import deletion_vectors
 from arctic.job.vectors.vector_work import VectorWork, look_up
+from arctic.scan.set_apart import dirty_files
 from tests.spark.lake import NAME, Lake, shown_plan
 from tests.spark.test_clean_files import PLAIN, SCHEMA, SHAPES, put, result, rows
 
@@ -26,11 +27,11 @@ VECTORS = {"read.deletion-vector.min-rows": "1"}
 MERGE = {"read.deletion-vector.min-rows": "1000000000"}
 
 
-def assert_alike(lake: Lake, *names: str) -> None:
+def assert_alike(lake: Lake, *names: str, by: Mapping[str, str] = VECTORS) -> None:
     """Compare what shapes of queries give with what a merge gives."""
     for name in names:
         answers = []
-        for how in (VECTORS, MERGE):
+        for how in (by, MERGE):
             frame = SHAPES[name](lake.load(**how))
             answers.append(result(frame))
             frame.unpersist()
@@ -77,6 +78,21 @@ def test_rows_are_those_of_a_merge(lake: Lake) -> None:
         *range(65, 100),
     ]
     assert_alike(lake, *SHAPES)
+
+
+def test_large_files_are_read_beside_a_merge_of_small_ones(
+    lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each row comes once, from the file that has it, and those that are gone from neither."""
+    changed(lake)
+    monkeypatch.setattr(dirty_files, "ROWS_OF_A_FILE", 15)
+    monkeypatch.setattr(dirty_files, "ROWS_OF_A_MERGE", 0)
+    monkeypatch.setattr(dirty_files, "ROWS_OF_BOTH", 0)
+    frame = lake.load().select(*PLAIN)
+
+    assert reads_by_vectors(frame)
+    assert "BatchScan" in shown_plan(frame)
+    assert_alike(lake, *SHAPES, by={})
 
 
 def test_rows_are_those_of_a_merge_after_a_minor(lake: Lake) -> None:

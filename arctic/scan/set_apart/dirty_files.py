@@ -33,6 +33,8 @@ ROWS_OF_A_FILE = 7_000
 so many rows."""
 ROWS_OF_A_MERGE = 100_000
 """That a merge is run in another process than the engine's takes as much as so many rows."""
+ROWS_OF_BOTH = 600_000
+"""To look up dead rows of some files and merge the others beside them takes as much as so many."""
 
 
 def set_dirty_apart(
@@ -46,8 +48,8 @@ def set_dirty_apart(
 
     Args:
         tasks: with every delete that can touch them, and with the bounds of their files.
-        least_rows: with fewer rows in such files nothing is set apart; None: with fewer than are
-            worth it for their number.
+        least_rows: with fewer rows in such files nothing is set apart; None: what is cheapest, all
+            of them, the large ones or none.
         ranges: of the primary key.
         open_file_cost_bytes: the least that a file weighs.
 
@@ -67,8 +69,10 @@ def set_dirty_apart(
                 if pairs > MAX_PAIRS:
                     return tuple(tasks), ()
     if least_rows is None:
-        least_rows = ROWS_OF_A_FILE * len(found) - ROWS_OF_A_MERGE
-    if sum(each.rows for each in found) < least_rows:
+        found = _cheapest(found)
+    elif sum(each.rows for each in found) < least_rows:
+        found = []
+    if not found:
         return tuple(tasks), ()
     apart: dict[int, list[_Dirty]] = defaultdict(list)
     for each in _fullest(found):
@@ -104,6 +108,19 @@ class _Dirty:
     @property
     def rows(self) -> int:
         return self.part.file.record_count
+
+
+def _cheapest(found: list[_Dirty]) -> list[_Dirty]:
+    """Return which files cost least to set apart, with what the merge of the others costs."""
+    rows = sum(each.rows for each in found)
+    large = [each for each in found if each.rows > ROWS_OF_A_FILE]
+    small_rows = rows - sum(each.rows for each in large)
+    costs: tuple[tuple[int, list[_Dirty]], ...] = (
+        (ROWS_OF_A_FILE * len(found), found),
+        (ROWS_OF_A_MERGE + rows, []),
+        (ROWS_OF_A_FILE * len(large) + ROWS_OF_A_MERGE + small_rows + ROWS_OF_BOTH, large),
+    )
+    return min(costs, key=lambda cost: cost[0])[1]
 
 
 def _fullest(found: Sequence[_Dirty]) -> list[_Dirty]:

@@ -114,3 +114,27 @@ def test_many_small_files_are_merged(rows: tuple[int, ...], is_apart: bool) -> N
     assert (merged == ()) is is_apart
     assert bool(dirty) is is_apart
     assert is_apart or merged == given
+
+
+@pytest.mark.parametrize(
+    ("rows", "apart_rows"),
+    [
+        ((900_000, *(1,) * 150), [900_000]),
+        ((9_000, 7_000, 900_000, *(1,) * 150), [9_000, 900_000]),
+        ((607_000, *(1,) * 150), []),
+        ((607_001, *(1,) * 150), [607_001]),
+        ((900_000, *(1,) * 99), [900_000, *(1,) * 99]),
+    ],
+)
+def test_large_files_are_set_apart_from_many_small_ones(
+    rows: tuple[int, ...], apart_rows: list[int]
+) -> None:
+    """What is saved of them must be worth a second reader; without the small ones, all go."""
+    given, merged, dirty = apart(*rows, least_rows=None)
+
+    assert [part.file.record_count for task in dirty for part in task.data] == apart_rows
+    both = [part for task in (*merged, *dirty) for part in task.data]
+    assert sorted(part.file.path for part in both) == sorted(
+        part.file.path for task in given for part in task.data
+    )
+    assert all(task.change_deletes == given[0].change_deletes for task in (*merged, *dirty))
