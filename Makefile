@@ -49,7 +49,7 @@ WORKERS ?= 3
 # A file of tests stays in one process, and files begin in the order that conftest.py gives them.
 SPREAD := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-servers test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-ordering bench-merge-engines engines-beside-paimon bench-changes bench-views bench-optimize bench-memory bench-write bench-commits bench-growth bench-skipping bench-streaming bench-small-queries bench-sources bench-publish bench-repair bench-requests bench-cache bench-serve bench-peers bench-drift bench-tpch bench-ch bench-world engines matrix fuzz fuzz-layers soak sim ci clean
+.PHONY: help install demo test test-servers test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-ordering bench-merge-engines engines-beside-paimon bench-changes bench-views bench-optimize bench-memory bench-spark-memory bench-write bench-commits bench-growth bench-skipping bench-streaming bench-small-queries bench-sources bench-publish bench-repair bench-requests bench-cache bench-serve bench-peers bench-drift bench-tpch bench-ch bench-world engines matrix fuzz fuzz-layers soak sim ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -206,6 +206,9 @@ bench-optimize: $(READY) ## Measure minor, major and full beside pyarrow on the 
 
 bench-memory: $(READY) ## Load, change, read and optimize a table larger than the memory it gets; ARGS="--limit-mib 1024"
 	@$(PYTHON) -m benchmarks.limited_memory $(ARGS)
+
+bench-spark-memory: $(READY) ## Measure the memory of a Spark session's processes that read a changed table
+	@$(PYTHON) -m benchmarks.spark_memory $(ARGS)
 
 bench-write: $(READY) ## Measure loads and upserts beside pyarrow on the same rows
 	@$(PYTHON) -m benchmarks.writing $(ARGS)
