@@ -4,7 +4,9 @@ Rules:
     - A file is never cut, so a node of one large file stays one task, and so does one whose inserts
       are folded: a key may be in each of its files.
     - Each data file goes to exactly one part; each part gets the deletes that can touch it.
-    - A node whose deletes weigh too much is left whole: every part would read them again.
+    - A node whose deletes weigh too much is left whole: every part would read them again. So is
+      one that is hardly heavier than others: keys are spread by their hashes, so that of all nodes
+      about a half weighs a little more than the average.
     - Parts are runs of files in key order, so that deletes of some keys burden few parts: where
       keys rise with time, most updates touch the newest keys only.
 
@@ -25,16 +27,20 @@ from arctic.scan.task import NodeTask, ScanOptions
 from arctic.scan.weight import ratio_weight_bytes
 from arctic.tree.key_range import KeyRange
 
+_NEAR = 1.125
+"""Up to so many times the average, a node is no reason for a group more."""
+
 
 def split_tasks(
     tasks: Sequence[NodeTask], *, options: ScanOptions, ranges: FileRanges
 ) -> tuple[NodeTask, ...]:
-    """Divide the tasks that are heavier than the average group will be.
+    """Divide the tasks that are clearly heavier than the average group will be.
 
     Returns:
         All tasks in planning order; the parts of one node side by side, in key order.
     """
-    cost_avg_bytes = average_cost_bytes(tasks, options)
+    whole_bytes = math.ceil(_NEAR * average_cost_bytes(tasks, options))
+    cost_avg_bytes = min(whole_bytes, options.target_bytes)
     return tuple(
         part
         for task in tasks

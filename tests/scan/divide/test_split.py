@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arctic.scan.divide.split import average_cost_bytes, balanced_runs, split_task
+from arctic.scan.divide.split import (
+    average_cost_bytes,
+    balanced_runs,
+    split_task,
+    split_tasks,
+)
 from arctic.scan.reach import FileRanges
 from arctic.scan.task import FileTask, NodeTask
 from arctic.scan.weight import packing_weight_bytes, ratio_weight_bytes
@@ -186,3 +191,21 @@ def test_parts_know_their_files_only() -> None:
     for part in parts:
         files = [*(file_task.file for file_task in part.data), *part.change_deletes]
         assert packing_weight_bytes(files, open_file_cost_bytes=OPEN) == part.cost_bytes
+
+
+def test_a_node_that_is_hardly_heavier_than_others_stays_whole() -> None:
+    """As of nodes of one tree half are; one that is clearly heavier is divided."""
+    options, ranges = scan_options(parallelism=2, parallel_multiple=2), FileRanges((KEY_ID,))
+    alike = [node([base(1, size), base(2, 100)]) for size in (101, 99, 103, 97)]
+    skewed = [node([base(1, size), base(2, 100)]) for size in (150, 50, 50, 50)]
+
+    assert split_tasks(alike, options=options, ranges=ranges) == tuple(alike)
+    assert len(split_tasks(skewed, options=options, ranges=ranges)) == 5
+
+
+def test_a_node_above_the_target_size_is_divided_however_alike_they_are() -> None:
+    """The target bounds what a task costs."""
+    options, ranges = scan_options(target_bytes=199), FileRanges((KEY_ID,))
+    alike = [node([base(1, 100), base(2, 100)]) for _ in range(40)]
+
+    assert len(split_tasks(alike, options=options, ranges=ranges)) == 80
