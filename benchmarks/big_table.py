@@ -16,8 +16,8 @@ from pyiceberg.typedef import Record
 
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan
 from arctic.iceberg.commits.snapshot_producer import stage_snapshot
-from arctic.iceberg.commits.staged_snapshot import SnapshotPlan
 from arctic.iceberg.metadata.bounds import FILE_OFFSET_ID
 from arctic.iceberg.tables.create_table import create_table
 from arctic.iceberg.tables.open_table import OpenTable

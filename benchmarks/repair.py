@@ -30,8 +30,8 @@ from pyiceberg.types import DoubleType, LongType, NestedField, StringType
 
 import arctic
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
+from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan
 from arctic.iceberg.commits.commit_loop import commit_snapshot
-from arctic.iceberg.commits.staged_snapshot import SnapshotPlan
 from arctic.iceberg.commits.staging import staged_on
 from benchmarks.engines.rewriting import rewrite
 from benchmarks.measure import Report

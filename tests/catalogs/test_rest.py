@@ -19,6 +19,7 @@ from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.tables import schema_sync
 from arctic.iceberg.tables.open_table import open_table
 from tests.catalogs.both_stores import CHECKS, Before, Places, check_upsert_after_overwrite
+from tests.catalogs.one_batch import check_a_batch_of_two_tables
 from tests.catalogs.rest_server import Door, opened_door
 from tests.catalogs.verbs import (
     SCHEMA,
@@ -130,6 +131,16 @@ def test_both_stores_are_compared_by_who_looked_at_both(
     check(places, lambda other: door.before_commits.append(other))
 
     assert any(each.startswith("commit db.p ") or " db.p " in each for each in door.asked)
+
+
+@pytest.mark.parametrize("takes_several", [True, False], ids=["one request", "one by one"])
+def test_tables_of_a_batch_are_one_commit(door: Door, takes_several: bool) -> None:
+    """Where the server takes several tables in a request; elsewhere one comes after the other."""
+    door.takes_several = takes_several
+    check_a_batch_of_two_tables(door.catalog, lambda other: door.before_commits.append(other))
+
+    together = [each for each in door.asked if "db.one" in each and "db.two" in each]
+    assert bool(together) == takes_several
 
 
 def test_a_commit_of_both_stores_is_one_request(door: Door) -> None:

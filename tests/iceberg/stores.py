@@ -26,9 +26,10 @@ from pyiceberg.types import LongType, NestedField, StringType
 
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.commits.asking.sending import ask_for
+from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan
 from arctic.iceberg.commits.commit import CommitResult, commit_append, commit_overwrite
 from arctic.iceberg.commits.snapshot_producer import stage_snapshot
-from arctic.iceberg.commits.staged_snapshot import SnapshotPlan
 from arctic.iceberg.metadata.data_files import data_files
 from arctic.iceberg.tables.create_table import create_table
 from arctic.iceberg.tables.open_table import OpenTable, open_table
@@ -233,7 +234,7 @@ def commit_files(
     head = refresh(table)
     snapshot_id: int = head.metadata.new_snapshot_id()
     plan = SnapshotPlan(operation=operation, added=added, summary=summary or {})
-    stage_snapshot(head, plan, snapshot_id).commit()
+    ask_for(stage_snapshot(head, plan, snapshot_id))
     return snapshot_id
 
 

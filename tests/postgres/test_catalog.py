@@ -18,6 +18,7 @@ from sqlalchemy import Pool, event
 
 import arctic
 from tests.catalogs.both_stores import CHECKS, Before, Places, before_commits_in_sql
+from tests.catalogs.one_batch import check_one_transaction
 from tests.catalogs.refused_lock import check_refused_lock
 from tests.catalogs.verbs import (
     SCHEMA,
@@ -86,6 +87,13 @@ def test_both_stores_are_compared_by_who_looked_at_both(
 ) -> None:
     """In one transaction, which the other row is locked for."""
     check(Places(catalog), before_commits_in_sql(monkeypatch))
+
+
+def test_tables_of_a_batch_become_visible_together(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one transaction."""
+    check_one_transaction(catalog, monkeypatch)
 
 
 def test_a_refused_lock_is_a_lost_race(

@@ -23,8 +23,8 @@ from arctic.errors import ConflictError, FormatError, UnsupportedError
 from arctic.iceberg.adoption.plain_table import open_keyless
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.catalogs.pair import store_of
+from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.commit_loop import commit_snapshot
-from arctic.iceberg.commits.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.staging import staged_on
 from arctic.iceberg.metadata.data_files import data_files
 from arctic.iceberg.metadata.entries import entries_of, live_manifests

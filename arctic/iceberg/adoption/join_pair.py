@@ -29,7 +29,7 @@ from arctic.iceberg.catalogs.change_store import note_key
 from arctic.iceberg.catalogs.leftover import drop_leftover
 from arctic.iceberg.catalogs.pair import base_properties, change_properties, store_of
 from arctic.iceberg.catalogs.refresh import refresh
-from arctic.iceberg.commits.staged_snapshot import SnapshotPlan
+from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan
 from arctic.iceberg.commits.staging import staged_on
 from arctic.iceberg.ownership.folders import delete_own_files
 from arctic.iceberg.ownership.registered_table import register_table, table_like

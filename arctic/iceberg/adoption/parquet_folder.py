@@ -45,7 +45,7 @@ from arctic.iceberg.catalogs.catalog import (
     open_catalog,
 )
 from arctic.iceberg.catalogs.pair import store_of
-from arctic.iceberg.commits.staged_snapshot import SnapshotPlan
+from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan
 from arctic.iceberg.commits.staging import staged_on
 from arctic.iceberg.ownership.folders import delete_own_files, owner_of
 from arctic.iceberg.ownership.known_tables import known_tables

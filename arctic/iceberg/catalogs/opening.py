@@ -24,7 +24,7 @@ from pyiceberg.utils.config import Config
 from sqlalchemy import create_engine
 
 from arctic.errors import InvalidInputError, NotFoundError
-from arctic.iceberg.catalogs.in_database.unmoved import compare_at_commits
+from arctic.iceberg.catalogs.in_database.transaction_end import heed_last_steps
 from arctic.iceberg.catalogs.over_http.timed_rest import TimedRestCatalog
 from arctic.iceberg.catalogs.read_only import ReadOnlySqlCatalog, check_writable, may_only_read
 from arctic.iceberg.catalogs.sqlite import database_of, first_use, harden, sqlite_uri
@@ -149,7 +149,7 @@ def open_named(
                 _use_patient_pool(catalog)
             elif not isinstance(catalog, ReadOnlySqlCatalog):
                 harden(catalog)
-            compare_at_commits(catalog)
+            heed_last_steps(catalog)
         elif SNAPSHOT_LOADING_MODE in catalog.properties:
             catalog.properties[SNAPSHOT_LOADING_MODE] = "all"
     return catalog
@@ -180,7 +180,7 @@ def open_embedded(database: Path, settings: Mapping[str, str], *, create: bool) 
         else:
             catalog = first_use(partial(SqlCatalog, CATALOG_NAME, **properties))
             harden(catalog)
-            compare_at_commits(catalog)
+            heed_last_steps(catalog)
     return catalog
 
 

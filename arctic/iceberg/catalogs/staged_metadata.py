@@ -159,19 +159,19 @@ def _commit(
     try:
         response = attempt.commit_table(table, requirements, updates)
     except CommitFailedException:
-        _delete_unnamed(catalog, table, written)
+        delete_unnamed(catalog, table, written)
         raise
     except DBAPIError as error:
         if not was_rolled_back(error):
             raise
-        _delete_unnamed(catalog, table, written)
+        delete_unnamed(catalog, table, written)
         raise CommitFailedException(f"the database took the commit back: {error.orig}") from error
-    keep_written(response, catalog)
+    keep_written(response.metadata_location, response.metadata, catalog)
     Catalog._delete_old_metadata(table.io, before.metadata, response.metadata)
     return response
 
 
-def _delete_unnamed(
+def delete_unnamed(
     catalog: MetastoreCatalog, table: Table, written: Sequence[tuple[FileIO, str]]
 ) -> None:
     """Delete those metadata files that the table, as it is now, does not name."""

@@ -24,9 +24,9 @@ from pyiceberg.table.snapshots import Operation
 from arctic.errors import UnsupportedError
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.cleaning.expire_snapshots import base_snapshots_to_read
+from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.commit_loop import commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
-from arctic.iceberg.commits.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.staging import staged_on
 from arctic.iceberg.metadata.entries import entries_of, is_delete_manifest, live_manifests
 from arctic.iceberg.metadata.history import (

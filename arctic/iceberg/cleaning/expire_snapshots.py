@@ -36,8 +36,8 @@ from pyiceberg.table.update import (
 
 from arctic.errors import ArcticError, ConflictError
 from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.commits.asking.staged_snapshot import commit_metadata
 from arctic.iceberg.commits.commit_loop import commit_policy
-from arctic.iceberg.commits.staged_snapshot import commit_metadata
 from arctic.iceberg.metadata.history import predecessor_id
 from arctic.iceberg.metadata.sequence_file import tells_merged
 from arctic.iceberg.ownership.reachable import ReachedFile, reached_files

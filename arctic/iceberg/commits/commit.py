@@ -22,10 +22,11 @@ from pyiceberg.table import Table
 
 from arctic.errors import ConflictError, InvalidInputError
 from arctic.iceberg.catalogs.read_only import check_writable
+from arctic.iceberg.commits.asking.sending import WITH_OTHERS
+from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.changed_meanwhile import check_same_rows, check_unchanged
 from arctic.iceberg.commits.commit_loop import CommitResult, Stage, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
-from arctic.iceberg.commits.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.staging import live_files, operation, staged_on, staged_with_state
 from arctic.iceberg.commits.together.commit_together import WaitingCommit, commit_together
 from arctic.iceberg.commits.together.other_store import (
@@ -131,6 +132,8 @@ def _commit_in_line(
     store: Table, stage: Stage, *, branch: str | None, is_fresh: bool
 ) -> CommitResult | None:
     """Commit what lands on any head; along with what other threads have waiting meanwhile."""
+    if WITH_OTHERS.get() is not None:  # nobody has to wait until those have come as far
+        return commit_snapshot(store, stage, is_fresh=is_fresh)
     check_writable(store.catalog)
     mine = WaitingCommit(store, stage)
     with _LINES.turn(_line_of(store, branch), mine, most=_MOST_TOGETHER) as turn:

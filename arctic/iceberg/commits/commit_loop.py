@@ -37,7 +37,8 @@ from arctic.errors import (
 )
 from arctic.iceberg.catalogs.read_only import check_writable
 from arctic.iceberg.catalogs.refresh import refresh
-from arctic.iceberg.commits.staged_snapshot import StagedSnapshot
+from arctic.iceberg.commits.asking.sending import AbandonedError, ask_for
+from arctic.iceberg.commits.asking.staged_snapshot import StagedSnapshot
 from arctic.iceberg.storage.table_io import is_file_gone
 from arctic.retry import RetryPolicy
 
@@ -224,7 +225,11 @@ class _Commit:
 
     def _try(self, staged: StagedSnapshot) -> bool:
         try:
-            staged.commit()
+            ask_for(staged)
+        except AbandonedError:
+            staged.discard()
+            with self._unless_unknown():
+                raise
         except CommitFailedException:
             self._lost = staged
             return False

@@ -18,7 +18,7 @@ from pyiceberg.table import Table
 from arctic.errors import ConflictError, UnsupportedError
 from arctic.iceberg.branching.branch_store import BranchStore
 from arctic.iceberg.catalogs.pair import store_of
-from arctic.iceberg.commits.staged_snapshot import SnapshotPlan
+from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.table.property_names import BASE_WATERMARK, WATERMARK, WATERMARK_WRITER, WRITER_PREFIX
 from arctic.table.streams.stream_batch import StreamBatch

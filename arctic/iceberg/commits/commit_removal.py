@@ -18,9 +18,9 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
 from arctic.errors import ConflictError
+from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.commit_loop import CommitResult, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
-from arctic.iceberg.commits.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.staging import live_files, operation, staged_on, staged_with_state
 from arctic.iceberg.commits.together.other_store import Check, CheckedHeads
 from arctic.iceberg.metadata.data_files import data_files

@@ -20,9 +20,9 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
 
 from arctic.errors import ConflictError, NotFoundError
+from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSnapshot, StartFrom
 from arctic.iceberg.commits.commit_loop import CommitResult, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
-from arctic.iceberg.commits.staged_snapshot import SnapshotPlan, StagedSnapshot, StartFrom
 from arctic.iceberg.commits.staging import staged_on, staged_with_state
 from arctic.iceberg.commits.together.other_store import SeenStore, on_newest_change
 from arctic.iceberg.metadata.data_files import data_files

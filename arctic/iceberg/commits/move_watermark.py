@@ -27,9 +27,9 @@ from pyiceberg.table.update import (
 
 from arctic.errors import ConflictError, NotFoundError
 from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.commits.asking.staged_snapshot import commit_metadata
 from arctic.iceberg.commits.commit_loop import commit_policy
 from arctic.iceberg.commits.commit_notes import told_watermarks, watermarks
-from arctic.iceberg.commits.staged_snapshot import commit_metadata
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.translate import catalog_errors
 from arctic.table.property_names import WATERMARK, WRITER_PREFIX

@@ -10,8 +10,8 @@ from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
 
+from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.snapshot_producer import stage_snapshot
-from arctic.iceberg.commits.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.metadata.entries import entries_of, live_manifests
 from arctic.iceberg.metadata.gc_pause import collector_paused
 from arctic.iceberg.metadata.optimized_state import OptimizedState

@@ -20,8 +20,8 @@ from pyiceberg.table.snapshots import Operation
 from arctic.errors import ArcticError, CommitStateUnknownError, ConflictError
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.cleaning.expire_snapshots import KeepRules, expire_snapshots
+from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.commit_loop import commit_snapshot
-from arctic.iceberg.commits.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.staging import staged_on
 from arctic.iceberg.metadata.data_files import data_files
 from arctic.iceberg.ownership.folders import is_own

@@ -22,7 +22,6 @@ from typing import Any
 from pyiceberg.catalog import Catalog
 from pyiceberg.io import FileIO, InputFile, InputStream, OutputFile, OutputStream
 from pyiceberg.serializers import Compressor, FromByteStream, FromInputFile
-from pyiceberg.table import CommitTableResponse
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.typedef import EMPTY_DICT, UTF8
 from pyiceberg.typedef import Properties as CatalogProperties
@@ -47,10 +46,9 @@ def check_metadata_of(catalog: Catalog) -> None:
     FromInputFile.table_metadata = staticmethod(_table_metadata)  # type: ignore[method-assign]
 
 
-def keep_written(written: CommitTableResponse, catalog: Catalog) -> None:
+def keep_written(location: str, metadata: TableMetadata, catalog: Catalog) -> None:
     """Remember the metadata of a commit through a catalog that has just succeeded."""
-    location = written.metadata_location
-    KEPT.put(location, _plain(catalog.properties), written.metadata, KEPT.stamp(location))
+    KEPT.put(location, _plain(catalog.properties), metadata, KEPT.stamp(location))
 
 
 class CheckedFileIO(ArrowIO):

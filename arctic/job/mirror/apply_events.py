@@ -5,6 +5,7 @@ Rules:
       has not committed.
     - Each table gets its share in one commit that names the batch; a batch that comes again is
       skipped by the tables that hold it.
+    - The commits of all tables are asked for at once: see ``joint_commits``.
 
 Must not know: where events come from.
 """
@@ -13,12 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from arctic.cdc.events import Events, refused
-from arctic.job.mirror.write_changes import WriteRows, write_changes
+from arctic.iceberg.commits.asking.joint_commits import commit_jointly
+from arctic.job.mirror.write_changes import WriteRows, write_changes, write_here
 from arctic.job.reference import TableReference
 from arctic.table.streams.stream_batch import StreamBatch
 
@@ -87,6 +90,9 @@ def apply_events(
             shares.append(share)
             broken.append(share.broken)
     quarantined = quarantine(broken)
-    for share in shares:
-        share.commit(write)
+    if write is write_here:
+        commit_jointly([partial(share.commit, write) for share in shares])
+    else:  # Spark commits in a process of its own.
+        for share in shares:
+            share.commit(write)
     return quarantined

@@ -24,8 +24,8 @@ import arctic
 from arctic.cdc.engine import streamed
 from arctic.iceberg.adoption.equality_deletes import commit_repair, equality_deletes, open_any
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
+from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan
 from arctic.iceberg.commits.commit_loop import commit_snapshot
-from arctic.iceberg.commits.staged_snapshot import SnapshotPlan
 from arctic.iceberg.commits.staging import staged_on
 from arctic.iceberg.metadata.version_three import with_fields
 from arctic.iceberg.ownership.registered_table import register_table, table_like

@@ -1,1 +1,1 @@
-"""Catalogs in a database: SQLite asked many times a second, and two rows compared at a commit."""
+"""Catalogs in a database: SQLite asked many times a second, several rows heeded at a commit."""

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 
-from arctic.iceberg.catalogs.over_http.timed_rest import TableCommit, TimedRestCatalog
+from arctic.iceberg.catalogs.over_http.timed_rest import TimedRestCatalog
+from arctic.iceberg.catalogs.table_commit import TableCommit
 from arctic.iceberg.translate import catalog_errors
 from arctic.retry import RetryPolicy
 

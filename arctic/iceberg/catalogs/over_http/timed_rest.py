@@ -35,20 +35,12 @@ from urllib3.exceptions import MaxRetryError, NewConnectionError
 
 from arctic.errors import InvalidInputError
 from arctic.iceberg.catalogs.over_http.timed_tokens import TimedTokenProvider, TokenError
+from arctic.iceberg.catalogs.table_commit import TableCommit
 
 CONNECTION_TIMEOUT = "rest.client.connection-timeout-ms"
 SOCKET_TIMEOUT = "rest.client.socket-timeout-ms"
 _DEFAULT_MS = {CONNECTION_TIMEOUT: 10_000, SOCKET_TIMEOUT: 60_000}
 _SEVERAL = Endpoint(http_method=HttpMethod.POST, path="/v1/{prefix}/transactions/commit")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableCommit:
-    """What is committed to one of several tables."""
-
-    table: Table
-    requirements: tuple[Any, ...]
-    updates: tuple[Any, ...]
 
 
 class TimedRestCatalog(RestCatalog):

@@ -1,1 +1,1 @@
-"""Commits in one request: of several threads to one store, or beside a look at the other one."""
+"""Commits of several threads to one store, and commits that heed the other store."""

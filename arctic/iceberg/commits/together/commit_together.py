@@ -21,8 +21,8 @@ from pyiceberg.table import Table
 
 from arctic.errors import ArcticError, CommitStateUnknownError, InternalError, StorageError
 from arctic.iceberg.catalogs.staged_metadata import with_updates
+from arctic.iceberg.commits.asking.staged_snapshot import StagedSnapshot
 from arctic.iceberg.commits.commit_loop import CommitResult, Stage, commit_snapshot
-from arctic.iceberg.commits.staged_snapshot import StagedSnapshot
 
 
 @dataclass(slots=True, eq=False)

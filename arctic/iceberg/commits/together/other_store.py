@@ -3,12 +3,6 @@
 Who has looked at both stores commits to one of them, and a catalog compares that one alone. A
 catalog in a database compares the other one in the same transaction; one behind REST, where it
 takes commits to several tables in one request.
-
-Rules of such a request:
-    - The other store gets a property as well: some servers compare only what changes.
-    - It stands first: a server that commits one table after the other has then seen it unmoved.
-    - The answer tells no metadata, and not every server that says yes has done it. So the store is
-      loaded: a snapshot that is not there lost its race to another one, or nobody knows.
 """
 
 from __future__ import annotations
@@ -20,22 +14,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 from pyiceberg.table import Table
-from pyiceberg.table.update import AssertRefSnapshotId, AssertTableUUID, SetPropertiesUpdate
 
 from arctic.errors import ConflictError
-from arctic.iceberg.catalogs.in_database.unmoved import LookAgain, only_while_unmoved
-from arctic.iceberg.catalogs.over_http.timed_rest import TableCommit, TimedRestCatalog
+from arctic.iceberg.catalogs.in_database.transaction_end import LookAgain
+from arctic.iceberg.catalogs.over_http.timed_rest import TimedRestCatalog
 from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.commits.asking.staged_snapshot import OtherStore, StagedSnapshot
 from arctic.iceberg.commits.commit_loop import Stage
-from arctic.iceberg.commits.staged_snapshot import StagedSnapshot
-from arctic.iceberg.metadata.history import lineage
 from arctic.iceberg.tables.open_table import OpenTable
-from arctic.table.property_names import COMMITTED_BESIDE
-
-_MOST_ROWS = 100_000
-"""Rows that may have come to the other store for it to be looked at while others wait."""
 
 Check = Callable[[OpenTable], None]
 """Is given the table with its stores as they are then; raises where nothing may be committed."""
@@ -53,15 +40,9 @@ def beside(
         look_again: says whether it holds as well on the other store as that is by then; asked in
             the transaction of a database. None: nobody can say.
     """
-    catalog = staged.table.catalog
-    if other is None:
+    if other is None or not compares_both(staged.table, other):
         return staged
-    seen = copy(other)
-    if isinstance(catalog, SqlCatalog):
-        return replace(staged, send=lambda: _commit_in_database(staged, seen, look_again))
-    if isinstance(catalog, TimedRestCatalog) and compares_both(staged.table, seen):
-        return replace(staged, send=lambda: _commit_both(catalog, staged, seen))
-    return staged
+    return replace(staged, other=OtherStore(store=copy(other), look_again=look_again))
 
 
 def compares_both(store: Table, other: Table) -> bool:
@@ -125,60 +106,6 @@ def _check_newest(change: Table, replaced_up_to: int) -> None:
             "changes were committed during the overwrite of a table whose keys can move between "
             "partitions, so a key could end up twice; run the overwrite again"
         ) from error
-
-
-def _commit_in_database(staged: StagedSnapshot, other: Table, look_again: LookAgain | None) -> None:
-    # Where nobody can say, nothing is read of the other store while others wait.
-    look = None if look_again is None else partial(_look_at_few, other, look_again)
-    with only_while_unmoved(other, look):
-        staged.commit()
-
-
-def _look_at_few(seen: Table, look_again: LookAgain, moved: Table) -> None:
-    if not _has_few_more(moved, seen.metadata.current_snapshot_id):
-        raise ConflictError(f"table {'.'.join(seen.name())!r} was committed to meanwhile")
-    look_again(moved)
-
-
-def _has_few_more(moved: Table, seen: int | None) -> bool:
-    """Say whether a store has gone on from a snapshot, and by few rows."""
-    rows = 0
-    for snapshot in lineage(moved.metadata, moved.current_snapshot()):
-        if snapshot.snapshot_id == seen:
-            return True
-        added = None if snapshot.summary is None else snapshot.summary["added-records"]
-        rows += int(added or 0)
-        if rows > _MOST_ROWS:
-            return False
-    return seen is None
-
-
-def _commit_both(catalog: TimedRestCatalog, staged: StagedSnapshot, other: Table) -> None:
-    here = AssertRefSnapshotId.model_validate(
-        {"ref": "main", "snapshot-id": other.metadata.current_snapshot_id}
-    )
-    mark = SetPropertiesUpdate(updates={COMMITTED_BESIDE: str(staged.snapshot_id)})
-    catalog.commit_several(
-        (
-            TableCommit(
-                table=other,
-                requirements=(AssertTableUUID(uuid=other.metadata.table_uuid), here),
-                updates=(mark,),
-            ),
-            TableCommit(
-                table=staged.table, requirements=staged.requirements, updates=staged.updates
-            ),
-        )
-    )
-    head = refresh(staged.table).metadata
-    if head.snapshot_by_id(staged.snapshot_id) is None:
-        text = (
-            f"the catalog said yes, and table {'.'.join(staged.table.name())!r} lacks the snapshot"
-        )
-        # Where nobody was faster the server may show what was before: its files must stay.
-        if head.current_snapshot_id == staged.parent_id:
-            raise CommitStateUnknownException(text)
-        raise CommitFailedException(text)
 
 
 @dataclass(slots=True)

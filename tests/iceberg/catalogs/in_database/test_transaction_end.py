@@ -12,9 +12,17 @@ from pyiceberg.table import Table
 
 import arctic
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
-from arctic.iceberg.catalogs.in_database.unmoved import only_while_unmoved
-from arctic.iceberg.commits.together import other_store
+from arctic.iceberg.catalogs.in_database.transaction_end import only_while_unmoved
+from arctic.iceberg.commits.asking import sending
 from tests.catalogs.both_stores import CHECKS, NAME, SCHEMA, Before, Places, before_commits_in_sql
+from tests.catalogs.one_batch import check_one_transaction
+
+
+def test_tables_of_a_batch_become_visible_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In one transaction."""
+    check_one_transaction(catalog_in(tmp_path), monkeypatch)
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -22,12 +30,16 @@ def test_both_stores_are_compared_by_who_looked_at_both(
     tmp_path: Path, check: Callable[[Places, Before], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In one transaction."""
-    catalog = {
+    check(Places(catalog_in(tmp_path)), before_commits_in_sql(monkeypatch))
+
+
+def catalog_in(folder: Path) -> dict[str, str]:
+    """Return what a catalog in a new file is opened with."""
+    return {
         "type": "sql",
-        "uri": f"sqlite:///{tmp_path}/c.db",
-        "warehouse": f"file://{tmp_path}",
+        "uri": f"sqlite:///{folder}/c.db",
+        "warehouse": f"file://{folder}",
     }
-    check(Places(catalog), before_commits_in_sql(monkeypatch))
 
 
 @pytest.mark.parametrize(("most_rows", "last"), [(9, 99), (0, 4)])
@@ -38,7 +50,7 @@ def test_who_commits_without_a_pause_keeps_nobody_out(
     uri = f"sqlite:///{tmp_path}/c.db"
     places = Places({"type": "sql", "uri": uri, "warehouse": f"file://{tmp_path}"})
     before, upserted = before_commits_in_sql(monkeypatch), [2]
-    monkeypatch.setattr(other_store, "_MOST_ROWS", most_rows)
+    monkeypatch.setattr(sending, "_MOST_ROWS", most_rows)
 
     def upsert() -> None:
         upserted.append(upserted[-1] + 1)

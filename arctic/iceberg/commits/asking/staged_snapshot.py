@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
 from pyiceberg.table.statistics import StatisticsFile
 from pyiceberg.table.update import TableRequirement, TableUpdate
 
-_OVERTAKEN = ("older than last sequence number", "smaller than the table's next-row-id")
-"""How PyIceberg and Java refuse numbers that another snapshot has taken; nothing landed then."""
+from arctic.iceberg.catalogs.in_database.transaction_end import LookAgain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +39,16 @@ class SnapshotPlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OtherStore:
+    """A store that an attempt at a commit to another one was decided by."""
+
+    store: Table
+    """As it was looked at."""
+    look_again: LookAgain | None = None
+    """Says whether the attempt holds as well on the store as it is by then; None: nobody can."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StagedSnapshot:
     """One attempt: its manifests are written, and nobody refers to them yet."""
 
@@ -52,25 +60,8 @@ class StagedSnapshot:
     requirements: tuple[TableRequirement, ...]
     discard: Callable[[], None]
     """Deletes what was written; only for an attempt that is known not to have landed."""
-    send: Callable[[], None] | None = None
-    """Asks the catalog; None: for this store alone."""
-
-    def commit(self) -> None:
-        """Ask the catalog once; PyIceberg's exceptions come through.
-
-        Raises:
-            CommitFailedException: another commit won, also where that was one to another branch,
-                which leaves the head of this one as it was.
-        """
-        try:
-            if self.send is not None:
-                self.send()
-            else:
-                self.table._do_commit(updates=self.updates, requirements=self.requirements)
-        except Exception as error:
-            if not any(said in str(error) for said in _OVERTAKEN):
-                raise
-            raise CommitFailedException(str(error)) from error
+    other: OtherStore | None = None
+    """What must be as it was, if the catalog can compare it; None: this store alone."""
 
 
 def commit_metadata(

@@ -1,8 +1,8 @@
-"""A commit in a database that holds only while another table is as it was looked at.
+"""What is done in a database right before a commit of this thread ends its transaction.
 
-A catalog in a database compares the row of the table that is committed to. The row of the other
-table is compared in the same transaction, right before its end: whoever is about to change it has
-done so, or waits until this transaction has ended.
+One such step holds a commit only while another table is as it was looked at. A catalog in a
+database compares the row of the table that is committed to. The row of the other table is compared
+in the same transaction: whoever is about to change it has done so, or waits until it has ended.
 
 Who can tell whether it matters looks at what came, while others wait. Else a commit would never
 land beside somebody who commits to the other table without a pause.
@@ -22,21 +22,35 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.io import load_file_io
 from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import Table
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, and_, select
 from sqlalchemy.engine import Connection
 from sqlalchemy.event import listen
 
 from arctic.errors import ArcticError
 
+LastStep = Callable[[str, Connection], None]
+"""Is given the name of the catalog and the connection; raises ``CommitFailedException`` where
+nothing may be committed."""
+
 LookAgain = Callable[[Table], None]
 """Is given the other table as it is now; raises ``ArcticError`` where nothing may be committed."""
 
-_UNMOVED: ContextVar[tuple[Table, LookAgain | None] | None] = ContextVar("unmoved", default=None)
+_LAST_STEPS: ContextVar[tuple[LastStep, ...]] = ContextVar("last_steps", default=())
 
 
-def compare_at_commits(catalog: SqlCatalog) -> None:
-    """Have the engine of a catalog heed ``only_while_unmoved``; for an engine that is in use."""
-    listen(catalog.engine, "commit", partial(_compare, catalog.name))
+def heed_last_steps(catalog: SqlCatalog) -> None:
+    """Have the engine of a catalog take last steps; for an engine that is in use."""
+    listen(catalog.engine, "commit", partial(_take, catalog.name))
+
+
+@contextmanager
+def last_step(step: LastStep) -> Iterator[None]:
+    """Let a commit within end with a step, after those that were asked for before."""
+    token = _LAST_STEPS.set((*_LAST_STEPS.get(), step))
+    try:
+        yield
+    finally:
+        _LAST_STEPS.reset(token)
 
 
 @contextmanager
@@ -50,28 +64,31 @@ def only_while_unmoved(other: Table, look_again: LookAgain | None = None) -> Ite
     Raises:
         CommitFailedException: somebody has committed to it since; nothing was committed.
     """
-    token = _UNMOVED.set((other, look_again))
-    try:
+    with last_step(partial(_compare, other, look_again)):
         yield
-    finally:
-        _UNMOVED.reset(token)
 
 
-def _compare(catalog: str, connection: Connection) -> None:
-    unmoved = _UNMOVED.get()
-    if unmoved is None:
-        return
-    other, look_again = unmoved
-    name = other.name()
-    row = IcebergTables
+def row_of(catalog: str, table: Table) -> ColumnElement[bool]:
+    """Return what is true of the row of a table alone."""
+    name, row = table.name(), IcebergTables
+    return and_(
+        row.catalog_name == catalog,
+        row.table_namespace == Catalog.namespace_to_string(Catalog.namespace_from(name)),
+        row.table_name == Catalog.table_name_from(name),
+    )
+
+
+def _take(catalog: str, connection: Connection) -> None:
+    for step in _LAST_STEPS.get():
+        step(catalog, connection)
+
+
+def _compare(
+    other: Table, look_again: LookAgain | None, catalog: str, connection: Connection
+) -> None:
+    name, row = other.name(), IcebergTables
     found = connection.execute(
-        select(row.metadata_location)
-        .where(
-            row.catalog_name == catalog,
-            row.table_namespace == Catalog.namespace_to_string(Catalog.namespace_from(name)),
-            row.table_name == Catalog.table_name_from(name),
-        )
-        .with_for_update(read=True)
+        select(row.metadata_location).where(row_of(catalog, other)).with_for_update(read=True)
     ).scalar_one_or_none()
     if found == other.metadata_location:
         return

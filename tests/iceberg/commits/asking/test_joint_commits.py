@@ -1,0 +1,158 @@
+"""Several writes whose rows become visible together, on the embedded catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from threading import Thread
+
+import pyarrow as pa
+import pytest
+from pyiceberg.exceptions import CommitStateUnknownException
+
+import arctic
+from arctic.errors import InvalidInputError
+from arctic.iceberg.commits.asking import joint_commits
+from arctic.iceberg.commits.asking.joint_commits import commit_jointly
+from arctic.iceberg.commits.asking.sending import Outcome, sent
+from arctic.iceberg.commits.asking.staged_snapshot import StagedSnapshot
+
+SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("n", pa.int64())])
+NOW = {"clean-orphan-file.min-existing-time-minutes": "0"}
+NAMES = ("db.a", "db.b", "db.c")
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> str:
+    """Make three tables of one row; the rows of the last one move between partitions."""
+    for name in NAMES:
+        table = arctic.create_table(
+            name,
+            SCHEMA,
+            primary_key=["id"],
+            partition_by=["n"] if name == NAMES[-1] else [],
+            warehouse=str(tmp_path),
+        )
+        table.write(rows(1))
+    return str(tmp_path)
+
+
+def rows(*numbers: int) -> pa.Table:
+    """Return rows of keys."""
+    return pa.table({"id": numbers, "n": [number % 2 for number in numbers]}, schema=SCHEMA)
+
+
+def write(warehouse: str, name: str, number: int) -> None:
+    """Upsert a row."""
+    arctic.open_table(name, warehouse=warehouse).write(rows(number), mode="upsert")
+
+
+def counts(warehouse: str) -> list[int]:
+    """Count the rows of each table, as somebody else sees it now."""
+    found: list[int] = []
+    names = partial(map, lambda name: arctic.open_table(name, warehouse=warehouse).count(), NAMES)
+    reader = Thread(target=lambda: found.extend(names()))
+    reader.start()
+    reader.join()
+    return found
+
+
+def files(warehouse: str) -> set[Path]:
+    """Return all files, but those of the catalog itself."""
+    found = (each for each in Path(warehouse).rglob("*") if each.is_file())
+    return {each for each in found if "catalog.db" not in each.name}
+
+
+def test_nobody_sees_one_without_the_others(
+    warehouse: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not while they are written, nor while the catalog is asked."""
+    seen: list[list[int]] = []
+
+    def watched(attempts: list[StagedSnapshot]) -> list[Outcome]:
+        seen.append(counts(warehouse))
+        return sent(attempts)
+
+    def seen_and_written(name: str) -> None:
+        seen.append(counts(warehouse))
+        write(warehouse, name, 2)
+
+    monkeypatch.setattr(joint_commits, "sent", watched)
+    commit_jointly([partial(seen_and_written, name) for name in NAMES])
+    assert seen == [[1, 1, 1]] * 4
+    assert counts(warehouse) == [2, 2, 2]
+
+
+def test_one_that_fails_leaves_nothing_of_any(warehouse: str) -> None:
+    """Whichever it is; the files of the others are gone."""
+
+    def failing() -> None:
+        raise InvalidInputError("no")
+
+    before = files(warehouse)
+    for place in range(3):
+        works: list[Callable[[], None]] = [partial(write, warehouse, name, 2) for name in NAMES]
+        works[place] = failing
+        with pytest.raises(InvalidInputError, match="no"):
+            commit_jointly(works)
+        assert counts(warehouse) == [1, 1, 1]
+        assert files(warehouse) == before
+
+
+def test_a_race_of_one_has_all_built_anew(warehouse: str) -> None:
+    """Somebody commits to the first table while the second one is written."""
+
+    def outrun() -> None:
+        other = Thread(target=write, args=(warehouse, "db.a", 7))
+        other.start()
+        other.join()
+        write(warehouse, "db.b", 2)
+
+    commit_jointly([partial(write, warehouse, "db.a", 2), outrun])
+    assert counts(warehouse) == [3, 2, 1]
+    table = arctic.open_table("db.b", warehouse=warehouse)
+    assert len(table.history()) == len(set(table.history().column("snapshot_id").to_pylist()))
+    for name in NAMES:
+        cleaned = arctic.open_table(name, warehouse=warehouse).clean_orphans(options=NOW)
+        assert cleaned.items == ()
+
+
+def test_an_answer_that_did_not_come_is_looked_for(
+    warehouse: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All have landed, and none lands twice."""
+    asked: list[int] = []
+
+    def deaf(attempts: list[StagedSnapshot]) -> list[Outcome]:
+        asked.append(len(attempts))
+        assert sent(attempts) == [None] * len(attempts)
+        return [CommitStateUnknownException("no answer")] * len(attempts)
+
+    monkeypatch.setattr(joint_commits, "sent", deaf)
+    commit_jointly([partial(write, warehouse, name, 2) for name in NAMES])
+    assert asked == [3]
+    assert counts(warehouse) == [2, 2, 2]
+
+
+def test_an_interrupt_while_the_catalog_is_asked_keeps_what_may_have_landed(
+    warehouse: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that landed stay whole."""
+
+    def interrupted(attempts: list[StagedSnapshot]) -> list[Outcome]:
+        assert sent(attempts) == [None] * len(attempts)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(joint_commits, "sent", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        commit_jointly([partial(write, warehouse, name, 2) for name in NAMES])
+    assert counts(warehouse) == [2, 2, 2]
+
+
+def test_writes_that_have_nothing_to_commit_wait_for_nobody(warehouse: str) -> None:
+    """Nor does the only one."""
+    commit_jointly([lambda: None, partial(write, warehouse, "db.a", 2), lambda: None])
+    commit_jointly([partial(write, warehouse, "db.b", 2)])
+    commit_jointly([])
+    assert counts(warehouse) == [2, 2, 1]
