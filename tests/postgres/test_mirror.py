@@ -12,6 +12,7 @@ import pytest
 import arctic
 from arctic.cli.main import main
 from arctic.errors import ConflictError, InvalidInputError, NotFoundError
+from arctic.iceberg.tables import create_table
 from arctic.postgres.connect import connect
 from arctic.postgres.slot import sole_use
 from tests.postgres.source import Source
@@ -365,3 +366,22 @@ def test_a_mirror_tells_how_far_the_time_of_the_source_has_come(empty: Source) -
     source.mirror(watermark=True, stop=stop)
     is_whole = {row["n"] for row in source.rows()} == {5}
     assert is_whole or [*arctic.watermarks("m.t", **source.place).values()] == [third]
+
+
+def test_a_mirror_that_was_killed_while_it_made_a_table_goes_on(
+    source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of the table is there, made under another name."""
+
+    def killed(*_: object, **__: object) -> bool:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(create_table, "_complete_pair", killed)
+        with pytest.raises(KeyboardInterrupt):
+            source.mirror()
+    source.mirror()
+    source.check()
+    source.run("INSERT INTO t VALUES (3, 3, 'three', now())")
+    assert source.mirror().events == 1
+    source.check()

@@ -102,11 +102,16 @@ def is_change_of(change: Table, base: Table, name: str) -> bool:
     ) and belongs_to(change, base)
 
 
+class HalfMadeError(FormatError):
+    """A table whose creation was interrupted, which never had a row."""
+
+
 def load_change(catalog: Catalog, base: Table, name: str) -> Table:
     """Load the change store of a table with a key, wherever base says that it is.
 
     Raises:
-        FormatError: there is none, or that of an earlier table.
+        HalfMadeError: there is none yet.
+        FormatError: there is none any more, or that of an earlier table.
         StorageError: the catalog cannot be reached.
     """
     identifier = change_identifier_of(base.properties, table_name=name)
@@ -114,12 +119,15 @@ def load_change(catalog: Catalog, base: Table, name: str) -> Table:
     found = find_change(catalog, base, name=name)
     change = found[0] if found else wait_for_creator(catalog, base, identifier)
     if change is None:
-        remedy = (
-            "its change files are lost to the catalog; register the change store again"
-            if base.metadata.snapshots
-            else "its creation was interrupted; create the table again to complete it"
+        if not base.metadata.snapshots:
+            raise HalfMadeError(
+                f"{subject} does not exist: its creation was interrupted; create the table again "
+                "to complete it"
+            )
+        raise FormatError(
+            f"{subject} does not exist: its change files are lost to the catalog; register the "
+            "change store again"
         )
-        raise FormatError(f"{subject} does not exist: {remedy}")
     if not belongs_to(change, base):
         raise FormatError(
             f"{subject} is that of an earlier table; drop the table and create it again"

@@ -24,6 +24,7 @@ from arctic.cdc.rows.read_events import joined_rows, read_events
 from arctic.cdc.source_table import Dialect, SourceTable
 from arctic.cdc.unread import ReadColumn, Unread
 from arctic.errors import InvalidInputError, NotFoundError
+from arctic.iceberg.catalogs.change_store import HalfMadeError
 from arctic.iceberg.tables.create_table import create_table
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
 from arctic.iceberg.tables.open_table import OpenTable
@@ -164,14 +165,14 @@ class MirrorTable:
 
 
 def open_mirror(reference: TableReference, system: str, dialect: Dialect) -> MirrorTable | None:
-    """Open the mirror of a table; None: there is no table yet.
+    """Open the mirror of a table; None: there is no table yet, or half of one.
 
     Raises:
         InvalidInputError: the table mirrors nothing, or a table of another database.
     """
     try:
         opened = reference.open(for_writing=True)
-    except NotFoundError:
+    except (NotFoundError, HalfMadeError):
         return None
     state = MirrorState.of(opened.table.properties)
     if state is None or state.system != system:
@@ -191,7 +192,7 @@ def create_mirror(
     partition_by: Sequence[str],
     dialect: Dialect,
 ) -> MirrorTable:
-    """Create the table that mirrors a source; it is not complete yet."""
+    """Create the table that mirrors a source, or complete half of it; it has no rows yet."""
     state = new_state(source, system=system, writer=writer)
     columns = [column.source_column for column in source.columns]
     opened = create_table(
@@ -204,7 +205,10 @@ def create_mirror(
         own_properties=state.property(),
         exist_ok=False,
     )
-    return MirrorTable(reference=reference, opened=opened, state=state, dialect=dialect)
+    mirror = MirrorTable(reference=reference, opened=opened, state=state, dialect=dialect)
+    # Half of it was made by a mirror that had another name.
+    is_of_now = MirrorState.of(opened.table.properties) == state
+    return mirror if is_of_now else mirror.with_state(state)
 
 
 def new_state(source: SourceTable, *, system: str, writer: str) -> MirrorState:
