@@ -16,6 +16,7 @@ from pyiceberg.typedef import Record
 
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.commits.asking.sending import ask_for
 from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan
 from arctic.iceberg.commits.snapshot_producer import stage_snapshot
 from arctic.iceberg.metadata.bounds import FILE_OFFSET_ID
@@ -105,7 +106,7 @@ def _commit(store: Table, opened: OpenTable, files: Sequence[InventedFile]) -> N
     for file in added:
         file.spec_id = store.spec().spec_id
     plan = SnapshotPlan(operation=Operation.APPEND, added=added)
-    stage_snapshot(head, plan, head.metadata.new_snapshot_id()).commit()
+    ask_for(stage_snapshot(head, plan, head.metadata.new_snapshot_id()))
 
 
 def _data_file(location: str, file: InventedFile, types: Mapping[int, Any]) -> DataFile:
