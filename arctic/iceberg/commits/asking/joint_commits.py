@@ -8,7 +8,10 @@ for the others again.
 Rules:
     - Only one of them works at a time, though each is a thread: what they need of memory does not
       add up, and nothing of theirs has to bear others beside it.
-    - One that fails before anything was asked for ends all of them: nothing of any is committed.
+    - One that fails ends all of them: of the others nothing is committed that has not landed by
+      then.
+    - Whoever is told that nobody has asked deletes the files of its attempt. So that is said of no
+      attempt that was asked for, though its answer may not reach it, as after an interrupt.
     - Where a catalog cannot commit to all of their stores at once, it is asked for one after the
       other: see ``sending``.
 
@@ -49,7 +52,7 @@ def commit_jointly(works: Sequence[Callable[[], None]]) -> None:
     writes = [_Write(work) for work in works]
     try:
         if all(write.begin() for write in writes):
-            _take_turns([write for write in writes if write.attempt is not None])
+            _take_turns(writes)
     finally:
         for write in writes:
             write.abandon()
@@ -59,27 +62,25 @@ def commit_jointly(works: Sequence[Callable[[], None]]) -> None:
         raise failed[0]
 
 
-def _take_turns(waiting: Sequence[_Write]) -> None:
-    while waiting:
-        try:
-            outcomes = sent([write.attempt for write in waiting if write.attempt is not None])
-        except BaseException:
-            for write in waiting:
-                write.go_on(CommitStateUnknownException("interrupted while the catalog was asked"))
-            raise
-        for write, outcome in zip(waiting, outcomes, strict=True):
+def _take_turns(writes: Sequence[_Write]) -> None:
+    while all(write.error is None for write in writes):
+        attempts = {write: attempt for write in writes if (attempt := write.ask()) is not None}
+        if not attempts:
+            return
+        for write, outcome in zip(attempts, sent([*attempts.values()]), strict=True):
             write.go_on(outcome)
-        waiting = [write for write in waiting if write.attempt is not None]
 
 
 class _Write:
     """A thread that works only while it is told to go on."""
 
     def __init__(self, work: Callable[[], None]) -> None:
-        self.attempt: StagedSnapshot | None = None
-        """What it waits for; None: it has ended, or works."""
         self.error: BaseException | None = None
         self._work = work
+        self._attempt: StagedSnapshot | None = None
+        """What it waits for; None: it has ended, or works."""
+        self._is_asked = False
+        """Whether its attempt may have landed, and it was not told yet."""
         self._answers: SimpleQueue[Outcome] = SimpleQueue()
         self._steps: SimpleQueue[None] = SimpleQueue()
         self._is_abandoned = False
@@ -93,16 +94,22 @@ class _Write:
         self._steps.get()
         return self.error is None
 
+    def ask(self) -> StagedSnapshot | None:
+        """Return the attempt that it waits for, which is asked for from now on."""
+        self._is_asked = self._attempt is not None
+        return self._attempt
+
     def go_on(self, outcome: Outcome) -> None:
         """Work on with an answer, until there is something to ask for again, or until the end."""
-        self.attempt = None
+        self._attempt = None
         self._answers.put(outcome)
+        self._is_asked = False
         self._steps.get()
 
     def abandon(self) -> None:
         """End it; nothing more is asked for."""
         self._is_abandoned = True
-        self._answers.put(_abandoned())
+        self._answers.put(_unknown() if self._is_asked else _abandoned())
         if self._thread.ident is not None:
             self._thread.join()
 
@@ -110,7 +117,7 @@ class _Write:
         """Return what came of an attempt, when it was asked for; called by what it carries out."""
         if self._is_abandoned:
             return _abandoned()
-        self.attempt = attempt
+        self._attempt = attempt
         self._steps.put(None)
         return self._answers.get()
 
@@ -121,7 +128,7 @@ class _Write:
         except BaseException as error:  # noqa: BLE001 - it is raised where the threads meet
             self.error = error
         finally:
-            self.attempt = None
+            self._attempt = None
             self._steps.put(None)
 
 
@@ -129,3 +136,7 @@ def _abandoned() -> AbandonedError:
     return AbandonedError(
         "a write to another table, which was to become visible together with this one, failed"
     )
+
+
+def _unknown() -> CommitStateUnknownException:
+    return CommitStateUnknownException("interrupted before the answer of the catalog was told")

@@ -25,7 +25,7 @@ from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownExcept
 from pyiceberg.table import Table
 from pyiceberg.table.update import AssertRefSnapshotId, AssertTableUUID, SetPropertiesUpdate
 
-from arctic.errors import ConflictError
+from arctic.errors import ArcticError, ConflictError
 from arctic.iceberg.catalogs.in_database.several_tables import commit_several
 from arctic.iceberg.catalogs.in_database.transaction_end import only_while_unmoved
 from arctic.iceberg.catalogs.over_http.timed_rest import TimedRestCatalog
@@ -51,8 +51,11 @@ _MOST_ROWS = 100_000
 """Rows that may have come to the other store for it to be looked at while others wait."""
 
 
-class AbandonedError(ConflictError):
-    """An attempt was not asked for, because another write has failed."""
+class AbandonedError(ArcticError):
+    """An attempt was not asked for, because another write has failed, whose error is raised.
+
+    No ``ConflictError``: nobody was faster, and to try again is of no use.
+    """
 
 
 def ask_for(attempt: StagedSnapshot) -> None:
@@ -79,13 +82,15 @@ def sent(attempts: Sequence[StagedSnapshot]) -> list[Outcome]:
         What came of each; the same of all, where the catalog commits to them at once.
     """
     catalog = attempts[0].table.catalog
-    if any(not _is_same(each.table.catalog, catalog) for each in attempts):
-        return [outcome for each in attempts for outcome in sent([each])]
-    if isinstance(catalog, SqlCatalog):
-        return [_said_by(partial(_send_in_database, catalog, attempts))] * len(attempts)
-    if isinstance(catalog, TimedRestCatalog) and catalog.commits_several(_stores(attempts)):
-        return _sent_in_one_request(catalog, attempts)
-    return [_said_by(partial(_send_alone, each)) for each in attempts]
+    if all(_is_same(each.table.catalog, catalog) for each in attempts):
+        if isinstance(catalog, SqlCatalog):
+            return [_said_by(partial(_send_in_database, catalog, attempts))] * len(attempts)
+        if isinstance(catalog, TimedRestCatalog) and catalog.commits_several(_stores(attempts)):
+            return _sent_in_one_request(catalog, attempts)
+    if len(attempts) == 1:
+        return [_said_by(partial(_send_alone, attempts[0]))]
+    # Of each alone, the catalog may still compare both stores.
+    return [outcome for each in attempts for outcome in sent([each])]
 
 
 def _is_same(one: Catalog, other: Catalog) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 from pathlib import Path
 from threading import Thread
 
@@ -12,8 +13,9 @@ import pytest
 from pyiceberg.exceptions import CommitStateUnknownException
 
 import arctic
-from arctic.errors import InvalidInputError
-from arctic.iceberg.commits.asking import joint_commits
+from arctic.errors import InvalidInputError, NotFoundError
+from arctic.iceberg.commits import commit_loop
+from arctic.iceberg.commits.asking import joint_commits, sending
 from arctic.iceberg.commits.asking.joint_commits import commit_jointly
 from arctic.iceberg.commits.asking.sending import Outcome, sent
 from arctic.iceberg.commits.asking.staged_snapshot import StagedSnapshot
@@ -84,20 +86,47 @@ def test_nobody_sees_one_without_the_others(
     assert counts(warehouse) == [2, 2, 2]
 
 
-def test_one_that_fails_leaves_nothing_of_any(warehouse: str) -> None:
-    """Whichever it is; the files of the others are gone."""
+def test_one_that_fails_leaves_nothing_of_any(
+    warehouse: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever it is; the files of the others are gone, and nobody tries again."""
+    asked: list[str] = []
 
     def failing() -> None:
         raise InvalidInputError("no")
 
+    def ask_for(attempt: StagedSnapshot) -> None:
+        asked.append(attempt.table.name()[1])
+        sending.ask_for(attempt)
+
+    monkeypatch.setattr(commit_loop, "ask_for", ask_for)
     before = files(warehouse)
-    for place in range(3):
-        works: list[Callable[[], None]] = [partial(write, warehouse, name, 2) for name in NAMES]
+    for names, place in product((NAMES, NAMES[::-1]), range(3)):
+        works: list[Callable[[], None]] = [partial(write, warehouse, name, 2) for name in names]
         works[place] = failing
         with pytest.raises(InvalidInputError, match="no"):
             commit_jointly(works)
         assert counts(warehouse) == [1, 1, 1]
         assert files(warehouse) == before
+    assert asked == ["a_change_", "a_change_", "b_change_", "c_change_", "c_change_", "b_change_"]
+
+
+def test_one_that_fails_after_a_lost_race_leaves_nothing_of_any(
+    warehouse: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody sees the others without it."""
+
+    def outrun(attempts: list[StagedSnapshot]) -> list[Outcome]:
+        other = Thread(target=arctic.drop_table, args=("db.b",), kwargs={"warehouse": warehouse})
+        other.start()
+        other.join()
+        return sent(attempts)
+
+    monkeypatch.setattr(joint_commits, "sent", outrun)
+    with pytest.raises(NotFoundError, match="dropped"):
+        commit_jointly([partial(write, warehouse, name, 2) for name in NAMES])
+    for name in ("db.a", "db.c"):
+        assert arctic.open_table(name, warehouse=warehouse).count() == 1
 
 
 def test_a_race_of_one_has_all_built_anew(warehouse: str) -> None:
@@ -145,6 +174,20 @@ def test_an_interrupt_while_the_catalog_is_asked_keeps_what_may_have_landed(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(joint_commits, "sent", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        commit_jointly([partial(write, warehouse, name, 2) for name in NAMES])
+    assert counts(warehouse) == [2, 2, 2]
+
+
+def test_an_interrupt_before_all_were_told_keeps_what_has_landed(
+    warehouse: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever was not told does not take its files for those of no snapshot."""
+
+    def interrupted(write: object, outcome: Outcome) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(joint_commits._Write, "go_on", interrupted)
     with pytest.raises(KeyboardInterrupt):
         commit_jointly([partial(write, warehouse, name, 2) for name in NAMES])
     assert counts(warehouse) == [2, 2, 2]
