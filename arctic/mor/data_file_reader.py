@@ -28,7 +28,7 @@ from arctic.mor.deletes.removed_rows import RemovedRows
 from arctic.mor.files.asked_ranges import RUN_BYTES, Run, runs
 from arctic.mor.files.file_columns import FileColumns, Projection, names_of
 from arctic.mor.files.keep import kept
-from arctic.mor.files.kept_keys import KEPT_KEYS
+from arctic.mor.files.kept_keys import KEPT_KEYS, place_of
 from arctic.mor.files.parquet_footer import Size
 from arctic.mor.files.parquet_input import ParquetInput
 from arctic.mor.filters.prune import key_bounds
@@ -262,7 +262,7 @@ class DataFileReader:
     def _looked_up(
         self, row_groups: Sequence[int], names: tuple[str, ...]
     ) -> Iterator[tuple[int, pa.RecordBatch]]:
-        place = (self._file.path, names, tuple(row_groups)) if self._request.keeps_keys else None
+        place = place_of(self._file.path, names, row_groups) if self._request.keeps_keys else None
         return KEPT_KEYS.of(place, partial(self._batches, row_groups, names))
 
     def _merge_columns(self, index: DeleteIndex | None) -> Projection:

@@ -22,6 +22,8 @@ from arctic.table.files import FileKind
 from arctic.tree.node import ROOT, TreeNode
 
 _PATTERN = re.compile(r"\.?(\d+)-(\w+)-(\d+)-(\d+)-(\d+)-.*", re.ASCII | re.DOTALL)
+_RANDOM = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|-\d{15,19}-\d+\.parquet$")
+"""A UUID, or the number of an operation as names of data files end with it."""
 _CACHED_NAMES = 2**14
 """Many files say the same of themselves: a table has few nodes and few transactions."""
 _FOREIGN_KINDS = frozenset({"IED", "L"})
@@ -68,6 +70,17 @@ def has_format_name(path: str) -> bool:
     False
     """
     return _PATTERN.fullmatch(path.rsplit("/", 1)[-1]) is not None
+
+
+def has_random_name(path: str) -> bool:
+    """Say whether the name of a file is nobody else's: whoever comes later has another one.
+
+    >>> has_random_name("s3://b/t/5-I-2-00001-1-1732456789012345678-1.parquet")
+    True
+    >>> has_random_name("s3://b/t/part-1.parquet")
+    False
+    """
+    return _RANDOM.search(path.rpartition("/")[2]) is not None
 
 
 def parse_base_name(path: str) -> ParsedName:

@@ -10,6 +10,7 @@ from arctic.errors import FormatError
 from arctic.table.filename import (
     ParsedName,
     format_name,
+    has_random_name,
     parse_base_name,
     parse_change_name,
     parse_position_delete_name,
@@ -129,3 +130,17 @@ def test_a_name_that_means_something_impossible_is_refused(
     """A guess would read rows wrongly."""
     with pytest.raises(FormatError, match=message):
         parse(name)
+
+
+@pytest.mark.parametrize(
+    ("path", "is_random"),
+    [
+        ("s3://b/t/4-I-0-00001-0-2889679053109490213-00001.parquet", True),
+        ("s3://b/t/00000-0-01b93a2f-1111-2222-3333-123456789abc.parquet", True),
+        ("s3://b/01b93a2f-1111-2222-3333-123456789abc/part-0.parquet", False),
+        ("s3://b/t/2026-11-24.parquet", False),
+    ],
+)
+def test_a_name_is_random_by_its_own_number(path: str, is_random: bool) -> None:
+    """A folder's number says nothing of what is in it tomorrow."""
+    assert has_random_name(path) is is_random

@@ -52,7 +52,7 @@ from pyiceberg.io.pyarrow import PyArrowFile, PyArrowFileIO
 from pyiceberg.typedef import EMPTY_DICT, Properties
 
 from arctic.errors import UnsupportedError
-from arctic.iceberg.storage.cache.block import has_random_name
+from arctic.table.filename import has_random_name
 
 try:
     from hdfs_native import fsspec as hadoop

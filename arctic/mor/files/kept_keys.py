@@ -6,14 +6,15 @@ kept for those alone: ``ReadRequest.keeps_keys``. Integers and times that lie cl
 files that are sorted by key, are kept in half of their bytes.
 
 Rules:
-    - What is kept is what was read, batch by batch: a file is never written twice.
+    - What is kept is what was read, batch by batch, of files whose names hold a random number:
+      nobody writes another one under the same name.
 
 Memory: ``MOST_BYTES``, and ``FILE_BYTES`` for each thread while a file is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,13 +23,14 @@ import pyarrow as pa
 import pyarrow.types as pat
 
 from arctic.last_used import LastUsed
+from arctic.table.filename import has_random_name
 
 MOST_BYTES = 128 * 2**20
 """What was looked at the longest time ago is forgotten first."""
 FILE_BYTES = MOST_BYTES // 4
 """A file whose keys take more is not kept."""
-_BATCH_BYTES = 500
-"""What a batch takes beside its values."""
+_PLACE_BYTES = _BATCH_BYTES = 500
+"""What a place takes beside its batches, and a batch beside its values."""
 _NARROW = (np.uint16, np.uint32)
 
 Numbered = tuple[int, pa.RecordBatch]
@@ -68,7 +70,7 @@ class KeptKeys:
 
     def _keeping(self, place: Hashable, batches: Iterable[Numbered]) -> Iterator[Numbered]:
         kept: list[_KeptBatch] = []
-        weight = 0
+        weight = _PLACE_BYTES
         for first_row, batch in batches:
             yield first_row, batch
             if weight <= FILE_BYTES:
@@ -78,6 +80,11 @@ class KeptKeys:
                 kept.clear()
         if weight <= FILE_BYTES:
             self._held.put(place, tuple(kept), weight=weight, most=MOST_BYTES)
+
+
+def place_of(path: str, names: tuple[str, ...], row_groups: Sequence[int]) -> Hashable | None:
+    """Return the place of some columns of some row groups; None: others may write such a file."""
+    return (path, names, tuple(row_groups)) if has_random_name(path) else None
 
 
 KEPT_KEYS = KeptKeys()

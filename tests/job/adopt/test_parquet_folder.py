@@ -111,3 +111,18 @@ def test_a_folder_is_found_whole_or_not_at_all(tmp_path: Path, given: Path) -> N
     (snapshot,) = made.metadata.snapshots
     assert snapshot.summary is not None
     assert snapshot.summary["total-data-files"] == "3"
+
+
+def test_files_that_were_written_again_are_read_again(tmp_path: Path) -> None:
+    """By a process that has published a table of others with the same names."""
+    folder, lake = tmp_path / "given", str(tmp_path / "lake")
+    folder.mkdir()
+    for name, ids in (("db.one", [1, 2, 3, 4, 5]), ("db.two", [5, 4, 3, 2, 1])):
+        pq.write_table(pa.table({"id": ids, "n": [0] * 5, "x": ["x"] * 5}), folder / "a.parquet")
+        table = arctic.adopt(name, primary_key="id", files=str(folder), warehouse=lake)
+        for changed in (1, 2, 4):
+            table.write(pa.table({"id": [changed], "n": [1], "x": ["y"]}), mode="upsert")
+            arctic.publish(name, warehouse=lake)
+            assert values(by_duckdb(lake, f"{name}_fresh")) == values(table.read().read_all())
+        arctic.unpublish(name, warehouse=lake)
+        arctic.drop_table(name, warehouse=lake)

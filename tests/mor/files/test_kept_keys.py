@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arctic.mor.files import kept_keys
-from arctic.mor.files.kept_keys import KeptKeys, Numbered
+from arctic.mor.files.kept_keys import KeptKeys, Numbered, place_of
 
 WHOLE = st.integers(-(2**63), 2**63 - 1)
 NUMBERS = st.lists(WHOLE | st.integers(0, 2**33) | st.integers(0, 300) | st.none(), max_size=40)
@@ -106,3 +106,20 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     list(keys.of(8, files[8].read))
     list(keys.of(0, files[0].read))
     assert (files[8].reads, files[0].reads) == (1, 2)
+
+
+def test_places_without_a_row_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As those of files in which no row group can hold a deleted key."""
+    monkeypatch.setattr(kept_keys, "MOST_BYTES", 10_000)
+    keys, first = KeptKeys(), File()
+    for number in range(50):
+        list(keys.of(number, first.read if number == 0 else File().read))
+        assert 0 < keys.nbytes <= 10_000
+    list(keys.of(0, first.read))
+    assert first.reads == 2
+
+
+def test_only_names_that_nobody_else_gives_have_a_place() -> None:
+    """Others may come back with other rows."""
+    names = ("t/4-B-0-00001-0-2889679053109490213-00001.parquet", "t/part-0.parquet")
+    assert [place_of(name, ("id",), (0,)) is not None for name in names] == [True, False]

@@ -14,7 +14,6 @@ Rules:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from hashlib import blake2b
 from typing import NamedTuple, Protocol
@@ -23,9 +22,6 @@ from arctic.redact import names_a_secret
 
 BLOCK_BYTES = 256 * 2**10
 """Fetched in 2 to 20 ms over a network, where a request takes as long before its first byte."""
-
-_RANDOM = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|-\d{15,19}-\d+\.parquet$")
-"""A UUID, or the number of an operation as names of data files end with it."""
 
 
 class Block(NamedTuple):
@@ -49,17 +45,6 @@ class Blocks(Protocol):
 
     def forget(self, key: bytes, number: int) -> None:
         """Let a block go."""
-
-
-def has_random_name(path: str) -> bool:
-    """Say whether the name of a file is nobody else's.
-
-    >>> has_random_name("s3://b/t/5-I-2-00001-1-1732456789012345678-1.parquet")
-    True
-    >>> has_random_name("s3://b/t/part-1.parquet")
-    False
-    """
-    return _RANDOM.search(path.rpartition("/")[2]) is not None
 
 
 def file_key(path: str, properties: Mapping[str, str]) -> bytes:

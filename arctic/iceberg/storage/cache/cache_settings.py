@@ -10,10 +10,11 @@ import os
 import tempfile
 from dataclasses import dataclass
 
-from arctic.iceberg.storage.cache.block import Blocks, has_random_name
+from arctic.iceberg.storage.cache.block import Blocks
 from arctic.iceberg.storage.cache.disk_blocks import DiskBlocks, user_id
 from arctic.iceberg.storage.cache.memory_blocks import MemoryBlocks
 from arctic.iceberg.storage.local_files import local_path
+from arctic.table.filename import has_random_name
 
 FOLDER_VARIABLE = "ARCTIC_CACHE_PATH"
 _VERSION = "v1"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,7 +12,6 @@ from arctic.iceberg.storage.cache.block import (
     block_range,
     blocks_in,
     file_key,
-    has_random_name,
     numbers_of,
 )
 
@@ -48,20 +46,6 @@ def test_an_empty_range_is_of_no_block() -> None:
     """Also of a file without a byte."""
     assert list(numbers_of(5, 5, 10)) == []
     assert list(numbers_of(0, 0, 0)) == []
-
-
-@pytest.mark.parametrize(
-    ("path", "is_random"),
-    [
-        ("s3://b/t/4-I-0-00001-0-2889679053109490213-00001.parquet", True),
-        ("s3://b/t/00000-0-01b93a2f-1111-2222-3333-123456789abc.parquet", True),
-        ("s3://b/01b93a2f-1111-2222-3333-123456789abc/part-0.parquet", False),
-        ("s3://b/t/2026-11-24.parquet", False),
-    ],
-)
-def test_a_name_is_random_by_its_own_number(path: str, is_random: bool) -> None:
-    """A folder's number says nothing of what is in it tomorrow."""
-    assert has_random_name(path) is is_random
 
 
 def test_a_file_reached_otherwise_is_another_file() -> None:
