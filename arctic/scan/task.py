@@ -75,7 +75,7 @@ class ScanOptions:
     """The least that a file weighs, however small it is."""
     vector_min_rows: int | None
     """Fewer rows in files with deletes are merged, even where deletion vectors could be made;
-    None: fewer than are worth it for their number."""
+    None: all, the small ones or none, as costs least."""
 
     def __post_init__(self) -> None:
         """Refuse values that would divide by zero or never end."""

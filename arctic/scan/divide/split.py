@@ -27,8 +27,8 @@ from arctic.scan.task import NodeTask, ScanOptions
 from arctic.scan.weight import ratio_weight_bytes
 from arctic.tree.key_range import KeyRange
 
-_NEAR = 1.125
-"""Up to so many times the average, a node is no reason for a group more."""
+_NEAR = 0.125
+"""So little more than a number of average groups is no reason for a part more."""
 
 
 def split_tasks(
@@ -39,19 +39,24 @@ def split_tasks(
     Returns:
         All tasks in planning order; the parts of one node side by side, in key order.
     """
-    whole_bytes = math.ceil(_NEAR * average_cost_bytes(tasks, options))
-    cost_avg_bytes = min(whole_bytes, options.target_bytes)
+    average_bytes = average_cost_bytes(tasks, options)
     return tuple(
         part
         for task in tasks
         for part in split_task(
             task,
-            cost_avg_bytes=cost_avg_bytes,
+            cost_avg_bytes=_part_bytes(task.cost_bytes, average_bytes, options.target_bytes),
             weight_ratio=options.weight_ratio,
             open_file_cost_bytes=options.open_file_cost_bytes,
             ranges=ranges,
         )
     )
+
+
+def _part_bytes(cost_bytes: int, average_bytes: int, target_bytes: int) -> int:
+    """Return what a part of a node may weigh: as an average group, or hardly more."""
+    count = max(1, math.ceil(cost_bytes / average_bytes - _NEAR))
+    return min(math.ceil(cost_bytes / count), target_bytes)
 
 
 def average_cost_bytes(tasks: Sequence[NodeTask], options: ScanOptions) -> int:

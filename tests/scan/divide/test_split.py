@@ -209,3 +209,11 @@ def test_a_node_above_the_target_size_is_divided_however_alike_they_are() -> Non
     alike = [node([base(1, 100), base(2, 100)]) for _ in range(40)]
 
     assert len(split_tasks(alike, options=options, ranges=ranges)) == 80
+
+
+def test_a_node_alone_is_divided_among_all_groups() -> None:
+    """What is left whole of nodes that are alike is no reason to leave cores idle."""
+    options, ranges = scan_options(parallelism=8, target_bytes=10_000), FileRanges((KEY_ID,))
+    alone = node([base(number, 100) for number in range(64)])
+
+    assert len(split_tasks([alone], options=options, ranges=ranges)) == options.max_groups == 16
