@@ -66,6 +66,7 @@ def test_arctic_mirrors_the_shop_at_work_and_answers_as_it_does(work: Work, tmp_
 
     assert result.failure == ""
     assert result.checked == "answers: equal; rows: equal"
+    assert {name: phase.reason for name, phase in result.phases.items() if phase.reason} == {}
     assert all(all(line.times) for line in lines([result], PLAN, ASKED))
     assert result.phases["fresh after 1"].times
     text = section([result], PLAN, queries=ASKED, repeats=1, note="")

@@ -25,7 +25,7 @@ from soak.services import Havoc, ServiceProcess
 SEED, TABLE, WRITER = 5, "soak.moving", "writer-1"
 SERVING = json.dumps({"event": "serving"})
 SECONDS = 2.0
-SERVE_SECONDS = 8.0
+SERVE_SECONDS = 15.0
 """In which a service begins, is killed and begins again."""
 
 
@@ -49,7 +49,7 @@ def test_services_that_are_killed_lose_nothing_and_leave_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The tables equal the oracle, nothing is due for long afterwards, nothing failed."""
-    monkeypatch.setattr(service_run, "_STRIKE_SECONDS", 3.0)
+    monkeypatch.setattr(service_run, "_STRIKE_SECONDS", 6.0)
     monkeypatch.setattr(services, "_EXECUTORS", 0.0)
     said: list[str] = []
     soak = ServiceSoak(tmp_path, seed=SEED, tables=2, streams=0, say=said.append)

@@ -9,7 +9,8 @@ Rules:
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.table import Table
@@ -103,14 +104,17 @@ def is_change_of(change: Table, base: Table, name: str) -> bool:
 
 
 class HalfMadeError(FormatError):
-    """A table whose creation was interrupted, which never had a row."""
+    """A table without its change store, whose creation was interrupted: base never had a row."""
+
+    properties: Mapping[str, str] = MappingProxyType({})
+    """Of the base store."""
 
 
 def load_change(catalog: Catalog, base: Table, name: str) -> Table:
     """Load the change store of a table with a key, wherever base says that it is.
 
     Raises:
-        HalfMadeError: there is none yet.
+        HalfMadeError: there is none, and base never had rows.
         FormatError: there is none any more, or that of an earlier table.
         StorageError: the catalog cannot be reached.
     """
@@ -120,10 +124,12 @@ def load_change(catalog: Catalog, base: Table, name: str) -> Table:
     change = found[0] if found else wait_for_creator(catalog, base, identifier)
     if change is None:
         if not base.metadata.snapshots:
-            raise HalfMadeError(
+            error = HalfMadeError(
                 f"{subject} does not exist: its creation was interrupted; create the table again "
                 "to complete it"
             )
+            error.properties = base.properties
+            raise error
         raise FormatError(
             f"{subject} does not exist: its change files are lost to the catalog; register the "
             "change store again"

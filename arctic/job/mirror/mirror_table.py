@@ -172,7 +172,12 @@ def open_mirror(reference: TableReference, system: str, dialect: Dialect) -> Mir
     """
     try:
         opened = reference.open(for_writing=True)
-    except (NotFoundError, HalfMadeError):
+    except NotFoundError:
+        return None
+    except HalfMadeError as error:
+        half = MirrorState.of(error.properties)
+        if half is None or half.system != system:
+            raise
         return None
     state = MirrorState.of(opened.table.properties)
     if state is None or state.system != system:

@@ -58,6 +58,8 @@ def bound_of_few(metadata: Any, schema: pa.Schema, row_groups: Iterable[int]) ->
     widest, rows = 1, 0
     for number in row_groups:
         group = metadata.row_group(number)
+        if group.total_byte_size <= 0:  # some writers do not say
+            return None
         widest, rows = max(widest, group.total_byte_size), rows + group.num_rows
     if rows * widest > _FEW_BYTES or any(child_fields(each.type) for each in schema):
         return None

@@ -123,7 +123,7 @@ def test_one_that_fails_after_a_lost_race_leaves_nothing_of_any(
         return sent(attempts)
 
     monkeypatch.setattr(joint_commits, "sent", outrun)
-    with pytest.raises(NotFoundError, match="dropped"):
+    with pytest.raises(NotFoundError, match="not found"):
         commit_jointly([partial(write, warehouse, name, 2) for name in NAMES])
     for name in ("db.a", "db.c"):
         assert arctic.open_table(name, warehouse=warehouse).count() == 1
