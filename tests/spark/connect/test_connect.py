@@ -34,6 +34,7 @@ LEFT_OUT = {
     "test_an_unknown_mode_gets_sparks_own_error": LAZY,
     "test_other_formats_do_not_learn_our_modes": LAZY,
     "test_many_row_groups_and_splits": JVM,
+    "test_large_files_are_read_beside_a_merge_of_small_ones": JVM,
     "test_only_new_deletes_are_looked_up": JVM,
     "test_a_stream_without_a_mode_upserts": STREAMS,
     "test_a_stream_makes_a_table_without_a_key_where_it_is_told": STREAMS,
