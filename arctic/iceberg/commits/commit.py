@@ -47,7 +47,7 @@ from arctic.retry import Turns
 from arctic.table.commit_plan import AppendFiles, OverwriteBase
 from arctic.table.files import FileKind, Partition
 
-__all__ = ["CommitResult", "commit_append", "commit_overwrite", "on_newest_change"]
+__all__ = ["CommitResult", "commit_append", "commit_overwrite"]
 
 _MOST_TOGETHER = 64
 """Commits of one swap of metadata: more would have the first wait for long."""

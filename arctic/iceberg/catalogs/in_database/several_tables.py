@@ -40,13 +40,17 @@ def commit_several(catalog: SqlCatalog, commits: Sequence[TableCommit]) -> None:
         Exception: of the database; all may have been committed.
     """
     first, *others = sorted(commits, key=lambda each: each.table.name())
-    written: list[tuple[Table, StagedTable]] = []
-    try:
-        for each in others:
-            staged = catalog._update_and_stage_table(
+    written: list[tuple[Table, StagedTable]] = [
+        (
+            each.table,
+            catalog._update_and_stage_table(
                 each.table, each.table.name(), each.requirements, each.updates
-            )
-            written.append((each.table, staged))
+            ),
+        )
+        for each in others
+    ]
+    try:
+        for _, staged in written:
             write_metadata(staged.metadata, staged.io, staged.metadata_location)
         with last_step(partial(_swap, written)):
             catalog.commit_table(first.table, first.requirements, first.updates)

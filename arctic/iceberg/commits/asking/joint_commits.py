@@ -6,8 +6,10 @@ attempts, and each goes on with what came of its own: one that lost a race is bu
 for the others again.
 
 Rules:
-    - Only one of them works at a time, though each is a thread: what they need of memory does not
-      add up, and nothing of theirs has to bear others beside it.
+    - Only one of them works at a time, though each is a thread: what they need of memory to write
+      does not add up, and nothing of theirs has to bear others beside it. One that waits keeps the
+      rows that it was given, and what it knows of its files.
+    - Each is of a table with a key: an attempt at a branch is not asked for so.
     - One that fails ends all of them: of the others nothing is committed that has not landed by
       then.
     - Whoever is told that nobody has asked deletes the files of its attempt. So that is said of no
