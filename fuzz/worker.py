@@ -17,8 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 
 import arctic
-from arctic.iceberg.metadata import manifest_cache
-from arctic.iceberg.metadata.manifest_cache import ManifestCache
+from arctic.iceberg.metadata import entries
 from fuzz.damage import DAMAGES, SWAP
 from fuzz.lake import OLD_CATALOG, SCHEMA, Target, changes_of, make_lake, rows_of, targets
 
@@ -116,7 +115,7 @@ class Worker:
     """Carries out trials on one lake."""
 
     def __init__(self, folder: Path, *, seed: str, foreign: bool) -> None:
-        manifest_cache.CACHE = ManifestCache(0)
+        entries.MAX_CACHED_BYTES = 0
         self._seed = seed
         self._lake = Lake(folder, foreign=foreign)
         self._truth: dict[tuple[str, str], list[str]] = {}

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from arctic import options as opt
 from arctic.errors import InvalidInputError
+from arctic.iceberg.tables.new_table import taken_back_on_failure
 from arctic.job.publish.after_write import after_write
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import commit_write
-from arctic.job.write.failed_write import taken_back_on_failure
 from arctic.job.write.new_only import NEW_ONLY_MODES, create_for_write
 from arctic.job.write.write_job import begin_write, work_here
 from arctic.job.write.write_task import write_task

@@ -8,14 +8,12 @@ import click
 
 from arctic import api, with_spark
 from arctic.cli.place import catalog_options, name_value_pairs, place_of
-from arctic.cli.printed.expire import print_report as print_expire_report
-from arctic.cli.printed.optimize import (
-    print_report,
-    print_report_json,
+from arctic.cli.printed.upkeep_lines import (
+    print_expired,
+    print_optimized,
     print_status,
-    print_status_json,
+    print_watermarks,
 )
-from arctic.cli.printed.watermarks import print_watermarks
 
 _where = click.option(
     "--where", metavar="TEXT", help="Only the partitions that can hold such rows."
@@ -37,11 +35,7 @@ _options = click.option(
 @catalog_options
 def status(table: str, where: str | None, output: str, **place: Any) -> None:
     """Say what TABLE consists of, how healthy it is, and what optimizing is due."""
-    found = api.status(table, where=where, **place_of(**place))
-    if output == "json":
-        print_status_json(found)
-    else:
-        print_status(found)
+    print_status(api.status(table, where=where, **place_of(**place)), output)
 
 
 @click.command()
@@ -57,10 +51,7 @@ def status(table: str, where: str | None, output: str, **place: Any) -> None:
 def optimize(table: str, kind: str | None, where: str | None, output: str, **place: Any) -> None:
     """Fold the changes of TABLE into base files, and small files into large ones."""
     report = with_spark.optimize(table, type=kind, where=where, **place_of(**place))
-    if output == "json":
-        print_report_json(report)
-    else:
-        print_report(report)
+    print_optimized(report, output)
 
 
 @click.command()
@@ -71,7 +62,7 @@ def optimize(table: str, kind: str | None, where: str | None, output: str, **pla
 def expire(table: str, dry_run: bool, options: dict[str, str], output: str, **place: Any) -> None:
     """Remove from TABLE what is no longer needed: merged changes, old snapshots, orphans."""
     report = api.expire(table, dry_run=dry_run, options=options, **place_of(**place))
-    print_expire_report(report, output)
+    print_expired(report, output)
 
 
 @click.command("clean-orphans")
@@ -84,7 +75,7 @@ def clean_orphans(
 ) -> None:
     """Delete files in the folders of TABLE that nothing refers to."""
     found = api.open_table(table, **place_of(**place))
-    print_expire_report(found.clean_orphans(dry_run=dry_run, options=options), output)
+    print_expired(found.clean_orphans(dry_run=dry_run, options=options), output)
 
 
 @click.command()

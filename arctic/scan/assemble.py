@@ -20,8 +20,7 @@ from arctic.scan.choose.plan_files import FilesToRead
 from arctic.scan.file_order import age_order
 from arctic.scan.reach import FileRanges, Reach, ReachIndex
 from arctic.scan.rivals import RivalIndex
-from arctic.scan.task import FileTask, NodeTask, PruneCounts
-from arctic.scan.weight import packing_weight_bytes
+from arctic.scan.task import FileTask, NodeTask, PruneCounts, packing_weight_bytes
 from arctic.table.files import FileKind, Partition, TableFile
 from arctic.tree.key_range import KeyRange
 from arctic.tree.node import TreeNode

@@ -8,7 +8,8 @@ Must not know: catalogs, Spark.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -198,6 +199,20 @@ class WriteTarget:
             location = self.table.change_location
         folder = f"{self.partition_path(partition)}/" if partition else ""
         return f"{location.rstrip('/')}/data/{folder}{name}"
+
+    def delete_results(self, results: Sequence[TaskResult]) -> None:
+        """Delete the files of tasks, as far as possible."""
+        self.delete_files([file.path for each in results for file in each.files])
+
+    @contextmanager
+    def deleted_on_failure(self, *results: Sequence[TaskResult]) -> Iterator[None]:
+        """Delete the files of tasks when anything fails before an attempt to commit them."""
+        try:
+            yield
+        except BaseException:
+            for each in results:
+                self.delete_results(each)
+            raise
 
 
 def _level(level: int | None, codec: str) -> int | None:

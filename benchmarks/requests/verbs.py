@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 import arctic
-from arctic.iceberg.metadata.manifest_cache import CACHE
+from arctic.iceberg.metadata.entries import CACHE
 from arctic.iceberg.storage.kept_metadata import KEPT, KEPT_FILES
 from benchmarks.requests.object_store import Asked, ObjectStore
 

@@ -21,9 +21,9 @@ import arctic
 from arctic.errors import ArcticError, FormatError, NotFoundError, StorageError
 from arctic.iceberg.catalogs.in_database.quick_loads import KEPT_CONNECTIONS
 from arctic.iceberg.catalogs.refresh import refresh
-from arctic.iceberg.metadata import listed_files, manifest_cache, manifest_files
+from arctic.iceberg.metadata import entries as manifests
+from arctic.iceberg.metadata import manifest_files
 from arctic.iceberg.metadata.entries import live_entries, live_manifests
-from arctic.iceberg.metadata.manifest_cache import ManifestCache
 from arctic.iceberg.metadata.manifest_decoder import decode_manifest
 from arctic.iceberg.metadata.manifest_files import manifests_of
 from arctic.iceberg.snapshots.pin import pin
@@ -31,6 +31,7 @@ from arctic.iceberg.storage import checked_io
 from arctic.iceberg.storage.avro_blocks import CheckedDecoder
 from arctic.iceberg.storage.checksum import check, sealed
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.last_used import LastUsed
 from arctic.table.property_names import OPTIMIZED_SEQUENCE
 from tests.iceberg.stores import append, local, make, overwrite, reopened, row
 
@@ -38,7 +39,8 @@ from tests.iceberg.stores import append, local, make, overwrite, reopened, row
 @pytest.fixture(autouse=True)
 def no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read every file anew."""
-    monkeypatch.setattr(manifest_cache, "CACHE", ManifestCache(0))
+    monkeypatch.setattr(manifests, "CACHE", LastUsed())
+    monkeypatch.setattr(manifests, "MAX_CACHED_BYTES", 0)
 
 
 def small(folder: Path, **properties: str) -> OpenTable:
@@ -113,7 +115,7 @@ def looks(opened: OpenTable) -> dict[str, tuple[Path, Callable[[], object]]]:
 
 def listed(store: Table, manifest: ManifestFile) -> list[str]:
     """Read a manifest as planning does, and as commits do."""
-    ((_, files),) = listed_files.listed_files(store.io, [manifest])
+    ((_, files),) = manifests.listed_files(store.io, [manifest])
     entries = live_entries(store.io, manifest)
     return [f"{each.path} {each.sequence_number} {each.lower_bounds}" for each in files] + [
         f"{each.data_file.file_path} {each.sequence_number} {each.snapshot_id}" for each in entries

@@ -41,7 +41,7 @@ from arctic.iceberg.catalogs.sqlite import (
 )
 from arctic.iceberg.catalogs.staged_metadata import keep_order, leave_no_metadata, share_metadata
 from arctic.iceberg.storage.checked_io import check_metadata_of
-from arctic.iceberg.storage.growing.many_snapshots import look_up_by_index
+from arctic.iceberg.storage.many_snapshots import look_up_by_index
 from arctic.iceberg.storage.signed_names import sign_metadata
 from arctic.iceberg.translate import catalog_errors
 from arctic.options import CATALOG, CATALOG_PREFIX, SEALED_PREFIX, WAP_BRANCH, WAREHOUSE

@@ -41,7 +41,7 @@ from pyiceberg.table.update import AddSnapshotUpdate, TableUpdate, update_table_
 from sqlalchemy.exc import DBAPIError
 
 from arctic.iceberg.storage.checked_io import keep_written
-from arctic.iceberg.storage.growing.many_snapshots import write_metadata
+from arctic.iceberg.storage.many_snapshots import write_metadata
 from arctic.iceberg.translate import was_rolled_back
 
 

@@ -40,12 +40,12 @@ from pyiceberg.typedef import EMPTY_DICT
 from arctic.errors import ConflictError
 from arctic.iceberg.catalogs.staged_metadata import not_before
 from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSnapshot
-from arctic.iceberg.commits.lineage.row_ids import snapshot_with_row_ids
 from arctic.iceberg.commits.manifest_writer import (
     FILES_IN_A_MANIFEST,
     DenseManifestWriter,
     group_for_merge,
 )
+from arctic.iceberg.commits.row_ids import snapshot_with_row_ids
 from arctic.iceberg.metadata.entries import entries_of, live_manifests
 
 

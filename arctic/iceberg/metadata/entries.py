@@ -1,9 +1,25 @@
-"""PyIceberg's entries of manifests, which commits write again; see ``manifest_cache``."""
+"""Live files of manifests, decoded once per process, in either of two forms; and where they stand.
+
+A manifest never changes, so what was read from its path stays true; the memory is bounded by the
+weight of what is kept.
+
+Two decoders read the same bytes for two uses. ``manifest_decoder`` keeps a dozen values of each
+file, and is what planning of very many files affords. ``manifest_files`` makes PyIceberg's own
+entries, because a commit that replaces files writes the other entries of their manifests again,
+and must write every field of them as it was: a file's column sizes, value counts, NaN counts,
+split offsets and encryption keys, which a view of the first would have dropped.
+
+Rules:
+    - A manifest that is not what its manifest list says is refused: it could lose files.
+    - Only so many manifests are held at once, however many there are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from concurrent.futures import wait
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, wait
+from typing import Any
 
 from pyiceberg.io import FileIO
 from pyiceberg.manifest import ManifestContent, ManifestEntry, ManifestFile
@@ -12,14 +28,22 @@ from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.utils.concurrent import ExecutorFactory
 
 from arctic.errors import NotFoundError
-from arctic.iceberg.metadata import manifest_cache
-from arctic.iceberg.metadata.manifest_files import manifest_entries, manifests_of
+from arctic.iceberg.metadata.manifest_decoder import ListedFile, decode_manifest
+from arctic.iceberg.metadata.manifest_files import manifest_entries, manifests_of, read_manifest
 from arctic.iceberg.storage.far_threads import far_threads
 from arctic.iceberg.storage.local_files import is_local
 from arctic.iceberg.translate import catalog_errors
+from arctic.last_used import LastUsed
 
-_ENTRY_BYTES = 5_000
-"""About, of one with metrics of 12 columns."""
+CACHE: LastUsed[tuple[type, str], tuple[Any, ...]] = LastUsed()
+"""The form and the path of a manifest -> its live files; of all tables together."""
+
+MAX_CACHED_BYTES = 140_000_000
+ENTRY_BYTES = {ManifestEntry: 5_000, ListedFile: 2_000}
+"""What a file weighs in each form, about: with metrics of 12 columns, or of 8."""
+
+_READ_AHEAD = 32
+"""Manifests that are fetched before they are decoded."""
 
 
 def live_entries(io: FileIO, manifest: ManifestFile) -> tuple[ManifestEntry, ...]:
@@ -27,13 +51,17 @@ def live_entries(io: FileIO, manifest: ManifestFile) -> tuple[ManifestEntry, ...
 
     The entries are shared: nobody may change them.
     """
-    entries = manifest_cache.CACHE.get(ManifestEntry, manifest.manifest_path)
+    entries = CACHE.get((ManifestEntry, manifest.manifest_path))
     if entries is None:
         entries = manifest_entries(io, manifest)
-        manifest_cache.CACHE.put(
-            ManifestEntry, manifest.manifest_path, entries, entry_bytes=_ENTRY_BYTES
-        )
+        _keep(ManifestEntry, manifest, entries)
     return entries
+
+
+def _keep(form: type, manifest: ManifestFile, files: tuple[Any, ...]) -> None:
+    """Keep the live files of a manifest, unless they alone are too heavy."""
+    weight = len(files) * ENTRY_BYTES[form]
+    CACHE.put((form, manifest.manifest_path), files, weight=weight, most=MAX_CACHED_BYTES)
 
 
 def entries_of(
@@ -51,6 +79,56 @@ def entries_of(
         yield from zip(
             listed, executor.map(lambda each: live_entries(io, each), listed), strict=True
         )
+
+
+def listed_files(
+    io: FileIO, manifests: Sequence[ManifestFile]
+) -> Iterator[tuple[ManifestFile, tuple[ListedFile, ...]]]:
+    """Yield each manifest with its live files, in order; manifests are fetched in parallel.
+
+    Each manifest is decoded once per process, as long as the cache holds it. What the cache could
+    not hold together does not enter it: the end would only drive out the beginning, and what is
+    known of other tables. The files are shared: nobody may change what they refer to.
+
+    Raises:
+        FormatError: a manifest that cannot be decoded.
+        StorageError: a manifest cannot be read.
+    """
+    pending: deque[tuple[ManifestFile, Future[bytes] | None]] = deque()
+    keeps = sum(map(_live_count, manifests)) * ENTRY_BYTES[ListedFile] <= MAX_CACHED_BYTES
+    with catalog_errors("read manifests"):
+        for manifest in manifests:
+            is_known = CACHE.get((ListedFile, manifest.manifest_path)) is not None
+            fetched = None if is_known else _fetched(io, manifest)
+            pending.append((manifest, fetched))
+            if len(pending) > _READ_AHEAD:
+                yield _decoded(io, *pending.popleft(), keeps=keeps)
+        while pending:
+            yield _decoded(io, *pending.popleft(), keeps=keeps)
+
+
+def _fetched(io: FileIO, manifest: ManifestFile) -> Future[bytes]:
+    is_near = is_local(manifest.manifest_path)
+    executor = ExecutorFactory.get_or_create() if is_near else far_threads()
+    return executor.submit(read_manifest, io, manifest)
+
+
+def _decoded(
+    io: FileIO, manifest: ManifestFile, fetched: Future[bytes] | None, *, keeps: bool
+) -> tuple[ManifestFile, tuple[ListedFile, ...]]:
+    files = CACHE.get((ListedFile, manifest.manifest_path))
+    if files is None:
+        # What was known when its turn was planned may have left the cache by now.
+        content = fetched.result() if fetched is not None else read_manifest(io, manifest)
+        files = decode_manifest(content, manifest)
+        if keeps:
+            _keep(ListedFile, manifest, files)
+    return manifest, files
+
+
+def _live_count(manifest: ManifestFile) -> int:
+    """Return how many live files a manifest has, as far as its list says it."""
+    return (manifest.added_files_count or 0) + (manifest.existing_files_count or 0)
 
 
 def live_manifests(table: Table, snapshot: Snapshot | None) -> tuple[ManifestFile, ...]:

@@ -22,7 +22,7 @@ from pyiceberg.table.update import TableUpdate, update_table_metadata
 from arctic.errors import ArcticError, CommitStateUnknownError, UnsupportedError
 from arctic.iceberg.catalogs.catalog import load_table
 from arctic.iceberg.ownership.new_location import new_location
-from arctic.iceberg.storage.growing.many_snapshots import write_metadata
+from arctic.iceberg.storage.many_snapshots import write_metadata
 from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.translate import catalog_errors
 

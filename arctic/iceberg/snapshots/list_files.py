@@ -22,11 +22,11 @@ from arctic.iceberg.metadata.entries import (
     entries_of,
     fetch_lists,
     is_delete_manifest,
+    listed_files,
     live_manifests,
     snapshot_of,
 )
 from arctic.iceberg.metadata.gc_pause import collector_paused
-from arctic.iceberg.metadata.listed_files import listed_files
 from arctic.iceberg.metadata.manifest_decoder import ListedFile
 from arctic.iceberg.snapshots.partition_filter import PartitionFilter
 from arctic.iceberg.tables.open_table import OpenTable

@@ -1,4 +1,4 @@
-"""Tables that were just made, and how one is taken back whose first write failed.
+"""Tables that were just made, taken back where their first write fails.
 
 Rules:
     - Only a table that nobody has committed to is taken back: the pointers of both stores are
@@ -12,6 +12,7 @@ Rules:
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -22,7 +23,7 @@ from pyiceberg.table import Table
 from sqlalchemy import delete
 from sqlalchemy.orm import Session
 
-from arctic.errors import ArcticError
+from arctic.errors import ArcticError, CommitStateUnknownError
 from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
 from arctic.iceberg.ownership.folders import own_files
 from arctic.iceberg.storage.metadata_document import METADATA_FILE
@@ -30,6 +31,7 @@ from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.translate import catalog_errors
 
+_log = logging.getLogger(__name__)
 _made: ContextVar[list[NewTable] | None] = ContextVar("made", default=None)
 
 
@@ -66,6 +68,39 @@ def note_new(opened: OpenTable) -> None:
                 stores=tuple((store.name(), store.metadata_location) for store in stores),
             )
         )
+
+
+@contextmanager
+def taken_back_on_failure() -> Iterator[Sequence[NewTable]]:
+    """Drop the tables that the block makes when it fails, unless somebody wrote to them.
+
+    Yields:
+        What it has made so far.
+
+    Raises:
+        ArcticError: that of the block; it says so when the table could not be dropped.
+    """
+    with new_tables() as made:
+        try:
+            yield made
+        except CommitStateUnknownError:
+            raise
+        except ArcticError as error:
+            stay = [why for new in made if (why := take_back(new)) is not None]
+            if stay:
+                raise type(error)("; ".join([error.message, *stay])) from error
+            raise
+        except BaseException:
+            take_back_all(made)
+            raise
+
+
+def take_back_all(made: Sequence[NewTable]) -> None:
+    """Drop tables whose first write failed, unless somebody wrote to them."""
+    for new in made:
+        why = take_back(new)
+        if why is not None:
+            _log.warning("%s", why)
 
 
 def take_back(new: NewTable) -> str | None:

@@ -43,10 +43,10 @@ from arctic.iceberg.catalogs.pair import check_buckets
 from arctic.iceberg.catalogs.read_only import check_writable
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.storage.table_io import TableIO
-from arctic.iceberg.tables.access.vended_keys import with_vended_keys
 from arctic.iceberg.tables.check_stores import check_change, check_is_base, check_store, checked_key
 from arctic.iceberg.tables.missing_table import existing_store
 from arctic.iceberg.tables.schema_sync import in_step
+from arctic.iceberg.tables.vended_keys import with_vended_keys
 from arctic.iceberg.values.merge_engines import (
     check_merge_engine,
     check_required,

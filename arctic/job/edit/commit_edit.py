@@ -36,7 +36,6 @@ from arctic.job.reference import TableReference
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.beside.changes_beside import ChangesBeside
 from arctic.job.write.beside.read_rows import ReadRows
-from arctic.job.write.failed_write import delete_results, deleted_on_failure
 from arctic.job.write.stored_rows.looked_up import check_same
 from arctic.job.write.write_job import begin_write, work_here
 from arctic.job.write.write_task import write_task
@@ -181,7 +180,7 @@ def commit_events(
     options = {opt.WRITE_MODE.name: "append", opt.ACTION_COLUMN.name: ACTION}
     options[opt.UPSERT_INSERTS.name] = "true"
     target, result = written(table, batches, schema, key_rule, **options)
-    with deleted_on_failure(target, [result]):
+    with target.deleted_on_failure([result]):
         plan = plan_append([result], summary={})
         check = None
         if read is not None:
@@ -198,7 +197,7 @@ def commit_events(
     except (CommitStateUnknownError, InternalError):
         raise
     except ArcticError:
-        delete_results(target, [result])
+        target.delete_results([result])
         raise
     nudge_service(table.reference.identifier)
     rows = result.inserts + result.deletes

@@ -39,7 +39,6 @@ from arctic.job.reference import TableReference
 from arctic.job.write.beside.changes_beside import ChangesBeside
 from arctic.job.write.beside.isolation import compared
 from arctic.job.write.beside.places_beside import added_check
-from arctic.job.write.failed_write import delete_results
 from arctic.table.commit_plan import RemoveRows
 from arctic.table.files import TableFile
 from arctic.table.filters.predicate import Predicate
@@ -228,7 +227,7 @@ def rewritten(table: EditedTable, found: Coverage, where: Where, change: Any) ->
         raise
     except ArcticError:
         if target is not None:
-            delete_results(target, results)
+            target.delete_results(results)
         raise
     known = found.rows if found.files or found.partitions else 0
     return EditReport(

@@ -13,11 +13,11 @@ from arctic import options as opt
 from arctic.cdc.rows.event_rows import ACTION, ORDER, last_rows
 from arctic.errors import NotFoundError
 from arctic.iceberg.tables.create_table import create_table
+from arctic.iceberg.tables.new_table import taken_back_on_failure
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.reference import TableReference
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import commit_write
-from arctic.job.write.failed_write import taken_back_on_failure
 from arctic.job.write.write_job import begin_write, work_here
 from arctic.job.write.write_task import write_task
 from arctic.table.property_names import STREAM_PREFIX

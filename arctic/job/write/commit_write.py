@@ -20,7 +20,6 @@ from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.job.nudge import nudge_service
 from arctic.job.write.beside.changes_beside import ChangesBeside
 from arctic.job.write.beside.places_beside import check_rows
-from arctic.job.write.failed_write import delete_results, deleted_on_failure
 from arctic.job.write.stored_rows.buried_rows import commit_buried
 from arctic.job.write.stored_rows.looked_up import check_same, commit_looked_up, open_again
 from arctic.job.write.write_job import WriteJob
@@ -50,7 +49,7 @@ def commit_write(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult |
     """
     if job.work.is_done:
         return None
-    with deleted_on_failure(job.target, results):
+    with job.target.deleted_on_failure(results):
         opened = _opened(job, results)
         plan = _plan(job, opened, results)
     try:
@@ -73,7 +72,7 @@ def commit_write(job: WriteJob, results: Sequence[TaskResult]) -> CommitResult |
 
 def abort_write(job: WriteJob, results: Sequence[TaskResult]) -> None:
     """Delete the files of a write that was not committed, as far as possible."""
-    delete_results(job.target, results)
+    job.target.delete_results(results)
 
 
 def _opened(job: WriteJob, results: Sequence[TaskResult]) -> OpenTable:

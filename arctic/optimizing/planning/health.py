@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from arctic.optimizing.planning.overlap import overlapping_segments
 from arctic.optimizing.planning.partition_files import PartitionFiles
 from arctic.optimizing.settings import OptimizeSettings
-from arctic.scan.task import FileTask
-from arctic.scan.weight import packing_weight_bytes
+from arctic.scan.task import FileTask, packing_weight_bytes
 from arctic.table.files import Partition, TableFile
 from arctic.tree.node import TreeNode
 from arctic.tree.node_tree import NodeTree

@@ -21,8 +21,7 @@ from arctic.optimizing.settings import OptimizeSettings, OptimizeType
 from arctic.scan.assemble import ChangeDeleteIndex
 from arctic.scan.reach import FileRanges, Reach, ReachIndex
 from arctic.scan.rivals import RivalIndex
-from arctic.scan.task import FileTask
-from arctic.scan.weight import packing_weight_bytes
+from arctic.scan.task import FileTask, packing_weight_bytes
 from arctic.table.files import FileKind, TableFile
 from arctic.table.table_description import Column, TableDescription
 from arctic.tree.node import MAX_MASK, TreeNode

@@ -16,8 +16,7 @@ from collections.abc import Sequence
 from operator import attrgetter
 
 from arctic.scan.file_order import age_order, node_order
-from arctic.scan.task import FileTask, NodeTask
-from arctic.scan.weight import packing_weight_bytes
+from arctic.scan.task import FileTask, NodeTask, packing_weight_bytes
 from arctic.table.files import Partition, TableFile
 
 _Node = tuple[Partition, int, bool]

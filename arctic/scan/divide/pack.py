@@ -24,8 +24,7 @@ from typing import Any
 
 from arctic.scan.divide.join import join_tasks
 from arctic.scan.file_order import node_order
-from arctic.scan.task import NodeTask, NodeTaskGroup, ScanOptions
-from arctic.scan.weight import packing_weight_bytes
+from arctic.scan.task import NodeTask, NodeTaskGroup, ScanOptions, packing_weight_bytes
 from arctic.table.files import Partition
 
 _Node = tuple[Partition, int]

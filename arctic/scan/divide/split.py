@@ -23,8 +23,7 @@ from typing import Any
 from arctic.scan.file_order import value_order
 from arctic.scan.reach import DeletesByPart, FileRanges
 from arctic.scan.rivals import rivals_of
-from arctic.scan.task import NodeTask, ScanOptions
-from arctic.scan.weight import ratio_weight_bytes
+from arctic.scan.task import NodeTask, ScanOptions, ratio_weight_bytes
 from arctic.tree.key_range import KeyRange
 
 _NEAR = 0.125

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from arctic.scan.reach import FileRanges
-from arctic.scan.task import FileTask, NodeTask
-from arctic.scan.weight import packing_weight_bytes
+from arctic.scan.task import FileTask, NodeTask, packing_weight_bytes
 from arctic.table.filename import has_format_name
 from arctic.table.files import FileKind, TableFile
 from arctic.tree.key_range import KeyRangeIndex

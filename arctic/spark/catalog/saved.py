@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame
 
 from arctic import options as opt
 from arctic.errors import ArcticError
+from arctic.iceberg.tables.new_table import taken_back_on_failure
 from arctic.job.write.asked_write import AskedWrite
-from arctic.job.write.failed_write import taken_back_on_failure
 from arctic.options import Scope
 from arctic.spark.base.catalog_protocol import DoneAnswer
 from arctic.spark.base.catalog_questions import SaveQuestion

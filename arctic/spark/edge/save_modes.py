@@ -24,10 +24,10 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from arctic.errors import InvalidInputError
+from arctic.iceberg.tables.new_table import taken_back_on_failure
 from arctic.job.publish.after_write import after_write
 from arctic.job.reference import placed
 from arctic.job.write.asked_write import AskedWrite
-from arctic.job.write.failed_write import taken_back_on_failure
 from arctic.job.write.new_only import NEW_ONLY_MODES
 from arctic.job.write.write_job import begin_write
 from arctic.options import (

@@ -20,9 +20,9 @@ from threading import Event
 from pyspark.sql import DataFrame
 
 from arctic.errors import ConflictError, InternalError, InvalidInputError
+from arctic.iceberg.tables.new_table import taken_back_on_failure
 from arctic.job.publish.after_write import after_write
 from arctic.job.write.asked_write import AskedWrite
-from arctic.job.write.failed_write import taken_back_on_failure
 from arctic.job.write.plan_shuffle import plan_shuffle
 from arctic.job.write.write_job import begin_write
 from arctic.retry import RetryPolicy

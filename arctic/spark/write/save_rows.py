@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame
 
+from arctic.iceberg.tables.new_table import taken_back_on_failure
 from arctic.job.publish.after_write import after_write
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.command_write import check_seen
-from arctic.job.write.failed_write import taken_back_on_failure
 from arctic.job.write.new_only import create_for_write
 from arctic.job.write.write_job import begin_write
 from arctic.options import WRITE_MODE

@@ -13,11 +13,10 @@ from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from arctic.errors import InternalError
-from arctic.iceberg.tables.new_table import NewTable
+from arctic.iceberg.tables.new_table import NewTable, take_back_all, taken_back_on_failure
 from arctic.job.publish.after_write import after_write
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.commit_write import abort_write, commit_write
-from arctic.job.write.failed_write import take_back_all, taken_back_on_failure
 from arctic.job.write.told_spread import begin_told
 from arctic.job.write.write_job import WriteJob
 from arctic.spark.base.error_surface import message_first

@@ -25,7 +25,7 @@ from pyiceberg.types import DoubleType, LongType, NestedField, StringType
 from arctic.errors import FormatError, NotFoundError, UnsupportedError
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits.manifest_writer import FILES_IN_A_MANIFEST, group_for_merge
-from arctic.iceberg.metadata import listed_files
+from arctic.iceberg.metadata import entries
 from arctic.iceberg.metadata.manifest_files import read_manifest
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.snapshots.partition_filter import PartitionFilter
@@ -230,7 +230,7 @@ class TestPruning:
             opened_paths.append(manifest.manifest_path)
             return real(io, manifest)
 
-        monkeypatch.setattr(listed_files, "read_manifest", fetch)
+        monkeypatch.setattr(entries, "read_manifest", fetch)
         files = list_files(opened, snapshot, field_ids=(), row_filter=EU)
 
         assert len(files.change) == len(opened_paths) == 1

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arctic.scan.divide.pack import pack_tasks
-from arctic.scan.task import FileTask, NodeTask, NodeTaskGroup, ScanOptions
-from arctic.scan.weight import packing_weight_bytes
+from arctic.scan.task import FileTask, NodeTask, NodeTaskGroup, ScanOptions, packing_weight_bytes
 from arctic.table.files import FileKind, TableFile
 from arctic.tree.node import TreeNode
 from tests.factories.files import name_of, named_file

@@ -11,8 +11,7 @@ from arctic.scan.divide.split import (
     split_tasks,
 )
 from arctic.scan.reach import FileRanges
-from arctic.scan.task import FileTask, NodeTask
-from arctic.scan.weight import packing_weight_bytes, ratio_weight_bytes
+from arctic.scan.task import FileTask, NodeTask, packing_weight_bytes, ratio_weight_bytes
 from arctic.table.files import FileKind, TableFile
 from arctic.tree.node import ROOT
 from tests.factories.files import KEY_ID, name_of, named_file

@@ -25,7 +25,7 @@ from arctic.iceberg.catalogs.in_database.transaction_end import last_step, row_o
 from arctic.iceberg.catalogs.staged_metadata import delete_unnamed
 from arctic.iceberg.catalogs.table_commit import TableCommit
 from arctic.iceberg.storage.checked_io import keep_written
-from arctic.iceberg.storage.growing.many_snapshots import write_metadata
+from arctic.iceberg.storage.many_snapshots import write_metadata
 
 
 def commit_several(catalog: SqlCatalog, commits: Sequence[TableCommit]) -> None:

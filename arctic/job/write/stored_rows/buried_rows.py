@@ -24,7 +24,6 @@ from arctic.iceberg.commits.commit import CommitResult, commit_append
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.write.beside.places_beside import check_places, places_now
-from arctic.job.write.failed_write import delete_results
 from arctic.job.write.write_job import WriteJob
 from arctic.job.write.write_task import ADDED_DELETES_TASK
 from arctic.retry import CATCHING_UP
@@ -92,12 +91,12 @@ def commit_buried(
         try:
             return commit_append(opened, plan, is_fresh=True, check=check)
         except ConflictError as error:
-            delete_results(job.target, gone.results)
+            job.target.delete_results(gone.results)
             outrun = error
         except (CommitStateUnknownError, InternalError):
             raise
         except ArcticError:
-            delete_results(job.target, gone.results)
+            job.target.delete_results(gone.results)
             raise
     raise ConflictError(
         f"table {opened.table.name!r}: others committed each of {CATCHING_UP.most_tries} times "

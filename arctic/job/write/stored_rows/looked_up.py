@@ -21,7 +21,6 @@ from arctic.iceberg.commits.commit_notes import BatchLandedError
 from arctic.iceberg.tables.open_table import Identity, OpenTable, reopen
 from arctic.job.newest_state import on_newest_state
 from arctic.job.read.locate import RowLocator, locate_rows
-from arctic.job.write.failed_write import delete_results, deleted_on_failure
 from arctic.job.write.stored_rows.kept_rows import KeptRows
 from arctic.job.write.stored_rows.moved_rows import MovedRows
 from arctic.retry import CATCHING_UP
@@ -63,14 +62,14 @@ def commit_looked_up(
     parts: list[MovedRows | KeptRows] = [MovedRows(target, locator)] if target.keys_move else []
     parts += [KeptRows(target, locator, kept)] if kept else []
     for attempt in CATCHING_UP.tries():
-        with deleted_on_failure(target, added, results):
+        with target.deleted_on_failure(added, results):
             opened, fresh = on_newest_state(
                 opened,
                 partial(_look, opened, results, parts, locator),
                 is_fresh=attempt == 0,
             )
             if fresh.snapshot != locator.snapshot:
-                delete_results(target, added)
+                target.delete_results(added)
                 added.clear()
                 for part in parts:
                     added.extend(part.write(results))
@@ -85,16 +84,16 @@ def commit_looked_up(
         try:
             return commit_append(opened, plan, is_fresh=True)
         except BatchLandedError:
-            delete_results(target, added)
+            target.delete_results(added)
             raise
         except ConflictError:
             continue
         except (CommitStateUnknownError, InternalError):
             raise
         except ArcticError:
-            delete_results(target, added)
+            target.delete_results(added)
             raise
-    delete_results(target, added)
+    target.delete_results(added)
     raise ConflictError(
         f"table {opened.table.name!r}: other writers committed during each of "
         f"{CATCHING_UP.most_tries} attempts, and rows were looked up for this write; write again"

@@ -29,14 +29,12 @@ from pyiceberg.types import StructType
 
 from arctic.errors import FormatError, StorageError
 from arctic.iceberg.catalogs.refresh import refresh
-from arctic.iceberg.metadata import listed_files as module
-from arctic.iceberg.metadata import manifest_cache
-from arctic.iceberg.metadata.entries import live_manifests
-from arctic.iceberg.metadata.listed_files import listed_files
-from arctic.iceberg.metadata.manifest_cache import ManifestCache
+from arctic.iceberg.metadata import entries as module
+from arctic.iceberg.metadata.entries import listed_files, live_entries, live_manifests
 from arctic.iceberg.metadata.manifest_decoder import ListedFile, decode_manifest
 from arctic.iceberg.storage.checksum import _AVRO_ENTRY
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.last_used import LastUsed
 from tests.iceberg.stores import (
     append,
     commit_files,
@@ -52,7 +50,8 @@ from tests.iceberg.stores import (
 @pytest.fixture(autouse=True)
 def own_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     """Decode every manifest anew."""
-    monkeypatch.setattr(manifest_cache, "CACHE", ManifestCache(0))
+    monkeypatch.setattr(module, "CACHE", LastUsed())
+    monkeypatch.setattr(module, "MAX_CACHED_BYTES", 0)
 
 
 def manifests(table: Table) -> tuple[ManifestFile, ...]:
@@ -372,11 +371,29 @@ def test_what_is_more_than_the_cache_holds_leaves_it_alone(
     for number in range(3):
         commit_files(opened.base, foreign_file(opened.base, f"{number}.parquet", ()))
     io, wanted = opened.base.io, manifests(opened.base)
-    cache = ManifestCache(10**9)
-    monkeypatch.setattr(manifest_cache, "CACHE", cache)
-    monkeypatch.setattr(manifest_cache, "MAX_CACHED_BYTES", 2 * module._FILE_BYTES)
+    entry_bytes = module.ENTRY_BYTES[ListedFile]
+    monkeypatch.setattr(module, "MAX_CACHED_BYTES", 2 * entry_bytes)
 
     assert sum(len(files) for _, files in listed_files(io, wanted)) == 3
-    assert cache.weight == 0
+    assert module.CACHE.weight == 0
     assert sum(len(files) for _, files in listed_files(io, wanted[:2])) == 2
-    assert cache.weight == 2 * module._FILE_BYTES
+    assert module.CACHE.weight == 2 * entry_bytes
+
+
+def test_what_one_decoder_kept_is_not_what_the_other_asks_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both share the room, and neither takes the files of the other for its own."""
+    monkeypatch.setattr(module, "MAX_CACHED_BYTES", 10**9)
+    opened = make(tmp_path)
+    append(opened, [row(1)])
+    assert opened.change is not None
+    (manifest,), io = manifests(opened.change), opened.change.io
+
+    for _ in range(2):
+        ((_, listed),) = listed_files(io, [manifest])
+        entries = live_entries(io, manifest)
+        assert {type(file) for file in listed} == {ListedFile}
+        assert {type(entry) for entry in entries} == {ManifestEntry}
+        assert [file.path for file in listed] == [entry.data_file.file_path for entry in entries]
+    assert module.CACHE.weight == len(listed) * sum(module.ENTRY_BYTES.values())

@@ -12,7 +12,7 @@ import pytest
 
 import arctic
 from arctic.cli.main import main
-from arctic.cli.printed import optimize as rendering
+from arctic.cli.printed import upkeep_lines as rendering
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("city", pa.string())])
 Command = Callable[..., tuple[int, str, str]]

@@ -14,8 +14,8 @@ from pyiceberg.serializers import ToOutputFile
 from pyiceberg.table.metadata import TableMetadata
 
 import arctic
-from arctic.iceberg.storage.growing import many_snapshots as module
-from arctic.iceberg.storage.growing.many_snapshots import GrowingLists, write_metadata
+from arctic.iceberg.storage import many_snapshots as module
+from arctic.iceberg.storage.many_snapshots import GrowingLists, write_metadata
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("text", pa.string())])
 

@@ -10,8 +10,8 @@ import threading
 import pytest
 
 from arctic.iceberg.catalogs.catalog import CatalogConfig
-from arctic.iceberg.tables.access import vended_keys
-from arctic.iceberg.tables.access.vended_keys import StoreKeys, VendedKeys
+from arctic.iceberg.tables import vended_keys
+from arctic.iceberg.tables.vended_keys import StoreKeys, VendedKeys
 
 MINUTE = 60_000
 ASKED = 1_000 * MINUTE

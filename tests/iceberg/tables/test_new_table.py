@@ -12,8 +12,8 @@ import pytest
 import arctic
 from arctic.errors import CommitStateUnknownError, InvalidInputError
 from arctic.iceberg.tables import create_table, new_table
+from arctic.iceberg.tables.new_table import taken_back_on_failure
 from arctic.job.write.asked_write import AskedWrite
-from arctic.job.write.failed_write import taken_back_on_failure
 from arctic.job.write.target_table import open_or_create
 
 SCHEMA = pa.schema([pa.field("id", pa.int64()), pa.field("by", pa.string())])

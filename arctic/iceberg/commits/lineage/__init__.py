@@ -1,1 +1,0 @@
-"""Rows that have ids, as format version 3 counts them."""

@@ -1,1 +1,0 @@
-"""Metadata that grows with every commit, and is not gone over as a whole by each."""
