@@ -39,16 +39,16 @@ from arctic.iceberg.catalogs.sqlite import (
     first_use,
     location_errors,
 )
-from arctic.iceberg.catalogs.staged_metadata import keep_order, leave_no_metadata, share_metadata
+from arctic.iceberg.catalogs.staged_metadata import commit_our_way
 from arctic.iceberg.storage.checked_io import check_metadata_of
 from arctic.iceberg.storage.many_snapshots import look_up_by_index
-from arctic.iceberg.storage.signed_names import sign_metadata
 from arctic.iceberg.translate import catalog_errors
 from arctic.options import CATALOG, CATALOG_PREFIX, SEALED_PREFIX, WAP_BRANCH, WAREHOUSE
 from arctic.retry import AT_ONCE
 
-# Before a table is loaded: Amoro's optimizer writes blob types of its own.
+# Of PyIceberg, before a table is loaded: Amoro's optimizer writes blob types of its own.
 accept_any_blob_type()
+look_up_by_index()
 
 _WAREHOUSE_VARIABLE = "ARCTIC_WAREHOUSE"
 _DEFAULT_WAREHOUSE = "warehouse"
@@ -123,8 +123,6 @@ def open_catalog(config: CatalogConfig, *, create: bool = False) -> Catalog:
         UnsupportedError: the client library of this catalog is not installed.
         StorageError: the catalog cannot be reached.
     """
-    accept_any_blob_type()
-    look_up_by_index()
     if config.name is not None:
         named = (config.name, config.warehouse, config.properties)
         settings = settings_of_server(*named)
@@ -145,10 +143,7 @@ def open_catalog(config: CatalogConfig, *, create: bool = False) -> Catalog:
 
 
 def _with_our_commits(catalog: Catalog) -> Catalog:
-    share_metadata(catalog)
-    keep_order(catalog)
-    sign_metadata(catalog)
-    leave_no_metadata(catalog)
+    commit_our_way(catalog)
     check_metadata_of(catalog)
     return catalog
 

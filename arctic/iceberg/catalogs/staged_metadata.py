@@ -1,4 +1,4 @@
-"""The metadata that a commit through a catalog makes: dated in order, not copied, none left behind.
+"""What a commit through a catalog makes: metadata in order, not copied, signed, none left behind.
 
 Clocks of machines differ and are set back; Java refuses metadata whose times do so by more than a
 minute. A commit is given the time of the last one where the clock is behind it.
@@ -27,7 +27,7 @@ Rules:
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import partial
 from typing import Any
@@ -42,10 +42,11 @@ from sqlalchemy.exc import DBAPIError
 
 from arctic.iceberg.storage.checked_io import keep_written
 from arctic.iceberg.storage.many_snapshots import write_metadata
+from arctic.iceberg.storage.signed_names import signed
 from arctic.iceberg.translate import was_rolled_back
 
 
-def latest_ms(metadata: TableMetadata) -> int:
+def _latest_ms(metadata: TableMetadata) -> int:
     """Return the latest time that a store's metadata names."""
     times = [
         metadata.last_updated_ms,
@@ -57,7 +58,7 @@ def latest_ms(metadata: TableMetadata) -> int:
 
 def not_before(metadata: TableMetadata, updates: Sequence[TableUpdate]) -> list[TableUpdate]:
     """Return updates whose snapshots are not earlier than the metadata they are made for."""
-    least_ms = latest_ms(metadata)
+    least_ms = _latest_ms(metadata)
     return [
         _later(update, least_ms) if isinstance(update, AddSnapshotUpdate) else update
         for update in updates
@@ -71,40 +72,34 @@ def with_updates(metadata: TableMetadata, updates: Sequence[TableUpdate]) -> Tab
     return _as(TableMetadataV2, update_table_metadata(_as(_Shared, metadata), tuple(updates)))
 
 
-def keep_order(catalog: Catalog) -> None:
-    """Let a catalog that writes metadata itself never date it before the metadata it replaces."""
-    if not isinstance(catalog, MetastoreCatalog):
-        return
-    stage = catalog._update_and_stage_table
-
-    def staged_in_order(current: Table | None, *arguments: Any, **named: Any) -> StagedTable:
-        staged = stage(current, *arguments, **named)
-        least_ms = 0 if current is None else latest_ms(current.metadata)
-        if staged.metadata.last_updated_ms < least_ms:
-            update = {"last_updated_ms": least_ms}
-            staged.metadata = staged.metadata.model_copy(update=update)
-        return staged
-
-    catalog._update_and_stage_table = staged_in_order  # type: ignore[method-assign,assignment]
+def commit_our_way(catalog: Catalog) -> None:
+    """Let a catalog that writes metadata itself make it so, in commits through this object."""
+    if isinstance(catalog, MetastoreCatalog):
+        stage = catalog._update_and_stage_table
+        catalog._update_and_stage_table = partial(_staged, catalog, stage)  # type: ignore[method-assign]
+        catalog.commit_table = partial(_commit, catalog)  # type: ignore[method-assign]
+        catalog._delete_old_metadata = _delete_nothing  # type: ignore[method-assign]
 
 
-def share_metadata(catalog: Catalog) -> None:
-    """Let commits through this object keep the parts of metadata that they do not change."""
-    if not isinstance(catalog, MetastoreCatalog):
-        return
-    stage = catalog._update_and_stage_table
-
-    def staged(current: Table | None, *arguments: Any, **named: Any) -> StagedTable:
-        if current is None or type(current.metadata) is not TableMetadataV2:
-            return stage(current, *arguments, **named)
-        before = copy(current)
-        before.metadata = _as(_Shared, current.metadata)
-        table = stage(before, *arguments, **named)
-        if isinstance(table.metadata, _Shared):
-            table.metadata = _as(TableMetadataV2, table.metadata)
-        return table
-
-    catalog._update_and_stage_table = staged  # type: ignore[method-assign,assignment]
+def _staged(
+    catalog: MetastoreCatalog,
+    stage: Callable[..., StagedTable],
+    current: Table | None,
+    *arguments: Any,
+    **named: Any,
+) -> StagedTable:
+    """Return what a commit makes of a table: not copied, not dated before it, its name signed."""
+    least_ms = 0 if current is None else _latest_ms(current.metadata)
+    if current is not None and type(current.metadata) is TableMetadataV2:
+        current = copy(current)
+        current.metadata = _as(_Shared, current.metadata)
+    staged = stage(current, *arguments, **named)
+    if isinstance(staged.metadata, _Shared):
+        staged.metadata = _as(TableMetadataV2, staged.metadata)
+    if staged.metadata.last_updated_ms < least_ms:
+        staged.metadata = staged.metadata.model_copy(update={"last_updated_ms": least_ms})
+    staged.metadata_location = signed(staged.metadata_location, catalog)
+    return staged
 
 
 def _later(update: AddSnapshotUpdate, least_ms: int) -> AddSnapshotUpdate:
@@ -127,13 +122,6 @@ def _as(kind: type[TableMetadataV2], metadata: TableMetadata) -> TableMetadataV2
     object.__setattr__(changed, "__class__", kind)
     assert isinstance(changed, TableMetadataV2)
     return changed
-
-
-def leave_no_metadata(catalog: Catalog) -> None:
-    """Let commits by this object delete the metadata files that they leave without a reader."""
-    if isinstance(catalog, MetastoreCatalog):
-        catalog.commit_table = partial(_commit, catalog)  # type: ignore[method-assign]
-        catalog._delete_old_metadata = _delete_nothing  # type: ignore[method-assign]
 
 
 def _commit(

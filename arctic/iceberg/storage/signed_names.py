@@ -14,12 +14,10 @@ from __future__ import annotations
 import os
 import re
 from hashlib import blake2b
-from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 from uuid import UUID
 
-from pyiceberg.catalog import Catalog, MetastoreCatalog
-from pyiceberg.table import StagedTable
+from pyiceberg.catalog import Catalog
 
 from arctic.redact import names_a_secret
 
@@ -27,34 +25,25 @@ _NAME = re.compile(r"(.*/\d+-)([0-9a-f-]{36})((?:\.gz)?\.metadata\.json)", re.DO
 _HALF = 16
 
 
-def sign_metadata(catalog: Catalog) -> None:
-    """Let the commits through this object name their metadata so."""
-    if not isinstance(catalog, MetastoreCatalog) or _identity(catalog) is None:
-        return
-    stage = catalog._update_and_stage_table
+def signed(path: str, catalog: Catalog) -> str:
+    """Return the name of a metadata file that is written for a commit through a catalog.
 
-    def staged(*arguments: Any, **named: Any) -> StagedTable:
-        table = stage(*arguments, **named)
-        table.metadata_location = _signed(table.metadata_location, catalog)
-        return table
-
-    catalog._update_and_stage_table = staged  # type: ignore[method-assign]
+    Args:
+        path: as PyIceberg would name it.
+        catalog: what is committed through.
+    """
+    match, identity = _NAME.fullmatch(path), _identity(catalog)
+    if match is None or identity is None:
+        return path
+    random = match.group(2).replace("-", "")[:_HALF]
+    hashed = blake2b(f"{random} {identity}".encode(), digest_size=_HALF // 2).hexdigest()
+    return f"{match.group(1)}{UUID(hex=random + hashed)}{match.group(3)}"
 
 
 def is_signed(path: str, catalog: Catalog) -> bool:
     """Say whether a metadata file was written for a commit through this catalog."""
     is_known = _NAME.fullmatch(path) is not None and _identity(catalog) is not None
-    return is_known and _signed(path, catalog) == path
-
-
-def _signed(path: str, catalog: Catalog) -> str:
-    match = _NAME.fullmatch(path)
-    if match is None:
-        return path
-    random = match.group(2).replace("-", "")[:_HALF]
-    told = f"{random} {_identity(catalog)}".encode()
-    hashed = blake2b(told, digest_size=_HALF // 2).hexdigest()
-    return f"{match.group(1)}{UUID(hex=random + hashed)}{match.group(3)}"
+    return is_known and signed(path, catalog) == path
 
 
 def _identity(catalog: Catalog) -> str | None:
