@@ -30,12 +30,10 @@ import pyarrow.parquet as pq
 import arctic
 from arctic import options as opt
 from arctic.iceberg.filters.parse_filter import parse_filter
-from arctic.iceberg.tables.open_table import open_table
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.plan_rows import BATCH_ROWS
 from arctic.job.read.read_task import MergeReader
-from arctic.job.read.scan_job import ScanJob, begin_scan
-from arctic.job.reference import parse_reference
+from arctic.job.read.scan_job import ScanJob, scan_opened
 from arctic.mor.touched import Touched
 from benchmarks.orders import base_rows, change_rows
 from benchmarks.peers.inputs import BATCH_SHARE, BATCHES, DELETE_SHARE, widened
@@ -184,10 +182,12 @@ def _decode(job: ScanJob) -> None:
 
 def _job(table: arctic.Table, question: Question, *, verify: bool = False) -> ScanJob:
     options = {**table._options, opt.VERIFY_CHECKSUMS.name: str(verify).lower()}
-    reference = parse_reference(options)
-    opened = open_table(reference.config, reference.identifier)
+    asked = AskedRead.of(options)
+    opened = asked.reference.open()
     row_filter = None if question.filter is None else parse_filter(question.filter, opened)
-    return begin_scan(AskedRead.of(options), columns=question.columns, row_filter=row_filter)
+    return scan_opened(
+        opened, asked, columns=question.columns, row_filter=row_filter, is_fresh=True
+    )
 
 
 def _load(shape: Shape, rows: int, warehouse: str, row_group: str | None) -> arctic.Table:

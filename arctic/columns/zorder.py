@@ -25,7 +25,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.types as pt
 
-MOST_COLUMNS = 4
 RANK_BITS = 12
 """4,096 ranks of a column: more than there are files and row groups to tell apart in a node."""
 

@@ -50,8 +50,6 @@ class BinlogPiece:
     altered: Mapping[str, tuple[Alteration, int]]
     """Source -> what was done to it at the very beginning of the piece, and where that ended."""
     reached: int
-    is_end: bool
-    """Whether the log had no more."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -98,7 +96,7 @@ class Binlog:
             while count < limit and size < _MOST_BYTES:
                 event, self._held = self._held or self._next(), None
                 if event is None:
-                    return self._piece(rows, altered, is_end=True)
+                    break
                 kind = type(event).__name__
                 if kind in ("RotateEvent", "FormatDescriptionEvent"):
                     if self._begins_file(event, kind) and rows:
@@ -111,12 +109,7 @@ class Binlog:
                 for each in done:
                     count += max(1, len(each.payload) // _ROW_BYTES)
                     size += len(each.payload)
-        return self._piece(rows, altered, is_end=False)
-
-    def _piece(
-        self, rows: list[LoggedRows], altered: Mapping[str, tuple[Alteration, int]], *, is_end: bool
-    ) -> BinlogPiece:
-        return BinlogPiece(rows=tuple(rows), altered=altered, reached=self.place, is_end=is_end)
+        return BinlogPiece(rows=tuple(rows), altered=altered, reached=self.place)
 
     def _next(self) -> Any:
         if self._stream is None:

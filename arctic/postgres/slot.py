@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -32,17 +31,8 @@ GROUP BY part ORDER BY part
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slot:
-    """A slot that exists."""
-
-    name: str
-    confirmed: int
-    """Everything up to this place of the log has been confirmed."""
-
-
-def find_slot(connection: Any, name: str) -> Slot | None:
-    """Return a slot of this database; None: there is none.
+def has_slot(connection: Any, name: str) -> bool:
+    """Say whether this database has a slot of a name.
 
     Raises:
         InvalidInputError: it belongs to another database or another plugin.
@@ -50,19 +40,19 @@ def find_slot(connection: Any, name: str) -> Slot | None:
     rows = fetch(
         connection,
         f"look for slot {name}",
-        "SELECT plugin, database = current_database(), confirmed_flush_lsn - '0/0'::pg_lsn "
-        "FROM pg_replication_slots WHERE slot_name = %s",
+        "SELECT plugin, database = current_database() FROM pg_replication_slots "
+        "WHERE slot_name = %s",
         name,
     )
     if not rows:
-        return None
-    plugin, is_here, confirmed = rows[0]
+        return False
+    plugin, is_here = rows[0]
     if plugin != PLUGIN or not is_here:
         raise InvalidInputError(
             f"slot {name!r} uses plugin {plugin!r}, or belongs to another database; choose another "
             "name"
         )
-    return Slot(name=name, confirmed=int(confirmed))
+    return True
 
 
 @contextmanager

@@ -24,6 +24,9 @@ decimals ``Decimal`` with the column's scale, binary and fixed ``bytes``.
 Partition = tuple[Value, ...]
 """One transformed value per partition field, in spec order; ``()`` when unpartitioned."""
 
+BASE_FILE_OFFSET = 2**63 - 1
+"""The file offset of every base row: within one transaction, after all of its changes."""
+
 
 class FileKind(Enum):
     """What the rows of a file are; the value is the short name in file names."""

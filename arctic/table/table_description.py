@@ -55,7 +55,6 @@ class TableDescription:
     properties: Mapping[str, str]
     base_location: str
     change_location: str | None
-    change_identifier: tuple[str, ...] | None
 
     @property
     def name(self) -> str:

@@ -50,5 +50,4 @@ def table_of(
         properties={},
         base_location=f"{location}base",
         change_location=f"{location}change" if key else None,
-        change_identifier=("db", "t_change_") if key else None,
     )

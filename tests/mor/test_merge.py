@@ -11,7 +11,7 @@ import pytest
 from arctic.mor.deletes.kept_deletes import KeptDeletes
 from arctic.mor.read import read_group
 from arctic.mor.request import META_FIELDS
-from arctic.table.streams.lsn import BASE_FILE_OFFSET
+from arctic.table.files import BASE_FILE_OFFSET
 from arctic.tree.node import TreeNode
 from tests.mor.local_files import KEY, TABLE, LocalFiles, Row, group, request, task
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from arctic.mor.request import FILE_OFFSET_FIELD, ReadRequest
 from arctic.scan.task import FileTask
-from arctic.table.files import FileKind
+from arctic.table.files import BASE_FILE_OFFSET, FileKind
 from arctic.table.filters.predicate import ColumnTest, Op
-from arctic.table.streams.lsn import BASE_FILE_OFFSET, Lsn
+from tests.factories.lsn import Lsn
 from tests.factories.tables import field
 from tests.mor.local_files import LocalFiles, group, task
 

@@ -17,10 +17,10 @@ from arctic.optimizing.planning.partition_files import PartitionFiles, files_by_
 from arctic.optimizing.planning.plan_run import OptimizePlan, plan_optimize
 from arctic.optimizing.settings import OptimizeSettings, OptimizeType
 from arctic.scan.task import FileTask
-from arctic.table.files import FileKind, Partition, TableFile, Value
+from arctic.table.files import BASE_FILE_OFFSET, FileKind, Partition, TableFile, Value
 from arctic.table.filters.predicate import And, Op, Or, Predicate
-from arctic.table.streams.lsn import BASE_FILE_OFFSET, Lsn
 from arctic.tree.node_tree import NodeTree
+from tests.factories.lsn import Lsn
 from tests.factories.tables import columns_of, table_of
 from tests.scan.lake import Lake, lsn
 

@@ -34,9 +34,8 @@ def warehouse(tmp_path: Path) -> str:
         table.write(pa.table({"id": [1], "city": ["Rome"]}, SCHEMA), mode="upsert")
     catalog = open_catalog(config_of(Path(place)))
     half = arctic.open_table("a.half", warehouse=place)
-    identifier = half._opened.table.change_identifier
-    assert identifier is not None
-    catalog.drop_table(identifier)
+    assert half._opened.change is not None
+    catalog.drop_table(half._opened.change.name())
     gone = catalog.load_table(("a", "gone")).metadata_location
     Path(gone.removeprefix("file://")).unlink()
     return place

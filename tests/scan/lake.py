@@ -18,14 +18,14 @@ from arctic.scan.plan_scan import ScanPlan, plan_scan
 from arctic.scan.scan_input import ScanInput, SetApart
 from arctic.scan.store_files import StoreFiles
 from arctic.scan.task import NodeTask, PruneCounts, ScanOptions
-from arctic.table.files import ColumnBounds, FileKind, Partition, TableFile, Value
+from arctic.table.files import BASE_FILE_OFFSET, ColumnBounds, FileKind, Partition, TableFile, Value
 from arctic.table.filters.predicate import And, ColumnTest, Op, Predicate
 from arctic.table.merge_engine import MergeEngine
 from arctic.table.snapshot import TableSnapshot
-from arctic.table.streams.lsn import BASE_FILE_OFFSET, Lsn
 from arctic.tree.key_hash import hash_key
 from arctic.tree.node import TreeNode
 from tests.factories.files import table_file
+from tests.factories.lsn import Lsn
 from tests.factories.tables import columns_of
 
 T = TypeVar("T")

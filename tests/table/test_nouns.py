@@ -26,7 +26,6 @@ TABLE = TableDescription(
     properties={},
     base_location="s3://w/orders",
     change_location="s3://w/orders_change",
-    change_identifier=("db", "orders_change"),
 )
 FILE = TableFile(
     path="s3://w/orders/data/4-PD-7-00000-1-77-00001.parquet",

@@ -16,12 +16,12 @@ import pyarrow.parquet as pq
 
 from arctic.table.filename import parse_base_name, parse_change_name
 from arctic.table.files import FileKind, Partition, WrittenFile
-from arctic.table.streams.lsn import Lsn
 from arctic.table.table_description import Column, PartitionField
 from arctic.tree.key_hash import hash_key
 from arctic.writing.target import TaskId, TaskResult, WriteOptions, WriteTarget
 from arctic.writing.write_request import WriteMode, WriteRequest
 from arctic.writing.writer import Writer, open_writer, plan_write
+from tests.factories.lsn import Lsn
 from tests.factories.tables import field, table_of
 
 Row = dict[str, Any]

@@ -66,7 +66,7 @@ def part_pair(opened: OpenTable) -> None:
         if found is None or found.metadata.current_snapshot_id != seen:
             raise _written_to(name)
         check_unpublished(base.catalog, base)
-        check_uncloned(base.catalog, [base, change], what="release")
+        check_uncloned(base.catalog, [base, change])
     except ArcticError:
         _put_back(base, aside, place, {each: before[each] for each in removed})
         raise

@@ -52,13 +52,12 @@ def related_paths(stores: Sequence[Table], known: Iterable[KnownTable]) -> froze
     )
 
 
-def check_uncloned(catalog: Catalog, stores: Sequence[Table], *, what: str) -> None:
-    """Refuse to take files away that a clone refers to.
+def check_uncloned(catalog: Catalog, stores: Sequence[Table]) -> None:
+    """Refuse to release a table whose files a clone refers to.
 
     Args:
         catalog: holds the stores.
         stores: of one table, base first.
-        what: is about to be done, for the message.
 
     Raises:
         InvalidInputError: naming a clone.
@@ -66,7 +65,7 @@ def check_uncloned(catalog: Catalog, stores: Sequence[Table], *, what: str) -> N
     """
     reason = cloned_by(stores, known_tables(catalog))
     if reason is not None:
-        raise InvalidInputError(f"{what} of {'.'.join(stores[0].name())!r}: {reason}")
+        raise InvalidInputError(f"release of {'.'.join(stores[0].name())!r}: {reason}")
 
 
 def cloned_by(stores: Sequence[Table], known: Iterable[KnownTable]) -> str | None:

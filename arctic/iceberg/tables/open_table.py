@@ -291,5 +291,4 @@ def describe(
         properties=Texts(base.properties),
         base_location=base.location(),
         change_location=None if change is None else change.location(),
-        change_identifier=None if change is None else tuple(change.name()),
     )

@@ -80,26 +80,9 @@ def table_schema(asked: AskedRead) -> pa.Schema:
     return read_schema(asked.reference.open(), asked, asked.columns)
 
 
-def begin_scan(
-    asked: AskedRead,
-    *,
-    columns: Sequence[str] | None = None,
-    row_filter: Predicate | None = None,
-) -> ScanJob:
-    """Pin the table's state and plan the read of it.
-
-    Args:
-        asked: what the options say.
-        columns: columns to read, in this order; None: as the options say.
-        row_filter: rows that do not match are left out.
-
-    Raises:
-        InvalidInputError: an unknown column.
-        NotFoundError: an unknown table or snapshot.
-        UnsupportedError: content that would be read wrongly.
-    """
-    opened = asked.reference.open()
-    return scan_opened(opened, asked, columns=columns, row_filter=row_filter, is_fresh=True)
+def begin_scan(asked: AskedRead) -> ScanJob:
+    """Open a table, and plan the read that the options ask for; raises as ``scan_opened``."""
+    return scan_opened(asked.reference.open(), asked, is_fresh=True)
 
 
 def scan_opened(
@@ -119,14 +102,19 @@ def scan_opened(
     Args:
         opened: the table.
         asked: what the options say.
-        columns: as for ``begin_scan``.
-        row_filter: as for ``begin_scan``.
+        columns: columns to read, in this order; None: as the options say.
+        row_filter: rows that do not match are left out.
         among: rows without one of these values are not needed, and may come all the same.
         snapshot: the state to read, where another scan of the same query has pinned it.
         is_fresh: the table was opened just now.
         parallelism: tasks at a time, where neither options nor table say it.
         set_apart: which files the caller reads by itself. They may be in the plan's
             ``clean_groups`` and ``dirty_groups``, and the job does not read them.
+
+    Raises:
+        InvalidInputError: an unknown column.
+        NotFoundError: an unknown table or snapshot.
+        UnsupportedError: content that would be read wrongly.
     """
     schema = read_schema(opened, asked, columns if columns is not None else asked.columns)
 

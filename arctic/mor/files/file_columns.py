@@ -23,8 +23,7 @@ from arctic.mor.request import (
     TRANSACTION_ID_FIELD_ID,
     ReadRequest,
 )
-from arctic.table.files import FileKind, TableFile, Value
-from arctic.table.streams.lsn import BASE_FILE_OFFSET
+from arctic.table.files import BASE_FILE_OFFSET, FileKind, TableFile, Value
 
 _ACTIONS = {FileKind.BASE: None, FileKind.INSERT: "INSERT", FileKind.CHANGE_DELETE: "DELETE"}
 

@@ -48,8 +48,6 @@ class Survivors:
     """Whether row ``first`` is the row as it was before."""
     inserts: np.ndarray
     """Whether row ``last`` is the row as it is afterwards."""
-    fresh: np.ndarray
-    """Whether every event claims that the key had no row."""
     renewed: np.ndarray
     """Whether row ``last`` comes after a delete of the key, if that was asked for."""
 
@@ -105,7 +103,6 @@ def collapse(
             deletes=everything,
             images=nothing,
             inserts=everything if upserts else nothing,
-            fresh=nothing,
             renewed=nothing,
         )
     began, ended = actions[first], actions[last]
@@ -113,17 +110,15 @@ def collapse(
     changed = np.zeros(key_count, dtype=bool)
     in_order = actions if order is None else actions[order]
     changed[codes[in_order != Action.INSERT]] = True
-    fresh = ~changed[last_codes]
     renewed = np.zeros(key_count, dtype=bool)
     if finds_renewed:
         renewed[_deleted_before(codes, in_order)] = True
     return Survivors(
         first=first,
         last=last,
-        deletes=np.ones(key_count, dtype=bool) if upsert_inserts else ~fresh,
+        deletes=np.ones(key_count, dtype=bool) if upsert_inserts else changed[last_codes],
         images=(began == Action.UPDATE_BEFORE) | (began == Action.DELETE),
         inserts=is_insert(ended),
-        fresh=fresh,
         renewed=renewed[last_codes],
     )
 
@@ -245,6 +240,5 @@ def keep_events(
         deletes=deletes,
         images=images[in_order],
         inserts=puts[in_order],
-        fresh=~deletes,
         renewed=np.zeros(len(in_order), dtype=bool),
     )

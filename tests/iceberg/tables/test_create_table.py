@@ -165,7 +165,6 @@ def test_the_open_table_says_what_was_created(config: CatalogConfig) -> None:
         (3, "ts_day", "day"),
         (1, "id_bucket", "bucket[4]"),
     ]
-    assert table.change_identifier == ("db", "users_change_")
     assert table.base_location.endswith("/db/users")
     assert str(table.change_location).endswith("/db/users_change_")
 
@@ -186,7 +185,8 @@ def test_a_deep_namespace_is_created(config: CatalogConfig) -> None:
     made = make(config, "a.b.c.users")
 
     assert made.table.identifier == ("a", "b", "c", "users")
-    assert made.table.change_identifier == ("a", "b", "c", "users_change_")
+    assert made.change is not None
+    assert made.change.name() == ("a", "b", "c", "users_change_")
     assert open_table(config, "a.b.c.users").table == made.table
 
 

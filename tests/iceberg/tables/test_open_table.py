@@ -195,7 +195,8 @@ def test_a_pair_made_by_a_foreign_writer_opens(config: CatalogConfig) -> None:
     opened = open_table(config, "db.foreign", for_writing=True)
 
     assert opened.table.primary_key == ("b", "a")
-    assert opened.table.change_identifier == ("db", "foreign_change_")
+    assert opened.change is not None
+    assert opened.change.name() == ("db", "foreign_change_")
     assert opened.arrow_schema.names == ["a", "b"]
     assert not opened.table.column("b").required
 

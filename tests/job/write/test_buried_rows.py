@@ -14,7 +14,7 @@ import arctic
 from arctic.errors import ConflictError
 from arctic.iceberg.filters.parse_filter import parse_filter
 from arctic.job.read.asked_read import AskedRead
-from arctic.job.read.scan_job import begin_scan
+from arctic.job.read.scan_job import scan_opened
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.command_write import Command, begin_command
 from arctic.job.write.commit_write import commit_write
@@ -50,9 +50,11 @@ def _change(where: str, action: str, *, tasks: int = 1) -> None:
 
 def _begun(where: str, action: str, *, tasks: int) -> tuple[WriteJob, Sequence[TaskResult]]:
     """Delete rows, or give them another key and partition."""
-    opened = AskedRead.of({"path": "m.t"}).reference.open()
-    found = begin_scan(
-        AskedRead.of({"path": "m.t"}),
+    asked = AskedRead.of({"path": "m.t"})
+    opened = asked.reference.open()
+    found = scan_opened(
+        opened,
+        asked,
         columns=["id", "part", FILE, POSITION],
         row_filter=parse_filter(where, opened),
     ).table()

@@ -125,7 +125,6 @@ def survivors_of(*flags: tuple[bool, bool, bool]) -> Survivors:
         deletes=deletes,
         images=images,
         inserts=inserts,
-        fresh=~deletes,
         renewed=~deletes,
     )
 

@@ -25,7 +25,7 @@ from arctic.postgres.copy import copied, one_moment
 from arctic.postgres.slot import (
     advance,
     created_slot,
-    find_slot,
+    has_slot,
     log_end,
     log_written,
     now_ms,
@@ -83,7 +83,7 @@ class PostgresSource:
 
     def first_moment(self, tables: Sequence[SourceTable]) -> AbstractContextManager[None] | None:
         """Return the moment at which a new slot begins; None: the slot is there."""
-        if find_slot(self.connection, self.slot) is not None:
+        if has_slot(self.connection, self.slot):
             return None
         return self._new_slot([(table.schema, table.name) for table in tables])
 

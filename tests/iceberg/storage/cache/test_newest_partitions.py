@@ -34,7 +34,6 @@ def described(column_type: str, fields: tuple[PartitionField, ...]) -> TableDesc
         properties={},
         base_location="",
         change_location=None,
-        change_identifier=None,
     )
 
 

@@ -1,20 +1,14 @@
-"""The order of events of one key: a transaction, then a place inside it."""
+"""The order of events of one key, for models: a transaction, then a place inside it."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
-
-BASE_FILE_OFFSET = 2**63 - 1
-"""The file offset of every base row: within one transaction, after all of its changes."""
 
 
 class Lsn(NamedTuple):
     """Where an event stands in the history of its key; compares as a pair.
 
     A delete kills a row of the same key iff ``delete_lsn > row_lsn``, strictly.
-
-    >>> Lsn(11, 2) < Lsn(12, 5) < Lsn(12, BASE_FILE_OFFSET)
-    True
     """
 
     transaction_id: int
