@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from arctic.job.complete.readiness import Readiness
     from arctic.job.complete.window_job import Window
     from arctic.job.mirror.apply_messages import ApplyReport
-    from arctic.job.mirror.run_mirror import MirrorReport
+    from arctic.job.mirror.mirror_settings import MirrorReport
     from arctic.job.mirror.topics.follow_topics import TopicReport
     from arctic.job.past.clone_job import CloneReport
     from arctic.job.publish.publish_report import PublishReport
@@ -164,7 +164,7 @@ _HOMES = {
     "Decoding": "arctic.cdc.decode",
     "Encoding": "arctic.cdc.decode",
     "ExpireReport": "arctic.table.expire_report",
-    "MirrorReport": "arctic.job.mirror.run_mirror",
+    "MirrorReport": "arctic.job.mirror.mirror_settings",
     "TopicReport": "arctic.job.mirror.topics.follow_topics",
     "OptimizeReport": "arctic.optimizing.report",
     "PublishReport": "arctic.job.publish.publish_report",

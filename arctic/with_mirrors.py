@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from arctic.cdc.decode import Decoding
 from arctic.cdc.envelopes import envelope_of
-from arctic.job.mirror.mirror_settings import check_names, target_of
-from arctic.job.mirror.run_mirror import MirrorReport, MirrorSettings, run_mirror
+from arctic.job.mirror.mirror_settings import MirrorReport, MirrorSettings, check_names, target_of
+from arctic.job.mirror.run_mirror import run_mirror
 from arctic.job.mirror.topics.follow_topics import TopicReport, TopicSettings, follow_topics
 from arctic.job.mirror.write_changes import WriteRows, write_here
 from arctic.job.reference import Catalog, as_names, call_options, placed

@@ -18,10 +18,10 @@ from arctic.api.write_data import WriteReport, batches_of, write_data
 from arctic.errors import NotFoundError, UnsupportedError
 from arctic.iceberg.commits.commit_notes import watermark_properties
 from arctic.iceberg.commits.refs.commit_branch import Branch
-from arctic.iceberg.snapshots.inspect import METADATA_TABLES
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.tables.set_properties import PropertyChange, set_properties
+from arctic.iceberg.values.names import METADATA_TABLES
 from arctic.job.changes.consumer_job import list_consumers
 from arctic.job.changes.named_tables import rename_named
 from arctic.job.edit.edit_report import EditReport

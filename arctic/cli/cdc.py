@@ -11,7 +11,7 @@ import click
 
 from arctic.cli.place import catalog_options, place_of
 from arctic.cli.printed.render import print_json
-from arctic.job.mirror.run_mirror import MirrorReport
+from arctic.job.mirror.mirror_settings import MirrorReport
 from arctic.with_mirrors import mirror_kafka, mirror_mysql, mirror_postgres
 
 Report = TypeVar("Report")

@@ -8,9 +8,8 @@ import click
 
 from arctic import api
 from arctic.cli.place import catalog_options, place_of
-from arctic.cli.printed.commit_lines import commit_lines
+from arctic.cli.printed.look_lines import commit_lines, describe
 from arctic.cli.printed.render import print_json, print_rows
-from arctic.cli.printed.show import describe
 
 _columns = click.option("--columns", metavar="A,B,C", help="Columns to read, in this order.")
 _filter = click.option(

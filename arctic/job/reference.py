@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 
 from arctic.errors import InvalidInputError
 from arctic.iceberg.catalogs.catalog import CatalogConfig
-from arctic.iceberg.snapshots.inspect import METADATA_TABLES
 from arctic.iceberg.tables.open_table import OpenTable, open_table
+from arctic.iceberg.values.names import METADATA_TABLES
 from arctic.options import CATALOG_PREFIX, OPTIONS, PATH, WAP_BRANCH, WAREHOUSE, Scope
 
 Catalog = str | Mapping[str, str]

@@ -36,10 +36,10 @@ _SETTINGS: Mapping[str, str | bool] = {
 }
 
 
-def brokers_of(dsn: str) -> str:
+def _brokers_of(dsn: str) -> str:
     """Return the brokers of ``kafka://host:port,host:port``.
 
-    >>> brokers_of("kafka://a:9092,b:9092")
+    >>> _brokers_of("kafka://a:9092,b:9092")
     'a:9092,b:9092'
 
     Raises:
@@ -84,7 +84,7 @@ def consumer(
         raise InvalidInputError(f"setting {ours[0]!r} of Kafka's client is Arctic's own; leave it")
     brokers = {name: value for name, value in config.items() if not name.startswith(PREFIX)}
     errors: list[Any] = []
-    given: dict[str, Any] = {"bootstrap.servers": brokers_of(dsn), **brokers, **_SETTINGS}
+    given: dict[str, Any] = {"bootstrap.servers": _brokers_of(dsn), **brokers, **_SETTINGS}
     try:
         client = confluent_kafka.Consumer({**given, "error_cb": errors.append, "log_level": 0})
         asks = {name: value for name, value in given.items() if name not in _SETTINGS}

@@ -31,9 +31,8 @@ from arctic.mor.files.keep import kept
 from arctic.mor.files.kept_keys import KEPT_KEYS, place_of
 from arctic.mor.files.parquet_footer import Size
 from arctic.mor.files.parquet_input import ParquetInput
-from arctic.mor.filters.prune import key_bounds
+from arctic.mor.filters.prune import key_bounds, row_groups_to_read
 from arctic.mor.filters.row_filter import RowTest
-from arctic.mor.filters.row_groups import row_groups_to_read
 from arctic.mor.request import OpenFile, ReadRequest
 from arctic.mor.touched import Touched
 from arctic.table.files import ColumnBounds, FileKind, TableFile

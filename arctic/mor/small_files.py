@@ -29,8 +29,8 @@ from arctic.mor.files.file_columns import FileColumns, Projection, names_of
 from arctic.mor.files.keep import kept
 from arctic.mor.files.parquet_footer import GUESS_BYTES, Size
 from arctic.mor.files.parquet_input import ParquetInput
+from arctic.mor.filters.prune import row_groups_to_read
 from arctic.mor.filters.row_filter import RowTest
-from arctic.mor.filters.row_groups import row_groups_to_read
 from arctic.mor.request import (
     META_FIELDS,
     PLACE_FIELDS,

@@ -26,8 +26,6 @@ class AppendFiles:
     since. None: in whatever state they are."""
     removed_paths: frozenset[str] = frozenset()
     """Files of base that go in the same snapshot; only without a primary key."""
-    summary: Mapping[str, str] = field(default_factory=dict)
-    """Extra snapshot summary entries."""
     batch: StreamBatch | None = None
     """Commit only if this batch has not landed; None: it is none, and always commits."""
     watermark: Watermark | None = None
@@ -58,7 +56,6 @@ class OverwriteBase:
     """Refuse once the change store is beyond ``change_sequence_number``."""
     change_partitions: frozenset[Partition] = frozenset()
     """Partitions with change files up to that sequence number."""
-    summary: Mapping[str, str] = field(default_factory=dict)
     batch: StreamBatch | None = None
     """Commit only if this batch has not landed; None: it is none, and always commits."""
     watermark: Watermark | None = None

@@ -18,9 +18,7 @@ from decimal import Decimal
 from typing import Any
 
 from arctic.errors import InvalidInputError
-from arctic.tree.key_type import HASHABLE, check_key_type, decimal_scale, type_name
-
-__all__ = ["HASHABLE", "check_key_type", "element_hash", "hash_key"]
+from arctic.tree.key_type import check_key_type, decimal_scale, type_name
 
 _FLOAT_NAN_BITS = 0x7FC00000
 _DOUBLE_NAN_BITS = 0x7FF8000000000000

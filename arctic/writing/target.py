@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -64,6 +65,23 @@ class TaskResult:
     renewed: pa.Table | None = None
     """Where stored values are kept: keys of the rows that kept none, because the write itself
     deletes the stored row first; None: there are none."""
+
+
+def files_of(results: Iterable[TaskResult]) -> tuple[WrittenFile, ...]:
+    """Return the files of all tasks in the order of the input, in whatever order they finished.
+
+    Raises:
+        InternalError: two results for one input partition: their offsets overlap, or their rows
+            would be doubled.
+    """
+    ordered = sorted(results, key=lambda result: result.task.partition_id)
+    for before, after in pairwise(ordered):
+        if before.task.partition_id == after.task.partition_id:
+            raise InternalError(
+                f"two results for input partition {after.task.partition_id}: tasks "
+                f"{before.task.task_id} and {after.task.task_id}; expected one"
+            )
+    return tuple(file for result in ordered for file in result.files)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

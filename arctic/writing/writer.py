@@ -1,7 +1,7 @@
 """The way in: check a frame once, then write each of its partitions.
 
 The driver calls ``plan_write``; each task ``open_writer``, then ``write`` for every batch and
-``close``, or ``abort``; the driver again ``check_key_owners`` and one of ``plan_commit``.
+``close``, or ``abort``; the driver again ``check_key_owners``, and commits ``files_of`` all.
 """
 
 from __future__ import annotations

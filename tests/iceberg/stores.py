@@ -28,7 +28,8 @@ from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits.asking.sending import ask_for
 from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan
-from arctic.iceberg.commits.commit import CommitResult, commit_append, commit_overwrite
+from arctic.iceberg.commits.commit import commit_append, commit_overwrite
+from arctic.iceberg.commits.commit_loop import CommitResult
 from arctic.iceberg.commits.snapshot_producer import stage_snapshot
 from arctic.iceberg.metadata.data_files import data_files
 from arctic.iceberg.tables.create_table import create_table

@@ -13,7 +13,8 @@ import pyarrow as pa
 
 import arctic
 from arctic.errors import NotFoundError
-from arctic.job.mirror.run_mirror import MirrorReport, MirrorSettings, run_mirror
+from arctic.job.mirror.mirror_settings import MirrorReport, MirrorSettings
+from arctic.job.mirror.run_mirror import run_mirror
 from arctic.job.mirror.write_changes import write_here
 from arctic.postgres.connect import connect
 

@@ -3,8 +3,9 @@
 Rules:
     - The change store is made first, then one commit of the plain table's properties makes the two
       a pair. Whoever stops in between leaves a plain table, and a change store that holds nothing.
-    - Its changes are later than all that base knows of changes: a table that was released names
-      those of its earlier life, and would take new ones for merged.
+    - Its changes are later than all that base knows of changes: a table that was a pair before, or
+      holds files of one, names those, and a new one that is no later would count as merged, or
+      kill nothing.
     - What is committed to the plain table after it was looked at makes it another table: adopting
       is refused then, and can be repeated.
     - Several may adopt a table at the same time: whose commit comes first wins, and the others do
@@ -31,29 +32,34 @@ from arctic.iceberg.catalogs.pair import base_properties, change_properties, sto
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan
 from arctic.iceberg.commits.staging import staged_on
+from arctic.iceberg.metadata.sequence_file import read_state
 from arctic.iceberg.ownership.folders import delete_own_files
 from arctic.iceberg.ownership.registered_table import register_table, table_like
 from arctic.iceberg.tables.open_table import OpenTable, open_table
 from arctic.iceberg.values.names import change_identifier
-from arctic.table.property_names import ADOPTED, BASE_UUID, CREATED, is_own
+from arctic.iceberg.values.partition_key import partition_keys
+from arctic.scan.store_files import StoreFiles
+from arctic.table.property_names import ADOPTED, BASE_UUID, CREATED, MERGED_UP_TO, is_own
 
 _VERSION = "format-version"
 
 
-def join_pair(opened: OpenTable, key: tuple[str, ...], *, past: int) -> OpenTable:
+def join_pair(opened: OpenTable, key: tuple[str, ...], files: StoreFiles) -> OpenTable:
     """Make a plain table, as it was opened, the base store of a table with this key.
 
     Args:
         opened: the plain table.
         key: the primary key.
-        past: the last change that base knows of; 0 if none.
+        files: its live files.
 
     Raises:
         AlreadyExistsError: the name of its change store is taken, or others have adopted it.
         ConflictError: others committed to it since it was opened; nothing was changed.
-        StorageError: the catalog cannot be reached.
+        FormatError: what is merged in it is not readable.
+        StorageError: the catalog or the file that says so cannot be reached.
     """
     plain, name = opened.base, opened.table.name
+    past = _last_known_change(opened, files)
     place = change_identifier(opened.table.identifier)
     wanted = base_properties({}, key, place)
     wanted.pop(_VERSION)
@@ -69,6 +75,24 @@ def join_pair(opened: OpenTable, key: tuple[str, ...], *, past: int) -> OpenTabl
         raise ConflictError(f"table {name!r} was written to while it was adopted; adopt it again")
     note_key(opened.config, opened.table.identifier, is_keyed=True)
     return open_table(opened.config, name, for_writing=True)
+
+
+def _last_known_change(opened: OpenTable, files: StoreFiles) -> int:
+    """Return the greatest transaction that a plain table names; 0: none.
+
+    Files say in their names up to which change they hold rows, snapshots what is merged in them.
+    Both outlive a release.
+    """
+    metadata, keys = opened.base.metadata, partition_keys(opened.table)
+    merged = read_state(metadata, opened.base.io, metadata.current_snapshot_id, keys).sequence
+    summaries = [each.summary for each in metadata.snapshots if each.summary is not None]
+    told = [summary[MERGED_UP_TO] for summary in summaries]
+    return max(
+        0,
+        *merged.values(),
+        *(int(text) for text in told if text is not None),
+        *(file.transaction_id for file in (*files.base, *files.position_deletes)),
+    )
 
 
 def _make_change(

@@ -47,8 +47,6 @@ from arctic.retry import Turns
 from arctic.table.commit_plan import AppendFiles, OverwriteBase
 from arctic.table.files import FileKind, Partition
 
-__all__ = ["CommitResult", "commit_append", "commit_overwrite"]
-
 _MOST_TOGETHER = 64
 """Commits of one swap of metadata: more would have the first wait for long."""
 _LINES: Turns[WaitingCommit] = Turns()
@@ -101,7 +99,6 @@ def commit_append(
         operation=operation(adds, removes),
         added=added,
         removed_paths=plan.removed_paths,
-        summary=plan.summary,
     )
 
     seen = SeenStore(opened.base, is_fresh=is_fresh)
@@ -226,7 +223,6 @@ class _Overwrite:
             operation=operation(bool(self.added), bool(removed)),
             added=self.added,
             removed_paths=removed,
-            summary=self.plan.summary,
         )
         what = with_notes(
             head, what, batch=self.plan.batch, watermark=self.plan.watermark, other=self.change

@@ -42,26 +42,26 @@ class ColumnTests:
         beyond = _beyond(value, column.type)
         if beyond:
             return _compare_beyond(op, column, beyond)
-        return _test(op, column, _literal(value, column))
+        return ColumnTest.of(op, column, _literal(value, column))
 
     def within(self, name: str, values: Sequence[Any]) -> Filter:
         """Return ``name in (values)``."""
         column = self._column(name)
         literals = {_literal(value, column) for value in values if not _beyond(value, column.type)}
         if len(literals) == 1:
-            return _test(Op.EQ, column, literals.pop())
+            return ColumnTest.of(Op.EQ, column, literals.pop())
         # Sets have no order; the same filter must make the same plan.
         ordered: Any = sorted(literals)
-        return _test(Op.IN, column, tuple(ordered))
+        return ColumnTest.of(Op.IN, column, tuple(ordered))
 
     def is_null(self, name: str) -> Filter:
         """Return ``name is null``."""
-        return _test(Op.IS_NULL, self._column(name), None)
+        return ColumnTest.of(Op.IS_NULL, self._column(name))
 
     def starts_with(self, name: str, prefix: Any) -> Filter:
         """Return whether a text begins with another."""
         column = self._text_column(name)
-        return _test(Op.STARTS_WITH, column, _literal(prefix, column))
+        return ColumnTest.of(Op.STARTS_WITH, column, _literal(prefix, column))
 
     def like(self, name: str, pattern: Any, escape: str = "\\") -> Filter:
         """Return ``name like pattern``.
@@ -80,13 +80,13 @@ class ColumnTests:
         wild = [place for place, (_, is_wild) in enumerate(parts) if is_wild]
         text = "".join(part for part, is_wild in parts if not is_wild)
         if not wild:
-            return _test(Op.EQ, column, _literal(text, column))
+            return ColumnTest.of(Op.EQ, column, _literal(text, column))
         if wild == [len(parts) - 1] and parts[-1][0] == "%":
-            return _test(Op.STARTS_WITH, column, _literal(text, column))
+            return ColumnTest.of(Op.STARTS_WITH, column, _literal(text, column))
         plain = "".join(
             part if is_wild else re.sub(r"([%_\\])", r"\\\1", part) for part, is_wild in parts
         )
-        return _test(Op.LIKE, column, _literal(plain, column))
+        return ColumnTest.of(Op.LIKE, column, _literal(plain, column))
 
     def is_true(self, name: str) -> Filter:
         """Return a column of truth values as a filter."""
@@ -96,7 +96,7 @@ class ColumnTests:
                 f"filter on column {name!r} of type {column.type}: alone it is no condition; "
                 f"expected a comparison such as {name} = ..., or a boolean column"
             )
-        return _test(Op.EQ, column, True)
+        return ColumnTest.of(Op.EQ, column, True)
 
     def no_nan_test(self, name: str) -> UnsupportedError:
         """Return why a test for NaN is refused."""
@@ -124,10 +124,6 @@ class ColumnTests:
         known = [each for each in by_name if each.lower() in near]
         hint = f"did you mean {known[0]!r}?" if known else f"it has {', '.join(by_name)}"
         raise InvalidInputError(f"table {self._table.name!r} has no column {name!r}; {hint}")
-
-
-def _test(op: Op, column: Column, literal: Value | tuple[Value, ...]) -> ColumnTest:
-    return ColumnTest(op=op, field_id=column.field_id, column=column.name, literal=literal)
 
 
 def _literal(value: Any, column: Column) -> Value:
@@ -159,15 +155,15 @@ _GREATEST = {"float": 2**128 - 2**103, "double": 2**1024 - 2**970}
 
 def _compare_beyond(op: Op, column: Column, side: int) -> Filter:
     """Compare with a number that only infinity is not below, or not above."""
-    none = _test(Op.IN, column, ())
+    none = ColumnTest.of(Op.IN, column, ())
     if op is Op.EQ:
         return none
     if op is Op.NE:
         return Negation(none)
     edge = math.inf * side
     if op in (Op.GT, Op.GE):
-        return _test(Op.EQ if side > 0 else Op.GT, column, edge)
-    return _test(Op.LT if side > 0 else Op.EQ, column, edge)
+        return ColumnTest.of(Op.EQ if side > 0 else Op.GT, column, edge)
+    return ColumnTest.of(Op.LT if side > 0 else Op.EQ, column, edge)
 
 
 def _pattern_parts(pattern: str, escape: str, name: str) -> list[tuple[str, bool]]:

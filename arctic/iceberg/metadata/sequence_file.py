@@ -95,7 +95,7 @@ def read_state(
     if not _has_marker(metadata) and not _is_before_properties(metadata, start):
         if OPTIMIZED_SEQUENCE in metadata.properties:
             return _read_puffin(io, metadata.properties[OPTIMIZED_SEQUENCE], keys, None)
-        return legacy_state(metadata.properties, keys)
+        return _legacy_state(metadata.properties, keys)
     # The property was written with a marked snapshot that is not in this lineage: a later one, or
     # one that was rolled back.
     if reaches_beginning(metadata, ancestry):
@@ -154,7 +154,7 @@ def stage_state(
         io.new_output(path).create(overwrite=False) as stream,
     ):
         stream.write(puffin.content)
-    legacy: str | None = legacy_text(state, keys)
+    legacy: str | None = _legacy_text(state, keys)
     if property_bytes is not None and len(legacy or "") > property_bytes:
         legacy = None
     for_amoro = state.amoro_reads or legacy is None
@@ -242,7 +242,7 @@ def _parsed(payload: bytes, keys: PartitionKeys) -> Mapping[Partition, int]:
     return {keys.partition(text): int(value) for text, value in json.loads(payload).items()}
 
 
-def legacy_text(state: OptimizedState, keys: PartitionKeys) -> str:
+def _legacy_text(state: OptimizedState, keys: PartitionKeys) -> str:
     """Return the value of the property: every partition, and times where they are few."""
     entries = {}
     with_times = len(state.sequence) <= TIMES_LIMIT
@@ -254,7 +254,7 @@ def legacy_text(state: OptimizedState, keys: PartitionKeys) -> str:
     return json.dumps(entries, sort_keys=True, separators=(",", ":"))
 
 
-def legacy_state(properties: Mapping[str, str], keys: PartitionKeys) -> OptimizedState:
+def _legacy_state(properties: Mapping[str, str], keys: PartitionKeys) -> OptimizedState:
     """Return what the property says is merged; nothing without it.
 
     Raises:

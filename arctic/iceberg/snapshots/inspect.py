@@ -19,12 +19,9 @@ from pyiceberg.table.snapshots import ancestors_of
 from arctic.errors import NotFoundError
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.tables.open_table import OpenTable
-from arctic.iceberg.values.names import METADATA_TABLES
 from arctic.scan.store_files import StoreFiles
 from arctic.table.files import FileKind, Partition, TableFile
 from arctic.table.snapshot import TableSnapshot
-
-__all__ = ["METADATA_TABLES", "metadata_schema", "metadata_table"]
 
 Row = dict[str, Any]
 

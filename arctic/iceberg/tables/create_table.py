@@ -41,7 +41,6 @@ from arctic.iceberg.catalogs.pair import (
 )
 from arctic.iceberg.ownership.new_location import discard_lost, new_location
 from arctic.iceberg.storage.table_io import TableIO
-from arctic.iceberg.tables.drop_table import drop_table
 from arctic.iceberg.tables.new_table import note_new
 from arctic.iceberg.tables.open_table import OpenTable, open_base
 from arctic.iceberg.tables.table_definition import (
@@ -53,8 +52,6 @@ from arctic.iceberg.tables.table_definition import (
 from arctic.iceberg.translate import catalog_errors
 from arctic.iceberg.values.layout.sort_order import sort_order
 from arctic.iceberg.values.names import change_identifier
-
-__all__ = ["create_table", "drop_table"]
 
 
 def create_table(

@@ -41,7 +41,7 @@ from arctic.iceberg.values.same_schemas import same_schemas
 from arctic.retry import SMALL_RACES
 
 
-def change_lags(base: Table, change: Table, *, name: str) -> bool:
+def _change_lags(base: Table, change: Table, *, name: str) -> bool:
     """Say whether the change store still has to follow base's last schema change.
 
     Raises:
@@ -128,7 +128,7 @@ def _is_done(before: TableMetadata, after: TableMetadata, now: TableMetadata) ->
     return False
 
 
-def complete_change(catalog: Catalog, base: Table, change: Table, *, name: str) -> Table:
+def _complete_change(catalog: Catalog, base: Table, change: Table, *, name: str) -> Table:
     """Give the change store base's current schema; return the change store as it is then.
 
     Several processes may do so at once: one of them commits, the others find it done. Refreshes
@@ -142,7 +142,7 @@ def complete_change(catalog: Catalog, base: Table, change: Table, *, name: str) 
     for retry in SMALL_RACES.tries():
         if retry:  # after the wait: what is committed lies on what is there now
             change = _latest(catalog, base, change, name)
-            if not change_lags(base, change, name=name):
+            if not _change_lags(base, change, name=name):
                 return change
         updates = _following(base, change)
         with catalog_errors(f"complete the schema of change store of {name!r}"):
@@ -151,7 +151,7 @@ def complete_change(catalog: Catalog, base: Table, change: Table, *, name: str) 
             except CommitFailedException:
                 continue
         change = _latest(catalog, base, change, name)
-        if not change_lags(base, change, name=name):
+        if not _change_lags(base, change, name=name):
             return change
     raise ConflictError(f"table {name!r}: other commits kept the change store's schema behind")
 
@@ -230,12 +230,12 @@ def in_step(catalog: Catalog, base: Table, change: Table, *, name: str, for_writ
         FormatError: halves that do not fit, also when both are loaded again.
     """
     try:
-        lags = change_lags(base, change, name=name)
+        lags = _change_lags(base, change, name=name)
     except FormatError:
         # The stores were loaded one after the other: schema changes may lie in between.
         refresh(change)
         refresh(base)
-        lags = change_lags(base, change, name=name)
+        lags = _change_lags(base, change, name=name)
     if lags and for_writing:
-        return complete_change(catalog, base, change, name=name)
+        return _complete_change(catalog, base, change, name=name)
     return change

@@ -11,7 +11,6 @@ from arctic.errors import (
     UnsupportedError,
 )
 from arctic.iceberg.adoption.join_pair import join_pair
-from arctic.iceberg.adoption.known_changes import last_known_change
 from arctic.iceberg.adoption.parquet_folder import forget_folder, register_folder
 from arctic.iceberg.adoption.part_pair import part_pair
 from arctic.iceberg.adoption.plain_table import open_plain
@@ -51,7 +50,7 @@ def adopt_table(asked: AskedRead, key: Sequence[str], *, checks_key: bool) -> Op
         ) from error
     if checks_key:
         check_unique(opened, asked, key)
-    return join_pair(opened, tuple(key), past=last_known_change(opened, files))
+    return join_pair(opened, tuple(key), files)
 
 
 def adopt_folder(
@@ -93,7 +92,7 @@ def release_table(reference: TableReference, *, discards_changes: bool) -> None:
         )
     check_unpublished(opened.base.catalog, opened.base)
     stores = [store for store in (opened.base, opened.change) if store is not None]
-    check_uncloned(opened.base.catalog, stores, what="release")
+    check_uncloned(opened.base.catalog, stores)
     state = pin(opened, is_fresh=True)
     listed = list_files(opened, state, field_ids=(), row_filter=None)
     unmerged = [

@@ -1,4 +1,4 @@
-"""The files between two positions of a reader of changes."""
+"""The files between two positions of a reader of changes, and the plan of their read."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from arctic.iceberg.snapshots.change_log import added_between
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.snapshots.pinned_state import pinned_state
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.read.asked_read import ReadSettings
+from arctic.scan.changes.change_tasks import ChangeGroup, plan_changes
 from arctic.scan.choose.key_filter import ANY_KEY
 from arctic.scan.choose.plan_files import FilesToRead, plan_files
 from arctic.scan.file_order import in_file_order
@@ -71,6 +73,21 @@ def files_between(
         last = None if end.pin is None else end.pin.files_done
         beginning = replace(whole, data=whole.data[start.pin.files_done : last])
     return FilesBetween(beginning=beginning, added=tuple(added.values()))
+
+
+def plan_between(
+    opened: OpenTable, settings: ReadSettings, between: FilesBetween
+) -> tuple[ChangeGroup, ...]:
+    """Plan the read of what lies between two positions."""
+    return plan_changes(
+        between.beginning,
+        between.added,
+        key_ids=tuple(column.field_id for column in opened.table.key_columns),
+        ordering_ids=tuple(column.field_id for column in opened.table.order_columns),
+        engine=opened.table.merge_engine,
+        keys_move=not opened.table.partition_follows_key,
+        options=settings.division,
+    )
 
 
 def merged_view(

@@ -30,7 +30,7 @@ from arctic.iceberg.snapshots.change_log import (
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.values.schema import arrow_schema
 from arctic.job.changes.asked_changes import AskedChanges
-from arctic.job.changes.change_files import files_between
+from arctic.job.changes.change_files import files_between, plan_between
 from arctic.job.changes.change_range import settled_heads, start_position
 from arctic.job.changes.change_reader import ChangeReader
 from arctic.job.changes.row_change_job import plan_row_changes
@@ -40,7 +40,7 @@ from arctic.job.read.plan_rows import merge_request
 from arctic.job.read.read_columns import change_columns, project
 from arctic.job.read.scan_job import ScanJob
 from arctic.scan.changes.change_limit import ChangeLimit, cut_changes
-from arctic.scan.changes.change_tasks import ChangeGroup, plan_changes
+from arctic.scan.changes.change_tasks import ChangeGroup
 from arctic.table.streams.stream_position import StreamPosition
 
 
@@ -153,15 +153,7 @@ class Changes:
             self._refresh()
             between = files_between(opened, start, end, skips_overwrites=self.skips_overwrites)
             between = between if opened.table.is_keyed else between.all_at_once()
-            return plan_changes(
-                between.beginning,
-                between.added,
-                key_ids=tuple(column.field_id for column in opened.table.key_columns),
-                ordering_ids=tuple(column.field_id for column in opened.table.order_columns),
-                engine=opened.table.merge_engine,
-                keys_move=not opened.table.partition_follows_key,
-                options=settings.division,
-            )
+            return plan_between(opened, settings, between)
 
         groups = on_newest_state(opened, planned) if start != end else ()
         now = _with_types_of_now(opened, schema)

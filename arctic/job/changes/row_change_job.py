@@ -23,7 +23,7 @@ from arctic.errors import InvalidInputError, UnsupportedError
 from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.changes.asked_changes import RowsAsked
-from arctic.job.changes.change_files import FilesBetween, files_between
+from arctic.job.changes.change_files import files_between, plan_between
 from arctic.job.changes.change_range import ChangePlace
 from arctic.job.changes.change_reader import paths_of
 from arctic.job.changes.row_stretches import (
@@ -47,7 +47,7 @@ from arctic.mor.changes.row_difference import read_row_difference
 from arctic.mor.changes.told_rows import COMMIT_FIELDS, RowChangeShape
 from arctic.mor.request import ReadRequest
 from arctic.options import CHANGE_ROWS
-from arctic.scan.changes.change_tasks import ChangeGroup, plan_changes
+from arctic.scan.changes.change_tasks import ChangeGroup
 from arctic.scan.changes.difference_tasks import DifferenceGroup
 from arctic.scan.choose.plan_files import FilesToRead
 from arctic.scan.task import FileTask
@@ -237,26 +237,12 @@ def _change_groups(
     )
     between = files_between(opened, first, last, skips_overwrites=False)
     if not opened.table.is_keyed:
-        return _planned(opened, settings, between.all_at_once())
+        return plan_between(opened, settings, between.all_at_once())
     _check_order(opened, between.added)
     deletes = [file for file in between.added if file.kind is FileKind.CHANGE_DELETE]
     if deletes:
         between = replace(between, beginning=_before(opened, part.start, deletes))
-    return _planned(opened, settings, between)
-
-
-def _planned(
-    opened: OpenTable, settings: ReadSettings, between: FilesBetween
-) -> tuple[ChangeGroup, ...]:
-    return plan_changes(
-        between.beginning,
-        between.added,
-        key_ids=tuple(column.field_id for column in opened.table.key_columns),
-        ordering_ids=tuple(column.field_id for column in opened.table.order_columns),
-        engine=opened.table.merge_engine,
-        keys_move=not opened.table.partition_follows_key,
-        options=settings.division,
-    )
+    return plan_between(opened, settings, between)
 
 
 def _before(opened: OpenTable, start: ChangePlace, deletes: Sequence[TableFile]) -> FilesToRead:

@@ -46,7 +46,7 @@ class Stretch:
     """It is the difference of its ends, told as this version; None: its changes tell it."""
 
 
-def commit_versions(opened: OpenTable) -> Versions:
+def _commit_versions(opened: OpenTable) -> Versions:
     """Return the version that each commit made, as far as it is known; raises as there."""
     stores = {BASE: opened.base, CHANGE: opened.change}
     found: dict[tuple[str, int], TableVersion] = {}
@@ -59,7 +59,7 @@ def commit_versions(opened: OpenTable) -> Versions:
     return found
 
 
-def version_of(opened: OpenTable, versions: Versions, store: str, sequence: int) -> TableVersion:
+def _version_of(opened: OpenTable, versions: Versions, store: str, sequence: int) -> TableVersion:
     """Return the version that a commit made.
 
     Raises:
@@ -88,13 +88,13 @@ def stretches(
     Raises:
         NotFoundError: a commit of the range has expired.
     """
-    versions = commit_versions(opened)
+    versions = _commit_versions(opened)
     replacing = [
         each.sequence_number or 0
         for each in replacing_commits(opened, start.base_sequence_number, end.base_sequence_number)
     ]
     for sequence in replacing:
-        version_of(opened, versions, BASE, sequence)
+        _version_of(opened, versions, BASE, sequence)
     if is_net and replacing:
         return [Stretch(start=start, end=end, difference=_last(versions, start, end))]
     found, at, changes = [], start, start.sequence_number
@@ -121,12 +121,12 @@ def as_differences(opened: OpenTable, parts: Sequence[Stretch], *, is_net: bool)
     Raises:
         NotFoundError: the version that a commit made is not known any more.
     """
-    versions, found = commit_versions(opened), []
+    versions, found = _commit_versions(opened), []
     for part in parts:
         first, last = part.start.sequence_number, part.end.sequence_number
         at = part.start
         for number in () if part.difference is not None else range(first + 1, last + 1):
-            version = version_of(opened, versions, CHANGE, number)
+            version = _version_of(opened, versions, CHANGE, number)
             if is_net and number < last:
                 continue
             end = replace(part.end, sequence_number=number)
@@ -186,12 +186,12 @@ class Commits:
 
     @classmethod
     def between(cls, opened: OpenTable, after: int, up_to: int) -> Commits:
-        """Return those after one, up to another; raises as ``check_commits`` and ``version_of``."""
+        """Return those after one, up to another; raises NotFoundError as ``check_commits``."""
         name = BASE if opened.change is None else CHANGE
-        versions = commit_versions(opened)
+        versions = _commit_versions(opened)
         commits = check_commits(opened, after, up_to, skips_overwrites=True)
         wanted = [each.sequence_number or 0 for each in commits]
-        known = [version_of(opened, versions, name, each) for each in wanted]
+        known = [_version_of(opened, versions, name, each) for each in wanted]
         return cls(
             sequences=tuple(wanted),
             versions=tuple(each.number for each in known),

@@ -9,7 +9,7 @@ Rules:
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -31,23 +31,29 @@ from arctic.job.edit.sql_rows import one_moment
 from arctic.job.nudge import nudge_service
 from arctic.job.ordered_table import refuse_edits
 from arctic.job.read.asked_read import AskedRead
+from arctic.job.read.read_columns import project
 from arctic.job.read.scan_job import ScanJob, scan_opened
+from arctic.job.read.some_files import rows_of_files
 from arctic.job.reference import TableReference
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.beside.changes_beside import ChangesBeside
 from arctic.job.write.beside.read_rows import ReadRows
-from arctic.job.write.stored_rows.looked_up import check_same
+from arctic.job.write.target_table import check_same
 from arctic.job.write.write_job import begin_write, work_here
 from arctic.job.write.write_task import write_task
 from arctic.retry import COMMANDS
+from arctic.scan.store_files import StoreFiles
+from arctic.table.commit_plan import AppendFiles
+from arctic.table.files import TableFile
 from arctic.table.filters.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
-from arctic.writing.plan_commit import plan_append
-from arctic.writing.target import TaskResult, WriteTarget
+from arctic.writing.target import TaskResult, WriteTarget, files_of
 from arctic.writing.write_request import KeyRule
 
 ACTION = "_arctic_edit_action"
 """Column of events: what each row does."""
+_PART_ROWS = 1_000_000
+"""Rows of a table that are held at a time, where all are read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +87,36 @@ class EditedTable:
             row_filter=row_filter,
             snapshot=self.state,
         )
+
+    def parts(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Yield all rows in parts that fit into memory, one part at least.
+
+        Args:
+            columns: in this order.
+        """
+        job = self.read(columns)
+        part: list[pa.RecordBatch] = []
+        for batch in job.batches():
+            part.append(batch)
+            if sum(each.num_rows for each in part) >= _PART_ROWS:
+                yield pa.Table.from_batches(part)
+                part = []
+        yield pa.Table.from_batches(part, schema=job.schema)
+
+    def rows_of_file(
+        self, file: TableFile, listed: StoreFiles, *, columns: Sequence[str] | None = None
+    ) -> Iterator[pa.Table]:
+        """Yield the rows of a file that position deletes leave, batch by batch.
+
+        Args:
+            file: a base file of a table without a key.
+            listed: the files of its state, for the position deletes among them.
+            columns: to be read; None: all.
+        """
+        opened = self.opened
+        schema = project(opened.arrow_schema, columns, table_name=opened.table.name)
+        for batch in rows_of_files(opened, self.state, listed, [file], schema=schema):
+            yield pa.Table.from_batches([batch])
 
 
 def edited(
@@ -181,7 +217,7 @@ def commit_events(
     options[opt.UPSERT_INSERTS.name] = "true"
     target, result = written(table, batches, schema, key_rule, **options)
     with target.deleted_on_failure([result]):
-        plan = plan_append([result], summary={})
+        plan = AppendFiles(files=files_of([result]))
         check = None
         if read is not None:
             check = ChangesBeside(

@@ -17,11 +17,10 @@ from arctic.job.edit.commit_edit import EditedTable, events
 from arctic.job.edit.edit_report import EditReport
 from arctic.job.edit.where import Where
 from arctic.job.write.asked_write import AskedWrite
-from arctic.job.write.beside.isolation import compared
-from arctic.job.write.beside.read_rows import ReadRows
+from arctic.job.write.beside.read_rows import ReadRows, compared
 from arctic.job.write.command_write import Command, begin_command
 from arctic.job.write.commit_write import commit_write
-from arctic.job.write.stored_rows.looked_up import check_same
+from arctic.job.write.target_table import check_same
 from arctic.job.write.write_job import work_here
 from arctic.job.write.write_task import write_task
 from arctic.table.positions.row_places import ACTION, FILE, PLACE_COLUMNS, POSITION

@@ -31,14 +31,13 @@ from arctic.job.edit.commit_edit import (
 )
 from arctic.job.edit.commit_places import change_places, has_place_names
 from arctic.job.edit.edit_report import EditReport
-from arctic.job.edit.file_rows import rows_of_file
 from arctic.job.edit.where import Where
 from arctic.job.edit.whole_files import Coverage, coverage
 from arctic.job.read.scan_job import ScanJob
 from arctic.job.reference import TableReference
 from arctic.job.write.beside.changes_beside import ChangesBeside
-from arctic.job.write.beside.isolation import compared
 from arctic.job.write.beside.places_beside import added_check
+from arctic.job.write.beside.read_rows import compared
 from arctic.table.commit_plan import RemoveRows
 from arctic.table.files import TableFile
 from arctic.table.filters.predicate import Predicate
@@ -206,7 +205,7 @@ def rewritten(table: EditedTable, found: Coverage, where: Where, change: Any) ->
     def batches() -> Iterator[pa.RecordBatch]:
         nonlocal count
         for file in touched:
-            for rows in rows_of_file(table, file, found.listed):
+            for rows in table.rows_of_file(file, found.listed):
                 mask = where.mask(rows)
                 count += int(np.count_nonzero(mask))
                 yield from change(rows, mask).cast(schema).to_batches()
@@ -241,5 +240,5 @@ def rewritten(table: EditedTable, found: Coverage, where: Where, change: Any) ->
 def _holds(table: EditedTable, file: TableFile, found: Coverage, where: Where) -> bool:
     names = [name for name in table.opened.arrow_schema.names if name in where.columns]
     return any(
-        where.meets(rows) for rows in rows_of_file(table, file, found.listed, columns=names or None)
+        where.meets(rows) for rows in table.rows_of_file(file, found.listed, columns=names or None)
     )

@@ -27,8 +27,7 @@ from arctic.job.edit.sql_rows import fitted, literal, values
 from arctic.job.edit.where import Where
 from arctic.job.edit.whole_files import coverage
 from arctic.job.reference import TableReference
-from arctic.job.write.beside.isolation import compared
-from arctic.job.write.beside.read_rows import ReadRows
+from arctic.job.write.beside.read_rows import ReadRows, compared
 from arctic.writing.write_request import KeyRule
 
 

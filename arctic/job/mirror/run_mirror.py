@@ -13,8 +13,6 @@ from arctic.job.mirror.sources.mysql_source import mysql_source
 from arctic.job.mirror.sources.postgres_source import postgres_source
 from arctic.job.mirror.write_changes import WriteRows
 
-__all__ = ["MirrorReport", "MirrorSettings", "run_mirror"]
-
 _SOURCES: Mapping[str, Callable[[MirrorSettings], AbstractContextManager[MirrorSource]]] = {
     "mysql": mysql_source,
     "postgres": postgres_source,

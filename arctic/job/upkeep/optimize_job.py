@@ -24,7 +24,7 @@ from arctic.errors import (
     StorageError,
 )
 from arctic.iceberg.catalogs.refresh import refresh
-from arctic.iceberg.commits.commit import CommitResult
+from arctic.iceberg.commits.commit_loop import CommitResult
 from arctic.iceberg.commits.commit_rewrite import commit_rewrite
 from arctic.iceberg.values.layout.sort_order import order_id
 from arctic.job.read.open_ahead import opened_ahead

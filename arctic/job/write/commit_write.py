@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from arctic.errors import ArcticError, CommitStateUnknownError, InternalError, NotFoundError
-from arctic.iceberg.commits.commit import CommitResult, commit_append, commit_overwrite
+from arctic.iceberg.commits.commit import commit_append, commit_overwrite
+from arctic.iceberg.commits.commit_loop import CommitResult
 from arctic.iceberg.commits.commit_notes import BatchLandedError
 from arctic.iceberg.commits.move_watermark import advance_watermark
 from arctic.iceberg.commits.together.other_store import Check
@@ -21,15 +22,14 @@ from arctic.job.nudge import nudge_service
 from arctic.job.write.beside.changes_beside import ChangesBeside
 from arctic.job.write.beside.places_beside import check_rows
 from arctic.job.write.stored_rows.buried_rows import commit_buried
-from arctic.job.write.stored_rows.looked_up import check_same, commit_looked_up, open_again
+from arctic.job.write.stored_rows.looked_up import commit_looked_up
+from arctic.job.write.target_table import check_same, open_again
 from arctic.job.write.write_job import WriteJob
 from arctic.table.commit_plan import AppendFiles, OverwriteBase
-from arctic.table.files import WrittenFile
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.streams.watermark import Watermark
 from arctic.writing.conform.event_time import watermark_of
-from arctic.writing.plan_commit import plan_append, plan_overwrite
-from arctic.writing.target import TaskResult
+from arctic.writing.target import TaskResult, files_of
 from arctic.writing.write_request import WriteMode
 from arctic.writing.writer import check_key_owners
 
@@ -106,15 +106,14 @@ def _plan(
 ) -> AppendFiles | OverwriteBase:
     watermark = _watermark(job, results)
     if job.request.mode is not WriteMode.OVERWRITE:
-        return plan_append(
-            results,
-            summary={},
+        return AppendFiles(
+            files=files_of(results),
             on_top_of=job.on_top_of,
             batch=job.batch,
             watermark=watermark,
         )
-    return plan_overwrite(
-        results,
+    return OverwriteBase(
+        files=files_of(results),
         dynamic=job.dynamic,
         where=job.where,
         planned_at=job.found_base,
@@ -122,7 +121,6 @@ def _plan(
         # An upsert that looked for its rows in what is replaced here missed the new ones.
         must_be_newest_change=job.target.keys_move,
         change_partitions=job.change_partitions,
-        summary={},
         batch=job.batch,
         watermark=watermark,
     )
@@ -183,9 +181,5 @@ def _check(
 def _watermark(job: WriteJob, results: Sequence[TaskResult]) -> Watermark | None:
     ms = job.told_ms
     if ms is None:
-        ms = watermark_of(job.target.table, _files(results))
+        ms = watermark_of(job.target.table, files_of(results))
     return None if ms is None else Watermark(ms=ms, writer=job.writer)
-
-
-def _files(results: Sequence[TaskResult]) -> list[WrittenFile]:
-    return [file for result in results for file in result.files]

@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow as pa
 
 from arctic import options as opt
-from arctic.errors import AlreadyExistsError, InvalidInputError, NotFoundError
+from arctic.errors import AlreadyExistsError, ConflictError, InvalidInputError, NotFoundError
 from arctic.iceberg.snapshots.partition_filter import check_whole_partitions
 from arctic.iceberg.tables.create_table import create_table
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_by
-from arctic.iceberg.tables.open_table import OpenTable, names_branch
+from arctic.iceberg.tables.open_table import Identity, OpenTable, names_branch, reopen
 from arctic.iceberg.values.partitioning import parse_partition_field
 from arctic.job.read.asked_read import asked_cache, cached_access
 from arctic.job.write.asked_write import AskedWrite
@@ -93,6 +93,35 @@ def open_or_create(asked: AskedWrite, incoming: pa.Schema, *, exist_ok: bool = T
         raise AlreadyExistsError(f"table {opened.table.name!r} already exists")
     _check_agrees(opened, key, partition_by)
     return _merged(opened, asked, incoming) if asked.merges_schema else opened
+
+
+def open_again(opened: OpenTable, *, identity: Identity) -> OpenTable:
+    """Return the table that a write began with, as it is now.
+
+    Raises:
+        ConflictError: another one has its name.
+    """
+    now = reopen(opened, for_writing=True)
+    check_same(now, identity=identity)
+    return now
+
+
+def check_same(opened: OpenTable, *, identity: Identity) -> None:
+    """Refuse to go on with another table of the same name.
+
+    Raises:
+        ConflictError: the table is not the one that a write began with.
+    """
+    if opened.identity == identity:
+        return
+    if opened.identity[0] == identity[0]:
+        raise ConflictError(
+            f"table {opened.table.name!r}: whether it is written on a branch was changed during "
+            "the write; write again"
+        )
+    raise ConflictError(
+        f"table {opened.table.name!r} was dropped and created again during the write; write again"
+    )
 
 
 def write_target(opened: OpenTable, options: WriteOptions) -> WriteTarget:

@@ -93,7 +93,7 @@ class DeleteFiles:
             offsets,
             delete_weights(
                 request.engine,
-                known_order(ordering, request.ordering, file.path),
+                _known_order(ordering, request.ordering, file.path),
                 transaction_id=file.transaction_id,
                 offsets=offsets,
             ),
@@ -115,7 +115,7 @@ def known_offsets(offsets: pa.Array, path: str) -> IntArray:
     return numbers
 
 
-def known_order(columns: Sequence[pa.Array], fields: pa.Schema, path: str) -> tuple[IntArray, ...]:
+def _known_order(columns: Sequence[pa.Array], fields: pa.Schema, path: str) -> tuple[IntArray, ...]:
     """Return the ordering columns of change deletes as numbers.
 
     Raises:

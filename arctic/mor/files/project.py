@@ -56,7 +56,7 @@ def converter(source: pa.Field | None, target: pa.Field, *, by_name: bool, subje
     return lambda column: widen(column, target.type, subject)
 
 
-def same_field(field: pa.Field, fields: Sequence[pa.Field], *, by_name: bool) -> int | None:
+def _same_field(field: pa.Field, fields: Sequence[pa.Field], *, by_name: bool) -> int | None:
     """Return the number of the field that is the same one; None when there is none."""
     for at, candidate in enumerate(fields):
         if by_name and candidate.name == field.name:
@@ -87,7 +87,7 @@ def _struct(source: pa.Field, target: pa.Field, by_name: bool, subject: str) -> 
         raise FormatError(
             f"{subject}: its nested fields have no ids, though other columns have; expected ids"
         )
-    places = [same_field(child, held, by_name=by_name) for child in wanted]
+    places = [_same_field(child, held, by_name=by_name) for child in wanted]
     converts = [
         converter(
             None if place is None else held[place],

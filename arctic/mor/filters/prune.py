@@ -1,4 +1,4 @@
-"""Leave out row groups whose Parquet statistics show that no row of them is wanted.
+"""Leave out row groups whose statistics, or bloom filters, show that no row of them is wanted.
 
 The same bounds of the key tell which row groups hold no deleted key.
 
@@ -21,15 +21,31 @@ from uuid import UUID
 import pyarrow as pa
 
 from arctic.columns.field_ids import known_field_id
+from arctic.mor.files.file_columns import FileColumns
 from arctic.mor.files.parquet_input import ParquetInput
+from arctic.mor.filters.blooms import that_may_hold
 from arctic.mor.filters.key_span import has_span, is_text_or_bytes
 from arctic.mor.request import ReadRequest
+from arctic.mor.touched import Touched
 from arctic.table.files import ColumnBounds, Value
 from arctic.table.filters.predicate import Predicate, may_match, tests_of
 
 _UNKNOWN: tuple[Value, Value] = (None, None)
 _PER_MICROSECOND = {"milliseconds": (1000, 1), "microseconds": (1, 1), "nanoseconds": (1, 1000)}
 """Time unit of a Parquet column: multiply and divide by these for microseconds."""
+
+
+def row_groups_to_read(
+    parquet: ParquetInput, columns: FileColumns, request: ReadRequest, touched: Touched
+) -> tuple[int, ...]:
+    """Return the row groups of a file that can hold a matching row; the file counts as touched."""
+    in_bounds = matching_row_groups(parquet, request, columns.names, columns.constants)
+    groups = that_may_hold(parquet, in_bounds, request.row_filter, columns.names)
+    touched.files += 1
+    touched.row_groups += len(parquet.row_groups)
+    touched.outside_bounds += len(parquet.row_groups) - len(in_bounds)
+    touched.outside_blooms += len(in_bounds) - len(groups)
+    return groups
 
 
 def matching_row_groups(

@@ -147,13 +147,9 @@ def _falls_into(bound: ColumnRange, low: Any) -> bool:
 def _row_range(column: Column, low: Any, high: Any, *, with_nulls: bool) -> Predicate | None:
     tests: list[Predicate] = []
     if low is not None:
-        tests.append(_test(column, Op.GE, low))
+        tests.append(ColumnTest.of(Op.GE, column, low))
     if high is not None:
-        tests.append(_test(column, Op.LT, high))
+        tests.append(ColumnTest.of(Op.LT, column, high))
     elif with_nulls:
-        return Or((*tests, _test(column, Op.IS_NULL, None)))
+        return Or((*tests, ColumnTest.of(Op.IS_NULL, column)))
     return conjunction(tuple(tests))
-
-
-def _test(column: Column, op: Op, literal: Any) -> ColumnTest:
-    return ColumnTest(op=op, field_id=column.field_id, column=column.name, literal=literal)

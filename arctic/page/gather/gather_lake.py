@@ -79,14 +79,14 @@ def _looker(place: Mapping[str, str]) -> Callable[[str], TableRow | Exception]:
     def look(name: str) -> TableRow | Exception:
         try:
             asked = AskedOptimize.of({**place, "path": name})
-            return table_row(survey_table(asked, None, for_writing=False))
+            return _table_row(survey_table(asked, None, for_writing=False))
         except Exception as error:  # noqa: BLE001 - a table must not keep the others from being shown
             return error
 
     return look
 
 
-def table_row(survey: Survey) -> TableRow:
+def _table_row(survey: Survey) -> TableRow:
     """Sum one table up."""
     statuses = tuple(partition_status(files, survey) for files in survey.partitions)
     status = TableStatus(table=survey.opened.table.name, partitions=statuses)

@@ -73,7 +73,7 @@ def plan_files(
     if engine.folds:
         # Whether a filter drops a row is known once all that came to its key are one.
         shown, folded = list(base), [file for file in inserts if key_filter.may_hold(file)]
-    files, pruned = plan_data(
+    files, pruned = _plan_data(
         files=shown,
         position_deletes=position_deletes,
         row_filter=row_filter,
@@ -93,7 +93,7 @@ def plan_files(
             and file.kind is FileKind.CHANGE_DELETE
             and file.sequence_number <= snapshot.merged_up_to(file.partition)
         ]
-        rivals, _ = plan_data(
+        rivals, _ = _plan_data(
             files=[file for file in (*base, *merged) if key_filter.may_hold(file)],
             position_deletes=position_deletes,
             row_filter=None,
@@ -107,7 +107,7 @@ def plan_files(
     )
 
 
-def plan_data(
+def _plan_data(
     *,
     files: Sequence[TableFile],
     position_deletes: Sequence[TableFile],

@@ -41,7 +41,7 @@ def pack_tasks(tasks: Sequence[NodeTask], *, options: ScanOptions) -> tuple[Node
         return ()
     count = min(options.max_groups, len(tasks))
     cost_bytes = options.open_file_cost_bytes
-    fair_bytes = fair_share_bytes(tasks, group_count=count, open_file_cost_bytes=cost_bytes)
+    fair_bytes = _fair_share_bytes(tasks, group_count=count, open_file_cost_bytes=cost_bytes)
     bins = _Bins(count=count, fair_bytes=fair_bytes, open_file_cost_bytes=cost_bytes)
     for task in _heaviest_first(tasks):
         bins.place(task)
@@ -145,7 +145,7 @@ class _Bins:
         return candidate.load_bytes + added_bytes
 
 
-def fair_share_bytes(
+def _fair_share_bytes(
     tasks: Sequence[NodeTask], *, group_count: int, open_file_cost_bytes: int
 ) -> int:
     """Return the cost of a group when the work is spread evenly and parts of a node stay close.

@@ -34,16 +34,16 @@ def receive(stream: IO[bytes]) -> bytes | None:
     return payload if len(payload) == size else None
 
 
-def answer_of(message: bytes) -> bytes:
+def _answer_of(message: bytes) -> bytes:
     """Do a task, and return its result or its error, pickled."""
     try:
         work, value = pickle.loads(message)
         return pickle.dumps((True, work(value)))
     except Exception as error:  # noqa: BLE001 - raised where the answer is read
-        return pickle.dumps((False, portable(error)))
+        return pickle.dumps((False, _portable(error)))
 
 
-def portable(error: Exception) -> Exception:
+def _portable(error: Exception) -> Exception:
     """Return an error that another process can unpickle."""
     try:
         found: Any = pickle.loads(pickle.dumps(error))
@@ -62,7 +62,7 @@ def main() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     try:
         while (message := receive(sys.stdin.buffer)) is not None:
-            send(answers, answer_of(message))
+            send(answers, _answer_of(message))
     except BrokenPipeError:
         # The service was killed. What is left in the buffer would fail again at the exit.
         os._exit(0)

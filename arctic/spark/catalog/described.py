@@ -105,7 +105,7 @@ def described(
         partitions=[_transform(text, column) for text, column in _fields(opened)]
         if is_whole
         else [],
-        properties=shown_properties(opened) if is_whole else {PROVIDER: FORMAT},
+        properties=_shown_properties(opened) if is_whole else {PROVIDER: FORMAT},
         key=opened.table.primary_key if is_whole else (),
         ordering=opened.table.ordering_columns if is_whole else (),
         refused_commands=why_not_edited(opened.table) if is_whole else None,
@@ -116,7 +116,7 @@ def described(
     )
 
 
-def shown_properties(opened: OpenTable) -> dict[str, str]:
+def _shown_properties(opened: OpenTable) -> dict[str, str]:
     """Return the properties of a table that Spark shows: the user's, its key and its place."""
     table = opened.table
     shown = {

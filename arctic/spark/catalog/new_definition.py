@@ -83,7 +83,7 @@ def new_definition(asked: CreateTableQuestion) -> NewDefinition:
             "so several rows have it; leave the key out"
         )
     return NewDefinition(
-        schema=commented_schema(schema),
+        schema=_commented_schema(schema),
         primary_key=wanted,
         partition_by=tuple(
             _partition_text(transform)
@@ -106,7 +106,7 @@ def _order(transforms: Sequence[Sequence[Any]], properties: Mapping[str, str]) -
     return {}
 
 
-def commented_schema(schema: StructType) -> pa.Schema:
+def _commented_schema(schema: StructType) -> pa.Schema:
     """Return columns as Arrow has them, with their comments."""
     return pa.schema(
         [

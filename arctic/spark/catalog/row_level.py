@@ -24,8 +24,7 @@ from arctic.job.edit.where import Where
 from arctic.job.publish.after_write import after_write
 from arctic.job.reference import TableReference
 from arctic.job.write.asked_write import AskedWrite
-from arctic.job.write.beside.isolation import compared
-from arctic.job.write.beside.read_rows import WRITTEN_ALONE, ReadRows
+from arctic.job.write.beside.read_rows import WRITTEN_ALONE, ReadRows, compared
 from arctic.job.write.command_write import Command, begin_command
 from arctic.job.write.write_job import WriteJob
 from arctic.options import Scope

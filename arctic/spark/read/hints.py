@@ -96,11 +96,11 @@ def _filter(node: Hint, columns: dict[str, Column]) -> Filter:
 def _test(name: str, operands: Sequence[Any], columns: dict[str, Column]) -> ColumnTest:
     if name in _NULL_TESTS and _is_column(operands, 0):
         column = _column(operands[0], columns)
-        return ColumnTest(op=_NULL_TESTS[name], field_id=column.field_id, column=column.name)
+        return ColumnTest.of(_NULL_TESTS[name], column)
     if name == "IN" and _is_column(operands, 0) and len(operands) > 1:
         column = _column(operands[0], columns)
         literals = tuple(dict.fromkeys(_literal(part, column) for part in operands[1:]))
-        return _column_test(Op.IN, column, literals)
+        return ColumnTest.of(Op.IN, column, literals)
     op = _COMPARISONS.get(name)
     if op is None or len(operands) != 2:
         raise _NotExact
@@ -109,11 +109,7 @@ def _test(name: str, operands: Sequence[Any], columns: dict[str, Column]) -> Col
     if not _is_column(operands, 0):
         raise _NotExact
     column = _column(operands[0], columns)
-    return _column_test(op, column, _literal(operands[1], column))
-
-
-def _column_test(op: Op, column: Column, literal: Value | tuple[Value, ...]) -> ColumnTest:
-    return ColumnTest(op=op, field_id=column.field_id, column=column.name, literal=literal)
+    return ColumnTest.of(op, column, _literal(operands[1], column))
 
 
 def _is_column(operands: Sequence[Any], place: int) -> bool:

@@ -19,6 +19,7 @@ from typing import Any, cast
 
 from arctic.errors import InvalidInputError
 from arctic.table.files import ColumnBounds, Value
+from arctic.table.table_description import Column
 
 
 class Op(Enum):
@@ -69,6 +70,11 @@ class ColumnTest:
     literal: Value | tuple[Value, ...] = None
     """Internal form; a tuple of non-null values for IN and NOT_IN; None for the null tests; for
     LIKE a pattern with ``%`` and ``_``, and a backslash before each of these that is meant."""
+
+    @classmethod
+    def of(cls, op: Op, column: Column, literal: Value | tuple[Value, ...] = None) -> ColumnTest:
+        """Return the test of a column of a table."""
+        return cls(op=op, field_id=column.field_id, column=column.name, literal=literal)
 
     def __post_init__(self) -> None:
         """Refuse a literal of the wrong shape: a comparison with null is true of no row."""

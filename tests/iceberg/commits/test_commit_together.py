@@ -17,7 +17,8 @@ from pyiceberg.table import Table
 import arctic
 from arctic.errors import ArcticError, CommitStateUnknownError, ConflictError
 from arctic.iceberg.commits import commit
-from arctic.iceberg.commits.commit import CommitResult, commit_append
+from arctic.iceberg.commits.commit import commit_append
+from arctic.iceberg.commits.commit_loop import CommitResult
 from arctic.iceberg.commits.commit_notes import BatchLandedError
 from arctic.iceberg.commits.together.commit_together import WaitingCommit
 from arctic.iceberg.tables.open_table import OpenTable

@@ -9,9 +9,10 @@ import pyarrow as pa
 import pytest
 
 from arctic.errors import NotFoundError
-from arctic.iceberg.snapshots.inspect import METADATA_TABLES, metadata_schema, metadata_table
+from arctic.iceberg.snapshots.inspect import metadata_schema, metadata_table
 from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.iceberg.values.names import METADATA_TABLES
 from arctic.tree.node import TreeNode
 from tests.iceberg.stores import append, commit_files, make, overwrite, position_delete, row
 

@@ -15,7 +15,7 @@ from arctic.errors import FormatError, InvalidInputError, NotFoundError
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.snapshots.pin import pin
-from arctic.iceberg.tables.create_table import drop_table
+from arctic.iceberg.tables.drop_table import drop_table
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.table.property_names import LEGACY_OPTIMIZED_SEQUENCE
 from arctic.table.snapshot import TableSnapshot

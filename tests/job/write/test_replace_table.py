@@ -33,8 +33,8 @@ from arctic.job.write.write_task import write_task
 from arctic.retry import RetryPolicy
 from arctic.spark.base.catalog_questions import TableQuestion
 from arctic.spark.catalog.table_answers import table
-from arctic.writing.plan_commit import plan_append
-from arctic.writing.target import TaskResult
+from arctic.table.commit_plan import AppendFiles
+from arctic.writing.target import TaskResult, files_of
 
 ROWS = pa.table({"id": [1, 2]})
 
@@ -123,7 +123,7 @@ def test_a_write_that_finds_it_half_moved_is_not_lost(
             job = begin_write(asked, rows.schema)
             batches = rows.to_batches()
             result = write_task(work_here(job), batches, partition_id=0, task_id=0, threads=1)
-            plan = plan_append([result], summary={})
+            plan = AppendFiles(files=files_of([result]))
             begun.append((job, result))
             late.append(lambda: commit_append(job.found(), plan, is_fresh=True))
         rename(catalog, old, new)

@@ -40,12 +40,12 @@ def beside(
         look_again: says whether it holds as well on the other store as that is by then; asked in
             the transaction of a database. None: nobody can say.
     """
-    if other is None or not compares_both(staged.table, other):
+    if other is None or not _compares_both(staged.table, other):
         return staged
     return replace(staged, other=OtherStore(store=copy(other), look_again=look_again))
 
 
-def compares_both(store: Table, other: Table) -> bool:
+def _compares_both(store: Table, other: Table) -> bool:
     """Say whether the catalog heeds the other store at a commit to one; see ``beside``."""
     catalog = store.catalog
     if isinstance(catalog, TimedRestCatalog):
@@ -69,7 +69,7 @@ class SeenStore:
         moved on since it was loaded, that attempt loses its race and is built anew. Another
         catalog leaves nothing but a look right before the commit.
         """
-        is_seen = self.is_fresh and compares_both(head, self.store)
+        is_seen = self.is_fresh and _compares_both(head, self.store)
         self.is_fresh = False
         return self.store if is_seen else refresh(self.store)
 

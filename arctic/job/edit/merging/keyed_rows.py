@@ -13,7 +13,6 @@ from arctic.job.edit.commit_edit import EditedTable, event_schema, events, key_a
 from arctic.job.edit.key_changes import NewKeys, update_events
 from arctic.job.edit.merging.merge_clauses import MergePlan, When
 from arctic.job.edit.merging.merge_source import source_keys
-from arctic.job.edit.merging.table_parts import parts_of
 from arctic.job.read.locate import locate_rows
 
 
@@ -34,7 +33,7 @@ class KeyedRows:
         opened = self._table.opened
         names = plan.target_columns(opened.arrow_schema.names, key_and_partition(opened))
         if plan.key is None or plan.of(When.NOT_MATCHED_BY_SOURCE):
-            yield from parts_of(self._table, names)
+            yield from self._table.parts(names)
             return
         wanted = [opened.arrow_schema.field(name) for name in names]
         locator = locate_rows(opened, wanted=wanted, state=self._table.state)

@@ -10,8 +10,7 @@ from arctic.job.edit.commit_edit import EditedTable
 from arctic.job.edit.merging.merge_clauses import MergePlan, When
 from arctic.job.edit.merging.merge_source import source_keys
 from arctic.job.edit.sql_rows import ROW, SOURCE, TARGET, mentioned, numbered_rows, own, query
-from arctic.job.write.beside.isolation import compared
-from arctic.job.write.beside.read_rows import ReadRows
+from arctic.job.write.beside.read_rows import ReadRows, compared
 
 
 def merge_reads(

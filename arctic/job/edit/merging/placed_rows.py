@@ -16,7 +16,6 @@ from arctic.errors import UnsupportedError
 from arctic.job.edit.commit_edit import EditedTable, events
 from arctic.job.edit.commit_places import deleted_places, place_schema, replaced_places
 from arctic.job.edit.merging.merge_clauses import MergePlan
-from arctic.job.edit.merging.table_parts import parts_of
 from arctic.table.positions.row_places import FILE, PLACE_COLUMNS, POSITION
 
 
@@ -37,7 +36,7 @@ class PlacedRows:
     def found(self, plan: MergePlan, source: pa.Table) -> Iterator[pa.Table]:
         """Yield all rows, with where they are."""
         names = plan.target_columns(self._table.opened.arrow_schema.names, ())
-        yield from parts_of(self._table, [*names, FILE, POSITION])
+        yield from self._table.parts([*names, FILE, POSITION])
 
     def named(self, row: pa.Table) -> str:
         """Return the row itself, as far as it was read."""

@@ -1,15 +1,19 @@
 """What a command has read of its table, for whoever compares it with the commits of others.
 
+A table says what counts of it: with the isolation level ``snapshot`` nothing does.
+
 Must not know: how it was read, or what others have done.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import pyarrow as pa
 
+from arctic import options as opt
 from arctic.table.filters.predicate import Predicate
 
 
@@ -35,3 +39,15 @@ class ReadRows:
 
 WRITTEN_ALONE = ReadRows(sees=None)
 """It has looked at nothing but the stored rows of the keys that it writes."""
+
+Read = TypeVar("Read", ReadRows, ReadRows | None)
+
+
+def compared(read: Read, properties: Mapping[str, str]) -> Read | ReadRows:
+    """Return what must be at the commit as it was read.
+
+    Args:
+        read: what a command has looked at; None: nobody can say.
+        properties: of the table.
+    """
+    return WRITTEN_ALONE if opt.ISOLATION.value({}, properties) == "snapshot" else read

@@ -20,19 +20,20 @@ import numpy.typing as npt
 
 from arctic import options as opt
 from arctic.errors import ArcticError, CommitStateUnknownError, ConflictError, InternalError
-from arctic.iceberg.commits.commit import CommitResult, commit_append
+from arctic.iceberg.commits.commit import commit_append
+from arctic.iceberg.commits.commit_loop import CommitResult
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.write.beside.places_beside import check_places, places_now
 from arctic.job.write.write_job import WriteJob
 from arctic.job.write.write_task import ADDED_DELETES_TASK
 from arctic.retry import CATCHING_UP
+from arctic.table.commit_plan import AppendFiles
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.streams.watermark import Watermark
 from arctic.writing.place_writer import dead_of
-from arctic.writing.plan_commit import plan_append
 from arctic.writing.position_marks import mark_rows
-from arctic.writing.target import TaskId, TaskResult
+from arctic.writing.target import TaskId, TaskResult, files_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,9 +81,8 @@ def commit_buried(
             opened, dead, schema=job.target.schema, before=before, read=job.read
         )
         gone = _buried(job, opened, places, state=now)
-        plan = plan_append(
-            [*results, *gone.results],
-            summary={},
+        plan = AppendFiles(
+            files=files_of([*results, *gone.results]),
             removed_paths=gone.paths,
             batch=job.batch,
             watermark=watermark,

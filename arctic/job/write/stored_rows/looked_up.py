@@ -16,18 +16,20 @@ from arctic.errors import (
     ConflictError,
     InternalError,
 )
-from arctic.iceberg.commits.commit import CommitResult, commit_append
+from arctic.iceberg.commits.commit import commit_append
+from arctic.iceberg.commits.commit_loop import CommitResult
 from arctic.iceberg.commits.commit_notes import BatchLandedError
-from arctic.iceberg.tables.open_table import Identity, OpenTable, reopen
+from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.newest_state import on_newest_state
 from arctic.job.read.locate import RowLocator, locate_rows
 from arctic.job.write.stored_rows.kept_rows import KeptRows
 from arctic.job.write.stored_rows.moved_rows import MovedRows
+from arctic.job.write.target_table import open_again
 from arctic.retry import CATCHING_UP
+from arctic.table.commit_plan import AppendFiles
 from arctic.table.streams.stream_batch import StreamBatch
 from arctic.table.streams.watermark import Watermark
-from arctic.writing.plan_commit import plan_append
-from arctic.writing.target import TaskResult, WriteTarget
+from arctic.writing.target import TaskResult, WriteTarget, files_of
 
 
 def commit_looked_up(
@@ -74,10 +76,9 @@ def commit_looked_up(
                 for part in parts:
                     added.extend(part.write(results))
             locator = fresh
-            plan = plan_append(
-                [*added, *results],
+            plan = AppendFiles(
+                files=files_of([*added, *results]),
                 on_top_of=locator.snapshot,
-                summary={},
                 batch=batch,
                 watermark=watermark,
             )
@@ -97,35 +98,6 @@ def commit_looked_up(
     raise ConflictError(
         f"table {opened.table.name!r}: other writers committed during each of "
         f"{CATCHING_UP.most_tries} attempts, and rows were looked up for this write; write again"
-    )
-
-
-def open_again(opened: OpenTable, *, identity: Identity) -> OpenTable:
-    """Return the table that a write began with, as it is now.
-
-    Raises:
-        ConflictError: another one has its name.
-    """
-    now = reopen(opened, for_writing=True)
-    check_same(now, identity=identity)
-    return now
-
-
-def check_same(opened: OpenTable, *, identity: Identity) -> None:
-    """Refuse to go on with another table of the same name.
-
-    Raises:
-        ConflictError: the table is not the one that a write began with.
-    """
-    if opened.identity == identity:
-        return
-    if opened.identity[0] == identity[0]:
-        raise ConflictError(
-            f"table {opened.table.name!r}: whether it is written on a branch was changed during "
-            "the write; write again"
-        )
-    raise ConflictError(
-        f"table {opened.table.name!r} was dropped and created again during the write; write again"
     )
 
 

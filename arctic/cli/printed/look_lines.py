@@ -1,4 +1,4 @@
-"""What ``arctic show`` says of a table: description, stores, nodes, first rows."""
+"""What the commands print that look: a table with its stores, nodes and first rows; commits."""
 
 from __future__ import annotations
 
@@ -23,6 +23,13 @@ _NODE_COLUMNS = (
     "change_delete_rows",
 )
 """What fits a terminal; JSON has every column."""
+
+_ADDED = {
+    "files": ("added-data-files", "added-delete-files"),
+    "rows": ("added-records", "added-position-deletes"),
+    "bytes": ("added-files-size",),
+}
+"""Columns, and the entries of a snapshot's summary that they add up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,3 +143,37 @@ _STORES = pa.schema(
         ("bytes", pa.int64()),
     ]
 )
+
+
+def commit_lines(commits: pa.Table) -> pa.Table:
+    """Return one row for each commit of both stores, with the columns that fit a terminal."""
+    rows = [_commit_line(row) for row in commits.to_pylist(maps_as_pydicts="strict")]
+    return pa.Table.from_pylist(
+        rows,
+        schema=pa.schema(
+            [
+                ("committed_at", pa.string()),
+                ("store", pa.string()),
+                ("operation", pa.string()),
+                ("sequence", pa.int64()),
+                *((f"added_{name}", pa.int64()) for name in _ADDED),
+                ("snapshot_id", pa.int64()),
+            ]
+        ),
+    )
+
+
+def _commit_line(row: dict[str, Any]) -> dict[str, Any]:
+    summary = row["summary"]
+    added = {
+        f"added_{name}": sum(int(summary.get(entry, 0)) for entry in entries)
+        for name, entries in _ADDED.items()
+    }
+    return {
+        "committed_at": row["committed_at"].isoformat(sep=" ", timespec="seconds"),
+        "store": row["store"],
+        "operation": row["operation"],
+        "sequence": row["sequence_number"],
+        **added,
+        "snapshot_id": row["snapshot_id"],
+    }
