@@ -1,14 +1,16 @@
 """Counts what one small write and one read pass through, in their process: ``make house``.
 
 A file counts once, however many of its functions are called; a move is a step from one file to
-another. The write of Spark is its driver's part: begun, spread, written by a task, committed.
+another in a thread. Threads that the work begins are counted, such as those that read groups. The
+write of Spark is its driver's part: begun, spread, written by a task, committed.
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
-from collections import Counter
+import threading
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,7 +62,7 @@ class Hops:
 
 def hops(work: Callable[[], Any]) -> Hops:
     """Carry out a piece of work, and count."""
-    files: list[str] = []
+    passed: defaultdict[int, list[str]] = defaultdict(list)
     calls: Counter[str] = Counter()
 
     def note(frame: FrameType, event: str, _: Any) -> None:
@@ -68,15 +70,22 @@ def hops(work: Callable[[], Any]) -> Hops:
         if event != "call" or not path.startswith(_ROOT):
             return
         calls[frame.f_code.co_name] += 1
+        files = passed[threading.get_ident()]
         if not files or files[-1] != path:
             files.append(path)
 
+    threading.setprofile(note)
     sys.setprofile(note)
     try:
         work()
     finally:
         sys.setprofile(None)
-    return Hops(files=frozenset(files), moves=len(files), calls=calls)
+        threading.setprofile(None)
+    return Hops(
+        files=frozenset[str]().union(*passed.values()),
+        moves=sum(map(len, passed.values())),
+        calls=calls,
+    )
 
 
 def measure(warehouse: str) -> dict[str, Hops]:
