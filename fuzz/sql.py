@@ -28,7 +28,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, default=1, help="each has a Spark")
     given = parser.parse_args(arguments)
     failed = live_all(
-        _FILES, histories=given.histories, seed=given.seed, part=_PART, workers=given.workers
+        _FILES,
+        shares=dict.fromkeys(_FILES, 1),
+        histories=given.histories,
+        seed=given.seed,
+        part=_PART,
+        workers=given.workers,
     )
     for part in failed:
         print(f"FAILED: --seed {part.seed} --histories {part.histories}")

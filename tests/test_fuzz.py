@@ -28,11 +28,23 @@ def test_files_without_checksums_end_no_process() -> None:
 
 
 def test_histories_are_dealt_into_parts_with_seeds_of_their_own() -> None:
-    """As many as are asked for, evenly over the kinds; no part is another one again."""
-    parts = parts_of(list(LIVES), 1_502, 7, 250)
+    """As many as are asked for, by the shares of kinds; no part is another one again."""
+    parts = parts_of({"dear": 1, "cheap": 20, "other": 20}, 1_502, 7, 250)
 
-    assert len(set(parts)) == len(parts) == 8
-    lived = {kind: sum(each.histories for each in parts if each.kind == kind) for kind in LIVES}
-    assert lived == dict.fromkeys(LIVES, 250) | {"last-row": 251, "ordering": 251}
-    assert {each.seed for each in parts} == {7, 8}
-    assert live(Part(kind="first-row", seed=1, histories=2), LIVES["first-row"]) == 2
+    assert len(set(parts)) == len(parts) == 7
+    lived = {
+        kind: sum(each.histories for each in parts if each.kind == kind)
+        for kind in ("dear", "cheap", "other")
+    }
+    assert lived == {"dear": 36, "cheap": 733, "other": 733}
+    assert {each.seed for each in parts} == {7, 8, 9}
+
+
+def test_histories_are_counted_and_what_they_drew() -> None:
+    """A case that never occurred is told as well, as none."""
+    lived = live(Part(kind="first-row", seed=1, histories=2), LIVES["first-row"])
+
+    assert lived.histories == 2
+    assert lived.drawn["write"] > 0
+    assert lived.drawn["published v2"] + lived.drawn["published clean"] == 4
+    assert lived.drawn["expire 0"] == 0

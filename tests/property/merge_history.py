@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import arctic
 from tests.iceberg.plain_readers import by_pyiceberg
+from tests.property.drawn import occurred
 
 IS_DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 Row = dict[str, Any]
@@ -38,7 +39,8 @@ def steps(row: st.SearchStrategy[Row], *others: st.SearchStrategy[Any]) -> st.Se
             writes,
             st.tuples(st.just("again"), st.integers(0, 999)),
             st.tuples(st.just("optimize"), st.sampled_from(["minor", "major", "full"])),
-            st.tuples(st.just("expire"), st.none()),
+            st.tuples(st.just("expire"), st.sampled_from(["10080", "0"])),
+            st.tuples(st.just("restore"), st.integers(0, 99)),
             st.tuples(st.sampled_from(["add", "rename", "widen"]), st.none()),
             *others,
         ),
@@ -53,12 +55,20 @@ layouts = st.fixed_dictionaries(
         "change.file-index.hash-bucket": st.sampled_from(["1", "2"]),
     },
     optional={
+        "partition_by": st.just("bucket(2, id)"),
         "self-optimizing.target-size": st.just("1500"),
         "self-optimizing.fragment-ratio": st.just("1"),
         "self-optimizing.max-task-size-bytes": st.just("1"),
         "merge.max-delete-bytes": st.just("1"),
     },
 )
+
+
+_STEPS = ["write", "again", "delete", "restore", "add", "rename", "widen"]
+_RUNS = ["optimize minor", "optimize major", "optimize full", "expire 10080", "expire 0"]
+_READ = ["a key twice in a write", "published v2", "published clean", "commits", "net", "past"]
+CASES = [*_STEPS, *_RUNS, *_READ, "bucket(2, id)", "no partition"]
+"""What occurs in lives of tables with any engine, but for a delete with ``first-row``."""
 
 
 class MergeHistory:
@@ -72,14 +82,19 @@ class MergeHistory:
         self.fold = fold
         self.warehouse = warehouse
         self.rows: dict[int, Row] = {}
+        fields = [properties["partition_by"]] if "partition_by" in properties else []
+        occurred("".join(fields) or "no partition")
         self.table = arctic.create_table(
             "db.t",
             schema,
             primary_key="id",
-            properties=dict(properties),
+            partition_by=fields,
+            properties={name: properties[name] for name in properties if name != "partition_by"},
             warehouse=warehouse,
         )
         self.states: list[list[Row]] = [[]]
+        """The rows of each version, until some expire."""
+        self.has_expired = False
         self.delivered: list[Row] = []
 
     def step(self, kind: str, argument: Any) -> None:
@@ -87,16 +102,39 @@ class MergeHistory:
         if kind == "write":
             self.write(argument)
             self.delivered += argument
-        elif kind == "again" and self.delivered:
+        elif kind == "again":
+            if not self.delivered:
+                return
             chance = random.Random(argument)
             self.write(chance.sample(self.delivered, min(len(self.delivered), 6)))
         elif kind == "delete":
             self.delete(argument)
         elif kind == "optimize":
-            self.table.optimize(type=argument)
+            if self.table.optimize(type=argument).snapshot_id is None:
+                return
         elif kind == "expire":
-            self.table.expire(options={"snapshot.keep.duration": "0"})
-        elif kind == "add" and "extra" not in self.names:
+            keep = {"snapshot.keep.duration": "0", "change.data.ttl.minutes": argument}
+            if not self.table.expire(options=keep).items:
+                return
+            self.has_expired = True
+        elif not (self.restore(argument) if kind == "restore" else self.evolve(kind)):
+            return
+        occurred(f"{kind} {argument}" if kind in ("optimize", "expire") else kind)
+
+    def restore(self, drawn: int) -> bool:
+        """Bring an earlier version back; say whether there was one."""
+        if self.has_expired or len(self.states) < 2:
+            return False
+        version = 1 + drawn % (len(self.states) - 1)
+        self.table.restore(version)
+        self.rows = {
+            row["id"]: {name: row.get(name) for name in self.names} for row in self.states[version]
+        }
+        return True
+
+    def evolve(self, kind: str) -> bool:
+        """Change a column; say whether it could be."""
+        if kind == "add" and "extra" not in self.names:
             self.table.evolve_schema(add={"extra": pa.string()})
             self.names = [*self.names, "extra"]
             self.rows = {key: {**row, "extra": None} for key, row in self.rows.items()}
@@ -105,11 +143,16 @@ class MergeHistory:
             self.table.evolve_schema(rename={last: last + "x"})
         elif kind == "widen" and pa.field("small", pa.int32()) in self.table.schema:
             self.table.evolve_schema(widen={"small": pa.int64()})
+        else:
+            return False
+        return True
 
     def write(self, rows: Sequence[Row]) -> None:
         """Upsert rows, in this order."""
         own: list[Row] = [{name: row.get(name) for name in self.names} for row in rows]
         self.table.write(self.as_rows(own), mode="upsert")
+        if len({row["id"] for row in own}) < len(own):
+            occurred("a key twice in a write")
         for row in own:
             self.rows[row["id"]] = self.fold(self.rows.get(row["id"]), row)
 
@@ -151,12 +194,26 @@ class MergeHistory:
         arctic.publish("db.t", output=output, warehouse=self.warehouse)
         found = by_pyiceberg(self.warehouse, "db.t_fresh").rename_columns(self.names).to_pylist()
         assert sorted(found, key=lambda row: int(row["id"])) == self.expected
+        occurred(f"published {output}")
+
+    def check_past(self) -> None:
+        """Read every version, and what became of rows from the first to the last."""
+        if self.has_expired or len(self.states) < 2:
+            return
+        for version in range(1, len(self.states)):
+            found = self.table.read(version=version).read_all()
+            names = self.names[: found.num_columns]
+            assert sorted(
+                found.rename_columns(names).to_pylist(), key=lambda row: int(row["id"])
+            ) == [{name: row.get(name) for name in names} for row in self.states[version]]
+        occurred("past")
+        for told in ("commits", "net"):
+            self.check_changes(told)
+            occurred(told)
 
     def check_changes(self, kind: str) -> None:
         """Carry out what became of rows from the first state to the last, and compare."""
         last = len(self.states) - 1
-        if not last:
-            return
         asked = {"start-version": "0", "end-version": str(last), "change-rows": kind}
         changes = self.table.read_changes(options=asked).read_all()
         others = changes.schema.names[len(self.names) :]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable
 from decimal import Decimal
@@ -16,7 +17,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import arctic
-from tests.property.merge_history import Fold, MergeHistory, Row, histories, layouts, steps
+from tests.property.drawn import may_occur, occurred
+from tests.property.merge_history import (
+    CASES,
+    Fold,
+    MergeHistory,
+    Row,
+    histories,
+    layouts,
+    steps,
+)
 
 SCHEMA = pa.schema(
     [
@@ -129,6 +139,8 @@ def partial_update(groups: list[tuple[list[str], list[str]]]) -> Fold:
             wins = place(row, order) >= place(stored, order) and any(
                 row[name] is not None for name in order
             )
+            if not wins:
+                occurred("late in a sequence group")
             for name in (*order, *columns):
                 folded[name] = row[name] if wins else stored[name]
         return folded
@@ -202,6 +214,10 @@ GROUPS: list[list[tuple[list[str], list[str]]]] = [
     [(["at"], ["note", "flag"])],
     [(["at", "small"], ["note"]), (["n"], ["money", "list"])],
 ]
+_COMMANDS = ["events", "update", "delete where", "merge"]
+_LATE = ["late in a sequence group", "publish refused"]
+_TYPES = [f"{count} sequence groups" for count in range(len(GROUPS))]
+may_occur(*CASES, *_COMMANDS, *_LATE, *_TYPES, *FUNCTIONS)
 engines = st.one_of(
     st.sampled_from(AGGREGATES).map(
         lambda functions: (
@@ -228,6 +244,15 @@ engines = st.one_of(
 )
 
 
+def cases_of(engine: dict[str, str]) -> list[str]:
+    """Return by what an engine folds, as it is counted."""
+    if "write.merge-engine.aggregate-functions" in engine:
+        named = re.findall(r": (\w+)", engine["write.merge-engine.aggregate-functions"])
+        return sorted({*named, "last_non_null_value"})
+    groups = engine.get("write.merge-engine.sequence-groups", "").split("; ")
+    return [f"{len([each for each in groups if each])} sequence groups"]
+
+
 @given(
     engine=engines,
     layout=layouts,
@@ -243,16 +268,20 @@ def test_all_rows_of_a_key_make_one(
 ) -> None:
     """In reads, filters, counts and changes, merged or not; a deleted key begins anew."""
     properties, fold = engine
+    for case in cases_of(properties):
+        occurred(case)
     with tempfile.TemporaryDirectory() as warehouse:
         history = MergeHistory(SCHEMA, {**layout, **properties}, fold, warehouse)
         takes_off = properties.get("write.merge-engine.aggregate-functions") == as_property(ADDED)
         for kind, argument in life:
             if kind in ("update", "delete where", "merge"):
                 command(history, kind, argument)
+                occurred(kind)
             elif kind != "events":
                 history.step(kind, argument)
             elif takes_off:
                 deliver(history, argument)
+                occurred(kind)
             history.check(*FILTERS)
             columns = ["note", "id", "n"]
             few = history.table.read(columns=columns, filter="n > 0").read_all().to_pylist()
@@ -260,12 +289,11 @@ def test_all_rows_of_a_key_make_one(
             assert sorted(few, key=lambda row: int(row["id"])) == [
                 {name: row[name] for name in columns} for row in wanted
             ]
-        for told in ("commits", "net"):
-            if all(kind != "expire" for kind, _ in life):
-                history.check_changes(told)
+        history.check_past()
         if any(kind == "write" for kind, _ in life[-1:]):
             with pytest.raises(arctic.UnsupportedError, match="optimize"):
                 history.check_published(output)
+            occurred("publish refused")
         history.step("optimize", "full")
         history.check()
         history.check_published(output)

@@ -19,6 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import arctic
 from tests.iceberg.plain_readers import by_duckdb, by_pyiceberg
+from tests.property.drawn import may_occur, occurred
 from tests.property.table_machine import REGIONS, SCHEMA, Row, as_row, assert_rows, rows
 
 HISTORIES = int(os.environ.get("ARCTIC_HISTORIES", "5"))
@@ -33,6 +34,8 @@ AT_ONCE = {
 _tables = st.integers(0, MOST_TABLES - 1)
 _ids = st.lists(st.integers(0, 11), min_size=1, max_size=6, unique=True)
 Held = dict[int, Row]
+_SHARED = ["publish v2", "publish v3", "publish clean", "unpublish", "clone", "drop", "restore"]
+may_occur("upsert", "delete", "delete where", "optimize", "expire", *_SHARED, "adopt", "rename")
 
 
 class SharingMachine(RuleBasedStateMachine):
@@ -81,6 +84,7 @@ class SharingMachine(RuleBasedStateMachine):
         written = pa.Table.from_pylist(given, schema=SCHEMA)
         report = arctic.write(name, written, mode="upsert", warehouse=self.folder)
         self.held[name].update({row["id"]: row for row in given})
+        occurred("upsert")
         self.remember(name, report.snapshot_id)
 
     @rule(table=_tables, keys=_ids)
@@ -91,6 +95,7 @@ class SharingMachine(RuleBasedStateMachine):
         report = arctic.write(name, gone, mode="delete", warehouse=self.folder)
         for key in keys:
             self.held[name].pop(key, None)
+        occurred("delete")
         self.remember(name, report.snapshot_id)
 
     @rule(table=_tables, region=st.sampled_from(REGIONS))
@@ -99,6 +104,7 @@ class SharingMachine(RuleBasedStateMachine):
         name = self.name(table)
         report = arctic.open_table(name, warehouse=self.folder).delete(f"region = '{region}'")
         self.held[name] = {k: row for k, row in self.held[name].items() if row["region"] != region}
+        occurred("delete where")
         self.remember(name, report.snapshot_id)
 
     @rule(table=_tables, kind=st.sampled_from(["minor", "major", "full"]))
@@ -109,6 +115,8 @@ class SharingMachine(RuleBasedStateMachine):
             self.name(table), type=kind, options=options, warehouse=self.folder
         )
         self.remember(self.name(table), report.snapshot_id)
+        if report.snapshot_id is not None:
+            occurred("optimize")
 
     @rule(table=_tables, output=st.sampled_from(["v2", "v3", "clean"]))
     def publish(self, table: int, output: str) -> None:
@@ -117,6 +125,7 @@ class SharingMachine(RuleBasedStateMachine):
         into = f"{name}_{output}"
         arctic.publish(name, into=into, output=output, warehouse=self.folder)
         self.shown[into] = name, self.rows_of(name)
+        occurred(f"publish {output}")
         for read in READERS:
             assert_rows(read(self.folder, into).to_pylist(), self.rows_of(name))
         assert arctic.publish(name, into=into, warehouse=self.folder).snapshot_id is None
@@ -127,12 +136,14 @@ class SharingMachine(RuleBasedStateMachine):
         """The table itself stays whole."""
         into = list(self.shown)[drawn % len(self.shown)]
         name, _ = self.shown.pop(into)
+        occurred("unpublish")
         assert arctic.unpublish(name, into, warehouse=self.folder) == (into,)
 
     @rule(table=_tables)
     def expire(self, table: int) -> None:
         """Everything that nobody needs goes at once, orphans of any age too."""
-        arctic.expire(self.name(table), options=AT_ONCE, warehouse=self.folder)
+        if arctic.expire(self.name(table), options=AT_ONCE, warehouse=self.folder).items:
+            occurred("expire")
 
     @precondition(lambda self: len(self.held) < MOST_TABLES)
     @rule(table=_tables)
@@ -143,6 +154,7 @@ class SharingMachine(RuleBasedStateMachine):
             return
         arctic.clone(name, new, warehouse=self.folder)
         self.has_cloned = True
+        occurred("clone")
         self.made += 1
         self.held[new], self.past[new] = dict(self.held[name]), []
 
@@ -159,6 +171,7 @@ class SharingMachine(RuleBasedStateMachine):
             assert sorted(arctic.unpublish(name, warehouse=self.folder)) == sorted(names)
         arctic.drop_table(name, warehouse=self.folder)
         del self.held[name], self.past[name]
+        occurred("drop")
 
     @rule(table=_tables, drawn=st.integers(0, 20))
     def restore(self, table: int, drawn: int) -> None:
@@ -172,6 +185,7 @@ class SharingMachine(RuleBasedStateMachine):
         except (arctic.NotFoundError, arctic.UnsupportedError):
             return
         self.held[name] = dict(then)
+        occurred("restore")
         self.remember(name, report.snapshot_id)
 
     @rule(table=_tables)
@@ -195,6 +209,7 @@ class SharingMachine(RuleBasedStateMachine):
             assert_rows(read(self.folder, name).to_pylist(), self.rows_of(name))
         arctic.adopt(name, primary_key=["id"], warehouse=self.folder)
         self.past[name].clear()
+        occurred("adopt")
 
     @rule(table=_tables)
     def rename(self, table: int) -> None:
@@ -203,6 +218,7 @@ class SharingMachine(RuleBasedStateMachine):
         self.made += 1
         arctic.rename(name, new, warehouse=self.folder)
         self.held[new], self.past[new] = self.held.pop(name), self.past.pop(name)
+        occurred("rename")
         for into, (of, then) in self.shown.items():
             if of == name:
                 self.shown[into] = new, then

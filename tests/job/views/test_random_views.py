@@ -20,6 +20,7 @@ import pytest
 
 import arctic
 from arctic.job.views import refresh_job
+from tests.property.drawn import may_occur, occurred
 
 ORDERS = pa.schema(
     [
@@ -45,6 +46,7 @@ FIRST = int(os.environ.get("ARCTIC_FIRST_SEED", 0))
 SEEDS = range(FIRST, FIRST + int(os.environ.get("ARCTIC_HISTORIES", 2)))
 DOES = [*["orders"] * 5, *["users"] * 2, "log", "log", "delete", "tidy", "expire"]
 DOES += ["overwrite", "columns"]
+may_occur(*dict.fromkeys(DOES), "killed", "refreshed", "made anew")
 AT_ONCE = {"change.data.ttl.minutes": "0", "snapshot.keep.duration": "0"}
 USERS = pa.schema([("name", pa.string()), ("age", pa.int32()), ("city", pa.string())])
 VIEWS = {
@@ -111,6 +113,7 @@ class History:
         """Do one thing."""
         chance = self.chance
         does = chance.choice(DOES)
+        occurred(does)
         if does == "orders":
             self._put(self._orders(chance.randrange(1, 12)), "upsert")
         elif does == "users":
@@ -204,7 +207,9 @@ def test_views_are_what_their_statements_say(
                 continue
             if history.chance.random() < 0.2:
                 _die(f"shop.{name}", history.chance, monkeypatch, place)
+                occurred("killed")
             report = arctic.refresh(f"shop.{name}", **place)
+            occurred("made anew" if report.is_full else "refreshed")
             assert not report.is_full or known[name] < history.schemas
             known[name] = history.schemas
             wanted = expected(sql, tables)
