@@ -34,7 +34,7 @@ rows = st.fixed_dictionaries(
 
 
 @given(layout=layouts, life=steps(rows), output=st.sampled_from(["v2", "clean"]))
-@histories(8)
+@histories(6)
 def test_the_first_row_of_a_key_stays(
     layout: dict[str, str], life: list[tuple[str, Any]], output: str
 ) -> None:

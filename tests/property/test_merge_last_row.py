@@ -35,7 +35,7 @@ deletes = st.tuples(st.just("delete"), st.lists(st.integers(0, 5), min_size=1, m
 
 
 @given(layout=layouts, life=steps(rows, deletes), output=st.sampled_from(["v2", "clean"]))
-@histories(5)
+@histories(4)
 def test_the_last_row_of_a_key_stays(
     layout: dict[str, str], life: list[tuple[str, Any]], output: str
 ) -> None:

@@ -12,24 +12,16 @@ from hypothesis import strategies as st
 import arctic
 from tests.property.drawn import may_occur, occurred
 from tests.property.late_events import SCHEMA, as_row, deliver, events, rows_of
-from tests.property.merge_history import histories
+from tests.property.merge_history import histories, lives, optimizings
 
-COMMANDS = st.lists(
-    st.one_of(
-        st.tuples(st.just("events"), st.lists(events, min_size=1, max_size=4)),
-        st.tuples(st.just("update"), st.integers(0, 5)),
-        st.tuples(st.just("raise"), st.integers(0, 5)),
-        st.tuples(st.just("delete"), st.integers(0, 5)),
-        st.tuples(
-            st.sampled_from(["merge", "merge notes", "merge away"]),
-            st.lists(events, min_size=1, max_size=4, unique_by=lambda event: event[0]),
-        ),
-        st.tuples(st.just("optimize"), st.sampled_from(["minor", "major", "full"])),
-    ),
-    min_size=3,
-    max_size=8,
-)
 _MERGES = ["merge", "merge notes", "merge away"]
+merged = st.lists(events, min_size=1, max_size=4, unique_by=lambda event: event[0])
+steps = [st.tuples(st.just(kind), st.integers(0, 5)) for kind in ("update", "raise", "delete")]
+steps += [st.tuples(st.just(kind), merged) for kind in _MERGES]
+COMMANDS = lives(
+    st.tuples(st.just("events"), st.lists(events, min_size=1, max_size=4)),
+    [*steps, *optimizings()],
+)
 _RUNS = ["optimize minor", "optimize major", "optimize full"]
 may_occur("events", "late", "update", "raise", "delete", *_MERGES, *_RUNS, "commits", "net")
 
@@ -64,7 +56,7 @@ def command(table: arctic.Table, step: str, argument: Any, note: str) -> list[An
 
 
 @given(commands=COMMANDS)
-@histories(15)
+@histories(12)
 def test_commands_are_events_that_have_the_values_of_their_rows(
     commands: list[tuple[str, Any]],
 ) -> None:

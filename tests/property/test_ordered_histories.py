@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import arctic
 from tests.iceberg.plain_readers import by_pyiceberg
 from tests.property.drawn import may_occur, occurred
-from tests.property.merge_history import histories
+from tests.property.merge_history import histories, lives, optimizings
 
 SCHEMA = pa.schema(
     [
@@ -32,14 +32,9 @@ Event = tuple[int, int, int]
 
 events = st.tuples(st.integers(0, 4), st.integers(0, 8), st.integers(0, 1))
 deliveries = st.lists(events, min_size=1, max_size=6)
-steps = st.one_of(
-    st.tuples(st.just("write"), deliveries),
-    st.tuples(st.just("write"), deliveries),
-    st.tuples(st.just("write again"), st.randoms(use_true_random=False)),
-    st.tuples(st.just("optimize"), st.sampled_from(["minor", "major", "full"])),
-    st.tuples(st.just("expire"), st.none()),
-    st.tuples(st.sampled_from(["add", "rename", "rename order", "widen"]), st.none()),
-)
+again = st.tuples(st.just("write again"), st.randoms(use_true_random=False))
+schemas = [st.just((kind, None)) for kind in ("add", "rename", "rename order", "widen")]
+steps = [again, again, *optimizings(), *optimizings(), st.just(("expire", None)), *schemas]
 
 
 def deletes(event: Event) -> bool:
@@ -192,10 +187,10 @@ def rows_of(table: arctic.Table, **asked: Any) -> list[Mapping[str, Any]]:
     ordering=st.sampled_from([("step",), ("day", "step"), ("day",)]),
     fields=st.sampled_from([(), ("bucket(2, id)",)]),
     buckets=st.sampled_from(["1", "4"]),
-    life=st.lists(steps, min_size=3, max_size=9),
+    life=lives(st.tuples(st.just("write"), deliveries), steps),
     output=st.sampled_from(["v2", "clean"]),
 )
-@histories(8)
+@histories(6)
 def test_a_life_of_late_events(
     ordering: tuple[str, ...],
     fields: tuple[str, ...],
