@@ -5,15 +5,17 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import arctic
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.tables.open_table import open_table
 from arctic.job.write.asked_write import AskedWrite
-from arctic.job.write.plan_shuffle import plan_shuffle, spread_job
+from arctic.job.write.plan_shuffle import learnt_shares, plan_shuffle, shares_of, spread_job
 from arctic.job.write.shuffle import (
     ARRIVAL_COLUMN,
     ROW_HASH_COLUMN,
@@ -92,6 +94,47 @@ def test_a_hot_partition_has_deeper_nodes_where_the_key_decides_it(tmp_path: Pat
     plan = plan.for_tasks(6)
 
     assert plan.deep_nodes == {"region=hot": 8, "region=r0": 2}
+
+
+def learnt(warehouse: Path, mode: str) -> PartitionShares | None:
+    """Return what a write of the table learns from its commits."""
+    options = {"path": "h.t", "warehouse": str(warehouse)}
+    if mode != "overwrite":
+        options["write-mode"] = mode
+    return learnt_shares(begin_write(AskedWrite.of(options, overwrite=mode == "overwrite"), SCHEMA))
+
+
+@pytest.mark.parametrize("key", [[], ["id", "region"]])
+def test_a_write_learns_from_commits_of_its_own_store(tmp_path: Path, key: list[str]) -> None:
+    """An overwrite from what lies in base; before the first commit there is nothing to learn."""
+    place: dict[str, Any] = {"warehouse": str(tmp_path)}
+    mode = "upsert" if key else "append"
+    table = arctic.create_table("h.t", SCHEMA, primary_key=key, partition_by=["region"], **place)
+    assert (learnt(tmp_path, mode), learnt(tmp_path, "overwrite")) == (None, None)
+
+    table.write(ROWS.filter(pc.equal(ROWS["region"], "hot")), mode="overwrite")
+    whole = PartitionShares(shares={"region=hot": 1.0})
+    assert learnt(tmp_path, "overwrite") == whole
+    assert learnt(tmp_path, mode) == (None if key else whole)
+
+    table.write(ROWS, mode=mode)
+    after = learnt(tmp_path, mode)
+    assert after is not None
+    assert after.shares["region=hot"] == pytest.approx(0.8 if key else 1600 / 1800)
+    assert (learnt(tmp_path, "overwrite") == whole) == bool(key)
+
+
+def test_rows_tell_the_shares_of_partitions(tmp_path: Path) -> None:
+    """In the types of the table, nulls too; no rows tell nothing."""
+    plan_of(tmp_path, [], {})
+    target = begin_write(
+        AskedWrite.of({"path": "h.t", "warehouse": str(tmp_path), "write-mode": "append"}), SCHEMA
+    ).target
+    regions = pa.array(["a", None, "a", "b"], pa.large_string())
+
+    found = shares_of(pa.table({"region": regions}), target)
+    assert found.shares == {"region=a": 0.5, "region=null": 0.25, "region=b": 0.25}
+    assert shares_of(pa.table({"region": regions[:0]}), target).shares == {}
 
 
 def test_where_keys_move_nodes_stay_as_they_are(tmp_path: Path) -> None:

@@ -130,6 +130,7 @@ def added_by(
     """
     return list_added(
         opened,
+        in_base=opened.change is None,
         snapshot_id=commit.snapshot_id,
         added_by={commit.snapshot_id},
         after_sequence=commit.sequence_number - 1,

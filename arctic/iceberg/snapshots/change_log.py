@@ -112,6 +112,7 @@ def added_between(
         for stretch in _stretches(commits)
         for file in list_added(
             opened,
+            in_base=opened.change is None,
             snapshot_id=stretch.last_id,
             added_by=stretch.added_by,
             after_sequence=after,

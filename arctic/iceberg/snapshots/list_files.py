@@ -87,15 +87,17 @@ def list_files(
 def list_added(
     opened: OpenTable,
     *,
+    in_base: bool,
     snapshot_id: int,
     added_by: Collection[int],
     after_sequence: int,
     field_ids: Collection[int],
 ) -> tuple[TableFile, ...]:
-    """List files that some snapshots have added to the store where changes are committed.
+    """List files that some snapshots have added to one of the stores.
 
     Args:
         opened: the table.
+        in_base: to the base store; else to the change store, which the table has then.
         snapshot_id: the snapshot in which the files are looked up; they must be live there.
         added_by: the snapshots, all later than ``after_sequence``.
         after_sequence: manifests up to this sequence number, inclusive, are not opened.
@@ -104,7 +106,7 @@ def list_added(
     Raises:
         As ``list_files``.
     """
-    table = opened.base if opened.change is None else opened.change
+    table = opened.base if in_base or opened.change is None else opened.change
     manifests = live_manifests(table, snapshot_of(table, snapshot_id))
     newer = [each for each in manifests if each.sequence_number > after_sequence]
     with collector_paused():
@@ -115,7 +117,7 @@ def list_added(
             if entry.snapshot_id in added_by
         }
         lister = _Lister(opened, field_ids, None, only=added, after_sequence=after_sequence)
-        convert = _base_file if opened.change is None else _change_file
+        convert = _base_file if table is opened.base else _change_file
         files = lister.files(table, snapshot_id, convert)
     return tuple([file for file in files if file.kind is not FileKind.POS_DELETE])
 

@@ -15,16 +15,25 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from arctic import options as opt
+from arctic.columns.cast import cast_column
 from arctic.errors import ArcticError
 from arctic.iceberg.snapshots.list_files import list_added
-from arctic.job.write.shuffle import ARRIVAL_COLUMN, ROW_HASH_COLUMN, TASK_COLUMN, ShufflePlan
+from arctic.job.write.shuffle import (
+    ARRIVAL_COLUMN,
+    ROW_HASH_COLUMN,
+    TASK_COLUMN,
+    ShufflePlan,
+    describe_row,
+)
 from arctic.job.write.write_job import WriteJob
 from arctic.table.hot_partitions import PartitionShares
 from arctic.table.node_trees import read_tree
 from arctic.tree.node import bucket_mask
+from arctic.writing.route import number_partitions
 from arctic.writing.straddle import must_own_keys
 from arctic.writing.target import WriteTarget
 from arctic.writing.write_request import WriteMode
@@ -92,16 +101,20 @@ def plan_shuffle(
     )
 
 
-def learnt_shares(job: WriteJob) -> PartitionShares:
+def learnt_shares(job: WriteJob) -> PartitionShares | None:
     """Return what part of the rows partitions had in the newest commits of a table.
 
-    What cannot be read there is not known: a write goes on without it. An overwrite is thought to
-    be no more of the same.
+    An overwrite goes by those of the base store: they are overwrites too, where it comes each day.
+
+    Returns:
+        What is known; None: there is nothing to learn from, as before the first write. A write goes
+        on without what cannot be read.
     """
     opened = job.opened
-    if opened is None or job.request.mode is WriteMode.OVERWRITE:
-        return PartitionShares()
-    store = opened.base if opened.change is None else opened.change
+    if opened is None:
+        return None
+    in_base = opened.change is None or job.request.mode is WriteMode.OVERWRITE
+    store = opened.base if in_base or opened.change is None else opened.change
     newest: list[Any] = []
     snapshot = store.metadata.current_snapshot()
     while snapshot is not None and len(newest) < _LEARNT_COMMITS:
@@ -109,19 +122,44 @@ def learnt_shares(job: WriteJob) -> PartitionShares:
         parent = snapshot.parent_snapshot_id
         snapshot = None if parent is None else store.metadata.snapshot_by_id(parent)
     if not newest:
-        return PartitionShares()
+        return None
     numbers = [each.sequence_number or 0 for each in newest]
     rows = Counter[str]()
     with suppress(ArcticError):
         for file in list_added(
             opened,
+            in_base=in_base,
             snapshot_id=newest[0].snapshot_id,
             added_by={each.snapshot_id for each in newest},
             after_sequence=min(numbers) - 1,
             field_ids=(),
         ):
             rows[job.target.partition_path(file.partition)] += file.record_count
-    return PartitionShares().after(rows)
+    return PartitionShares().after(rows) if rows else None
+
+
+def shares_of(rows: pa.Table, target: WriteTarget) -> PartitionShares:
+    """Return what part of some rows partitions have.
+
+    Args:
+        rows: any of a write, with the columns ``target.partition_sources``.
+        target: a table with partitions.
+
+    Raises:
+        InvalidInputError: a value that the table's column cannot have.
+    """
+    if not rows.num_rows:
+        return PartitionShares()
+    fields = [target.schema.field(name).with_nullable(True) for name in target.partition_sources]
+    columns = [
+        cast_column(rows[field.name].combine_chunks(), field.type, field.name, describe_row)
+        for field in fields
+    ]
+    batch = pa.RecordBatch.from_arrays(columns, schema=pa.schema(fields))
+    partitions = number_partitions(target.partition_arrays(batch))
+    counts = np.bincount(partitions.codes).tolist()
+    paths = map(target.partition_path, partitions.values)
+    return PartitionShares().after(dict(zip(paths, counts, strict=True)))
 
 
 def spread_job(job: WriteJob, incoming: pa.Schema, *, deep_nodes: Mapping[str, int]) -> WriteJob:

@@ -35,7 +35,8 @@ ROW_HASH_COLUMN = "_arctic_row_hash"
 HELPER_COLUMNS = (TASK_COLUMN, ARRIVAL_COLUMN)
 
 
-def _describe_row(row: int) -> str:
+def describe_row(row: int) -> str:
+    """Say which row an error is about: of those that a task of Spark has at a time."""
     return f"row {row} of a batch"
 
 
@@ -107,7 +108,7 @@ class ShufflePlan:
         """
         batch = pa.RecordBatch.from_arrays(
             [
-                cast_column(column, field.type, field.name, _describe_row)
+                cast_column(column, field.type, field.name, describe_row)
                 for column, field in zip(columns, self.schema, strict=True)
             ],
             schema=self.schema,

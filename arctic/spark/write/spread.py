@@ -30,6 +30,7 @@ from arctic.spark.base.quoted import quoted
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.write.narrow_input import is_narrow
 from arctic.spark.write.node_column import task_column
+from arctic.spark.write.sampled_shares import sampled_shares
 from arctic.table.hot_partitions import PartitionShares
 
 _TASKS_PER_CORE = 3
@@ -92,8 +93,9 @@ def spread_rows(
         sent = arrived.withColumn(TASK_COLUMN, F.lit(0)).coalesce(1)
     else:
         if shares is None and plan.partition_arrays is not None:
-            # Asked only where rows are sent to other tasks: it reads metadata of the table.
-            plan = plan_shuffle(job, frame.columns, shares=learnt_shares(job)) or plan
+            # Asked only where rows are sent to other tasks: it reads metadata, or some of the rows.
+            known = learnt_shares(job) or sampled_shares(frame, job.target)
+            plan = plan_shuffle(job, frame.columns, shares=known) or plan
         plan = plan.for_tasks(count)
         sent = arrived.withColumn(TASK_COLUMN, _task_column(frame, plan, count))
         sent = sent.repartitionById(count, F.col(TASK_COLUMN))

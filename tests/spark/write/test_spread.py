@@ -12,11 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.write_job import begin_write
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.write.narrow_input import is_narrow
+from arctic.spark.write.sampled_shares import sampled_shares
 from arctic.spark.write.spread import SpreadRows, spread_rows
 from tests.spark.lake import NAME, SCHEMA, Lake, shown_plan
 
@@ -199,6 +201,16 @@ def test_a_frame_that_cannot_be_planned_is_not_narrow(lake: Lake) -> None:
         assert isinstance(is_narrow(broken, most_tasks=2, most_bytes=1 << 20), bool)
 
 
+def _most_of_a_task(lake: Lake, known: set[str]) -> int:
+    """Return the most rows that a task has written since the files that are known."""
+    rows = Counter[str]()
+    for file in lake.load(f"{NAME}.files").collect():
+        if file["kind"] in ("B", "I") and file["path"] not in known:
+            known.add(file["path"])
+            rows[Path(file["path"]).name.split("-")[3]] += file["record_count"]
+    return max(rows.values())
+
+
 @pytest.mark.parametrize("key", [("id", "region"), ()], ids=["key", "no key"])
 def test_a_partition_that_was_hot_is_written_by_several_tasks(
     lake: Lake, key: tuple[str, ...]
@@ -216,15 +228,60 @@ def test_a_partition_that_was_hot_is_written_by_several_tasks(
     with _set(lake, {"spark.sql.shuffle.partitions": "8"}):
         for _ in range(2):
             lake.save(frame, "upsert" if key else "append")
-            rows = Counter[str]()
-            for file in lake.load(f"{NAME}.files").collect():
-                if file["kind"] in ("B", "I") and file["path"] not in known:
-                    known.add(file["path"])
-                    rows[Path(file["path"]).name.split("-")[3]] += file["record_count"]
-            largest.append(max(rows.values()))
+            largest.append(_most_of_a_task(lake, known))
     last = 4000.0 * (times - 1)
     expected = [(n, "eu" if n % 5 else f"r{n % 3}", n + last) for n in range(4000)]
 
     assert largest[0] >= 3200
     assert largest[1] <= 1700
     assert lake.rows() == sorted(expected if key else expected * 2)
+
+
+@pytest.mark.parametrize("key", [("id", "region"), ()], ids=["key", "no key"])
+def test_a_partition_that_is_hot_in_a_first_save_is_written_by_several_tasks(
+    lake: Lake, key: tuple[str, ...]
+) -> None:
+    """A sample of the rows tells; of an overwrite that costs more to read, the one before it."""
+    one_node = {f"{store}.file-index.hash-bucket": "1" for store in ("base", "change")}
+    lake.create(primary_key=key, partition_by=["region"], properties=one_node if key else None)
+    count = 240_000
+    frame = lake.spark.range(0, count, 1, 4).selectExpr(
+        "id", "IF(id % 5 > 0, 'eu', CONCAT('r', id % 3)) AS region", "CAST(id AS double) AS amount"
+    )
+    saves = [(frame, "upsert" if key else "append"), (frame, "overwrite")]
+    known = set[str]()
+    with _set(lake, {"spark.sql.shuffle.partitions": "8"}):
+        for rows, mode in [*saves, (frame.repartition(3), "overwrite")]:
+            lake.save(rows, mode)
+            assert _most_of_a_task(lake, known) <= 0.3 * count
+            told = lake.load().selectExpr("count(*)", "sum(id)", "max(id)").first()
+            assert told == (count, count * (count - 1) // 2, count - 1)
+
+
+def test_a_sample_is_taken_only_where_it_costs_little(lake: Lake, tmp_path: Path) -> None:
+    """Of the columns alone that decide the partition; nothing is known of other frames."""
+    lake.create(primary_key=(), partition_by=["region"])
+    given = {"path": NAME, "warehouse": lake.warehouse, "write-mode": "append"}
+    job = begin_write(AskedWrite.of(given), arrow_schema(_range(lake, 1).schema))
+    large = lake.spark.range(0, 400_000, 1, 2).selectExpr(
+        "id", "IF(id % 5 > 0, 'eu', 'us') AS region", "CAST(xxhash64(id) AS double) AS amount"
+    )
+    large.write.parquet(str(tmp_path / "in"))
+    exchanged = large.repartition(3)
+    noted = large.withColumn("region", F.udf(lambda value: value)("region"))
+
+    def shares(frame: DataFrame) -> dict[str, float] | None:
+        found = sampled_shares(frame, job.target)
+        return None if found is None else {path: round(n, 1) for path, n in found.shares.items()}
+
+    expected = {"region=eu": 0.8, "region=us": 0.2}
+    kept = exchanged.persist()
+    files = lake.spark.read.parquet(str(tmp_path / "in"))
+    assert [shares(each) for each in (large, files, kept)] == [expected] * 3
+    kept.unpersist()
+    assert [shares(each) for each in (_range(lake, 3), exchanged, noted)] == [None] * 3
+    # What is computed in Python is not looked at where it is of another column.
+    amount = F.udf(lambda value: value, "double")("amount")
+    assert shares(large.withColumn("amount", amount)) == expected
+    with _set(lake, {"spark.sql.adaptive.enabled": "false"}):
+        assert shares(exchanged) is None
