@@ -20,6 +20,7 @@ from arctic.mor.deletes.row_weights import delete_weights
 from arctic.mor.files.file_columns import FileColumns, Projection
 from arctic.mor.files.parquet_footer import Size
 from arctic.mor.files.parquet_input import ParquetInput
+from arctic.mor.filters.blooms import that_may_hold
 from arctic.mor.filters.prune import matching_row_groups
 from arctic.mor.filters.row_filter import RowTest, of_keys
 from arctic.mor.request import FILE_OFFSET_FIELD, OpenFile, ReadRequest
@@ -57,6 +58,7 @@ class DeleteFiles:
         ) as parquet:
             columns, wanted, test = self._columns(file, parquet)
             groups = matching_row_groups(parquet, request, columns.names, columns.constants)
+            groups = that_may_hold(parquet, groups, request.row_filter, columns.names)
             names = list(dict.fromkeys((*wanted.names, *test.projection.names)))
             for _, batch in parquet.batches(names, groups, request.batch_rows):
                 try:

@@ -33,13 +33,30 @@ class Size(NamedTuple):
         return cls(file.size_bytes, file.record_count)
 
 
+class FileEnd(NamedTuple):
+    """The end of a file, read at once."""
+
+    content: bytes
+    footer_bytes: int
+
+    @property
+    def footer(self) -> bytes:
+        """The footer, to the end of the file."""
+        return self.content[-self.footer_bytes :]
+
+    def before_footer(self, size: int) -> bytes | None:
+        """Return so many bytes that lie before the footer; None: they have not been read."""
+        start = len(self.content) - self.footer_bytes - size
+        return None if start < 0 else self.content[start : start + size]
+
+
 def as_native(source: Any) -> Any:
     """Return what reads at any place; a Python file is wrapped."""
     return source if isinstance(source, pa.NativeFile) else pa.PythonFile(source, mode="r")
 
 
-def checked_footer(path: str, source: Any, expected: Size | None) -> bytes:
-    """Return the end of a file, from its footer on.
+def checked_end(path: str, source: Any, expected: Size | None) -> FileEnd:
+    """Return the end of a file, with its footer.
 
     Args:
         path: for messages and for the checksum.
@@ -53,9 +70,9 @@ def checked_footer(path: str, source: Any, expected: Size | None) -> bytes:
     size = source.size()
     if expected is not None and size != expected.size_bytes:
         raise pa.ArrowInvalid(f"it has {size} bytes, and {expected.size_bytes} by its manifest")
-    footer = _footer(source, size)
-    footer_checksum.check(path, footer)
-    return footer
+    end = _end(source, size)
+    footer_checksum.check(path, end.footer)
+    return end
 
 
 def metadata_in(footer: bytes) -> Any:
@@ -70,8 +87,7 @@ def check_rows(metadata: Any, expected: Size | None) -> None:
         raise pa.ArrowInvalid(f"it has {rows} rows, and {expected.record_count} by its manifest")
 
 
-def _footer(source: Any, size: int) -> bytes:
-    """Return the end of a file, from its footer on."""
+def _end(source: Any, size: int) -> FileEnd:
     tail = bytes(source.read_at(min(size, GUESS_BYTES), max(0, size - GUESS_BYTES)))
     if len(tail) < len(_MAGIC) + _END_BYTES or not tail.endswith(_MAGIC):
         raise pa.ArrowInvalid("it does not end as a Parquet file")
@@ -80,4 +96,4 @@ def _footer(source: Any, size: int) -> bytes:
         raise pa.ArrowInvalid(f"its footer of {length} bytes is longer than the file")
     if length > len(tail):
         tail = bytes(source.read_at(length, size - length))
-    return tail[-length:]
+    return FileEnd(tail, length)

@@ -33,7 +33,7 @@ from arctic.mor.files.parquet_footer import (
     Size,
     as_native,
     check_rows,
-    checked_footer,
+    checked_end,
     metadata_in,
 )
 from arctic.mor.request import OpenFile
@@ -70,13 +70,13 @@ class ParquetInput:
                     source = pa.BufferReader(source.read_at(length, 0))
                     self._source.close()
                     self._source = source
-                footer = checked_footer(path, source, expected)
+                self._end = checked_end(path, source, expected)
                 # What is in memory is parsed where it lies.
-                metadata = None if self._is_small else metadata_in(footer)
+                metadata = None if self._is_small else metadata_in(self._end.footer)
                 self._file = self._opened(source, metadata)
                 self.metadata: Any = self._file.metadata
                 check_rows(self.metadata, expected)
-                self._index_end = length - len(footer)
+                self._index_end = length - self._end.footer_bytes
                 self.schema: pa.Schema = self._file.schema_arrow
             except BaseException:
                 self._source.close()
@@ -111,8 +111,10 @@ class ParquetInput:
         if start is None:
             return None
         with self._errors():
-            source = as_native(self._source)
-            found = bytes(source.read_at(max(0, self._index_end - start), start))
+            size = max(0, self._index_end - start)
+            found = self._end.before_footer(size)
+            if found is None:
+                found = bytes(as_native(self._source).read_at(size, start))
             footer_checksum.check_indexes(self.path, self.metadata.metadata, found)
         return start, found
 

@@ -3,7 +3,8 @@
 Rules:
     - Only tests that every row must pass, of a single value or of several, can leave anything out.
     - In doubt a row group is read: the bytes that a value has in the file are those of its physical
-      type, so only texts, bytes and whole numbers are looked for, where columns hold them plainly.
+      type, so only texts, bytes, UUIDs and whole numbers are looked for, where columns hold them
+      plainly.
     - Filters without a checksum of ours are passed over: by a damaged one, rows would be lost.
 
 Source: Parquet's specification of split block bloom filters.
@@ -14,6 +15,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 from arctic.mor.files.parquet_input import ParquetInput
 from arctic.mor.filters.xxhash64 import xxhash64
@@ -30,7 +32,7 @@ _SALT = (
 _BEFORE_SIZE = b"\x15"
 _AFTER_SIZE = bytes.fromhex("1c1c00001c1c00001c1c000000")
 """What Thrift makes of a header that says split blocks, XXH64 and no compression."""
-_PLAIN = ("None", "Date", "String")
+_PLAIN = ("None", "Date", "String", "UUID")
 _WIDTHS = {"INT32": 4, "INT64": 8}
 
 
@@ -43,7 +45,7 @@ def that_may_hold(
     """Return the row groups that can hold a row which passes a filter, in the given order.
 
     Args:
-        parquet: a data file.
+        parquet: a data file, or one of change deletes.
         groups: row groups of it.
         predicate: which rows pass; None: all.
         names: field id to name of the top-level columns that the file has.
@@ -95,6 +97,9 @@ def _encoded(value: Value, column: Any) -> bytes | None:
         return None
     if column.physical_type == "BYTE_ARRAY" and isinstance(value, str | bytes):
         return value.encode() if isinstance(value, str) else value
+    if column.physical_type == "FIXED_LEN_BYTE_ARRAY":
+        content = value.bytes if isinstance(value, UUID) else value
+        return content if isinstance(content, bytes) and len(content) == column.length else None
     width = _WIDTHS.get(column.physical_type)
     if width is None or isinstance(value, bool) or not isinstance(value, int):
         return None

@@ -232,7 +232,10 @@ class NodeFiles:
             count=len(self._created) + 1,
         )
         path = self._target.data_path(destination.kind, destination.partition, name)
-        output = ParquetOutput(self._target, path, self._schemas[destination.kind])
+        schema = self._schemas[destination.kind]
+        is_change = destination.kind in (FileKind.INSERT, FileKind.CHANGE_DELETE)
+        sought = self._target.key if is_change else ()
+        output = ParquetOutput(self._target, path, schema, sought=sought)
         self._created.append(_OpenFile(destination=destination, output=output))
         return self._created[-1]
 

@@ -3,9 +3,6 @@
 Rules:
     - Nothing is created before the first row group.
     - Used by one thread at a time, not always the same one.
-    - Bloom filters are sized by the first row group: those of a file are alike, and one that has
-      more values only lets more pass. A pyarrow that cannot write them leaves them out: rows are
-      found without, only later.
 
 Memory: the row group being written, twice where it must be cast.
 
@@ -15,10 +12,7 @@ Must not know: destinations, tasks, what rows mean.
 from __future__ import annotations
 
 import contextlib
-import inspect
-import warnings
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -27,10 +21,10 @@ import pyarrow.parquet as pq
 
 from arctic.errors import StorageError
 from arctic.table import footer_checksum
+from arctic.writing.files.bloom_filters import LEAST_KEYS, bloom_options
 from arctic.writing.files.encoding import choose_encoding
 from arctic.writing.target import WriteOptions, WriteTarget
 
-_BLOOM_OPTION = "bloom_filter_options"
 _END_BYTES = 8
 """The length of the footer and the magic."""
 
@@ -38,7 +32,17 @@ _END_BYTES = 8
 class ParquetOutput:
     """A file under way."""
 
-    def __init__(self, target: WriteTarget, path: str, schema: pa.Schema) -> None:
+    def __init__(
+        self, target: WriteTarget, path: str, schema: pa.Schema, *, sought: Sequence[str] = ()
+    ) -> None:
+        """Describe a file.
+
+        Args:
+            target: the table.
+            path: of the file.
+            schema: of its rows.
+            sought: columns of the key, where rows lie in no order of it; see ``bloom_options``.
+        """
         self.path = path
         self.size_bytes = 0
         """Of what is written so far."""
@@ -47,6 +51,7 @@ class ParquetOutput:
         """The file's metadata as a Parquet file without rows, once it is finished."""
         self._target = target
         self._schema = schema
+        self._sought = sought
         self._sink: Any = None
         self._file: Any = None
         self._writer: Any = None
@@ -105,7 +110,8 @@ class ParquetOutput:
         self._sink = self._target.create_output(self.path)
         self._file = FooterSink(self.path, self._sink)
         indexed = self._target.options.indexed
-        blooms = bloom_options(first, indexed) if indexed else {}
+        sought = self._sought if first.num_rows >= LEAST_KEYS else ()
+        blooms = bloom_options(first, indexed, sought) if indexed or sought else {}
         self._has_blooms = bool(blooms)
         self._writer = pq.ParquetWriter(
             pa.PythonFile(self._file, mode="w"),
@@ -212,36 +218,3 @@ class FooterSink:
             footer_checksum.sealed(self._path, footer, indexes=indexes, start=begins)
         )
         self._footer = None
-
-
-def bloom_options(first: pa.Table, indexed: Mapping[str, float]) -> dict[str, Any]:
-    """Return what pyarrow's writer is told.
-
-    Args:
-        first: the first row group.
-        indexed: column -> the share of values that are not there and pass; columns that the row
-            group lacks have no filter.
-    """
-    wanted = {name: share for name, share in indexed.items() if name in first.column_names}
-    if not wanted or not can_write_blooms():
-        return {}
-    return {
-        _BLOOM_OPTION: {
-            name: {"ndv": max(1, pc.count_distinct(first.column(name)).as_py()), "fpp": share}
-            for name, share in wanted.items()
-        }
-    }
-
-
-@lru_cache(maxsize=1)
-def can_write_blooms() -> bool:
-    """Say whether this pyarrow writes them; if not, warn once."""
-    can = _BLOOM_OPTION in inspect.signature(pq.ParquetWriter.__init__).parameters
-    if not can:
-        warnings.warn(
-            f"indexed columns have no bloom filters in new files: pyarrow {pa.__version__} does "
-            "not write them; install a newer one",
-            UserWarning,
-            stacklevel=2,
-        )
-    return can

@@ -16,7 +16,7 @@ import arctic
 from arctic.errors import InvalidInputError
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.tables.open_table import open_table
-from arctic.writing.files.parquet_output import can_write_blooms
+from arctic.writing.files.bloom_filters import can_write_blooms
 
 SCHEMA = pa.schema(
     [
