@@ -51,6 +51,8 @@ class OptimizeSettings:
     min_plan_interval_ms: int | None
     base_buckets: int
     """Nodes of a partition that was never divided into more."""
+    tiny_buckets: int
+    """Nodes of a partition that is tiny: as many as the table states, else one."""
     open_file_cost_bytes: int
 
     @classmethod
@@ -76,6 +78,7 @@ class OptimizeSettings:
         # What counts as small does not follow the size that a table chose, or it would rewrite
         # everything whenever it chooses.
         target = value(opt.OPTIMIZE_TARGET_SIZE)
+        buckets = opt.BASE_BUCKETS.value({}, properties)
         return cls(
             is_enabled=value(opt.OPTIMIZE_ENABLED),
             target_bytes=chosen(opt.OPTIMIZE_TARGET_SIZE, sizing.target_bytes),
@@ -90,9 +93,19 @@ class OptimizeSettings:
             max_change_files=value(opt.MAX_FILE_COUNT),
             max_task_bytes=chosen(opt.MAX_TASK_SIZE, sizing.target_bytes),
             min_plan_interval_ms=min_plan_interval_ms(options, properties),
-            base_buckets=opt.BASE_BUCKETS.value({}, properties),
+            base_buckets=buckets,
+            tiny_buckets=buckets if opt.BASE_BUCKETS.is_given(properties) else 1,
             open_file_cost_bytes=opt.OPEN_FILE_COST.value({}, properties),
         )
+
+    @property
+    def tiny_bytes(self) -> int:
+        """A partition up to this size, inclusive, is tiny.
+
+        To open its files costs more than to read them, and a file of it is a fragment, which goes
+        to deeper nodes once there is more.
+        """
+        return min(self.open_file_cost_bytes, self.fragment_bytes)
 
 
 def min_plan_interval_ms(options: Mapping[str, str], properties: Mapping[str, str]) -> int | None:

@@ -36,6 +36,7 @@ from arctic.writing.route import (
     Places,
     base_deepened,
     base_places,
+    few_joined,
     find_partitions,
     group_rows,
     hash_keys,
@@ -125,6 +126,8 @@ class BaseWriter:
 
     def _write_chunk(self, rows: pa.Table | None, *, is_last: bool) -> None:
         if rows is not None and not self._is_begun:
+            if is_last:
+                self._target = few_joined(self._target, rows)
             self._target = base_deepened(self._target, rows.num_rows, is_all=is_last)
             self._is_begun = True
         if self._target.key and self._request.sorted_input:

@@ -67,9 +67,9 @@ class ChangeOutput:
             transaction_id=0,
         )
 
-    def join_few(self, row_count: int) -> None:
+    def join_few(self, rows: pa.Table) -> None:
         """Take fewer nodes where all rows of the task are few; see ``route.few_joined``."""
-        self.target = few_joined(self.target, row_count)
+        self.target = few_joined(self.target, rows)
 
     def go_deeper(self, row_count: int, *, is_all: bool) -> None:
         """Take the nodes that the rows of the first chunk call for; see ``route.deepened``."""

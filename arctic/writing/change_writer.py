@@ -189,7 +189,7 @@ class ChangeWriter:
     def _write_chunk(self, chunk: Gathered, *, is_last: bool = False) -> None:
         is_first = self._next_offset == first_offset(self._task)
         if is_first and is_last:
-            self._files.join_few(chunk.rows.num_rows)
+            self._files.join_few(chunk.rows)
         if self._request.fold is not None and self._request.mode is not WriteMode.DELETE:
             chunk = folded_chunk(
                 chunk, self._order.of(chunk.rows), self._target, self._request.fold

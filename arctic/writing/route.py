@@ -28,7 +28,7 @@ _FEW_DESTINATIONS = 32
 """Up to so many numbers, half of which are ids of no node, looking for the rows of each is faster
 than sorting them all: measured on two million rows, 4 ms against 15 ms for four."""
 
-_DEEP_ROWS = 16_384
+DEEP_ROWS = 16_384
 """Changes for which a node is worth its files, below those that the table has anyway: deletes cost
 some 50 ns for each key, once for every node of base that they reach, and a file a millisecond."""
 _BASE_ROWS = 65_536
@@ -36,9 +36,12 @@ _BASE_ROWS = 65_536
 _DEEPEST = 64
 """Nodes for the rows of a task that are more than a chunk; each has two open files."""
 
-_NODE_ROWS = 256
-"""Changes for which a node is worth its files. A file of ten rows costs what one of a thousand
-does, to write, to list and to read."""
+FEW_ROWS = 256
+"""Changes for which a node is worth its files where there are many. A file of ten rows costs what
+one of a thousand does, to write, to list and to read."""
+_FEW_BYTES = 4 * 2**20
+"""Arrow bytes beyond which rows are not few: a file of them is to be a fragment, which goes deeper
+when more are joined with it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,17 +131,19 @@ def number_partitions(arrays: Sequence[pa.Array]) -> Partitions:
     return Partitions(values=tuple(zip(*columns, strict=True)), codes=codes)
 
 
-def few_joined(target: WriteTarget, rows: int) -> WriteTarget:
-    """Return a target whose changes go to fewer nodes, where so few rows are the whole write.
+def few_joined(target: WriteTarget, rows: pa.Table) -> WriteTarget:
+    """Return a target whose files go to fewer nodes, where so few rows are the whole write.
 
     Deletes of such a node reach all nodes below it, and until it is merged one task merges all of
     them: that is for tables that are small.
     """
     options = target.options
-    if not options.joins_few or options.deep_masks:
+    if not options.few_rows or options.deep_masks or rows.nbytes > _FEW_BYTES:
         return target
-    mask = (1 << max(0, (rows // _NODE_ROWS).bit_length() - 1)) - 1
-    return replace(target, options=replace(options, change_mask=min(options.change_mask, mask)))
+    mask = (1 << max(0, (rows.num_rows // options.few_rows).bit_length() - 1)) - 1
+    base_mask = min(options.base_mask, mask) if options.grows else options.base_mask
+    change_mask = min(options.change_mask, mask)
+    return replace(target, options=replace(options, base_mask=base_mask, change_mask=change_mask))
 
 
 def deepened(target: WriteTarget, rows: int, *, is_all: bool) -> WriteTarget:
@@ -152,7 +157,7 @@ def deepened(target: WriteTarget, rows: int, *, is_all: bool) -> WriteTarget:
     if target.keys_move:
         # Deletes of a key that moved know the least nodes only, and go where its insert goes.
         return target
-    nodes = max(1, rows // _DEEP_ROWS) if is_all else _DEEPEST
+    nodes = max(1, rows // DEEP_ROWS) if is_all else _DEEPEST
     return _down_to(target, nodes)
 
 

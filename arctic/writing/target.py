@@ -117,8 +117,9 @@ class WriteOptions:
     optimizing does. Several columns in one place count alike."""
     indexed: Mapping[str, float] = field(default_factory=dict)
     """Column with a bloom filter -> the share of values that are not there and pass."""
-    joins_few: bool = False
-    """Whether few changes go to fewer nodes than ``change_mask`` says: ``route.few_joined``."""
+    few_rows: int = 0
+    """Rows for which a node is worth its files, where few go to fewer nodes than the masks say; 0:
+    they do not. See ``route.few_joined``."""
     node_rows: int = NODE_ROWS
     """More changes of one write than this divide a node, where the table ``grows``."""
     chunk_rows: int = CHUNK_ROWS

@@ -202,3 +202,27 @@ def test_a_null_in_the_ordering_column_is_refused(tmp_path: Path) -> None:
                 ordering_column="seq",
                 sorted_input=sorted_input,
             )
+
+
+@pytest.mark.parametrize(
+    ("count", "note", "options", "masks"),
+    [
+        (99, "", {"few_rows": 50, "grows": True}, {0}),
+        (100, "", {"few_rows": 50, "grows": True}, {1}),
+        (99, "", {"few_rows": 50, "grows": False}, {3}),
+        (99, "", {"few_rows": 0, "grows": True}, {3}),
+        (99, "x" * 50_000, {"few_rows": 50, "grows": True}, {3}),
+        (99, "", {"few_rows": 50, "grows": True, "chunk_rows": 20}, {0}),
+    ],
+)
+def test_few_rows_go_to_fewer_nodes(
+    tmp_path: Path, count: int, note: str, options: dict[str, Any], masks: set[int]
+) -> None:
+    """Not those of a table that states how many it has, nor such as take very many bytes."""
+    rows = [{**row, "note": note} for row in rows_of(*range(count))]
+    target = make_target(tmp_path, base_mask=3, **options)
+
+    result = write(target, [batch(rows)], mode="overwrite")
+
+    assert {file.node.mask for file in result.files} == masks
+    assert sorted(row["id"] for row in base_rows(result)) == list(range(count))

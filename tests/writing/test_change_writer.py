@@ -60,23 +60,24 @@ def test_an_upsert_deletes_the_key_and_then_inserts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "mask", "joins", "nodes"),
+    ("rows", "mask", "few", "nodes"),
     [
-        (10, 3, True, [1]),
-        (511, 3, True, [1]),
-        (512, 3, True, [2, 3]),
-        (1_023, 7, True, [2, 3]),
-        (1_024, 7, True, [4, 5, 6, 7]),
-        (1_024, 1, True, [2, 3]),
-        (10, 0, True, [1]),
-        (10, 3, False, [4, 5, 6, 7]),
+        (10, 3, 256, [1]),
+        (511, 3, 256, [1]),
+        (512, 3, 256, [2, 3]),
+        (1_023, 7, 256, [2, 3]),
+        (1_024, 7, 256, [4, 5, 6, 7]),
+        (1_024, 7, 1_000, [1]),
+        (1_024, 1, 256, [2, 3]),
+        (10, 0, 256, [1]),
+        (10, 3, 0, [4, 5, 6, 7]),
     ],
 )
 def test_few_changes_of_a_small_table_go_to_fewer_nodes(
-    tmp_path: Path, rows: int, mask: int, joins: bool, nodes: list[int]
+    tmp_path: Path, rows: int, mask: int, few: int, nodes: list[int]
 ) -> None:
     """Their inserts and deletes alike, as many nodes as have some hundred rows each."""
-    target = make_target(tmp_path, change_mask=mask, joins_few=joins, chunk_rows=2_000)
+    target = make_target(tmp_path, change_mask=mask, few_rows=few, chunk_rows=2_000)
 
     result = write(target, [batch([row(number) for number in range(rows)])], mode="upsert")
 
@@ -87,7 +88,7 @@ def test_few_changes_of_a_small_table_go_to_fewer_nodes(
 
 def test_the_end_of_a_long_write_goes_where_its_beginning_went(tmp_path: Path) -> None:
     """Few rows are the last of many: another node would get files for them alone."""
-    target = make_target(tmp_path, joins_few=True, chunk_rows=1_000)
+    target = make_target(tmp_path, few_rows=256, chunk_rows=1_000)
 
     result = write(target, [batch([row(number)]) for number in range(1_001)], mode="upsert")
 

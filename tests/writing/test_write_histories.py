@@ -194,7 +194,7 @@ def as_set(rows: Sequence[Row]) -> list[str]:
     upsert_inserts=st.booleans(),
     mask=st.sampled_from([0, 1, 7]),
     chunk_rows=st.integers(1, 5),
-    joins_few=st.booleans(),
+    few_rows=st.sampled_from([0, 2]),
     tree=trees(),
     random=st.randoms(use_true_random=False),
 )
@@ -204,7 +204,7 @@ def test_the_merged_files_are_what_a_dict_would_hold(
     upsert_inserts: bool,
     mask: int,
     chunk_rows: int,
-    joins_few: bool,
+    few_rows: int,
     tree: NodeTree,
     random: Random,
 ) -> None:
@@ -217,7 +217,7 @@ def test_the_merged_files_are_what_a_dict_would_hold(
             upsert_inserts=upsert_inserts,
             change_mask=mask,
             chunk_rows=chunk_rows,
-            joins_few=joins_few,
+            few_rows=few_rows,
             trees=dict.fromkeys(("", "region=eu", "region=us"), str(tree)),
         )
         store = Store(target)

@@ -20,6 +20,7 @@ from arctic.job.write.asked_write import AskedWrite
 from arctic.writing.conform.conform import Conform
 from arctic.writing.conform.event_time import EventTime
 from arctic.writing.conform.merged_columns import merged_columns
+from arctic.writing.route import DEEP_ROWS, FEW_ROWS
 from arctic.writing.target import WriteOptions, WriteTarget
 from arctic.writing.write_request import WriteMode, WriteRequest
 from arctic.writing.writer import plan_write
@@ -139,17 +140,34 @@ def write_target(opened: OpenTable, options: WriteOptions) -> WriteTarget:
     )
 
 
-def is_crumbled(opened: OpenTable, most_bytes: int) -> bool:
-    """Say whether a table is known to be small, and its change store to be of many files.
+def few_rows(opened: OpenTable, options: WriteOptions, *, joins_tiny: bool) -> int:
+    """Return for how many rows a node of a small table is worth its files; 0: for any.
 
     Args:
         opened: the table.
-        most_bytes: of all files of both stores together, where the table is small.
+        options: of the write.
+        joins_tiny: whether a table that is tiny need not be divided at all.
     """
-    if opened.change is None or (_told(opened.change, "total-data-files") or 0) < _MANY_FILES:
-        return False
-    sizes = [_told(store, "total-files-size") for store in (opened.base, opened.change)]
-    return None not in sizes and sum(size or 0 for size in sizes) <= most_bytes
+    if opened.change is None:
+        return 0
+    size_bytes = _known_bytes(opened.base, opened.change)
+    if size_bytes is None or size_bytes > options.target_file_bytes:
+        return 0
+    if joins_tiny and options.grows and size_bytes <= _tiny_bytes(opened):
+        return DEEP_ROWS
+    is_crumbled = (_told(opened.change, "total-data-files") or 0) >= _MANY_FILES
+    return FEW_ROWS if is_crumbled else 0
+
+
+def _tiny_bytes(opened: OpenTable) -> int:
+    """Return up to what size it costs more to open the files of a table than to read them."""
+    return opt.OPEN_FILE_COST.value({}, opened.table.properties)
+
+
+def _known_bytes(*stores: Any) -> int | None:
+    """Return the bytes of all files of some stores together; None: their summaries do not say."""
+    sizes = [_told(store, "total-files-size") for store in stores]
+    return None if None in sizes else sum(size or 0 for size in sizes)
 
 
 def _told(store: Any, what: str) -> int | None:

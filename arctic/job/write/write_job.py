@@ -32,7 +32,7 @@ from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.beside.read_rows import ReadRows
 from arctic.job.write.shuffle import HELPER_COLUMNS
 from arctic.job.write.target_table import (
-    is_crumbled,
+    few_rows,
     may_move,
     open_or_create,
     planned_rows,
@@ -163,11 +163,17 @@ def begin_write(asked: AskedWrite, incoming: pa.Schema) -> WriteJob:
     )
 
 
-def work_here(job: WriteJob) -> WriteWork:
-    """Return what the only task does, which runs where the catalog can be asked."""
+def work_here(job: WriteJob, *, joins_tiny: bool = False) -> WriteWork:
+    """Return what the only task does, which runs where the catalog can be asked.
+
+    Args:
+        job: the write.
+        joins_tiny: whether few rows of a tiny table go to one node.
+    """
     work, opened = job.work, job.found()
-    if not work.is_done and is_crumbled(opened, work.target.options.target_file_bytes):
-        options = replace(work.target.options, joins_few=True)
+    if not work.is_done:
+        options = work.target.options
+        options = replace(options, few_rows=few_rows(opened, options, joins_tiny=joins_tiny))
         work = replace(work, target=replace(work.target, options=options))
     if job.locator is None or work.is_done:
         return work

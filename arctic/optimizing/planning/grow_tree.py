@@ -73,20 +73,28 @@ def grow(tree: NodeTree, base: Iterable[FileTask], settings: OptimizeSettings) -
 
 
 def output_nodes(
-    tree: NodeTree, root: TreeNode, rewritten_bytes: int, settings: OptimizeSettings
+    tree: NodeTree,
+    root: TreeNode,
+    rewritten_bytes: int,
+    settings: OptimizeSettings,
+    *,
+    is_tiny: bool,
 ) -> tuple[int, ...]:
     """Return the nodes that the rows of a task go to: ids that have all keys of its root.
 
     Small changes stay near the root of the tree, and sink as they are joined with others: in nodes
-    of their own they would be fragments, rewritten by every run.
+    of their own they would be fragments, rewritten by every run. All rows of a tiny partition stay
+    where its changes have brought its files together.
 
     Args:
         tree: of the partition.
         root: of the task's subtree, no leaf's descendant.
         rewritten_bytes: of the files that are rewritten.
         settings: of the table.
+        is_tiny: whether the partition is.
     """
-    mask = max(root.mask, settings.base_buckets - 1)
+    least = settings.tiny_buckets if is_tiny else settings.base_buckets
+    mask = max(root.mask, least - 1)
     nodes = tree.under(root, mask)
     while True:
         mask = 2 * mask + 1

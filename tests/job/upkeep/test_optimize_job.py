@@ -207,8 +207,11 @@ def test_foreign_position_deletes_of_several_files_are_taken_apart(tmp_path: Pat
 
 
 def test_foreign_base_files_at_the_root_are_dealt_out_to_nodes(tmp_path: Path) -> None:
-    """Their names say nothing, so they are of the root; a full writes to the nodes of keys."""
-    opened = stores.make(tmp_path, partition_by=())
+    """Their names say nothing, so they are of the root; a full writes to the nodes of keys.
+
+    All of a tiny partition would stay together.
+    """
+    opened = stores.make(tmp_path, partition_by=(), read__split__open_file_cost="1")
     stores.commit_append_base(
         opened, [full(each) for each in range(50)], name="part-0-of-1.parquet"
     )

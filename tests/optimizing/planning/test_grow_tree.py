@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arctic.optimizing.planning.grow_tree import FULL_ROWS, grow, output_nodes
+from arctic.optimizing.settings import OptimizeSettings
 from arctic.scan.task import FileTask
 from arctic.table.files import FileKind
 from arctic.tree.node import ROOT, TreeNode
@@ -121,8 +122,34 @@ def test_a_tree_does_not_go_back_and_forth(files: list[FileTask], share: float) 
 @given(trees(), st.integers(0, 100_000))
 def test_new_files_are_larger_than_fragments_where_they_can_be(tree: NodeTree, size: int) -> None:
     """Or of the fewest nodes; rows of a leaf never go deeper."""
-    nodes = output_nodes(tree, ROOT, size, SETTINGS)
+    nodes = output_nodes(tree, ROOT, size, SETTINGS, is_tiny=False)
     least = tree.under(ROOT, SETTINGS.base_buckets - 1)
 
     assert nodes == least or size >= 2 * SETTINGS.fragment_bytes * len(nodes)
     assert all(tree.capped(TreeNode.from_id(node)).node_id == node for node in nodes)
+
+
+@pytest.mark.parametrize(
+    ("root", "stated", "is_tiny", "nodes"),
+    [
+        (1, {}, True, (1,)),
+        (2, {}, True, (2,)),
+        (6, {}, True, (6,)),
+        (1, {}, False, (4, 5, 6, 7)),
+        (1, {"base.file-index.hash-bucket": "4"}, True, (4, 5, 6, 7)),
+    ],
+)
+def test_rows_of_a_tiny_partition_stay_together(
+    root: int, stated: dict[str, str], is_tiny: bool, nodes: tuple[int, ...]
+) -> None:
+    """Where their changes came together, unless the table states how many nodes it has."""
+    settings = OptimizeSettings.of({}, stated)
+
+    assert output_nodes(FOUR, TreeNode.from_id(root), 4, settings, is_tiny=is_tiny) == nodes
+
+
+def test_what_is_tiny_costs_more_to_open_than_to_read() -> None:
+    """And is a fragment, however small the files of a table are to be."""
+    assert OptimizeSettings.of({}, {}).tiny_bytes == 4 * 2**20
+    assert SETTINGS.tiny_bytes == 10
+    assert settings_of(target_size="16").tiny_bytes == 2
