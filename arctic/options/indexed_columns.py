@@ -7,7 +7,7 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from arctic.errors import InvalidInputError
 from arctic.options.table_options import INDEX_COLUMNS
@@ -33,6 +33,11 @@ def indexed_columns(properties: Mapping[str, str]) -> dict[str, float]:
             elif name in names:
                 names.remove(name)
     return {name: _share(name, properties) for name in dict.fromkeys(names)}
+
+
+def sought_columns(key: Iterable[str], properties: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the columns of a key that nobody wants to have no filter."""
+    return tuple(name for name in key if properties.get(f"{_ENABLED}{name}", "").lower() != "false")
 
 
 def check_shares(properties: Mapping[str, str]) -> None:

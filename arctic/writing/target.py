@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from arctic import options as opt
 from arctic.errors import InternalError, InvalidInputError
-from arctic.options.indexed_columns import indexed_columns
+from arctic.options.indexed_columns import indexed_columns, sought_columns
 from arctic.table.files import FileKind, Partition, WrittenFile
 from arctic.table.node_trees import NodeTrees
 from arctic.table.table_description import TableDescription
@@ -117,6 +117,8 @@ class WriteOptions:
     optimizing does. Several columns in one place count alike."""
     indexed: Mapping[str, float] = field(default_factory=dict)
     """Column with a bloom filter -> the share of values that are not there and pass."""
+    sought: tuple[str, ...] = ()
+    """Columns of the key that large change files may have a bloom filter of."""
     few_rows: int = 0
     """Rows for which a node is worth its files, where few go to fewer nodes than the masks say; 0:
     they do not. See ``route.few_joined``."""
@@ -166,6 +168,7 @@ class WriteOptions:
             keeps_all=opt.KEEP_ALL_CHANGES.value(options, properties),
             sort_by=_sort_terms(table),
             indexed=indexed_columns(properties),
+            sought=sought_columns(table.primary_key, properties),
         )
 
 

@@ -234,7 +234,7 @@ class NodeFiles:
         path = self._target.data_path(destination.kind, destination.partition, name)
         schema = self._schemas[destination.kind]
         is_change = destination.kind in (FileKind.INSERT, FileKind.CHANGE_DELETE)
-        sought = self._target.key if is_change else ()
+        sought = self._target.options.sought if is_change else ()
         output = ParquetOutput(self._target, path, schema, sought=sought)
         self._created.append(_OpenFile(destination=destination, output=output))
         return self._created[-1]

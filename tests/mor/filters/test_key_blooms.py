@@ -162,3 +162,11 @@ def test_only_large_change_files_have_filters_of_the_key(tmp_path: Path) -> None
         ("ED", False): [False, False, False],
         ("B", True): [False, False],
     }
+
+    off = {"write.parquet.bloom-filter-enabled.column.id": "false"}
+    arctic.set_properties("b.t", off, warehouse=str(tmp_path))
+    known = set(tmp_path.rglob("*.parquet"))
+    again = pa.table([numbers(1), [7] * COUNT], schema=table.schema)
+    table.refresh().write(again, mode="upsert")
+    for path in set(tmp_path.rglob("*.parquet")) - known:
+        assert pq.read_metadata(path).row_group(0).column(0).bloom_filter_length is None
