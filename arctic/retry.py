@@ -121,6 +121,19 @@ class Turn(Generic[T]):
     """Everything that waited, its own among it; none where another one did that as well."""
     waited: bool
     """Whether others had their turn before."""
+    is_late: bool = False
+    """Whether the wait was given up: another one has its turn still, for this item too where it is
+    not among ``items``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long one waits for its turn, in seconds."""
+
+    for_turn: float
+    """Then an item that nobody has taken is done outside of the line."""
+    for_others: float
+    """Then one that another has taken is given up; more than ``for_turn``."""
 
 
 @dataclass(slots=True)
@@ -134,16 +147,23 @@ class _Line(Generic[T]):
 class Turns(Generic[T]):
     """Threads of this process that want the same thing: one has it, for all that wait meanwhile.
 
-    A child of a fork begins without anybody in line.
+    A child of a fork begins without anybody in line. Where one does not come back from its turn,
+    the others go on without it, and those who come later form a new line.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, patience: Patience | None = None) -> None:
+        """Begin with nobody in line.
+
+        Args:
+            patience: None: one waits for its turn however long it takes, since no turn can hang.
+        """
+        self._patience = patience
         self.forget()
         forgets_in_children(self)
 
     @contextmanager
     def turn(self, key: Hashable, item: T, *, most: int) -> Iterator[Turn[T]]:
-        """Wait until nobody else has the thing.
+        """Wait until nobody else has the thing, or for long.
 
         Args:
             key: of the thing.
@@ -158,7 +178,9 @@ class Turns(Generic[T]):
         try:
             if not line.turn.acquire(blocking=False):
                 waited = True
-                line.turn.acquire()
+                if not self._comes(line, key, item):
+                    yield Turn(items=self._left(line, item), waited=True, is_late=True)
+                    return
             try:
                 yield Turn(items=self._taken(line, item, most), waited=waited)
             finally:
@@ -170,6 +192,27 @@ class Turns(Generic[T]):
                     line.waiting.remove(item)
                 if not line.threads and self._lines.get(key) is line:
                     del self._lines[key]
+
+    def _comes(self, line: _Line[T], key: Hashable, item: T) -> bool:
+        """Wait for the turn; say whether it came."""
+        if self._patience is None:
+            return bool(line.turn.acquire())
+        if line.turn.acquire(timeout=self._patience.for_turn):
+            return True
+        with self._lock:
+            if self._lines.get(key) is line:
+                del self._lines[key]
+            if item in line.waiting:
+                return False
+        return bool(line.turn.acquire(timeout=self._patience.for_others - self._patience.for_turn))
+
+    def _left(self, line: _Line[T], item: T) -> tuple[T, ...]:
+        """Take an item out of line; return it, unless another one has taken it."""
+        with self._lock:
+            if item not in line.waiting:
+                return ()
+            line.waiting.remove(item)
+        return (item,)
 
     def _taken(self, line: _Line[T], item: T, most: int) -> tuple[T, ...]:
         with self._lock:

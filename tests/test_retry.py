@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from arctic.retry import RetryPolicy, Turn, Turns
+from arctic.retry import Patience, RetryPolicy, Turn, Turns
 
 
 def failing(times: int, error: Exception, calls: list[int]) -> Callable[[], str]:
@@ -123,6 +123,37 @@ def test_a_thread_does_not_wait_for_itself() -> None:
     turns: Turns[str] = Turns()
     with turns.turn("thing", "outer", most=1), turns.turn("thing", "inner", most=1) as inner:
         assert inner == Turn(items=("inner",), waited=False)
+    assert not turns._lines
+
+
+def test_who_does_not_come_back_keeps_nobody_for_ever() -> None:
+    """What it has not taken is done without it; who comes after that does not even wait."""
+    turns: Turns[str] = Turns(Patience(for_turn=0.5, for_others=1.0))
+    is_over = threading.Event()
+    seen: dict[str, Turn[str]] = {}
+
+    def take(item: str) -> None:
+        with turns.turn("thing", item, most=2) as turn:
+            seen[item] = turn
+            if not turn.is_late:
+                is_over.wait(10)
+
+    with ThreadPoolExecutor(3) as pool:
+        with turns.turn("thing", "first", most=1):
+            running = [pool.submit(take, item) for item in "ab"]
+            while len(turns._lines["thing"].waiting) < 2:
+                time.sleep(0.001)
+        while not seen:
+            time.sleep(0.001)
+        (hangs,) = seen
+        pool.submit(take, "late").result()
+        with turns.turn("thing", "later", most=1) as later:
+            assert later == Turn(items=("later",), waited=False)
+        running["ba".index(hangs)].result()
+        is_over.set()
+    assert sorted(seen.pop(hangs).items) == ["a", "b"]
+    assert seen.pop("late") == Turn(items=("late",), waited=True, is_late=True)
+    assert list(seen.values()) == [Turn(items=(), waited=True, is_late=True)]
     assert not turns._lines
 
 

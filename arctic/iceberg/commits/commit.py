@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
-from arctic.errors import ConflictError, InvalidInputError
+from arctic.errors import CommitStateUnknownError, ConflictError, InvalidInputError
 from arctic.iceberg.catalogs.read_only import check_writable
 from arctic.iceberg.commits.asking.sending import WITH_OTHERS
 from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSnapshot
@@ -43,13 +43,15 @@ from arctic.iceberg.metadata.sequence_file import read_state
 from arctic.iceberg.snapshots.partition_filter import PartitionFilter
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.values.partition_key import PartitionKeys, partition_keys
-from arctic.retry import Turns
+from arctic.retry import Patience, Turns
 from arctic.table.commit_plan import AppendFiles, OverwriteBase
 from arctic.table.files import FileKind, Partition
 
 _MOST_TOGETHER = 64
 """Commits of one swap of metadata: more would have the first wait for long."""
-_LINES: Turns[WaitingCommit] = Turns()
+_PATIENCE = Patience(for_turn=60, for_others=15 * 60)
+"""A commit takes seconds; one that waits for its catalog, or loses races, some minutes."""
+_LINES: Turns[WaitingCommit] = Turns(_PATIENCE)
 _CHANGE_KINDS = (FileKind.INSERT, FileKind.CHANGE_DELETE)
 _BASE_KINDS = (FileKind.BASE,)
 _KEYLESS_KINDS = (FileKind.BASE, FileKind.POS_DELETE)
@@ -138,6 +140,12 @@ def _commit_in_line(
             return commit_snapshot(store, stage, is_fresh=is_fresh and not turn.waited)
         if turn.items:
             commit_together(turn.items)
+        elif turn.is_late and mine.outcome is None:
+            raise CommitStateUnknownError(
+                f"table {'.'.join(store.name())!r}: a thread of this process that commits for this "
+                f"one too has not come back for {_PATIENCE.for_others / 60:.0f} minutes; look "
+                "whether the rows are there before writing again"
+            )
     return mine.landed()
 
 

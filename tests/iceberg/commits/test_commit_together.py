@@ -22,7 +22,7 @@ from arctic.iceberg.commits.commit_loop import CommitResult
 from arctic.iceberg.commits.commit_notes import BatchLandedError
 from arctic.iceberg.commits.together.commit_together import WaitingCommit
 from arctic.iceberg.tables.open_table import OpenTable
-from arctic.retry import RetryPolicy
+from arctic.retry import Patience, RetryPolicy, Turns
 from arctic.table.commit_plan import AppendFiles
 from arctic.table.files import FileKind
 from arctic.table.streams.stream_batch import StreamBatch
@@ -240,6 +240,40 @@ def test_an_interrupt_of_one_leaves_nobody_waiting(
         committed_at_once(opened, plans)
     assert not commit._LINES._lines
     assert commit_append(reopened(opened), plans[0], is_fresh=True) is not None
+
+
+def test_one_that_hangs_keeps_nobody_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that it commits for learn that nobody knows, others go on, and no row is lost."""
+    monkeypatch.setattr(commit, "_LINES", Turns(Patience(for_turn=0.5, for_others=1.0)))
+    opened = make(tmp_path)
+    plans = plans_of(opened, 4)
+    others: list[CommitResult | None] = []
+
+    def hang(real: Callable[[], None]) -> None:
+        alone = threading.Thread(
+            target=lambda: others.append(commit_append(reopened(opened), plans[3], is_fresh=True))
+        )
+        alone.start()
+        alone.join()
+        time.sleep(1.0)
+        real()
+
+    brought = counting_commits(monkeypatch, hang)
+
+    found = committed_at_once(opened, plans[:3])
+
+    assert brought == [3, 1, 3]
+    assert sum(isinstance(each, CommitResult) for each in found) == 1
+    unknown = [each for each in found if isinstance(each, CommitStateUnknownError)]
+    assert len(unknown) == 2
+    assert "has not come back for 15 minutes; look whether" in str(unknown[0])
+    assert isinstance(others[0], CommitResult)
+    change = change_of(reopened(opened))
+    assert [each.sequence_number for each in change.metadata.snapshots] == [1, 2, 3, 4]
+    assert change.metadata.snapshots[0].snapshot_id == others[0].snapshot_id
+    check_clean(change)
 
 
 SHARED = 6
