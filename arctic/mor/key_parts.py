@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from arctic.mor.request import ReadRequest
@@ -34,12 +35,18 @@ class KeyPart:
 
     def of(self, batch: pa.RecordBatch, request: ReadRequest) -> pa.RecordBatch:
         """Return the rows of a batch whose keys are in this part."""
+        mask = self.mask(batch, request)
+        return batch if mask is None else batch.filter(pa.array(mask))
+
+    def mask(self, batch: pa.RecordBatch, request: ReadRequest) -> npt.NDArray[np.bool_] | None:
+        """Say which of these rows they are; None: all."""
         if self.count == 1 or not len(batch):
-            return batch
+            return None
         columns = [batch.column(name) for name in request.key.names]
         hashes = hash_arrays(columns, request.key_types).astype(np.uint64)
         spread = (hashes * _SPREAD) >> _HIGH_BITS
-        return batch.filter(pa.array(spread % np.uint64(self.count) == self.number))
+        mask: npt.NDArray[np.bool_] = spread % np.uint64(self.count) == self.number
+        return mask
 
 
 def key_parts(files: Iterable[TableFile], *, held_bytes: int = HELD_BYTES) -> Iterator[KeyPart]:

@@ -241,13 +241,17 @@ def _change_groups(
     _check_order(opened, between.added)
     deletes = [file for file in between.added if file.kind is FileKind.CHANGE_DELETE]
     if deletes:
-        between = replace(between, beginning=_before(opened, part.start, deletes))
+        # No base commit of the stretch replaced rows, so the newest one that holds none of its
+        # changes has the same rows as the first, and fewer of them are still to be merged.
+        bases = part.start.base_sequence_number, part.end.base_sequence_number
+        place = replace(part.start, base_sequence_number=max(bases))
+        between = replace(between, beginning=_before(opened, place, deletes))
     return plan_between(opened, settings, between)
 
 
-def _before(opened: OpenTable, start: ChangePlace, deletes: Sequence[TableFile]) -> FilesToRead:
+def _before(opened: OpenTable, place: ChangePlace, deletes: Sequence[TableFile]) -> FilesToRead:
     """Return the files of the rows of before that these deletes may reach."""
-    whole = files_at(opened, start)
+    whole = files_at(opened, place)
     nodes: dict[Partition, set[TreeNode]] = defaultdict(set)
     for file in deletes:
         nodes[file.partition].add(file.node)

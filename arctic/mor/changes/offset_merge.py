@@ -147,6 +147,7 @@ def _window(taken: Sequence[tuple[pa.RecordBatch, IntArray, bool]]) -> OffsetWin
     offsets = np.concatenate([offsets for _, offsets, _ in taken])
     is_delete = np.repeat([each for _, _, each in taken], [len(rows) for rows, _, _ in taken])
     if len(taken) > 1:
-        order = np.lexsort((~is_delete, offsets))
+        # Deletes stand first already; what follows one another, as files do, is sorted fast so.
+        order = np.argsort(offsets, kind="stable")
         rows, offsets, is_delete = rows.take(pa.array(order)), offsets[order], is_delete[order]
     return OffsetWindow(rows=rows, offsets=offsets, is_delete=is_delete)

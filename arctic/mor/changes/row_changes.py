@@ -23,29 +23,22 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from arctic.columns.integers.distinct import are_among, common
 from arctic.columns.integers.integer_index import IntArray
 from arctic.columns.key_codes import KeyIndex
-from arctic.mor.changes.change_rows import read_changes
+from arctic.mor.changes.offset_merge import offset_windows
 from arctic.mor.changes.told_rows import DELETE, INSERT, RowChangeShape, places, tell
 from arctic.mor.changes.unchanged import unchanged_keys
 from arctic.mor.coalesce import at_least_one, coalesce
 from arctic.mor.filters.among import Among
 from arctic.mor.key_parts import KeyPart, key_parts
 from arctic.mor.read import read_group
-from arctic.mor.request import (
-    CHANGE_ACTION_FIELD,
-    TRANSACTION_ID_FIELD,
-    OpenFile,
-    ReadRequest,
-)
+from arctic.mor.request import FILE_OFFSET_FIELD, OpenFile, ReadRequest
 from arctic.scan.changes.change_tasks import ChangeGroup, ChangeTask, ChangeUnit
 from arctic.scan.task import NodeTaskGroup
 from arctic.table.files import Partition
 
-_DELETES = ("-D", "-U")
 _NEVER = 0
 """In place of the commit of a row that nobody deleted; sequence numbers begin with 1."""
 
@@ -148,19 +141,21 @@ class _Events:
             {file.partition for unit in task.units for file in (*unit.deletes, *unit.inserts)},
             key=repr,
         )
-        told = pa.schema([*self._request.schema, TRANSACTION_ID_FIELD, CHANGE_ACTION_FIELD])
-        self._batches: list[pa.RecordBatch] = []
-        scattered: list[IntArray] = []
-        for place, partition in enumerate(self._partitions):
-            for read in read_changes(
-                ChangeGroup(tasks=(_within(task, partition),)),
-                replace(request, schema=told),
-                open_file,
-            ):
-                batch = part.of(read, request)
-                if len(batch):
-                    self._batches.append(batch)
-                    scattered.append(np.full(len(batch), place, np.int64))
+        told = pa.schema([*self._request.schema, FILE_OFFSET_FIELD])
+        plain = replace(self._request, schema=told, row_filter=None)
+        nothing = np.empty(0, np.int64)  # A file may have no row.
+        scattered, commits, deleted = [nothing], [nothing], [nothing.astype(bool)]
+
+        def read() -> Iterator[pa.RecordBatch]:
+            for place, partition in enumerate(self._partitions):
+                for unit in _within(task, partition):
+                    for batch, is_delete in _rows_of(unit, part, plain, open_file):
+                        scattered.append(np.full(len(batch), place, np.int64))
+                        commits.append(np.full(len(batch), unit.transaction_id, np.int64))
+                        deleted.append(is_delete)
+                        yield batch
+
+        self._batches = list(coalesce(read(), max_rows=request.batch_rows))
         names = request.key.names
         keys = pa.Table.from_batches(
             [batch.select(names) for batch in self._batches], schema=request.key
@@ -168,19 +163,9 @@ class _Events:
         self._key_table = keys
         self._index = KeyIndex(keys)
         self._keys = self._index.take_codes()
-        nothing = np.empty(0, np.int64)  # A file may have no row.
-        self._place = np.concatenate([nothing, *scattered])
-        actions = pa.chunked_array(
-            [batch.column(CHANGE_ACTION_FIELD.name) for batch in self._batches],
-            type=CHANGE_ACTION_FIELD.type,
-        )
-        self._is_delete = pc.is_in(actions, pa.array(_DELETES)).to_numpy()
-        self._commits: IntArray = np.concatenate(
-            [
-                nothing,
-                *(batch.column(TRANSACTION_ID_FIELD.name).to_numpy() for batch in self._batches),
-            ]
-        )
+        self._place = np.concatenate(scattered)
+        self._is_delete = np.concatenate(deleted)
+        self._commits: IntArray = np.concatenate(commits)
 
     def came(self) -> list[_Came]:
         """Return the events, with what became of their rows."""
@@ -242,8 +227,8 @@ class _Events:
         return gone
 
 
-def _within(task: ChangeTask, partition: Partition) -> ChangeTask:
-    """Return the changes of a task in one partition."""
+def _within(task: ChangeTask, partition: Partition) -> list[ChangeUnit]:
+    """Return the changes of a task in one partition, commit by commit."""
     units = [
         ChangeUnit(
             deletes=tuple(file for file in unit.deletes if file.partition == partition),
@@ -251,8 +236,25 @@ def _within(task: ChangeTask, partition: Partition) -> ChangeTask:
         )
         for unit in task.units
     ]
-    kept = tuple(unit for unit in units if unit.deletes or unit.inserts)
-    return ChangeTask(beginning=(), units=kept, cost_bytes=task.cost_bytes)
+    return [unit for unit in units if unit.deletes or unit.inserts]
+
+
+def _rows_of(
+    unit: ChangeUnit, part: KeyPart, request: ReadRequest, open_file: OpenFile
+) -> Iterator[tuple[pa.RecordBatch, np.ndarray]]:
+    """Yield the rows of a commit in the order of their events, and which of them are deletes.
+
+    A delete that is told twice, at one offset, deletes no more than once.
+    """
+    for window in offset_windows(unit, request, open_file):
+        for start in range(0, len(window.rows), request.batch_rows):
+            piece = slice(start, start + request.batch_rows)
+            batch = window.rows.slice(start, request.batch_rows)
+            is_delete, mask = window.is_delete[piece], part.mask(batch, request)
+            if mask is not None:
+                batch, is_delete = batch.filter(pa.array(mask)), is_delete[mask]
+            if len(batch):
+                yield batch, is_delete
 
 
 def _updated(came: Sequence[_Came], gone: Sequence[_Gone], shape: RowChangeShape) -> IntArray:

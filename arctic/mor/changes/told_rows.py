@@ -85,12 +85,13 @@ def tell(
     codes = np.full(len(batch), kind, np.int8)
     if updates is not None:
         codes[are_among(places(keys, commits, shape), updates)] += 2
-    at = np.searchsorted(shape.commits, commits)
-    times = np.asarray(shape.times_ms, np.int64)[at] * 1000
-    told = {
-        CHANGE_TYPE_FIELD.name: pa.array(_TYPES).take(pa.array(codes)),
-        COMMIT_VERSION_FIELD.name: pa.array(np.asarray(shape.versions, np.int64)[at]),
-        COMMIT_TIMESTAMP_FIELD.name: pa.array(times).cast(COMMIT_TIMESTAMP_FIELD.type),
-    }
+    told: dict[str, pa.Array] = {}
+    if CHANGE_TYPE_FIELD.name in shape.schema.names:
+        told[CHANGE_TYPE_FIELD.name] = pa.array(_TYPES).take(pa.array(codes))
+    if {COMMIT_VERSION_FIELD.name, COMMIT_TIMESTAMP_FIELD.name} & set(shape.schema.names):
+        at = np.searchsorted(shape.commits, commits)
+        times = np.asarray(shape.times_ms, np.int64)[at] * 1000
+        told[COMMIT_VERSION_FIELD.name] = pa.array(np.asarray(shape.versions, np.int64)[at])
+        told[COMMIT_TIMESTAMP_FIELD.name] = pa.array(times).cast(COMMIT_TIMESTAMP_FIELD.type)
     columns = [told[name] if name in told else batch.column(name) for name in shape.schema.names]
     yield make_batch(columns, shape.schema, len(batch))

@@ -39,6 +39,11 @@ class ChangeUnit:
     deletes: tuple[TableFile, ...]
     inserts: tuple[TableFile, ...]
 
+    @property
+    def transaction_id(self) -> int:
+        """The transaction, of all of its files."""
+        return (*self.deletes, *self.inserts)[0].transaction_id
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeTask:

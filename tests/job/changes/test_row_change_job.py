@@ -127,6 +127,21 @@ def test_a_stream_tells_each_commit_once(table: Table) -> None:
         unstarted.plan(unstarted.beginning(), last, columns=None)
 
 
+def test_rows_of_before_are_read_of_what_is_merged_by_now(table: Table) -> None:
+    """Also where the range began before they were."""
+    table.put((1, "x"), (2, "y"))
+    stream = table.stream(start_version="4")
+    begun = stream.beginning()
+    table.table.optimize(type="full")
+    table.put((2, "z"))
+    job = stream.plan(begun, stream.advance(begun, limit=ChangeLimit()), columns=["id", "v"])
+
+    nodes = [node for group in job.groups for task in group.tasks for node in task.beginning]
+    assert nodes
+    assert not any(node.change_deletes for node in nodes)
+    assert sorted(row["v"] for row in job.table().to_pylist()) == ["y", "z"]
+
+
 def test_replaced_rows_are_told_as_their_difference(table: Table) -> None:
     """Of the commit that replaced them, and of a range around it; what is equal is none."""
     table.put((2, "c"), (7, "x"), mode="overwrite")

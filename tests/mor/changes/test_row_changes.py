@@ -56,6 +56,14 @@ class Range:
         )
         self._units.append(ChangeUnit(deletes=(deletes,), inserts=(inserts,)))
 
+    def commit_delete_twice(self, key: int) -> None:
+        """Write a commit that deletes a key in two files, at one offset."""
+        number, event = len(self._units) + 1, ("D", key, None)
+        one, other = (
+            self._written("D", FileKind.CHANGE_DELETE, (event,), number) for _ in range(2)
+        )
+        self._units.append(ChangeUnit(deletes=one + other, inserts=()))
+
     def _written(
         self, action: str, kind: FileKind, events: tuple[tuple[str, int, str | None], ...], to: int
     ) -> tuple[TableFile, ...]:
@@ -125,6 +133,20 @@ def test_files_without_a_row_tell_nothing(changes: Range) -> None:
     assert changes.rows() == []
     changes.commit(("D", 1, None))
     assert changes.rows() == [(20, "delete", 1, "old")]
+
+
+def test_a_delete_that_is_told_twice_deletes_once(changes: Range) -> None:
+    """A row of before, or of an earlier commit."""
+    changes.before((1, "old"))
+    changes.commit(("I", 2, "new"))
+    changes.commit_delete_twice(1)
+    changes.commit_delete_twice(2)
+
+    assert changes.rows() == [
+        (10, "insert", 2, "new"),
+        (20, "delete", 1, "old"),
+        (30, "delete", 2, "new"),
+    ]
 
 
 def test_a_row_that_goes_and_comes_in_a_commit_is_an_update(changes: Range) -> None:
