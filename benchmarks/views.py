@@ -2,11 +2,11 @@
 
 A table of 10-column orders is loaded and optimized. A view sums it by customer, another by
 region, a third keeps a part of its rows; there are two of each. Then 1 % of the orders are
-upserted, random ones or neighbours. One of the two is refreshed, and all rows of the other are
-computed anew: both write the rows that differ. Beside them, as what no refresh can do without,
-pyarrow alone reads the row groups that have a changed order, of them the key and the columns that
-the view reads: so the rows are found as they were before. Between two rounds the tables are
-optimized. Seconds of the clock, and of processors.
+upserted: random ones, neighbours, or new ones. One of the two is refreshed, and all rows of the
+other are computed anew: both write the rows that differ. Beside them, as what no refresh can do
+without, pyarrow alone reads the row groups that have a changed order, of them the key and the
+columns that the view reads: so the rows are found as they were before. Between two rounds the
+tables are optimized. Seconds of the clock, and of processors.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import arctic
-from benchmarks.orders import base_rows
+from benchmarks.orders import base_rows, orders
 
 SHARE = 100
 """One order in so many is changed."""
@@ -66,12 +66,12 @@ def _measure(folder: str, rows: int, rounds: int) -> None:
         arctic.materialize(sql, view, warehouse=folder)
     chance = np.random.default_rng(7)
     taken: dict[tuple[str, str], list[tuple[_Taken, ...]]] = defaultdict(list)
-    for _ in range(rounds):
-        for which in ("random", "neighbours"):
+    for number in range(rounds):
+        for which in ("random", "neighbours", "new"):
             for view in (view for name in VIEWS for view in _twins(name)):
                 arctic.optimize(view, type="full", warehouse=folder)
             table.optimize(type="full")
-            changed = _changed(whole, which, chance)
+            changed = _changed(whole, which, chance, number)
             table.write(changed, mode="upsert")
             for name in VIEWS:
                 kept, anew = _twins(name)
@@ -139,9 +139,12 @@ def _refreshed(view: str, folder: str, *, is_full: bool) -> _Taken:
     return _timed(lambda: arctic.refresh(view, full=is_full, warehouse=folder))
 
 
-def _changed(whole: pa.Table, which: str, chance: np.random.Generator) -> pa.Table:
-    """Return one order in so many with another amount."""
+def _changed(whole: pa.Table, which: str, chance: np.random.Generator, number: int) -> pa.Table:
+    """Return one order in so many with another amount, or as many new ones in each round."""
     count = len(whole) // SHARE
+    if which == "new":
+        first = len(whole) + number * count
+        return orders(np.arange(first, first + count), chance)
     if which == "random":
         some = whole.take(pa.array(np.sort(chance.choice(len(whole), count, replace=False))))
     else:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from arctic.errors import InvalidInputError, StorageError
+from arctic.errors import ArcticError, InvalidInputError, StorageError
 from arctic.options import default_parallelism
 
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
@@ -100,7 +100,7 @@ def streamed(
     try:
         with engine_errors():
             yield
-    except StorageError:
+    except ArcticError:
         if failed:
             raise failed[0]  # noqa: B904 - DuckDB only repeats it, without its kind
         raise

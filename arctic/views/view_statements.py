@@ -5,8 +5,6 @@ Strategy: the rows that a refresh needs lie in tables of DuckDB with the columns
 stores them, without the text of a group.
 
 Rules:
-    - A sum is taken back only where numbers are exact. What cannot be taken back is recounted from
-      all rows of its group.
     - A group without rows is told with a count of 0.
 
 Must not know: tables of Arctic, DuckDB itself.
@@ -14,96 +12,23 @@ Must not know: tables of Arctic, DuckDB itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from arctic.views.sql_tree import quoted
-from arctic.views.view_query import COUNT_PREFIX, GROUP, SUM_PREFIX, Output, ViewQuery
+from arctic.views.view_keeping import SIGN, Keeping, added, keeping
+from arctic.views.view_query import GROUP, Output, ViewQuery
 
-SIGN = "_arctic_sign"
-"""1: the row is there now, -1: it was there before."""
 CHANGED, DELTA, KNOWN, COUNTED = "changed", "delta", "known", "counted"
-"""Tables: changed rows of a source, what groups changed by, groups as that tells them, and those
-that were recounted."""
+"""Tables: changed rows of a source, what groups changed by, groups as that tells them beside what
+the view has of them, and those that were recounted."""
 FRESH, STORED = "fresh", "stored"
 """Tables: rows of the view as they are, and as it has them."""
+ACTION = "_arctic_action"
+"""What is done with a row of the view: ``+U`` or ``-D``."""
 RECOUNT = "_arctic_recount"
-_CAME, _WENT = f"{SIGN} > 0", f"{SIGN} < 0"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Keeping:
-    """How a column with an aggregate is kept."""
-
-    stored: Mapping[str, str]
-    """Columns of the view, the aggregate itself and what it is kept by -> SQL over all rows."""
-    changes: Mapping[str, str]
-    """Columns of what changed -> SQL over changed rows."""
-    merged: Mapping[str, str]
-    """Columns of the view -> SQL over ``s``, the stored group, and ``d``, what changed."""
-    recount: str
-    """When that is not known from the two."""
-
-
-def keeping(output: Output, *, is_exact: bool) -> Keeping:
-    """Return how an aggregate is kept.
-
-    Args:
-        output: the column.
-        is_exact: sums of its argument are exact, so they can be taken back.
-    """
-    made = output.aggregate
-    assert made is not None
-    name, of = output.name, made.argument
-    count, total = f"{COUNT_PREFIX}{name}", f"{SUM_PREFIX}{name}"
-    if not made.function or (made.function in ("sum", "avg") and not is_exact):
-        return Keeping(stored={name: output.sql}, changes={}, merged={name: "NULL"}, recount="true")
-    if made.function == "count":
-        return Keeping(
-            stored={name: output.sql},
-            changes={name: _taken("count", of)},
-            merged={name: _added(name)},
-            recount="false",
-        )
-    if made.function == "sum":
-        is_there = f"{_added(count)} <> 0"
-        return Keeping(
-            stored={name: output.sql, count: f"count({of})"},
-            changes={name: _taken("sum", of), count: _taken("count", of)},
-            merged={name: f"CASE WHEN {is_there} THEN {_added(name)} END", count: _added(count)},
-            recount="false",
-        )
-    if made.function == "avg":
-        mean = "CAST({} AS DOUBLE) / nullif({}, 0)"
-        return Keeping(
-            stored={
-                name: mean.format(f"sum({of})", f"count({of})"),
-                total: f"sum({of})",
-                count: f"count({of})",
-            },
-            changes={total: _taken("sum", of), count: _taken("count", of)},
-            merged={
-                name: mean.format(_added(total), _added(count)),
-                total: _added(total),
-                count: _added(count),
-            },
-            recount="false",
-        )
-    came, went = (f"d.{quoted(f'{name} {each}')}" for each in ("came", "went"))
-    stored, better = f"s.{quoted(name)}", "<" if made.function == "min" else ">"
-    nearer = "least" if made.function == "min" else "greatest"
-    function = made.function
-    return Keeping(
-        stored={name: output.sql},
-        changes={
-            f"{name} came": f"{function}({of}) FILTER (WHERE {_CAME})",
-            f"{name} went": f"{function}({of}) FILTER (WHERE {_WENT})",
-        },
-        merged={name: f"{nearer}({stored}, {came})"},
-        # The stored one may have gone, and nothing as good has come.
-        recount=f"({went} IS NOT NULL AND NOT coalesce({stored} {better} {went}, false) "
-        f"AND NOT coalesce({came} {better}= {stored}, false))",
-    )
+_WAS = "_arctic_was "
+"""Before the name of a column: what the view has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,8 +94,12 @@ class Statements:
         listed = _listed({each.name: each.sql for each in self.query.outputs} | dict(beside))
         return f"SELECT {listed} FROM {self._from({self._alias: relation})}{where}"
 
-    def changed_groups(self) -> str:
-        """Return the statement of what the changed rows do to each group: the table ``DELTA``."""
+    def changed_groups(self, relation: str) -> str:
+        """Return the statement of what changed rows do to each group: the table ``DELTA``.
+
+        Args:
+            relation: the changed rows.
+        """
         query = self.query
         where = "" if query.where is None else f" WHERE {query.where}"
         groups = {each.name: each.sql for each in query.groups}
@@ -178,22 +107,28 @@ class Statements:
         changes[query.count] = f"CAST(sum({SIGN}) AS BIGINT)"
         by = ", ".join(groups.values())
         return (
-            f"SELECT {_listed(groups | changes)} FROM {self._from({self._alias: CHANGED})}{where} "
+            f"SELECT {_listed(groups | changes)} FROM {self._from({self._alias: relation})}{where} "
             f"GROUP BY {by}"
         )
 
     def merged_groups(self) -> str:
         """Return the statement of ``DELTA`` and ``STORED`` added: the table ``KNOWN``.
 
-        ``RECOUNT`` says which groups it does not know.
+        It has what the view has of each group besides; ``RECOUNT`` says which groups it does not
+        know.
         """
         query = self.query
         merged = {name: sql for each in self.keepings for name, sql in each.merged.items()}
-        merged[query.count] = _added(query.count)
+        merged[query.count] = added(query.count)
         groups = {each.name: f"d.{quoted(each.name)}" for each in query.groups}
+        if query.has_group_text:
+            # To make it takes longer than all else that is done for a group.
+            text = _group_text(query.groups, of="d.")
+            groups[GROUP] = f"coalesce(s.{quoted(GROUP)}, {text})"
+        stored = {f"{_WAS}{name}": f"s.{quoted(name)}" for name in self.columns}
         recount = " OR ".join(each.recount for each in self.keepings) or "false"
         return (
-            f"SELECT {_listed(groups | merged)}, {recount} AS {RECOUNT} FROM {DELTA} d "
+            f"SELECT {_listed(groups | merged | stored)}, {recount} AS {RECOUNT} FROM {DELTA} d "
             f"LEFT JOIN {STORED} s ON {_same(query.groups, 'd', 's')}"
         )
 
@@ -220,9 +155,25 @@ class Statements:
         known = self._shown(f"(SELECT * FROM {KNOWN} WHERE NOT {RECOUNT})", f"{self._count} > 0")
         return f"{known} UNION ALL {counted}"
 
-    def lost_groups(self) -> str:
-        """Return the statement that counts groups of fewer than 0 rows: there must be none."""
-        return f"SELECT count(*) FROM {KNOWN} WHERE NOT {RECOUNT} AND {self._count} < 0"
+    def checked_groups(self) -> str:
+        """Return the statement that counts groups of ``KNOWN``.
+
+        Those of fewer than 0 rows, of which there must be none, and those to be recounted.
+        """
+        lost = f"count(*) FILTER (WHERE NOT {RECOUNT} AND {self._count} < 0)"
+        return f"SELECT {lost}, count(*) FILTER (WHERE {RECOUNT}) FROM {KNOWN}"
+
+    def known_changes(self) -> str:
+        """Return the statement of the changes that ``KNOWN`` tells, with no group to recount."""
+        fresh = {name: quoted(name) for name in self.columns}
+        was = {name: quoted(f"{_WAS}{name}") for name in self.columns}
+        differs = _differ([(fresh[name], was[name]) for name in self.columns])
+        return (
+            f"SELECT {_listed(fresh)}, '+U' AS {ACTION} FROM {KNOWN} "
+            f"WHERE {self._count} > 0 AND ({differs}) "
+            f"UNION ALL SELECT {', '.join(was.values())}, '-D' FROM {KNOWN} "
+            f"WHERE {was[self.query.count]} IS NOT NULL AND {self._count} <= 0"
+        )
 
     @property
     def _count(self) -> str:
@@ -250,20 +201,20 @@ class Statements:
         return f"SELECT {', '.join(names)} FROM {relation} WHERE {condition}"
 
 
-def difference(columns: Sequence[str], key: Sequence[str], action: str) -> str:
+def difference(columns: Sequence[str], key: Sequence[str]) -> str:
     """Return the statement of the changes that turn ``STORED`` into ``FRESH``.
 
     Args:
         columns: of the view.
         key: those that tell a row apart.
-        action: the column for what is done with a row.
     """
     on = " AND ".join(f"f.{quoted(each)} = s.{quoted(each)}" for each in key)
     fresh, stored = (", ".join(f"{side}.{quoted(each)}" for each in columns) for side in "fs")
-    first = quoted(key[0])
+    # Column by column: a comparison of whole rows makes a struct of each first.
+    differs = _differ([(f"f.{quoted(each)}", f"s.{quoted(each)}") for each in columns])
     return (
-        f"SELECT {fresh}, '+U' AS {quoted(action)} FROM {FRESH} f LEFT JOIN {STORED} s ON {on} "
-        f"WHERE s.{first} IS NULL OR ({fresh}) IS DISTINCT FROM ({stored}) "
+        f"SELECT {fresh}, '+U' AS {ACTION} FROM {FRESH} f LEFT JOIN {STORED} s ON {on} "
+        f"WHERE {differs} "
         f"UNION ALL SELECT {stored}, '-D' FROM {STORED} s "
         f"WHERE NOT EXISTS (SELECT 1 FROM {FRESH} f WHERE {on})"
     )
@@ -276,23 +227,19 @@ def _same(groups: Sequence[Output], one: str, other: str) -> str:
     )
 
 
-def _group_text(groups: Sequence[Output]) -> str:
+def _differ(pairs: Iterable[tuple[str, str]]) -> str:
+    """Return SQL that says whether any pair differs."""
+    return " OR ".join(f"{one} IS DISTINCT FROM {other}" for one, other in pairs)
+
+
+def _group_text(groups: Sequence[Output], *, of: str = "") -> str:
     """Return SQL for a text that two groups share only if all of their values are the same."""
     parts = []
     for each in groups:
-        text = f"replace(CAST({quoted(each.name)} AS VARCHAR), '''', '''''')"
+        text = f"replace(CAST({of}{quoted(each.name)} AS VARCHAR), '''', '''''')"
         parts.append(f"coalesce('''' || {text} || '''', 'null')")
     return " || ',' || ".join(parts)
 
 
 def _listed(columns: Mapping[str, str]) -> str:
     return ", ".join(f"{sql} AS {quoted(name)}" for name, sql in columns.items())
-
-
-def _taken(function: str, of: str | None) -> str:
-    came, went = (f"{function}({of or '*'}) FILTER (WHERE {sign})" for sign in (_CAME, _WENT))
-    return f"coalesce({came}, 0) - coalesce({went}, 0)"
-
-
-def _added(name: str) -> str:
-    return f"(coalesce(s.{quoted(name)}, 0) + d.{quoted(name)})"

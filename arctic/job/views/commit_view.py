@@ -21,8 +21,7 @@ from arctic.job.write.commit_write import commit_write
 from arctic.job.write.write_job import begin_write, work_here
 from arctic.job.write.write_task import write_task
 from arctic.table.streams.stream_batch import StreamBatch
-
-ACTION = "_arctic_action"
+from arctic.views.view_statements import ACTION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -14,10 +14,11 @@ from arctic.job.read.scan_job import ScanJob
 from arctic.job.reference import TableReference
 from arctic.job.views.source_rows import CHANGE_TYPE, Stretch
 from arctic.job.views.view_plan import ViewPlan
-from arctic.job.views.workspace import Workspace
+from arctic.job.views.workspace import GIVEN, Workspace
 from arctic.views.sql_tree import quoted
+from arctic.views.view_keeping import SIGN
 from arctic.views.view_query import Source, ViewQuery
-from arctic.views.view_statements import SIGN, STORED, Statements
+from arctic.views.view_statements import STORED, Statements, difference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,19 +53,30 @@ class RefreshInput:
         own = self.plan.sources[source.identifier].opened.arrow_schema
         return pa.schema([own.field(name) for name in self.columns(source)])
 
-    def load_changes(self, source: Source, table: str, *commits: str) -> None:
-        """Fill a table with the changed rows of a source: those that went, and those that came.
+    def load_changes(self, source: Source, table: str) -> None:
+        """Fill a table with the changed rows of a source: those that went, and those that came."""
+        self.space.load(table, *self._changes(source))
+
+    def make_of_changes(
+        self, table: str, source: Source, statement: Callable[[str], str], *commits: str
+    ) -> None:
+        """Fill a table with what a statement makes of the changed rows of a source.
 
         Args:
-            source: of the view.
             table: to be made.
+            source: of the view.
+            statement: SQL, of the relation of these rows.
             commits: columns that tell of their commits.
         """
-        columns, stretch = self.columns(source), self.stretches[source.identifier]
-        columns += commits
+        job, relation = self._changes(source, *commits)
+        self.space.make_from(table, job, statement(relation))
+
+    def _changes(self, source: Source, *commits: str) -> tuple[ScanJob, str]:
+        """Return the changed rows of a source, and what selects them with their ``SIGN``."""
+        columns, stretch = [*self.columns(source), *commits], self.stretches[source.identifier]
         job = self.plan.sources[source.identifier].changes(stretch, columns)
         sign = f"CAST(CASE {CHANGE_TYPE} WHEN 'insert' THEN 1 ELSE -1 END AS TINYINT) AS {SIGN}"
-        self.space.load(table, job, ", ".join([*map(quoted, columns), sign]))
+        return job, f"(SELECT {', '.join([*map(quoted, columns), sign])} FROM {GIVEN})"
 
     def rows(self, source: Source, among: Values | None = None) -> ScanJob:
         """Plan a read of the rows of a source, where its stretch ends."""
@@ -75,6 +87,10 @@ class RefreshInput:
         """Return the number of the version where a source's stretch ends, and its time in ms."""
         end = self.stretches[source.identifier].end
         return self.plan.sources[source.identifier].newest_commit(end)
+
+    def difference(self) -> str:
+        """Return the statement of the changes that turn ``STORED`` into ``FRESH``."""
+        return difference(self.plan.schema.names, self.plan.key)
 
     def load_stored(self, among: Values | None = None) -> None:
         """Fill ``STORED`` with rows of the view: with all of them, or at least those needed."""

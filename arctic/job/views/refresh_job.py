@@ -12,9 +12,8 @@ import time
 from collections.abc import Mapping
 
 from arctic.iceberg.tables.evolve_schema import evolve_schema
-from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.reference import TableReference
-from arctic.job.views.commit_view import ACTION, Written, commit_view
+from arctic.job.views.commit_view import Written, commit_view
 from arctic.job.views.kept.fresh_rows import all_rows, changed_rows
 from arctic.job.views.refresh_input import RefreshInput
 from arctic.job.views.refresh_report import RefreshReport
@@ -26,7 +25,6 @@ from arctic.job.views.view_state import Standing
 from arctic.job.views.workspace import Workspace, workspace
 from arctic.table.streams.stream_batch import StreamBatch
 from arctic.views.view_definition import DAYS, ViewDefinition
-from arctic.views.view_statements import difference
 
 
 def refresh_view(reference: TableReference, *, is_full: bool) -> RefreshReport:
@@ -76,8 +74,8 @@ def refresh_view(reference: TableReference, *, is_full: bool) -> RefreshReport:
             given = RefreshInput(
                 space=space, plan=plan, view=view, reference=reference, stretches=stretches
             )
-            all_rows(given) if is_full else changed_rows(given)
-            written = _commit(space, plan, view, reference, batch)
+            rows = space.batches(all_rows(given) if is_full else changed_rows(given))
+            written = commit_view(reference, rows, view.arrow_schema, batch=batch, mode="upsert")
             hold_sources(view.table.name, sources, ends)
     return _report(reference, written, began, is_full=is_full)
 
@@ -93,18 +91,6 @@ def _report(
         snapshot_id=written.snapshot_id,
         seconds=time.monotonic() - began,
     )
-
-
-def _commit(
-    space: Workspace,
-    plan: ViewPlan,
-    view: OpenTable,
-    reference: TableReference,
-    batch: StreamBatch,
-) -> Written:
-    """Write what makes the view's rows the fresh ones."""
-    rows = space.batches(difference(plan.schema.names, plan.key, ACTION))
-    return commit_view(reference, rows, view.arrow_schema, batch=batch, mode="upsert")
 
 
 def _replace(

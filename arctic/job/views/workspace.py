@@ -18,7 +18,9 @@ from arctic.cdc.engine import name as quoted
 from arctic.job.read.scan_job import ScanJob
 
 MOST_BYTES = 2**30
-_GIVEN, _RESULT = "arctic_given", "arctic_result"
+GIVEN = "given"
+"""What a statement calls the rows of a read."""
+_EMPTY, _RESULT = "arctic_empty", "arctic_result"
 _NOT_LASTING = (
     "SELECT DISTINCT function_name FROM duckdb_functions() WHERE stability <> 'CONSISTENT'"
 )
@@ -31,30 +33,28 @@ class Workspace:
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
-    def load(self, table: str, job: ScanJob, select: str = "*") -> None:
-        """Fill a new table with the rows of a read."""
-        with streamed(self._connection, _GIVEN, job.schema, job.batches()):
-            self._connection.execute(
-                f"CREATE TABLE {quoted(table)} AS SELECT {select} FROM {_GIVEN}"
-            )
+    def load(self, table: str, job: ScanJob, relation: str = GIVEN) -> None:
+        """Fill a new table with the rows of a read, or with a selection of them."""
+        with streamed(self._connection, GIVEN, job.schema, job.batches()):
+            self._connection.execute(f"CREATE TABLE {quoted(table)} AS SELECT * FROM {relation}")
 
     def make_from(self, table: str, job: ScanJob, statement: str) -> None:
-        """Fill a new table with what a statement makes of the rows of a read, called ``given``."""
-        with streamed(self._connection, "given", job.schema, job.batches()):
+        """Fill a new table with what a statement makes of the rows of a read, called ``GIVEN``."""
+        with streamed(self._connection, GIVEN, job.schema, job.batches()):
             self.make(table, statement)
 
     def fill_from(self, table: str, job: ScanJob, statement: str) -> None:
-        """Add to a table what a statement makes of the rows of a read, called ``given``."""
-        with streamed(self._connection, "given", job.schema, job.batches()):
+        """Add to a table what a statement makes of the rows of a read, called ``GIVEN``."""
+        with streamed(self._connection, GIVEN, job.schema, job.batches()):
             self.run(f"INSERT INTO {quoted(table)} {statement}")
 
     def declare(self, table: str, schema: pa.Schema) -> None:
         """Make a table without rows."""
-        self._connection.register(_GIVEN, schema.empty_table())
+        self._connection.register(_EMPTY, schema.empty_table())
         try:
-            self._connection.execute(f"CREATE TABLE {quoted(table)} AS SELECT * FROM {_GIVEN}")
+            self._connection.execute(f"CREATE TABLE {quoted(table)} AS SELECT * FROM {_EMPTY}")
         finally:
-            self._connection.unregister(_GIVEN)
+            self._connection.unregister(_EMPTY)
 
     def make(self, table: str, statement: str) -> None:
         """Fill a new table with what a statement returns.
@@ -64,6 +64,10 @@ class Workspace:
         """
         with expression_errors("view"):
             self._connection.execute(f"CREATE TABLE {quoted(table)} AS {statement}")
+
+    def show(self, view: str, statement: str) -> None:
+        """Call what a statement returns by a name, without a table of its own."""
+        self._connection.execute(f"CREATE VIEW {quoted(view)} AS {statement}")
 
     def run(self, statement: str) -> None:
         """Carry out a statement that returns nothing."""
@@ -80,9 +84,9 @@ class Workspace:
         with expression_errors("view"):
             return self._connection.execute(statement).to_arrow_table()
 
-    def number(self, statement: str) -> int:
-        """Return the one number that a statement returns."""
-        return int(self.table(statement).column(0)[0].as_py())
+    def numbers(self, statement: str) -> tuple[int, ...]:
+        """Return the numbers of the one row that a statement returns."""
+        return tuple(int(column[0].as_py()) for column in self.table(statement).columns)
 
     def batches(self, statement: str) -> pa.RecordBatchReader:
         """Return what a statement returns, batch by batch; nothing else may be asked meanwhile.

@@ -103,6 +103,18 @@ def test_changes_without_a_row_are_done_too(place: dict[str, Any]) -> None:
     assert arctic.refresh("shop.few", **place).upserts == 1
 
 
+def test_changes_that_no_group_counts_are_done_too(place: dict[str, Any]) -> None:
+    """Whether groups are kept from changes or counted anew."""
+    for name, kept in (("exact", "sum(v::DECIMAL(9, 1))"), ("counted", "sum(v)")):
+        sql = f"SELECT g, {kept} AS s, count(*) AS n FROM shop.orders WHERE v > 1 GROUP BY g"
+        arctic.materialize(sql, f"shop.{name}", **place)
+    put(place, (9, "z", -1.0))
+    for name in ("exact", "counted"):
+        report = arctic.refresh(f"shop.{name}", **place)
+        assert (report.upserts, report.deletes, report.snapshot_id is None) == (0, 0, False)
+        assert counts(place, f"shop.{name}") == {"a": 1, "b": 1}
+
+
 def test_a_view_that_others_wrote_to_is_refused_or_mended(place: dict[str, Any]) -> None:
     """Less than no row is never shown."""
     arctic.materialize(TOTALS, "shop.totals", **place)

@@ -15,23 +15,25 @@ Memory: the keys of what went, beside the workspace.
 
 from __future__ import annotations
 
+from functools import partial
+
 from arctic.job.views.refresh_input import RefreshInput
 from arctic.job.views.source_rows import COMMIT_TIMESTAMP, COMMIT_VERSION
 from arctic.views.sql_tree import quoted
+from arctic.views.view_keeping import SIGN
 from arctic.views.view_query import IS_CURRENT, VALID_FROM, VALID_TO, VERSION
-from arctic.views.view_statements import CHANGED, FRESH, SIGN, STORED
+from arctic.views.view_statements import CHANGED, FRESH, STORED
 
 _OPENS, _CLOSES, _SIDES, _NOW = "opens", "closes", "sides", "now_rows"
 _AT = "_arctic_at"
 
 
-def changed_history(given: RefreshInput) -> None:
-    """Compute the versions that changes of the source began and ended."""
+def changed_history(given: RefreshInput) -> str:
+    """Return the statement of what changes of the source change in the view."""
     space, source = given.space, given.query.first
-    given.load_changes(source, CHANGED, COMMIT_VERSION, COMMIT_TIMESTAMP)
     beside = {SIGN: SIGN, VERSION: COMMIT_VERSION, _AT: COMMIT_TIMESTAMP}
-    space.make(_SIDES, given.statements.sides(CHANGED, beside))
-    space.drop(CHANGED)
+    sides = partial(given.statements.sides, beside=beside)
+    given.make_of_changes(_SIDES, source, sides, COMMIT_VERSION, COMMIT_TIMESTAMP)
     same = f"{_same_key(given, 'o', 's')} AND o.{VERSION} = s.{VERSION} AND {_same(given)}"
     for table, sign in ((_OPENS, 1), (_CLOSES, -1)):
         space.make(
@@ -47,10 +49,11 @@ def changed_history(given: RefreshInput) -> None:
         f"(SELECT 1 FROM {_CLOSES} o WHERE {_same_key(given, 'o', 's')})"
     )
     _end_versions(given, f"SELECT {_columns(given)}, {VERSION}, {VALID_FROM} FROM {STORED}")
+    return given.difference()
 
 
-def all_history(given: RefreshInput) -> None:
-    """Compute what is different from the current versions, as one change of the newest commit."""
+def all_history(given: RefreshInput) -> str:
+    """Return the same of what differs from current versions, as one change of the newest commit."""
     space, source = given.space, given.query.first
     number, committed_ms = given.newest_commit(source)
     at = f"{number} AS {VERSION}, make_timestamptz({committed_ms} * 1000) AS {_AT}"
@@ -73,6 +76,7 @@ def all_history(given: RefreshInput) -> None:
         f"SELECT {_columns(given)}, {VERSION}, {VALID_FROM} FROM {STORED} s "
         f"WHERE NOT ({VERSION} = {number} AND {corrected})",
     )
+    return given.difference()
 
 
 def _end_versions(given: RefreshInput, stored: str) -> None:

@@ -11,16 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from arctic.job.views.refresh_input import RefreshInput
+from arctic.job.views.workspace import GIVEN
 from arctic.views.sql_tree import quoted
+from arctic.views.view_keeping import SIGN
 from arctic.views.view_query import Join
-from arctic.views.view_statements import CHANGED, FRESH, SIGN, STORED
+from arctic.views.view_statements import CHANGED, FRESH, STORED
 
 _FIRSTS, _SECONDS, _TOUCHED = "firsts", "seconds", "touched"
 _CHANGED_SECOND = "changed_second"
 
 
-def changed_joins(given: RefreshInput, join: Join) -> None:
-    """Compute the rows that changes of either side may have changed."""
+def changed_joins(given: RefreshInput, join: Join) -> str:
+    """Return the statement of what changes of either side change in the view."""
     space = given.space
     given.load_changes(join.first, CHANGED)
     given.load_changes(join.second, _CHANGED_SECOND)
@@ -37,6 +39,7 @@ def changed_joins(given: RefreshInput, join: Join) -> None:
     same = " AND ".join(f"{STORED}.{quoted(name)} = t.{quoted(of)}" for name, of in own.items())
     space.run(f"DELETE FROM {STORED} WHERE NOT EXISTS (SELECT 1 FROM {_TOUCHED} t WHERE {same})")
     space.drop(_TOUCHED)
+    return given.difference()
 
 
 def _load_firsts(given: RefreshInput, join: Join) -> None:
@@ -53,7 +56,7 @@ def _load_firsts(given: RefreshInput, join: Join) -> None:
     space.fill_from(
         _FIRSTS,
         given.rows(join.first, among),
-        f"SELECT {columns} FROM given g "
+        f"SELECT {columns} FROM {GIVEN} g "
         f"WHERE EXISTS (SELECT 1 FROM {_CHANGED_SECOND} c WHERE {of_second}) "
         f"AND NOT EXISTS (SELECT 1 FROM {CHANGED} c WHERE {is_there})",
     )
@@ -76,7 +79,7 @@ def _load_seconds(given: RefreshInput, join: Join) -> None:
     space.fill_from(
         _SECONDS,
         given.rows(join.second, among),
-        f"SELECT {columns} FROM given g WHERE EXISTS (SELECT 1 FROM {_FIRSTS} f WHERE {named})",
+        f"SELECT {columns} FROM {GIVEN} g WHERE EXISTS (SELECT 1 FROM {_FIRSTS} f WHERE {named})",
     )
 
 
