@@ -19,6 +19,7 @@ SCHEMA = pa.schema(
     [
         pa.field("id", pa.int64(), nullable=False),
         pa.field("n", pa.int64()),
+        pa.field("small", pa.int32()),
         pa.field("note", pa.string()),
     ]
 )
@@ -27,6 +28,7 @@ rows = st.fixed_dictionaries(
     {
         "id": st.integers(0, 5),
         "n": st.none() | st.integers(0, 3),
+        "small": st.none() | st.integers(0, 3),
         "note": st.sampled_from(["a", "b", "c"]),
         "extra": st.sampled_from(["x", "y"]),
     }
