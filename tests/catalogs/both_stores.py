@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 import pytest
+from pyiceberg.catalog import MetastoreCatalog
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 
@@ -72,17 +73,36 @@ def check_restore_and_delete(places: Places, before: Before) -> None:
 
 def before_commits_in_sql(monkeypatch: pytest.MonkeyPatch) -> Before:
     """Return what has something happen before the next commit to a catalog in a database."""
-    waiting: list[Callable[[], object]] = []
-    commit = SqlCatalog.commit_table
+    return before_commits(SqlCatalog, monkeypatch)
 
-    def commit_table(catalog: SqlCatalog, table: Table, *given: object) -> object:
-        if waiting:
+
+def before_commits(
+    kind: type[MetastoreCatalog], monkeypatch: pytest.MonkeyPatch, *, passing: int = 0
+) -> Before:
+    """Return what has something happen before a commit to a kind of catalogs.
+
+    Args:
+        kind: of the catalogs.
+        monkeypatch: has it so for one test.
+        passing: commits that come before.
+    """
+    waiting: list[Callable[[], object]] = []
+    commit, left = kind.commit_table, [0]
+
+    def commit_table(catalog: MetastoreCatalog, table: Table, *given: object) -> object:
+        if waiting and left[0]:
+            left[0] -= 1
+        elif waiting:
             with ThreadPoolExecutor(1) as somebody_else:
                 somebody_else.submit(waiting.pop()).result()
         return commit(catalog, table, *given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(SqlCatalog, "commit_table", commit_table)
-    return waiting.append
+    def before(something: Callable[[], object]) -> None:
+        left[0] = passing
+        waiting.append(something)
+
+    monkeypatch.setattr(kind, "commit_table", commit_table)
+    return before
 
 
 CHECKS = (check_upsert_after_overwrite, check_overwrite_after_upsert, check_restore_and_delete)

@@ -1,10 +1,11 @@
-"""Glue as a catalog: every verb, eight writers, and answers that are lost."""
+"""Glue as a catalog: every verb, eight writers, answers that are lost, and both stores compared."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
+from pyiceberg.catalog.glue import GlueCatalog
 
 import arctic
 from benchmarks.requests.object_store import (
@@ -14,6 +15,7 @@ from benchmarks.requests.object_store import (
     SECRET_KEY,
     object_store,
 )
+from tests.catalogs.both_stores import CHECKS, NAME, Before, Places, before_commits
 from tests.catalogs.glue_server import MADE, UNMADE
 from tests.catalogs.verbs import (
     SCHEMA,
@@ -59,6 +61,22 @@ def test_an_answer_that_is_lost_is_looked_for(glue: dict[str, str], database: st
     found = arctic.read(name, catalog=glue).read_all()
     assert pairs(found) == [(each, "Rome") for each in range(6)]
     assert arctic.read(f"{name}.snapshots", catalog=glue).read_all().num_rows == 2
+
+
+@pytest.mark.parametrize("passing", [0, 1], ids=["before the mark", "after the mark"])
+@pytest.mark.parametrize("check", CHECKS)
+def test_both_stores_are_compared_by_who_looked_at_both(
+    glue: dict[str, str],
+    check: Callable[[Places, Before], None],
+    passing: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Though Glue compares one table at a time: whatever lands before either commit is seen."""
+    places = Places(glue)
+    try:
+        check(places, before_commits(GlueCatalog, monkeypatch, passing=passing))
+    finally:
+        arctic.drop_table(NAME, purge=True, catalog=glue)
 
 
 @pytest.mark.slow

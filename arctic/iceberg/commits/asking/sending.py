@@ -23,7 +23,6 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 from pyiceberg.table import Table
-from pyiceberg.table.update import AssertRefSnapshotId, AssertTableUUID, SetPropertiesUpdate
 
 from arctic.errors import ArcticError, ConflictError
 from arctic.iceberg.catalogs.in_database.several_tables import commit_several
@@ -31,9 +30,9 @@ from arctic.iceberg.catalogs.in_database.transaction_end import only_while_unmov
 from arctic.iceberg.catalogs.over_http.timed_rest import TimedRestCatalog
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.catalogs.table_commit import TableCommit
+from arctic.iceberg.commits.asking.marked_stores import mark_of, send_marked
 from arctic.iceberg.commits.asking.staged_snapshot import OtherStore, StagedSnapshot
 from arctic.iceberg.metadata.history import lineage
-from arctic.table.property_names import COMMITTED_BESIDE
 
 Outcome = Exception | None
 """What the catalog made of an attempt: ``CommitFailedException``, which says that it did not land;
@@ -88,7 +87,7 @@ def sent(attempts: Sequence[StagedSnapshot]) -> list[Outcome]:
         if isinstance(catalog, TimedRestCatalog) and catalog.commits_several(_stores(attempts)):
             return _sent_in_one_request(catalog, attempts)
     if len(attempts) == 1:
-        return [_said_by(partial(_send_alone, attempts[0]))]
+        return [_said_by(partial(_send_beside, attempts[0]))]
     # Of each alone, the catalog may still compare both stores.
     return [outcome for each in attempts for outcome in sent([each])]
 
@@ -116,6 +115,13 @@ def _said_by(ask: Callable[[], None]) -> Outcome:
 
 def _send_alone(attempt: StagedSnapshot) -> None:
     attempt.table._do_commit(updates=attempt.updates, requirements=attempt.requirements)
+
+
+def _send_beside(attempt: StagedSnapshot) -> None:
+    if attempt.other is None:
+        _send_alone(attempt)
+    else:
+        send_marked(attempt, attempt.other)
 
 
 def _send_in_database(catalog: SqlCatalog, attempts: Sequence[StagedSnapshot]) -> None:
@@ -153,24 +159,13 @@ def _sent_in_one_request(
     catalog: TimedRestCatalog, attempts: Sequence[StagedSnapshot]
 ) -> list[Outcome]:
     commits = [_commit_of(each) for each in attempts]
-    looked_at = [_unchanged(each.other.store, each) for each in attempts if each.other is not None]
+    looked_at = [mark_of(each.other, each) for each in attempts if each.other is not None]
     if len(attempts) == 1 and not looked_at:
         return [_said_by(partial(_send_alone, attempts[0]))]
     said = _said_by(partial(catalog.commit_several, [*looked_at, *commits]))
     if said is not None:
         return [said] * len(attempts)
     return [_said_by(partial(_check_landed, each)) for each in attempts]
-
-
-def _unchanged(store: Table, attempt: StagedSnapshot) -> TableCommit:
-    here = AssertRefSnapshotId.model_validate(
-        {"ref": "main", "snapshot-id": store.metadata.current_snapshot_id}
-    )
-    return TableCommit(
-        table=store,
-        requirements=(AssertTableUUID(uuid=store.metadata.table_uuid), here),
-        updates=(SetPropertiesUpdate(updates={COMMITTED_BESIDE: str(attempt.snapshot_id)}),),
-    )
 
 
 def _check_landed(attempt: StagedSnapshot) -> None:

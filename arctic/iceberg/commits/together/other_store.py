@@ -2,7 +2,8 @@
 
 Who has looked at both stores commits to one of them, and a catalog compares that one alone. A
 catalog in a database compares the other one in the same transaction; one behind REST, where it
-takes commits to several tables in one request.
+takes commits to several tables in one request. Where PyIceberg itself validates commits, as those
+to Glue and Hive, both stores are marked: see ``marked_stores``.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 
-from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.catalog import MetastoreCatalog
 from pyiceberg.table import Table
 
 from arctic.errors import ConflictError
@@ -50,7 +51,7 @@ def _compares_both(store: Table, other: Table) -> bool:
     catalog = store.catalog
     if isinstance(catalog, TimedRestCatalog):
         return catalog.commits_several((store, other))
-    return isinstance(catalog, SqlCatalog)
+    return isinstance(catalog, MetastoreCatalog)
 
 
 @dataclass(slots=True)
@@ -65,9 +66,9 @@ class SeenStore:
     def newest(self, head: Table) -> Table:
         """Return it as an attempt on a head of the first store is to look at it.
 
-        That is as it is now, but for the first attempt where the catalog compares both: if it has
-        moved on since it was loaded, that attempt loses its race and is built anew. Another
-        catalog leaves nothing but a look right before the commit.
+        That is as it is now, but for the first attempt where both are compared: if it has moved on
+        since it was loaded, that attempt loses its race and is built anew. Another catalog leaves
+        nothing but a look right before the commit.
         """
         is_seen = self.is_fresh and _compares_both(head, self.store)
         self.is_fresh = False
