@@ -9,6 +9,8 @@ after one more upsert.
 The peer is a table that engines read as it is: Iceberg's MERGE of the same rows in Spark, by
 merge-on-read, whose session has done one before. ``--no-peer`` leaves it out.
 
+``--random-keys`` has keys all over the 64 bits, in no order, as hashes and most generated ids are.
+
 The data is made up and the same every time; figures of two commits compare only on the same quiet
 machine, so read the ratios.
 """
@@ -20,10 +22,11 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -39,6 +42,7 @@ TABLE = "bench.orders"
 KEY = "order_id"
 PEER = "iceberg-mor"
 PEER_SECONDS = 1_800
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -47,15 +51,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rows", type=int, default=2_000_000, help="rows of the load")
     parser.add_argument("--repeats", type=int, default=5, help="upserts, each published")
     parser.add_argument("--no-peer", action="store_true", help="measure Arctic alone")
+    parser.add_argument("--random-keys", action="store_true", help="keys of no order, 64 bits long")
     given = parser.parse_args(arguments)
+    rows_of = _spread if given.random_keys else widened
     with tempfile.TemporaryDirectory(prefix="arctic-bench-") as folder:
         measure_publish(
-            Path(folder), rows=given.rows, repeats=given.repeats, with_peer=not given.no_peer
+            Path(folder),
+            rows=given.rows,
+            repeats=given.repeats,
+            with_peer=not given.no_peer,
+            rows_of=rows_of,
         )
     return 0
 
 
-def measure_publish(folder: Path, *, rows: int, repeats: int, with_peer: bool) -> None:
+def measure_publish(
+    folder: Path,
+    *,
+    rows: int,
+    repeats: int,
+    with_peer: bool,
+    rows_of: Callable[[pa.Table], pa.Table],
+) -> None:
     """Measure publishes after a load, after upserts of 1 %, and after a full optimize."""
     report = Report(f"publish: {rows:,} rows, upserts of {rows // 100:,}")
     place, few = str(folder / "arctic"), rows // 100
@@ -63,8 +80,8 @@ def measure_publish(folder: Path, *, rows: int, repeats: int, with_peer: bool) -
     changes = [folder / f"upsert{number}" / "0.parquet" for number in range(repeats + 1)]
     for number, path in enumerate(changes):
         path.parent.mkdir()
-        pq.write_table(widened(change_rows(rows, few, number=number)), path)
-    load = (batch for chunk in base_rows(rows) for batch in widened(chunk).to_batches())
+        pq.write_table(rows_of(change_rows(rows, few, number=number)), path)
+    load = (batch for chunk in base_rows(rows) for batch in rows_of(chunk).to_batches())
     reader = pa.RecordBatchReader.from_batches(WIDE_SCHEMA, load)
     arctic.write(TABLE, reader, mode="upsert", options={"primaryKey": KEY}, warehouse=place)
     arctic.optimize(TABLE, type="full", warehouse=place)
@@ -94,7 +111,7 @@ def measure_publish(folder: Path, *, rows: int, repeats: int, with_peer: bool) -
     report.note("memory of a publish alone", str(peak_of(alone)[1]))
     if with_peer:
         report.step("the same upserts by Iceberg's MERGE")
-        merges = _merges(folder, rows, changes[:repeats])
+        merges = _merges(folder, rows, changes[:repeats], rows_of)
         merge = statistics.median(merges)
         add("Iceberg's MERGE, median", merge, rows=few)
         both = upsert + statistics.median(publishes)
@@ -106,7 +123,16 @@ def measure_publish(folder: Path, *, rows: int, repeats: int, with_peer: bool) -
     report.show()
 
 
-def _merges(folder: Path, rows: int, changes: Sequence[Path]) -> list[float]:
+def _spread(rows: pa.Table) -> pa.Table:
+    """Return orders whose keys are all over the 64 bits: each as often as before."""
+    keys = rows[KEY].to_numpy().astype(np.uint64) * _SPREAD
+    at = rows.schema.get_field_index(KEY)
+    return widened(rows.set_column(at, rows.schema.field(at), pa.array(keys.view(np.int64))))
+
+
+def _merges(
+    folder: Path, rows: int, changes: Sequence[Path], rows_of: Callable[[pa.Table], pa.Table]
+) -> list[float]:
     """Return what a MERGE of each of some files takes, in a table of the same rows."""
     peer = next(peer for peer in PEERS if peer.name == PEER)
     command = [str(interpreter(peer)), "-m", f"benchmarks.peers.systems.{peer.script}"]
@@ -114,7 +140,7 @@ def _merges(folder: Path, rows: int, changes: Sequence[Path]) -> list[float]:
     load = folder / "load"
     load.mkdir()
     for number, chunk in enumerate(base_rows(rows)):
-        pq.write_table(widened(chunk), load / f"{number}.parquet")
+        pq.write_table(rows_of(chunk), load / f"{number}.parquet")
     with Driver(command, log=folder / "log.txt", scratch=folder / "scratch") as driver:
         driver.hello()
         driver.call("load", str(load), limit_seconds=PEER_SECONDS)

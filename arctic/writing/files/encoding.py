@@ -1,9 +1,13 @@
 """How the columns of a file are encoded: by a dictionary where their values repeat enough.
 
+A codec is left out where it saves next to nothing, as of keys and measures that are random: it
+takes most of the time of reading them all the same.
+
 Strategy: Parquet writers try a dictionary on every column, and give up when it has grown too
 large: of ids, times and measures it then costs as much time as writing them and is left in the
 file. So a sample says beforehand how many different values a column has, by Chao's estimate from
-those that were seen once and twice.
+those that were seen once and twice. What a codec saves it shows on runs of neighbours: it goes by
+what is alike close by.
 
 Rules:
     - Rows never depend on it: a wrong estimate costs time or bytes.
@@ -14,7 +18,7 @@ Must not know: files, keys.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +33,11 @@ _FEW_BYTES = 16_384
 _WORTHWHILE = 0.6
 """A dictionary with its indices is to be at most this share of the values. Measured: near 1 both
 take the same bytes, and the dictionary more time."""
+_RUNS, _RUN_ROWS = 4, 256
+"""Neighbouring rows that a codec is tried on, from all over a row group."""
+_LEAST_SAVED = 0.05
+"""The share of a column's bytes that a codec is to save. Measured: of a million random 64-bit keys
+in order zstd saves 3 %, and they decode in 13 ns each; without it in 5."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +48,8 @@ class Encoding:
     """Paths of the Parquet columns that get a dictionary."""
     delta: tuple[str, ...]
     """Paths of those that are written as differences; none of the above."""
+    compressed: tuple[str, ...] | None
+    """Paths of those that the codec is for; None: all columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +60,19 @@ class _Leaf:
     values: pa.Array
 
 
-def choose_encoding(rows: pa.Table, *, dictionary_bytes: int, allow_delta: bool) -> Encoding:
+def choose_encoding(
+    rows: pa.Table, *, dictionary_bytes: int, allow_delta: bool, codec: pa.Codec | None
+) -> Encoding:
     """Choose the encoding of each column.
 
     Args:
         rows: the first row group, at least one row.
         dictionary_bytes: a larger dictionary is given up by the writer.
         allow_delta: whether integers and times without a dictionary are written as differences.
+        codec: what compresses columns; None: nothing does.
     """
     if rows.nbytes <= _FEW_BYTES:
-        return Encoding(dictionary=(), delta=())
+        return Encoding(dictionary=(), delta=(), compressed=None)
     step = max(1, rows.num_rows // _SAMPLE_ROWS)
     sample = rows.take(pa.array(np.arange(0, rows.num_rows, step))) if step > 1 else rows
     scale = rows.num_rows / sample.num_rows
@@ -68,7 +82,33 @@ def choose_encoding(rows: pa.Table, *, dictionary_bytes: int, allow_delta: bool)
             dictionary.append(leaf.path)
         elif allow_delta and _is_counted(leaf.values.type):
             delta.append(leaf.path)
-    return Encoding(dictionary=tuple(dictionary), delta=tuple(delta))
+    compressed = None if codec is None else _compressed(rows, {*dictionary, *delta}, codec)
+    return Encoding(dictionary=tuple(dictionary), delta=tuple(delta), compressed=compressed)
+
+
+def _compressed(rows: pa.Table, encoded: Set[str], codec: pa.Codec) -> tuple[str, ...] | None:
+    """Return the columns that a codec is for, where it is not for all of them."""
+    few = rows
+    if rows.num_rows > _RUNS * _RUN_ROWS:
+        starts = np.linspace(0, rows.num_rows - _RUN_ROWS, _RUNS, dtype=np.int64).tolist()
+        few = pa.concat_tables(rows.slice(start, _RUN_ROWS) for start in starts)
+    leaves = list(_leaves(few))
+    found = [leaf.path for leaf in leaves if leaf.path in encoded or _shrinks(leaf.values, codec)]
+    return None if len(found) == len(leaves) else tuple(found)
+
+
+def _shrinks(values: pa.Array, codec: pa.Codec) -> bool:
+    """Say whether a codec makes values notably smaller; it is believed to, where none can tell."""
+    kind = values.type
+    if pt.is_boolean(kind) or not (pt.is_primitive(kind) or pt.is_fixed_size_binary(kind)):
+        return True
+    present = values.drop_null() if values.null_count else values
+    width = kind.bit_width // 8
+    if not len(present) or not width:
+        return True
+    start = present.offset * width
+    plain = present.buffers()[1].slice(start, len(present) * width)
+    return bool(codec.compress(plain).size <= (1 - _LEAST_SAVED) * plain.size)
 
 
 def _leaves(rows: pa.Table) -> Iterator[_Leaf]:

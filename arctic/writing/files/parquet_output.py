@@ -132,16 +132,27 @@ class ParquetOutput:
 
 
 def _parquet_options(options: WriteOptions, first: pa.Table) -> dict[str, Any]:
+    codec, level = options.compression, options.compression_level
+    is_plain = codec == "uncompressed"
     encoding = choose_encoding(
-        first, dictionary_bytes=options.dictionary_bytes, allow_delta=options.delta_encoding
+        first,
+        dictionary_bytes=options.dictionary_bytes,
+        allow_delta=options.delta_encoding,
+        codec=None if is_plain else pa.Codec(codec, level),
     )
     delta = dict.fromkeys(encoding.delta, "DELTA_BINARY_PACKED")
+    codecs: Any = "none" if is_plain else codec
+    levels: Any = level
+    if encoding.compressed is not None:
+        # Columns that are not named have no codec, and no level.
+        codecs = dict.fromkeys(encoding.compressed, codec)
+        levels = None if level is None else dict.fromkeys(encoding.compressed, level)
     return {
         "use_dictionary": list(encoding.dictionary) or False,
         "column_encoding": delta or None,
         "dictionary_pagesize_limit": options.dictionary_bytes,
-        "compression": "none" if options.compression == "uncompressed" else options.compression,
-        "compression_level": options.compression_level,
+        "compression": codecs,
+        "compression_level": levels,
         # As Iceberg asks for: decimals up to 18 digits are integers.
         "store_decimal_as_integer": True,
         "write_statistics": True,

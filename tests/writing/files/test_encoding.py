@@ -32,6 +32,24 @@ COLUMNS: dict[str, tuple[Any, bool]] = {
     "flag": (RANDOM.integers(0, 2, ROWS).astype(bool), False),
 }
 """Values, and whether they repeat enough for a dictionary."""
+ZSTD = pa.Codec("zstd")
+KEYS = RANDOM.integers(-(2**63), 2**63 - 1, ROWS)
+SEALED: dict[str, tuple[Any, bool]] = {
+    "id": (pa.array(range(ROWS)), True),
+    "key": (pa.array(KEYS), False),
+    "key in order": (pa.array(np.sort(KEYS)), False),
+    "half empty": (pa.array([key if at % 2 else None for at, key in enumerate(KEYS)]), False),
+    "nothing": (pa.nulls(ROWS, pa.int64()), True),
+    "uuid": (pa.array([RANDOM.bytes(16) for _ in range(ROWS)], pa.binary(16)), False),
+    "near": (pa.array(RANDOM.integers(0, 2**40, ROWS)), True),
+    "moment": (pa.array(KEYS).view(pa.timestamp("us")), False),
+    "hexadecimal": (pa.array([RANDOM.bytes(8).hex() for _ in range(ROWS)]), True),
+    "random bytes": (pa.array([RANDOM.bytes(9) for _ in range(ROWS)]), True),
+    "decimal": (pa.array(COLUMNS["customer"][0]).cast(pa.decimal128(21, 2)), True),
+    "flag": (pa.array(RANDOM.integers(0, 2, ROWS).astype(bool)), True),
+    "begins alike": (pa.array(np.where(np.arange(ROWS) < ROWS // 3, 7, KEYS)), True),
+}
+"""Values, and whether the codec is for them."""
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -39,7 +57,9 @@ def test_a_dictionary_is_for_values_that_repeat(name: str) -> None:
     """Ids, times and measures go without."""
     values, expected = COLUMNS[name]
 
-    encoding = choose_encoding(pa.table({name: values}), dictionary_bytes=2**20, allow_delta=False)
+    encoding = choose_encoding(
+        pa.table({name: values}), dictionary_bytes=2**20, allow_delta=False, codec=None
+    )
 
     assert encoding.dictionary == ((name,) if expected else ())
     assert encoding.delta == ()
@@ -49,14 +69,62 @@ def test_a_dictionary_that_would_be_too_large_is_not_begun() -> None:
     """The writer would throw it away halfway."""
     rows = pa.table({"price": COLUMNS["price"][0]})
 
-    assert choose_encoding(rows, dictionary_bytes=1_000, allow_delta=False).dictionary == ()
+    assert (
+        choose_encoding(rows, dictionary_bytes=1_000, allow_delta=False, codec=None).dictionary
+        == ()
+    )
+
+
+@pytest.mark.parametrize("name", SEALED)
+def test_a_codec_is_for_columns_that_it_makes_smaller(name: str) -> None:
+    """Not for keys that are random; whatever cannot be told beforehand is compressed."""
+    values, expected = SEALED[name]
+    rows = pa.table({"id": SEALED["id"][0], "x": values})
+
+    chosen = choose_encoding(rows, dictionary_bytes=2**20, allow_delta=False, codec=ZSTD)
+
+    assert chosen.compressed == (None if expected else ("id",))
+
+
+def test_where_nothing_compresses_no_column_is_tried() -> None:
+    """Then all columns are alike."""
+    rows = pa.table({"key": KEYS})
+
+    for codec, expected in ((None, None), (ZSTD, ())):
+        chosen = choose_encoding(rows, dictionary_bytes=2**20, allow_delta=False, codec=codec)
+        assert chosen.compressed == expected
+
+
+@pytest.mark.parametrize("settings", [{}, {"compression_level": 3}, {"compression": "gzip"}])
+def test_random_keys_are_in_a_file_as_they_are(tmp_path: Path, settings: dict[str, Any]) -> None:
+    """Beside them others are compressed; a file of them alone has no codec at all."""
+    schema = pa.schema([field("key", pa.int64(), 1), field("id", pa.int64(), 2)])
+    rows = pa.table([KEYS, np.arange(ROWS)], schema=schema)
+    found = []
+    for names in (["key", "id"], ["key"]):
+        part = rows.select(names)
+        target = make_target(tmp_path, schema=part.schema, key=(), **settings)
+        files = NodeFiles(
+            target, new_task(), schemas={FileKind.BASE: part.schema}, transaction_id=0
+        )
+        files.add(Destination(partition=(), node=ROOT, kind=FileKind.BASE), part)
+        (written,) = files.close()
+        group = pq.read_metadata(written.path).row_group(0)
+        found += [group.column(at).compression for at in range(group.num_columns)]
+        assert pq.read_table(written.path).equals(part)
+
+    codec = settings.get("compression", "zstd").upper()
+    assert found == ["UNCOMPRESSED", codec, "UNCOMPRESSED"]
 
 
 def test_nothing_is_chosen_for_a_column_without_values() -> None:
     """Change deletes have many of them."""
     rows = pa.table({"a": pa.nulls(5_000, pa.string()), "b": pa.nulls(5_000, pa.int64())})
 
-    assert choose_encoding(rows, dictionary_bytes=2**20, allow_delta=False).dictionary == ()
+    assert (
+        choose_encoding(rows, dictionary_bytes=2**20, allow_delta=False, codec=None).dictionary
+        == ()
+    )
 
 
 def test_very_few_bytes_are_written_plainly() -> None:
@@ -64,7 +132,9 @@ def test_very_few_bytes_are_written_plainly() -> None:
     rows = pa.table({"constant": COLUMNS["constant"][0], "id": COLUMNS["id"][0]})
 
     for count, dictionary in ((1_000, ()), (2_000, ("constant",))):
-        encoding = choose_encoding(rows[:count], dictionary_bytes=2**20, allow_delta=True)
+        encoding = choose_encoding(
+            rows[:count], dictionary_bytes=2**20, allow_delta=True, codec=ZSTD
+        )
         assert encoding.dictionary == dictionary
         assert encoding.delta == (("id",) if dictionary else ())
 
@@ -83,7 +153,7 @@ def test_integers_and_times_without_a_dictionary_may_be_differences() -> None:
     others = {"float": numbers.cast(pa.float64()), "text": numbers.cast(pa.string())}
     rows = pa.table({**arrays, **others, "decimal": numbers.cast(pa.decimal128(21, 2))})
 
-    encoding = choose_encoding(rows, dictionary_bytes=2**20, allow_delta=True)
+    encoding = choose_encoding(rows, dictionary_bytes=2**20, allow_delta=True, codec=ZSTD)
 
     assert encoding.delta == tuple(arrays)
 
@@ -126,7 +196,7 @@ def test_every_type_is_written_as_chosen_and_read_back(
     files.add(Destination(partition=(), node=ROOT, kind=FileKind.BASE), rows)
     (written,) = files.close()
 
-    chosen = choose_encoding(rows, dictionary_bytes=2**20, allow_delta=delta_encoding)
+    chosen = choose_encoding(rows, dictionary_bytes=2**20, allow_delta=delta_encoding, codec=ZSTD)
     group = pq.read_metadata(written.path).row_group(0)
     encodings = {
         column.path_in_schema: column.encodings
