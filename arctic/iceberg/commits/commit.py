@@ -22,7 +22,7 @@ from pyiceberg.table import Table
 
 from arctic.errors import CommitStateUnknownError, ConflictError, InvalidInputError
 from arctic.iceberg.catalogs.read_only import check_writable
-from arctic.iceberg.commits.asking.sending import WITH_OTHERS
+from arctic.iceberg.commits.asking.sending import WITH_OTHERS, access_to
 from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.changed_meanwhile import check_same_rows, check_unchanged
 from arctic.iceberg.commits.commit_loop import CommitResult, Stage, commit_snapshot
@@ -151,8 +151,7 @@ def _commit_in_line(
 
 def _line_of(store: Table, branch: str | None) -> Hashable:
     """Return what two stores share where one may commit for the other: branch, catalog and all."""
-    access = tuple(sorted((name, str(text)) for name, text in store.catalog.properties.items()))
-    return store.metadata.table_uuid, branch, store.name(), store.catalog.name, access
+    return store.metadata.table_uuid, branch, store.name(), access_to(store.catalog)
 
 
 def commit_overwrite(

@@ -37,7 +37,7 @@ from arctic.errors import (
 )
 from arctic.iceberg.catalogs.read_only import check_writable
 from arctic.iceberg.catalogs.refresh import refresh
-from arctic.iceberg.commits.asking.sending import AbandonedError, ask_for
+from arctic.iceberg.commits.asking.sending import AbandonedError, ask_for, pause
 from arctic.iceberg.commits.asking.staged_snapshot import StagedSnapshot
 from arctic.iceberg.storage.table_io import is_file_gone
 from arctic.retry import RetryPolicy
@@ -161,7 +161,7 @@ class _Commit:
             looks = True
             if self._unknown_count >= _MAX_UNKNOWN:
                 attempt = most_tries - 1
-            time.sleep(policy.wait_seconds(attempt % policy.most_tries))
+            pause(policy.wait_seconds(attempt % policy.most_tries))
             attempt += 1
 
     def _look(self) -> CommitResult | None:

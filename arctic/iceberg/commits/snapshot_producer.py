@@ -39,6 +39,7 @@ from pyiceberg.typedef import EMPTY_DICT
 
 from arctic.errors import ConflictError
 from arctic.iceberg.catalogs.staged_metadata import not_before
+from arctic.iceberg.catalogs.table_commit import WrittenMetadata
 from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.manifest_writer import (
     FILES_IN_A_MANIFEST,
@@ -63,9 +64,11 @@ def stage_snapshot(head: Table, plan: SnapshotPlan, snapshot_id: int) -> StagedS
         OSError: a manifest cannot be written.
     """
     producer = _Producer(head, plan, snapshot_id)
+    metadata = WrittenMetadata()
 
     def discard() -> None:
         producer._clean_all_uncommitted()
+        metadata.discard()
         if plan.statistics is not None:
             with contextlib.suppress(OSError):
                 head.io.delete(plan.statistics.statistics_path)
@@ -86,6 +89,7 @@ def stage_snapshot(head: Table, plan: SnapshotPlan, snapshot_id: int) -> StagedS
         ),
         requirements=(*requirements, AssertTableUUID(uuid=head.metadata.table_uuid)),
         discard=discard,
+        metadata=metadata,
     )
 
 

@@ -6,7 +6,8 @@ before its end, each only if it still names the metadata that its commit was mad
 Rules:
     - The rows are changed in the order of their names, so that two commits of several tables
       never wait for one another.
-    - The metadata of all is written before; where nothing is committed, it is deleted.
+    - The metadata of all but the first is written before. Where nothing is committed it stays for
+      the next time, until whoever asks discards it: see ``WrittenMetadata``.
 """
 
 from __future__ import annotations
@@ -17,12 +18,11 @@ from functools import partial
 from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
 from pyiceberg.exceptions import CommitFailedException
-from pyiceberg.table import StagedTable, Table
+from pyiceberg.table import StagedTable
 from sqlalchemy import update
 from sqlalchemy.engine import Connection
 
 from arctic.iceberg.catalogs.in_database.transaction_end import last_step, row_of
-from arctic.iceberg.catalogs.staged_metadata import delete_unnamed
 from arctic.iceberg.catalogs.table_commit import TableCommit
 from arctic.iceberg.storage.checked_io import keep_written
 from arctic.iceberg.storage.many_snapshots import write_metadata
@@ -40,38 +40,35 @@ def commit_several(catalog: SqlCatalog, commits: Sequence[TableCommit]) -> None:
         Exception: of the database; all may have been committed.
     """
     first, *others = sorted(commits, key=lambda each: each.table.name())
-    written: list[tuple[Table, StagedTable]] = [
-        (
-            each.table,
-            catalog._update_and_stage_table(
-                each.table, each.table.name(), each.requirements, each.updates
-            ),
-        )
-        for each in others
-    ]
-    try:
-        for _, staged in written:
-            write_metadata(staged.metadata, staged.io, staged.metadata_location)
-        with last_step(partial(_swap, written)):
-            catalog.commit_table(first.table, first.requirements, first.updates)
-    except CommitFailedException:
-        for table, staged in written:
-            delete_unnamed(catalog, table, [(staged.io, staged.metadata_location)])
-        raise
-    for table, staged in written:
-        keep_written(staged.metadata_location, staged.metadata, catalog)
-        Catalog._delete_old_metadata(table.io, table.metadata, staged.metadata)
+    staged = [(each, _staged(catalog, each)) for each in others]
+    for each, made in staged:
+        if each.metadata.staged is None:
+            write_metadata(made.metadata, made.io, made.metadata_location)
+            each.metadata.staged = made
+    first.metadata.discard()  # which its own commit writes anew
+    with last_step(partial(_swap, staged)):
+        catalog.commit_table(first.table, first.requirements, first.updates)
+    for each, made in staged:
+        keep_written(made.metadata_location, made.metadata, catalog)
+        Catalog._delete_old_metadata(each.table.io, each.table.metadata, made.metadata)
+
+
+def _staged(catalog: SqlCatalog, commit: TableCommit) -> StagedTable:
+    if commit.metadata.staged is not None:
+        return commit.metadata.staged
+    name = commit.table.name()
+    return catalog._update_and_stage_table(commit.table, name, commit.requirements, commit.updates)
 
 
 def _swap(
-    written: Sequence[tuple[Table, StagedTable]], catalog: str, connection: Connection
+    staged: Sequence[tuple[TableCommit, StagedTable]], catalog: str, connection: Connection
 ) -> None:
-    for table, staged in written:
-        before = table.metadata_location
+    for commit, made in staged:
+        table, before = commit.table, commit.table.metadata_location
         statement = (
             update(IcebergTables)
             .where(row_of(catalog, table), IcebergTables.metadata_location == before)
-            .values(metadata_location=staged.metadata_location, previous_metadata_location=before)
+            .values(metadata_location=made.metadata_location, previous_metadata_location=before)
         )
         if connection.execute(statement).rowcount != 1:
             name = ".".join(table.name())

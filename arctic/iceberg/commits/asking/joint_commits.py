@@ -2,14 +2,17 @@
 
 Each write goes its own way, down to where it asks the catalog for an attempt at its commit. There
 it waits until all others have come as far, or have ended. Then the catalog is asked for all of the
-attempts, and each goes on with what came of its own: one that lost a race is built anew, and waits
-for the others again.
+attempts, and each goes on with what came of its own. Where all were refused because some have lost
+a race, those alone are built anew; the others wait as they are, and all are asked for again.
 
 Rules:
     - Only one of them works at a time, though each is a thread: what they need of memory to write
       does not add up, and nothing of theirs has to bear others beside it. One that waits keeps the
       rows that it was given, and what it knows of its files.
     - Each is of a table with a key: an attempt at a branch is not asked for so.
+    - A race is about no more than the time in which those that lost the last one are built. Else
+      somebody who commits to one of many tables every second would be faster every time. So only
+      the first of them waits before it tries again.
     - One that fails ends all of them: of the others nothing is committed that has not landed by
       then.
     - Whoever is told that nobody has asked deletes the files of its attempt. So that is said of no
@@ -23,16 +26,18 @@ Must not know: what is written.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
 from queue import SimpleQueue
 
-from pyiceberg.exceptions import CommitStateUnknownException
+from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 
 from arctic.iceberg.commits.asking.sending import (
     WITH_OTHERS,
     AbandonedError,
     Outcome,
+    is_overtaken,
     sent,
 )
 from arctic.iceberg.commits.asking.staged_snapshot import StagedSnapshot
@@ -69,8 +74,22 @@ def _take_turns(writes: Sequence[_Write]) -> None:
         attempts = {write: attempt for write in writes if (attempt := write.ask()) is not None}
         if not attempts:
             return
-        for write, outcome in zip(attempts, sent([*attempts.values()]), strict=True):
-            write.go_on(outcome)
+        outcomes = dict(zip(attempts, sent([*attempts.values()]), strict=True))
+        told = _lost(attempts, outcomes) or [*attempts]
+        told.sort(key=lambda write: outcomes[write] is None)
+        for write in attempts.keys() - told:
+            write.stay()
+        for place, write in enumerate(told):
+            write.go_on(outcomes[write], pauses=not place)
+
+
+def _lost(
+    attempts: Mapping[_Write, StagedSnapshot], outcomes: Mapping[_Write, Outcome]
+) -> list[_Write]:
+    """Return those because of which nothing landed; none where something has, or nobody knows."""
+    if not all(isinstance(outcome, CommitFailedException) for outcome in outcomes.values()):
+        return []
+    return [write for write, attempt in attempts.items() if is_overtaken(attempt)]
 
 
 class _Write:
@@ -86,6 +105,7 @@ class _Write:
         self._answers: SimpleQueue[Outcome] = SimpleQueue()
         self._steps: SimpleQueue[None] = SimpleQueue()
         self._is_abandoned = False
+        self._pauses = True
         self._thread = threading.Thread(
             target=copy_context().run, args=(self._run,), name="arctic-write", daemon=True
         )
@@ -101,9 +121,18 @@ class _Write:
         self._is_asked = self._attempt is not None
         return self._attempt
 
-    def go_on(self, outcome: Outcome) -> None:
-        """Work on with an answer, until there is something to ask for again, or until the end."""
-        self._attempt = None
+    def stay(self) -> None:
+        """Wait on: the attempt did not land, and is asked for again as it is."""
+        self._is_asked = False
+
+    def go_on(self, outcome: Outcome, *, pauses: bool) -> None:
+        """Work on with an answer, until there is something to ask for again, or until the end.
+
+        Args:
+            outcome: of its attempt.
+            pauses: whether it may wait before the next one.
+        """
+        self._attempt, self._pauses = None, pauses
         self._answers.put(outcome)
         self._is_asked = False
         self._steps.get()
@@ -123,8 +152,14 @@ class _Write:
         self._steps.put(None)
         return self._answers.get()
 
+    def pause(self, seconds: float) -> None:
+        """Wait, unless another one has just done so; called by what it carries out."""
+        if self._pauses:
+            time.sleep(seconds)
+        self._pauses = True
+
     def _run(self) -> None:
-        WITH_OTHERS.set(self.wait_for_others)
+        WITH_OTHERS.set(self)
         try:
             self._work()
         except BaseException as error:  # noqa: BLE001 - it is raised where the threads meet

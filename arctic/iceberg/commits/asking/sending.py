@@ -14,10 +14,13 @@ Rules of such a request:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import ExitStack
 from contextvars import ContextVar
+from copy import copy
 from functools import partial
+from typing import Protocol
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.sql import SqlCatalog
@@ -38,10 +41,19 @@ Outcome = Exception | None
 """What the catalog made of an attempt: ``CommitFailedException``, which says that it did not land;
 any other exception, after which it may have; None: it landed."""
 
-WITH_OTHERS: ContextVar[Callable[[StagedSnapshot], Outcome] | None] = ContextVar(
-    "with_others", default=None
-)
-"""Asks for an attempt of this thread along with those of others; None: it is asked for alone."""
+
+class Company(Protocol):
+    """Other writes, along with whose attempts those of a thread are asked for."""
+
+    def wait_for_others(self, attempt: StagedSnapshot) -> Outcome:
+        """Return what came of an attempt, when it was asked for."""
+
+    def pause(self, seconds: float) -> None:
+        """Wait before another attempt, unless all have waited for another one of them."""
+
+
+WITH_OTHERS: ContextVar[Company | None] = ContextVar("with_others", default=None)
+"""What a thread's attempts are asked for along with; None: each is asked for alone."""
 
 _OVERTAKEN = ("older than last sequence number", "smaller than the table's next-row-id")
 """How PyIceberg and Java refuse numbers that another snapshot has taken; nothing landed then."""
@@ -65,10 +77,39 @@ def ask_for(attempt: StagedSnapshot) -> None:
         AbandonedError: neither; nobody has asked.
         Exception: it may have landed.
     """
-    with_others = WITH_OTHERS.get()
-    outcome = sent([attempt])[0] if with_others is None else with_others(attempt)
+    others = WITH_OTHERS.get()
+    outcome = sent([attempt])[0] if others is None else others.wait_for_others(attempt)
     if outcome is not None:
         raise outcome
+
+
+def pause(seconds: float) -> None:
+    """Wait before an attempt of this thread is built anew."""
+    others = WITH_OTHERS.get()
+    if others is None:
+        time.sleep(seconds)
+    else:
+        others.pause(seconds)
+
+
+def is_overtaken(attempt: StagedSnapshot) -> bool:
+    """Say whether a store that an attempt lies on, or was decided by, is another one by now.
+
+    So it is too where nobody can say.
+    """
+    try:
+        return any(
+            refresh(copy(store)).metadata_location != store.metadata_location
+            for store in _stores([attempt])
+        )
+    except ArcticError:
+        return True
+
+
+def access_to(catalog: Catalog) -> Hashable:
+    """Return what is the same of two objects that reach the same catalog, as the same user."""
+    access = tuple(sorted((name, str(text)) for name, text in catalog.properties.items()))
+    return type(catalog), catalog.name, access
 
 
 def sent(attempts: Sequence[StagedSnapshot]) -> list[Outcome]:
@@ -81,7 +122,7 @@ def sent(attempts: Sequence[StagedSnapshot]) -> list[Outcome]:
         What came of each; the same of all, where the catalog commits to them at once.
     """
     catalog = attempts[0].table.catalog
-    if all(_is_same(each.table.catalog, catalog) for each in attempts):
+    if len({access_to(each.table.catalog) for each in attempts}) == 1:
         if isinstance(catalog, SqlCatalog):
             return [_said_by(partial(_send_in_database, catalog, attempts))] * len(attempts)
         if isinstance(catalog, TimedRestCatalog) and catalog.commits_several(_stores(attempts)):
@@ -90,15 +131,6 @@ def sent(attempts: Sequence[StagedSnapshot]) -> list[Outcome]:
         return [_said_by(partial(_send_beside, attempts[0]))]
     # Of each alone, the catalog may still compare both stores.
     return [outcome for each in attempts for outcome in sent([each])]
-
-
-def _is_same(one: Catalog, other: Catalog) -> bool:
-    """Say whether what both of them reach is the same catalog, as the same user."""
-    if one is other:
-        return True
-    return (
-        type(one) is type(other) and one.name == other.name and one.properties == other.properties
-    )
 
 
 def _said_by(ask: Callable[[], None]) -> Outcome:
@@ -131,6 +163,7 @@ def _send_in_database(catalog: SqlCatalog, attempts: Sequence[StagedSnapshot]) -
             look = None if other.look_again is None else partial(_look_at_few, other)
             conditions.enter_context(only_while_unmoved(other.store, look))
         if len(attempts) == 1:
+            attempts[0].metadata.discard()  # of a time when there were others
             _send_alone(attempts[0])
         else:
             commit_several(catalog, [_commit_of(each) for each in attempts])
@@ -181,7 +214,10 @@ def _check_landed(attempt: StagedSnapshot) -> None:
 
 def _commit_of(attempt: StagedSnapshot) -> TableCommit:
     return TableCommit(
-        table=attempt.table, requirements=attempt.requirements, updates=attempt.updates
+        table=attempt.table,
+        requirements=attempt.requirements,
+        updates=attempt.updates,
+        metadata=attempt.metadata,
     )
 
 

@@ -12,6 +12,7 @@ from pyiceberg.table.statistics import StatisticsFile
 from pyiceberg.table.update import TableRequirement, TableUpdate
 
 from arctic.iceberg.catalogs.in_database.transaction_end import LookAgain
+from arctic.iceberg.catalogs.table_commit import WrittenMetadata
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +63,8 @@ class StagedSnapshot:
     """Deletes what was written; only for an attempt that is known not to have landed."""
     other: OtherStore | None = None
     """What must be as it was, if the catalog can compare it; None: this store alone."""
+    metadata: WrittenMetadata = field(default_factory=WrittenMetadata)
+    """What is written of it once it is asked for along with others; ``discard`` deletes it too."""
 
 
 def commit_metadata(

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from functools import partial
 from itertools import product
 from pathlib import Path
-from threading import Thread
+from threading import Thread, current_thread
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pytest
-from pyiceberg.exceptions import CommitStateUnknownException
+from pyiceberg.exceptions import CommitFailedException, CommitStateUnknownException
 
 import arctic
 from arctic.errors import InvalidInputError, NotFoundError
@@ -129,7 +130,7 @@ def test_one_that_fails_after_a_lost_race_leaves_nothing_of_any(
         assert arctic.open_table(name, warehouse=warehouse).count() == 1
 
 
-def test_a_race_of_one_has_all_built_anew(warehouse: str) -> None:
+def test_a_race_of_one_leaves_nothing_of_what_lost(warehouse: str) -> None:
     """Somebody commits to the first table while the second one is written."""
 
     def outrun() -> None:
@@ -145,6 +146,79 @@ def test_a_race_of_one_has_all_built_anew(warehouse: str) -> None:
     for name in NAMES:
         cleaned = arctic.open_table(name, warehouse=warehouse).clean_orphans(options=NOW)
         assert cleaned.items == ()
+
+
+def test_somebody_who_commits_to_one_table_all_the_time_keeps_nobody_out(
+    warehouse: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A commit of theirs for each attempt that is built of another table, whichever is theirs."""
+    built: list[str] = []
+    made: list[int] = []
+
+    def ask_for(attempt: StagedSnapshot) -> None:
+        name = attempt.table.name()[1].removesuffix("_change_")
+        if current_thread().name == "arctic-write":
+            built.append(name)
+            if name != busy and name in "abc":
+                made.append(100 + len(made))
+                other = Thread(target=write, args=(warehouse, f"db.{busy}", made[-1]))
+                other.start()
+                other.join()
+        sending.ask_for(attempt)
+
+    monkeypatch.setattr(commit_loop, "ask_for", ask_for)
+    for number, busy in enumerate("abc", start=2):
+        built.clear()
+        names = sorted(NAMES, key=lambda name: name != f"db.{busy}")
+        commit_jointly([partial(write, warehouse, name, number) for name in names])
+        assert built == [*(name.removeprefix("db.") for name in names), busy]
+    assert sum(counts(warehouse)) == 3 * 4 + len(made)
+    for name in NAMES:
+        table = arctic.open_table(name, warehouse=warehouse)
+        ids = table.read().read_all()["id"].to_pylist()
+        assert len(ids) == len(set(ids))
+        assert table.clean_orphans(options=NOW).items == ()
+
+
+def test_one_whose_batch_has_landed_meanwhile_ends_and_the_others_go_on(warehouse: str) -> None:
+    """Nothing is left of what was written of them before."""
+    batch = {"stream-query-id": "q", "stream-batch-id": "1"}
+
+    def write_batch(name: str) -> None:
+        table = arctic.open_table(name, warehouse=warehouse)
+        table.write(rows(2), mode="upsert", options=batch)
+
+    def outrun() -> None:
+        other = Thread(target=write_batch, args=("db.a",))
+        other.start()
+        other.join()
+        write_batch("db.b")
+
+    for _ in range(2):
+        commit_jointly([partial(write_batch, "db.a"), outrun, partial(write_batch, "db.c")])
+        assert counts(warehouse) == [2, 2, 2]
+        for name in NAMES:
+            cleaned = arctic.open_table(name, warehouse=warehouse).clean_orphans(options=NOW)
+            assert cleaned.items == ()
+
+
+def test_waits_of_those_who_lost_do_not_add_up(
+    warehouse: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of them waits, as long as its table says: what the others do meanwhile would be old."""
+    waited: list[float] = []
+    monkeypatch.setattr(joint_commits, "time", SimpleNamespace(sleep=waited.append))
+    lost = [CommitFailedException("lost")] * len(NAMES)
+    answers = [lost, lost, lost]
+
+    def refused(attempts: list[StagedSnapshot]) -> list[Outcome]:
+        return list(answers.pop()) if answers else sent(attempts)
+
+    monkeypatch.setattr(joint_commits, "sent", refused)
+    commit_jointly([partial(write, warehouse, name, 2) for name in NAMES])
+    # The first race costs a look, and no wait.
+    assert len(waited) == 2
+    assert counts(warehouse) == [2, 2, 2]
 
 
 def test_an_answer_that_did_not_come_is_looked_for(
@@ -184,7 +258,7 @@ def test_an_interrupt_before_all_were_told_keeps_what_has_landed(
 ) -> None:
     """Whoever was not told does not take its files for those of no snapshot."""
 
-    def interrupted(write: object, outcome: Outcome) -> None:
+    def interrupted(write: object, outcome: Outcome, **how: bool) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(joint_commits._Write, "go_on", interrupted)
