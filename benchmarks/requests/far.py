@@ -20,6 +20,9 @@ from benchmarks.big_table import make_big_table, spread_files
 from benchmarks.requests.object_store import Asked, ObjectStore
 from benchmarks.requests.verbs import Life, forget
 
+_IN_ALL_NODES = 2_000
+"""Rows of a write that are worth a file in each of four nodes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trip:
@@ -52,14 +55,16 @@ def trips(
         files: of the table that is planned.
         delay_ms: what each request waits, beside what the server takes.
     """
-    near = store.catalog(folder / "life.db", folder=f"{folder.name}/life", **more)
-    life = Life(store, near)
-    life.begin()
-    large = store.catalog(folder / "large.db", folder=f"{folder.name}/large", **more)
+    life = Life(store, _catalog(store, folder, "life", more), written=_IN_ALL_NODES)
+    small = Life(store, _catalog(store, folder, "small", more))
+    for each in (life, small):
+        each.begin()
+    large = _catalog(store, folder, "large", more)
     config = {f"catalog.{name}": text for name, text in large.items()}
     make_big_table(CatalogConfig.from_options(config), lambda: spread_files(files))
     calls: dict[str, Callable[[], Any]] = {
-        "a read of 24 files, each of a few rows": life.check,
+        "a read after three upserts of 40 rows": small.check,
+        "a read of 24 files, each of 500 rows": life.check,
         "the changes that made them": life.changes,
         "an upsert into 4 nodes": life.change,
         "a minor optimize of all of it": life.optimize,
@@ -70,6 +75,12 @@ def trips(
         return [_trip(store, what, call) for what, call in calls.items()]
     finally:
         store.delay(0)
+
+
+def _catalog(
+    store: ObjectStore, folder: Path, name: str, more: Mapping[str, str]
+) -> dict[str, str]:
+    return store.catalog(folder / f"{name}.db", folder=f"{folder.name}/{name}", **more)
 
 
 def _trip(store: ObjectStore, what: str, call: Callable[[], Any]) -> Trip:

@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 import arctic
+from arctic.iceberg.catalogs.change_store import SEEN
 from arctic.iceberg.metadata.entries import CACHE
 from arctic.iceberg.storage.kept_metadata import KEPT, KEPT_FILES
 from benchmarks.requests.object_store import Asked, ObjectStore
@@ -44,14 +45,19 @@ def forget() -> None:
     KEPT.forget()
     KEPT_FILES.forget()
     CACHE.forget()
+    SEEN.forget()
 
 
 class Life:
     """One table, and what must be in it."""
 
-    def __init__(self, store: ObjectStore, catalog: Mapping[str, str]) -> None:
+    def __init__(
+        self, store: ObjectStore, catalog: Mapping[str, str], *, written: int = ROWS
+    ) -> None:
         self._store = store
         self._catalog = catalog
+        self._written = written
+        """Rows of each upsert at the beginning: so few go to one node."""
         self.rows: dict[int, str] = {}
 
     def costs(self) -> Iterator[Cost]:
@@ -65,11 +71,11 @@ class Life:
         """Make the table, and write it three times."""
         self._create()
         for first, city in ((0, "Rome"), (10, "Oslo"), (20, "Bern")):
-            self._upsert(range(first, first + ROWS), city)
+            self._upsert(range(first, first + self._written), city)
 
     def change(self) -> None:
-        """Upsert into all nodes."""
-        self._upsert(range(ROWS), "Kyiv")
+        """Upsert as many rows again."""
+        self._upsert(range(self._written), "Kyiv")
 
     def changes(self) -> None:
         """Read all events."""

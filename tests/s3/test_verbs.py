@@ -13,8 +13,8 @@ from benchmarks.requests.page import PAGE, beside_table, page_with
 from benchmarks.requests.plain import plain_counts
 from benchmarks.requests.verbs import Cost, Life
 
-MOST_PUTS = 12
-"""Of an upsert into four nodes: two files for each, a manifest, a manifest list, the metadata."""
+MOST_PUTS = 5
+"""Of a small upsert: two files of one node, a manifest, a manifest list, the metadata."""
 LISTING = {"create", "publish", "expire", "clean orphans", "unpublish", "drop, purge"}
 """What makes a table looks whether a place is free; what cleans looks what is there."""
 
@@ -44,8 +44,8 @@ def test_every_verb_asks_for_no_more_than_it_needs(server: ObjectStore, tmp_path
                 assert cost.count("GET") <= 1, cost.verb
 
 
-def test_upserts_of_a_plain_table_ask_for_more(server: ObjectStore, tmp_path: Path) -> None:
-    """They merge as they write, so what PyIceberg reads afterwards is less."""
+def test_a_plain_table_asks_for_more(server: ObjectStore, tmp_path: Path) -> None:
+    """They merge as they write; and yet a read of what they leave takes as many requests."""
     plain = plain_counts(server, server.catalog(tmp_path / "plain.db", folder="plain"))
     life = Life(server, server.catalog(tmp_path / "ours.db", folder="ours")).costs()
     ours = list(islice(life, len(plain)))
@@ -53,8 +53,8 @@ def test_upserts_of_a_plain_table_ask_for_more(server: ObjectStore, tmp_path: Pa
     lines = beside_table(ours, plain)
     assert [line.split(" | ")[0] for line in lines[2:]] == [f"| {cost.verb}" for cost in ours]
     for cost, (verb, counts) in zip(ours, plain, strict=True):
-        if verb.startswith("upsert"):
-            assert len(cost.asked) < sum(counts.values())
+        if verb.startswith(("upsert", "read")):
+            assert len(cost.asked) <= sum(counts.values())
 
 
 def repeated(cost: Cost, kind: str) -> list[str]:

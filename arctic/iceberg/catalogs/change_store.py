@@ -4,6 +4,8 @@ Rules:
     - Whether a table had no key when this process saw it last is a guess that saves one question to
       the catalog. Base says what the table is, each time; where it has a key after all, its change
       store is loaded, and base once more.
+    - Of a table that this process has never seen, and that is far away, the metadata of both stores
+      is fetched at once. Base counts as it is when the catalog is asked after that for it.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from pyiceberg.catalog import Catalog
+from pyiceberg.catalog import WAREHOUSE_LOCATION, Catalog
+from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 
 from arctic.errors import ArcticError, FormatError
@@ -20,16 +23,20 @@ from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table
 from arctic.iceberg.catalogs.pair import belongs_to, change_identifier_of, primary_key_of
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.catalogs.sqlite import file_of
+from arctic.iceberg.storage.far_threads import far_threads
+from arctic.iceberg.storage.local_files import is_local
+from arctic.last_used import LastUsed
 from arctic.retry import RetryPolicy
 from arctic.table.property_names import CHANGE_MOVES_TO
 
 _CREATOR_PATIENCE = RetryPolicy(retries=1_000, min_wait_ms=100, max_wait_ms=100, total_ms=3_000)
 _ONE_LOOK = RetryPolicy(retries=0)
 
-_MOST_KEYLESS = 10_000
+_MOST_NAMES = 10_000
 _Name = tuple[str | None, ...]
 
-_keyless: set[_Name] = set()
+SEEN: LastUsed[_Name, bool] = LastUsed()
+"""Tables that this process has opened, and whether they had a key."""
 
 
 def find_change(catalog: Catalog, base: Table, *, name: str) -> list[Table]:
@@ -67,33 +74,46 @@ def _identifiers(base: Table, *, name: str) -> list[tuple[str, ...]]:
     return [place, tuple(moving.split("."))] if moving else [place]
 
 
-def was_keyless(config: CatalogConfig, parts: tuple[str, ...]) -> bool:
-    """Say whether a table had no key when it was opened last."""
-    return _name(config, parts) in _keyless
+def had_key(config: CatalogConfig, parts: tuple[str, ...]) -> bool | None:
+    """Say whether a table had a key when it was opened last; None: it never was."""
+    return SEEN.get(_name(config, parts))
 
 
 def note_key(config: CatalogConfig, parts: tuple[str, ...], *, is_keyed: bool) -> None:
     """Remember whether a table that was opened has a key."""
-    if is_keyed:
-        _keyless.discard(_name(config, parts))
-        return
-    if len(_keyless) >= _MOST_KEYLESS:
-        _keyless.clear()
-    _keyless.add(_name(config, parts))
+    SEEN.put(_name(config, parts), is_keyed, weight=1, most=_MOST_NAMES)
 
 
 def _name(config: CatalogConfig, parts: tuple[str, ...]) -> _Name:
     return (config.name, config.warehouse, config.properties.get("uri"), *parts)
 
 
-def usual_change(catalog: Catalog, identifier: tuple[str, ...]) -> Table | None:
+def usual_change(
+    catalog: Catalog, identifier: tuple[str, ...], *, beside: tuple[str, ...] | None = None
+) -> Table | None:
     """Load what is most likely the change store of a table, before its base store is loaded.
 
     Whatever is wrong with it is told where base says that it is the one.
+
+    Args:
+        catalog: holds it.
+        identifier: its name.
+        beside: the name of the base store, if its metadata is to be fetched meanwhile.
     """
+    coming = None
+    # Other catalogs hand out metadata by themselves, or are not for several threads.
+    if beside is not None and isinstance(catalog, SqlCatalog) and _is_far(catalog):
+        coming = far_threads().submit(load_table, catalog, beside)
+    change = None
     with contextlib.suppress(ArcticError):
-        return load_table(catalog, identifier)
-    return None
+        change = load_table(catalog, identifier)
+    if coming is not None and not coming.cancel():
+        coming.exception()  # whatever it is, who loads base next is told
+    return change
+
+
+def _is_far(catalog: Catalog) -> bool:
+    return not is_local(catalog.properties.get(WAREHOUSE_LOCATION, "/"))
 
 
 def is_change_of(change: Table, base: Table, name: str) -> bool:

@@ -33,11 +33,11 @@ from arctic.iceberg.branching.named_branch import (
 )
 from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
 from arctic.iceberg.catalogs.change_store import (
+    had_key,
     is_change_of,
     load_change,
     note_key,
     usual_change,
-    was_keyless,
 )
 from arctic.iceberg.catalogs.pair import check_buckets
 from arctic.iceberg.catalogs.read_only import check_writable
@@ -150,9 +150,10 @@ def open_table(
     catalog = open_catalog(config)
     if for_writing:
         check_writable(catalog)
-    place = None if was_keyless(config, parts) else change_identifier(parts)
+    is_keyed = had_key(config, parts)
+    place = None if is_keyed is False else change_identifier(parts)
     named = {"for_writing": for_writing, "suggests": suggests, "takes_branch": takes_branch}
-    return _open(config, catalog, parts, place, **named)
+    return _open(config, catalog, parts, place, is_new=is_keyed is None, **named)
 
 
 def reopen(opened: OpenTable, *, for_writing: bool = False) -> OpenTable:
@@ -164,7 +165,7 @@ def reopen(opened: OpenTable, *, for_writing: bool = False) -> OpenTable:
     place = None if opened.change is None else opened.change.name()
     on_branch = opened.branch is not None
     named = {"for_writing": for_writing, "suggests": True, "takes_branch": on_branch}
-    return _open(opened.config, catalog, parts, place, **named)
+    return _open(opened.config, catalog, parts, place, is_new=False, **named)
 
 
 def _open(
@@ -173,6 +174,7 @@ def _open(
     parts: tuple[str, ...],
     change_place: tuple[str, ...] | None,
     *,
+    is_new: bool,
     for_writing: bool,
     suggests: bool,
     takes_branch: bool,
@@ -182,7 +184,9 @@ def _open(
     if whole is not None:
         base = named_store(whole, parts, takes_branch=takes_branch, session=config.wap_branch)
         return open_base(config, catalog, parts, base, for_writing=for_writing)
-    change = None if change_place is None else usual_change(catalog, change_place)
+    change = None
+    if change_place is not None:
+        change = usual_change(catalog, change_place, beside=parts if is_new else None)
     base = existing_store(catalog, parts, suggests=suggests)
     if takes_branch and config.wap_branch is not None:
         base = audited_store(base, config.wap_branch)

@@ -42,6 +42,9 @@ FEW_ROWS = 16 * 2**20
 FEW_DELETES = 2 * 2**20
 """Up to so many rows, and so many deletes to look up in them, are looked up in this process, in
 ``THREADS`` threads. That takes a second; to have tasks for it planned and begun takes as long."""
+ONE_PIECE_ROWS = 2**16
+"""So many rows, with the deletes, are looked up one node after the other, in some milliseconds:
+each thread would open the deletes anew that several nodes share."""
 TASKS_PER_CORE = 2
 """More of them balance better."""
 _FILE_BYTES, _DELETE_BYTES = 1_000, 200
@@ -91,7 +94,7 @@ class DeletionVectors:
             work = replace(work, request=replace(work.request, keeps_keys=comes_back))
         else:
             tasks = _balanced(missing, runner.parallelism * TASKS_PER_CORE)
-        pieces = [replace(work, tasks=(task,)) for task in tasks]
+        pieces = [replace(work, tasks=piece) for piece in _pieces(tasks)]
         answers = runner.run(
             look_up,
             [Task(value=piece, rows=_data_rows(piece.tasks)) for piece in pieces],
@@ -226,6 +229,12 @@ def _balanced(tasks: Sequence[NodeTask], count: int) -> list[NodeTask]:
             ),
         )
     ]
+
+
+def _pieces(tasks: Sequence[NodeTask]) -> list[tuple[NodeTask, ...]]:
+    if tasks and _data_rows(tasks) + _delete_rows(tasks) <= ONE_PIECE_ROWS:
+        return [tuple(tasks)]
+    return [(task,) for task in tasks]
 
 
 def _are_few(tasks: Sequence[NodeTask]) -> bool:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from arctic import options as opt
 from arctic.errors import AlreadyExistsError, ConflictError, InvalidInputError, NotFoundError
 from arctic.iceberg.snapshots.partition_filter import check_whole_partitions
+from arctic.iceberg.storage.local_files import is_local
 from arctic.iceberg.tables.create_table import create_table
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_by
 from arctic.iceberg.tables.open_table import Identity, OpenTable, names_branch, reopen
@@ -26,7 +27,8 @@ from arctic.writing.write_request import WriteMode, WriteRequest
 from arctic.writing.writer import plan_write
 
 _MANY_FILES = 64
-"""Change files from which on their number is what a read costs, and not the nodes they are in."""
+"""Change files of this machine from which on their number is what a read costs, and not the nodes
+they are in. Where files are far away that is so from the first one on: each is a request or two."""
 
 
 def open_or_create(asked: AskedWrite, incoming: pa.Schema, *, exist_ok: bool = True) -> OpenTable:
@@ -155,8 +157,9 @@ def few_rows(opened: OpenTable, options: WriteOptions, *, joins_tiny: bool) -> i
         return 0
     if joins_tiny and options.grows and size_bytes <= _tiny_bytes(opened):
         return DEEP_ROWS
+    is_far = not is_local(opened.io.location)
     is_crumbled = (_told(opened.change, "total-data-files") or 0) >= _MANY_FILES
-    return FEW_ROWS if is_crumbled else 0
+    return FEW_ROWS if is_far or is_crumbled else 0
 
 
 def _tiny_bytes(opened: OpenTable) -> int:
