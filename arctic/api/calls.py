@@ -174,7 +174,7 @@ def reader(job: ScanJob, *, limit: int | None = None) -> pa.RecordBatchReader:
 def _stream(job: ScanJob, limit: int | None) -> Iterator[pa.RecordBatch]:
     rows = 0
     if limit != 0:
-        for batch in job.batches():
+        for batch in job.batches(wants_all=limit is None):
             part = batch if limit is None else batch.slice(0, limit - rows)
             rows += part.num_rows
             yield part

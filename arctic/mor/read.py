@@ -19,11 +19,13 @@ batches; and one bit for each data row of a task whose deletes do not fit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, groupby
+from types import MappingProxyType
 
 import pyarrow as pa
 
+from arctic.columns.integers.row_set import RowSet
 from arctic.mor.coalesce import at_least_one, coalesce
 from arctic.mor.deletes.kept_deletes import KeptDeletes
 from arctic.mor.request import OpenFile, ReadRequest
@@ -39,6 +41,7 @@ def read_group(
     open_file: OpenFile,
     touched: Touched | None = None,
     kept: KeptDeletes | None = None,
+    dead: Mapping[str, RowSet] = MappingProxyType({}),
 ) -> Iterator[pa.RecordBatch]:
     """Yield the surviving rows of a group's tasks.
 
@@ -48,13 +51,14 @@ def read_group(
         open_file: how a path is opened for reading.
         touched: what to add counts to, if anyone asks.
         kept: what other groups of the same read have found in small files.
+        dead: rows of data files that are known to be dead, by path.
 
     Raises:
         FormatError: a file that is corrupt, or lacks what it must have.
         StorageError: a file that is missing or cannot be fetched.
         InternalError: a task that no plan makes, such as an unknown kind of file.
     """
-    reader = TaskReader(group.tasks, request, open_file, touched or Touched(), kept)
+    reader = TaskReader(group.tasks, request, open_file, touched or Touched(), kept, dead)
     rows = chain.from_iterable(_survivors(reader, task) for task in in_reading_order(group.tasks))
     yield from at_least_one(coalesce(rows, max_rows=request.batch_rows), request.schema)
 

@@ -14,8 +14,9 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from types import MappingProxyType
 
 import numpy as np
 import pyarrow as pa
@@ -53,8 +54,10 @@ class TaskReader:
         open_file: OpenFile,
         touched: Touched,
         kept: KeptDeletes | None = None,
+        dead: Mapping[str, RowSet] = MappingProxyType({}),
     ) -> None:
         self._kept = KeptDeletes() if kept is None else kept
+        self._dead = dead
         self._request = request
         self._open_file = open_file
         self._touched = touched
@@ -79,7 +82,8 @@ class TaskReader:
             looked_up = tuple(part for part in task.data if part.file.kind is FileKind.BASE)
         last: DeleteIndex | None = None
         in_pieces = False
-        dead: dict[str, RowSet] = {}
+        paths = (part.file.path for part in task.data)
+        dead = {path: self._dead[path] for path in paths if path in self._dead}
         settled: Collection[str] = ()
         for piece in self._pieces(task) if looked_up else ():
             if task.rivals and not task.folds:

@@ -28,7 +28,7 @@ from arctic.errors import UnsupportedError
 from arctic.iceberg.adoption.equality_deletes import Repairable
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.adopt.unique_key import MOST_BYTES
-from arctic.job.read.open_ahead import opened_in_order
+from arctic.job.tasks.open_ahead import opened_in_order
 from arctic.job.upkeep.mask_files import Dead
 from arctic.mor.data_file_reader import DataFileReader
 from arctic.mor.request import OpenFile, ReadRequest

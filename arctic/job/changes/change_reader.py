@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from arctic.iceberg.storage.table_io import TableIO
-from arctic.job.read.open_ahead import merged_paths, opened_in_order
 from arctic.job.read.read_task import telling_of_expiry
+from arctic.job.tasks.open_ahead import merged_paths, opened_in_order
 from arctic.mor.changes.change_rows import read_changes
 from arctic.mor.changes.narrow import narrow
 from arctic.mor.request import ReadRequest

@@ -36,11 +36,11 @@ from arctic.job.changes.row_stretches import (
 )
 from arctic.job.newest_state import expired_under, on_newest_state
 from arctic.job.read.asked_read import ReadSettings, cached_access
-from arctic.job.read.open_ahead import merged_paths, opened_in_order
 from arctic.job.read.plan_rows import merge_request
 from arctic.job.read.read_columns import project
 from arctic.job.read.read_task import telling_of_expiry
 from arctic.job.read.scan_job import ScanJob
+from arctic.job.tasks.open_ahead import merged_paths, opened_in_order
 from arctic.mor.changes.narrow import narrow
 from arctic.mor.changes.row_changes import read_row_changes
 from arctic.mor.changes.row_difference import read_row_difference

@@ -27,9 +27,9 @@ from arctic.iceberg.storage.table_io import TableIO, is_file_gone
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.job.newest_state import on_newest_state
 from arctic.job.read.asked_read import ReadSettings, cached_access
-from arctic.job.read.open_ahead import opened_ahead
 from arctic.job.read.plan_rows import merge_request, plan_rows
 from arctic.job.read.read_columns import project
+from arctic.job.tasks.open_ahead import opened_ahead
 from arctic.mor.read import in_reading_order, read_group
 from arctic.mor.request import ReadRequest
 from arctic.scan.task import FileTask, NodeTask, NodeTaskGroup

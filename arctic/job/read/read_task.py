@@ -7,16 +7,17 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import pyarrow as pa
 
+from arctic.columns.integers.row_set import RowSet
 from arctic.errors import StorageError
 from arctic.iceberg.storage.table_io import TableIO, is_file_gone
-from arctic.job.read.open_ahead import opened_ahead
+from arctic.job.tasks.open_ahead import opened_ahead
 from arctic.mor.deletes.kept_deletes import KeptDeletes
 from arctic.mor.read import in_reading_order, read_group
 from arctic.mor.request import ReadRequest
@@ -54,6 +55,8 @@ class MergeReader:
     io: TableIO
     kept: KeptDeletes = field(default_factory=KeptDeletes, compare=False, repr=False)
     """Of the groups that are read in this process."""
+    dead: Mapping[str, RowSet] = field(default_factory=dict, compare=False, repr=False)
+    """Rows of data files that are known to be dead, by path; their tasks have no deletes."""
 
     def read(
         self, group: NodeTaskGroup, touched: Touched | None = None
@@ -66,7 +69,7 @@ class MergeReader:
         """
         tasks = in_reading_order(group.tasks)
         with telling_of_expiry(), opened_ahead(self.io, tasks) as open_file:
-            yield from read_group(group, self.request, open_file, touched, self.kept)
+            yield from read_group(group, self.request, open_file, touched, self.kept, self.dead)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -22,7 +22,13 @@ from arctic.job.read.asked_read import AskedRead, ReadSettings, cached_access
 from arctic.job.read.plan_rows import merge_request, plan_rows
 from arctic.job.read.read_ahead import read_ahead
 from arctic.job.read.read_columns import change_columns, project
-from arctic.job.read.read_task import ArrowReader, GroupReader, MergeReader
+from arctic.job.read.read_task import (
+    ArrowReader,
+    GroupReader,
+    MergeReader,
+    telling_of_expiry,
+)
+from arctic.job.vectors.known_beforehand import DEAD_BEFOREHAND
 from arctic.mor.request import META_FIELDS, PLACE_FIELDS, RowValues
 from arctic.scan.plan_scan import ScanPlan
 from arctic.scan.scan_input import SetApart
@@ -49,15 +55,21 @@ class ScanJob:
     why_gone: Callable[[StorageError], ConflictError | None]
     """What to say of a file that is gone, where the catalog can be asked; None: nothing else."""
 
-    def batches(self) -> Iterator[pa.RecordBatch]:
-        """Read every group here, up to ``MAX_THREADS`` at a time; the order is always the same.
+    def batches(self, *, wants_all: bool = True) -> Iterator[pa.RecordBatch]:
+        """Read every group here, up to ``MAX_THREADS`` at a time; in the order of the groups.
+
+        Large files whose dead rows this process knows are read without their deletes.
+
+        Args:
+            wants_all: False where whoever takes the batches is going to stop early.
 
         Raises:
             ConflictError: the state expired while it was read.
         """
         threads = 1 if self.settings is None else self.settings.division.parallelism
-        readings = [partial(self.reader.read, group) for group in self.groups]
         try:
+            reader, groups = self._told_beforehand(wants_all=wants_all)
+            readings = [partial(reader.read, group) for group in groups]
             yield from read_ahead(readings, min(threads, MAX_THREADS))
         except StorageError as error:
             expired = self.why_gone(error)
@@ -68,6 +80,14 @@ class ScanJob:
     def table(self) -> pa.Table:
         """Read every group into memory."""
         return pa.Table.from_batches(self.batches(), schema=self.schema)
+
+    def _told_beforehand(self, *, wants_all: bool) -> tuple[GroupReader, tuple[Any, ...]]:
+        reader = self.reader
+        if not isinstance(reader, MergeReader):
+            return reader, self.groups
+        with telling_of_expiry():
+            known = DEAD_BEFOREHAND.of(self.groups, reader.request, reader.io, wants_all=wants_all)
+        return replace(reader, dead=known.dead), known.groups
 
 
 def table_schema(asked: AskedRead) -> pa.Schema:

@@ -27,8 +27,8 @@ from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits.commit_loop import CommitResult
 from arctic.iceberg.commits.commit_rewrite import commit_rewrite
 from arctic.iceberg.values.layout.sort_order import order_id
-from arctic.job.read.open_ahead import opened_ahead
 from arctic.job.read.plan_rows import merge_request
+from arctic.job.tasks.open_ahead import opened_ahead
 from arctic.job.tasks.run_tasks import Progress, Task, TaskRunner
 from arctic.job.upkeep.asked_upkeep import AskedOptimize
 from arctic.job.upkeep.chosen_partitions import (

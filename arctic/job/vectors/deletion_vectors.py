@@ -113,15 +113,28 @@ class DeletionVectors:
         self._remember(wanted, now)
         return [each.dead for each in now]
 
+    def dead_rows_here(self, work: VectorWork) -> Sequence[RowSet | None]:
+        """Return what ``dead_rows`` does where this process looks it up, else ``known_rows``."""
+        wanted = _asked(work)
+        if _are_few(_missing(wanted, [self._recall(asked) for asked in wanted])):
+            return self.dead_rows(work, LocalRunner(1))
+        return self.known_rows(work)
+
+    def known_rows(self, work: VectorWork) -> list[RowSet | None]:
+        """Return the dead rows of each file; None: some delete was not looked up in it yet."""
+        known = [(asked, self._recall(asked)) for asked in _asked(work)]
+        return [
+            found.dead if found is not None and found.deletes == asked.deletes else None
+            for asked, found in known
+        ]
+
     def prepare(self, work: VectorWork) -> None:
         """Look up and remember what ``dead_rows`` would look up in this process.
 
         Raises:
             ArcticError: as ``dead_rows``.
         """
-        wanted = _asked(work)
-        if _are_few(_missing(wanted, [self._recall(asked) for asked in wanted])):
-            self.dead_rows(work, LocalRunner(1))
+        self.dead_rows_here(work)
 
     def _recall(self, asked: _Asked) -> _Known | None:
         known = self._remembered.get(asked.identity)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from arctic.columns.integers.row_set import RowSet
 from arctic.errors import FormatError
 from arctic.iceberg.storage.table_io import TableIO
-from arctic.job.read.open_ahead import opened_ahead
+from arctic.job.tasks.open_ahead import opened_ahead
 from arctic.mor.request import ReadRequest
 from arctic.mor.task_reader import TaskReader
 from arctic.mor.touched import Touched

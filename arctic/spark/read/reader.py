@@ -20,9 +20,9 @@ from pyspark.sql.types import StructType
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.engine_scan import EngineScan, begin_engine_scan
 from arctic.job.read.engine_share import Engine
+from arctic.job.read.engine_work import engine_work
 from arctic.job.read.read_columns import check_types
 from arctic.job.read.read_task import GroupReader
-from arctic.job.vectors.engine_work import engine_work
 from arctic.spark.base.handed_on import pin_text, pinned_snapshot, work_texts
 from arctic.spark.base.private_names import ROW_INDEX_COLUMN
 from arctic.spark.base.protocol import ScanAnswer, ScanQuestion, answered_by_worker

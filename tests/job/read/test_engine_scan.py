@@ -16,7 +16,7 @@ import arctic
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.engine_scan import EngineScan, begin_engine_scan
 from arctic.job.read.engine_share import Engine
-from arctic.job.vectors.engine_work import engine_work
+from arctic.job.read.engine_work import engine_work
 from arctic.job.vectors.vector_work import look_up
 from arctic.table.files import TableFile
 from arctic.table.filters.predicate import ColumnTest, Op, Predicate

@@ -16,9 +16,9 @@ from arctic.columns.integers.row_set import RowSet
 from arctic.errors import StorageError
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.engine_scan import begin_engine_scan
+from arctic.job.read.engine_work import engine_work
 from arctic.job.tasks.run_tasks import LocalRunner
 from arctic.job.vectors import deletion_vectors
-from arctic.job.vectors.engine_work import engine_work
 from arctic.job.vectors.vector_work import VectorWork, look_up
 from arctic.spark.base.handed_on import work_texts
 from arctic.spark.jvm.vectors_ahead import VectorsAhead

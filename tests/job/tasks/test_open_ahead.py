@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from arctic.errors import StorageError
-from arctic.job.read.open_ahead import AHEAD, opened_ahead
+from arctic.job.tasks.open_ahead import AHEAD, opened_ahead
 from arctic.scan.task import FileTask, NodeTask
 from arctic.table.files import FileKind
 from tests.factories.files import name_of, named_file

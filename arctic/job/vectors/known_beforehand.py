@@ -1,0 +1,141 @@
+"""Dead rows of large files that are known before a read in this process begins.
+
+Strategy: whoever reads a table again meets the same files, and mostly the same deletes. The first
+read merges. The next one looks the deletes up in the key columns alone, which takes as long as to
+merge, and a bit for each row is remembered; those after it read no delete and no key of such files,
+and after a write only its deletes are looked up. A read that wants a part of the rows uses what is
+known, and looks up nothing.
+
+Rules:
+    - Rows are the same without it; their order need not be.
+    - Small files are merged as ever: they are read together, which costs less than to leave rows
+      out of each. So is a table whose rows live or die by more than deletes.
+
+Memory: ``deletion_vectors.REMEMBERED_BYTES``, and while deletes are looked up what that states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from arctic.columns.integers.row_set import RowSet
+from arctic.iceberg.storage.table_io import TableIO
+from arctic.job.vectors.deletion_vectors import DeletionVectors
+from arctic.job.vectors.vector_work import VectorWork
+from arctic.last_used import LastUsed
+from arctic.mor.request import ReadRequest
+from arctic.scan.task import FileTask, NodeTask, NodeTaskGroup
+from arctic.table.filename import has_format_name
+from arctic.table.merge_engine import MergeEngine
+
+LEAST_ROWS = 16_384
+"""Of a file; smaller ones are merged."""
+_MOST_READ = 10_000
+"""Tables that are known to be read by this process."""
+_NO_COLUMNS = pa.schema([])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownBeforehand:
+    """What is left to read."""
+
+    groups: tuple[NodeTaskGroup, ...]
+    """The rows that were asked for; without deletes of the files whose dead rows are known."""
+    dead: Mapping[str, RowSet] = field(default_factory=dict)
+    """The rows to leave out of these files, by their paths."""
+
+
+class DeadBeforehand:
+    """Tells them, and remembers; safe for threads and forks."""
+
+    def __init__(self, least_rows: int = LEAST_ROWS) -> None:
+        self._least_rows = least_rows
+        self._vectors = DeletionVectors()
+        self._read: LastUsed[str, bool] = LastUsed()
+
+    def of(
+        self,
+        groups: tuple[NodeTaskGroup, ...],
+        request: ReadRequest,
+        io: TableIO,
+        *,
+        wants_all: bool,
+    ) -> KnownBeforehand:
+        """Return what is left to read of some groups.
+
+        Args:
+            groups: of a plan.
+            request: the read.
+            io: opens the files.
+            wants_all: whether every row is going to be read.
+
+        Raises:
+            FormatError: a file that is corrupt, or has another number of rows than is listed.
+            StorageError: a file that is missing or cannot be fetched.
+        """
+        large = self._large(groups) if _dies_by_deletes_alone(request) else []
+        if not large:
+            return KnownBeforehand(groups=groups)
+        bare = replace(request, schema=_NO_COLUMNS, row_filter=None, among=None)
+        work = VectorWork(tasks=tuple(large), request=bare, io=io)
+        is_whole = wants_all and request.row_filter is None and request.among is None
+        if is_whole and self._was_read(work):
+            found = self._vectors.dead_rows_here(work)
+        else:
+            found = self._vectors.known_rows(work)
+        dead = {
+            file.path: rows
+            for file, rows in zip(work.files, found, strict=True)
+            if rows is not None
+        }
+        if not dead:
+            return KnownBeforehand(groups=groups)
+        left = [replace(group, tasks=_divided(group.tasks, dead)) for group in groups]
+        return KnownBeforehand(groups=tuple(left), dead=dead)
+
+    def _large(self, groups: Sequence[NodeTaskGroup]) -> list[NodeTask]:
+        """Return the tasks whose deletes may be looked up, each with its large files alone."""
+        found = []
+        for group in groups:
+            for task in group.tasks:
+                if task.change_deletes and not task.rivals and not task.folds:
+                    data = [part for part in task.data if self._is_large(part)]
+                    found += [replace(task, data=tuple(data))] if data else []
+        return found
+
+    def _is_large(self, part: FileTask) -> bool:
+        file = part.file
+        return file.record_count >= self._least_rows and has_format_name(file.path)
+
+    def _was_read(self, work: VectorWork) -> bool:
+        """Say whether the table was read before, from now on that it was: by its largest file."""
+        largest = max(work.files, key=lambda file: (file.record_count, file.path)).path
+        was_read = self._read.get(largest) is not None
+        self._read.put(largest, True, weight=1, most=_MOST_READ)
+        return was_read
+
+
+DEAD_BEFOREHAND = DeadBeforehand()
+"""Of this process."""
+
+
+def _dies_by_deletes_alone(request: ReadRequest) -> bool:
+    is_last_row = request.engine is MergeEngine.LAST_ROW and request.fold is None
+    return is_last_row and not len(request.ordering)
+
+
+def _divided(tasks: Sequence[NodeTask], dead: Mapping[str, RowSet]) -> tuple[NodeTask, ...]:
+    """Return tasks that merge what is not known, and read the rest by row numbers."""
+    divided: list[NodeTask] = []
+    for task in tasks:
+        known = [part for part in task.data if part.file.path in dead]
+        other = tuple([part for part in task.data if part.file.path not in dead])
+        if known:
+            data = tuple([replace(part, position_deletes=()) for part in known])
+            divided.append(replace(task, data=data, change_deletes=()))
+        if other:
+            divided.append(replace(task, data=other))
+    return tuple(divided)
