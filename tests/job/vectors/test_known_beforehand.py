@@ -13,7 +13,7 @@ import pytest
 import arctic
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.read_task import MergeReader
-from arctic.job.read.scan_job import ScanJob, begin_scan
+from arctic.job.read.scan_job import ScanJob, scan_opened
 from arctic.job.vectors.known_beforehand import (
     DEAD_BEFOREHAND,
     LEAST_ROWS,
@@ -52,7 +52,8 @@ class Lake:
 
     def job(self, **arguments: Any) -> ScanJob:
         """Plan a read."""
-        return begin_scan(AskedRead.of({"path": NAME, "warehouse": self.folder}), **arguments)
+        asked = AskedRead.of({"path": NAME, "warehouse": self.folder})
+        return scan_opened(asked.reference.open(), asked, **arguments)
 
     def read(self, **arguments: Any) -> dict[int, int]:
         """Read values by keys, as whoever reads in this process does."""
