@@ -105,7 +105,8 @@ class WriteOptions:
     keeps_all: bool
     """Whether every event of a key stays in the change store."""
     grows: bool
-    """Whether change files may go to more nodes than ``change_mask`` says: ``ChangeOutput``."""
+    """Whether change files may go to more nodes than ``change_mask`` says, see ``ChangeOutput``,
+    and base files to fewer than ``base_mask``, see ``route.few_joined``."""
     deep_masks: Mapping[str, int] = field(default_factory=dict)
     """By partition path, where files go to more nodes than the masks say: tasks own them."""
     trees: Mapping[str, str] = field(default_factory=dict)

@@ -89,7 +89,7 @@ class ShufflePlan:
 
     @property
     def deep_nodes(self) -> Mapping[str, int]:
-        """How many nodes change files of a partition go to, by its path, where they are more."""
+        """How many nodes files of a partition go to, by its path, where they are more."""
         if self.grown_nodes == self.mask + 1:
             return {self.partition_path(()): self.grown_nodes}
         return {
