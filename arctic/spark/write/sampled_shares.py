@@ -25,17 +25,22 @@ _LEAST_BYTES = 4 << 20
 """Up to this, one task has written the rows before a sample would be there."""
 _SAMPLE_BYTES = 1 << 20
 """Of whole rows, as Spark thinks them to be: thousands, which tell shares to a hundredth."""
+_TASK_BYTES = 1 << 20
+"""For each task; with less, a partition that is divided among them would be tiny files."""
 
 
-def sampled_shares(frame: DataFrame, target: WriteTarget) -> PartitionShares | None:
+def sampled_shares(
+    frame: DataFrame, target: WriteTarget, *, task_count: int
+) -> PartitionShares | None:
     """Return what part of the rows partitions have; None: to find out would cost too much.
 
     Args:
         frame: the rows of a write.
         target: its table, with partitions.
+        task_count: tasks that a partition may be divided among.
     """
     size = thought_bytes(frame)
-    if size is None or size <= _LEAST_BYTES:
+    if size is None or size <= max(_LEAST_BYTES, task_count * _TASK_BYTES):
         return None
     sources = frame.select(*[quoted(name) for name in target.partition_sources])
     if not is_scan(sources):

@@ -94,7 +94,7 @@ def spread_rows(
     else:
         if shares is None and plan.partition_arrays is not None:
             # Asked only where rows are sent to other tasks: it reads metadata, or some of the rows.
-            known = learnt_shares(job) or sampled_shares(frame, job.target)
+            known = learnt_shares(job) or sampled_shares(frame, job.target, task_count=count)
             plan = plan_shuffle(job, frame.columns, shares=known) or plan
         plan = plan.for_tasks(count)
         sent = arrived.withColumn(TASK_COLUMN, _task_column(frame, plan, count))

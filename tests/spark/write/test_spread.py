@@ -270,8 +270,8 @@ def test_a_sample_is_taken_only_where_it_costs_little(lake: Lake, tmp_path: Path
     exchanged = large.repartition(3)
     noted = large.withColumn("region", F.udf(lambda value: value)("region"))
 
-    def shares(frame: DataFrame) -> dict[str, float] | None:
-        found = sampled_shares(frame, job.target)
+    def shares(frame: DataFrame, task_count: int = 4) -> dict[str, float] | None:
+        found = sampled_shares(frame, job.target, task_count=task_count)
         return None if found is None else {path: round(n, 1) for path, n in found.shares.items()}
 
     expected = {"region=eu": 0.8, "region=us": 0.2}
@@ -279,6 +279,8 @@ def test_a_sample_is_taken_only_where_it_costs_little(lake: Lake, tmp_path: Path
     files = lake.spark.read.parquet(str(tmp_path / "in"))
     assert [shares(each) for each in (large, files, kept)] == [expected] * 3
     kept.unpersist()
+    # Divided among so many tasks, a partition would be tiny files.
+    assert shares(large, task_count=200) is None
     assert [shares(each) for each in (_range(lake, 3), exchanged, noted)] == [None] * 3
     # What is computed in Python is not looked at where it is of another column.
     amount = F.udf(lambda value: value, "double")("amount")
