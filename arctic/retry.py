@@ -178,8 +178,9 @@ class Turns(Generic[T]):
         try:
             if not line.turn.acquire(blocking=False):
                 waited = True
-                if not self._comes(line, key, item):
-                    yield Turn(items=self._left(line, item), waited=True, is_late=True)
+                left = self._waited_out(line, key, item)
+                if left is not None:
+                    yield Turn(items=left, waited=True, is_late=True)
                     return
             try:
                 yield Turn(items=self._taken(line, item, most), waited=waited)
@@ -193,26 +194,24 @@ class Turns(Generic[T]):
                 if not line.threads and self._lines.get(key) is line:
                     del self._lines[key]
 
-    def _comes(self, line: _Line[T], key: Hashable, item: T) -> bool:
-        """Wait for the turn; say whether it came."""
+    def _waited_out(self, line: _Line[T], key: Hashable, item: T) -> tuple[T, ...] | None:
+        """Wait for the turn; None: it has come.
+
+        Else return the item, which is out of line, or nothing where another one has taken it.
+        """
         if self._patience is None:
-            return bool(line.turn.acquire())
+            line.turn.acquire()
+            return None
         if line.turn.acquire(timeout=self._patience.for_turn):
-            return True
+            return None
         with self._lock:
             if self._lines.get(key) is line:
                 del self._lines[key]
             if item in line.waiting:
-                return False
-        return bool(line.turn.acquire(timeout=self._patience.for_others - self._patience.for_turn))
-
-    def _left(self, line: _Line[T], item: T) -> tuple[T, ...]:
-        """Take an item out of line; return it, unless another one has taken it."""
-        with self._lock:
-            if item not in line.waiting:
-                return ()
-            line.waiting.remove(item)
-        return (item,)
+                line.waiting.remove(item)
+                return (item,)
+        rest = self._patience.for_others - self._patience.for_turn
+        return None if line.turn.acquire(timeout=rest) else ()
 
     def _taken(self, line: _Line[T], item: T, most: int) -> tuple[T, ...]:
         with self._lock:

@@ -157,6 +157,39 @@ def test_who_does_not_come_back_keeps_nobody_for_ever() -> None:
     assert not turns._lines
 
 
+def test_what_is_taken_at_the_last_moment_is_not_given_up_at_once() -> None:
+    """Whoever takes it has just begun, so it is either left with its owner, or waited for."""
+    turns: Turns[str] = Turns(Patience(for_turn=0.01, for_others=10))
+    seen: list[Turn[str]] = []
+    let_go: list[int] = []
+
+    class Lock:
+        """Lets the one whose turn it is take what waits, between any two steps of another one."""
+
+        def __enter__(self) -> None:
+            lock.acquire()
+
+        def __exit__(self, *_: object) -> None:
+            let_go.append(1)
+            if len(let_go) > 1:
+                line.waiting.clear()
+            lock.release()
+
+    def take() -> None:
+        with turns.turn("thing", "late", most=1) as turn:
+            seen.append(turn)
+
+    with turns.turn("thing", "first", most=1):
+        lock, line = turns._lock, turns._lines["thing"]
+        turns._lock = Lock()  # type: ignore[assignment]
+        late = threading.Thread(target=take)
+        late.start()
+        late.join(5)
+        turns._lock = lock
+    late.join()
+    assert seen == [Turn(items=("late",), waited=True, is_late=True)]
+
+
 def test_a_fork_has_nobody_in_line() -> None:
     """Though a thread of its parent had its turn, which the child does not have."""
     turns: Turns[str] = Turns()
