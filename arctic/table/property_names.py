@@ -103,8 +103,8 @@ it was restored from."""
 CLONED_FROM = "arctic.cloned-from"
 """In the summary of the first snapshot of a clone: that of its source that it shows."""
 COMMITTED_BESIDE = "arctic.committed-beside"
-"""On a store: a mark of a commit to the other one that has looked at this one. It begins with the
-id of the snapshot there, and no two are alike."""
+"""On a store: a mark of a commit to the other one that has looked at this one, or replaces rows
+that its writers look at. It begins with the id of the snapshot there, and no two are alike."""
 TAG_PREFIX = "arctic.tag."
 """On a base store, followed by the name of a tag: the ids of its base and its change snapshot."""
 CONSUMER_PREFIX = "arctic.consumer."

@@ -35,6 +35,12 @@ class Places:
         columns = {"id": [row[0] for row in rows], "city": [row[1] for row in rows]}
         arctic.write(NAME, pa.table(columns, schema=SCHEMA), mode=mode, catalog=self.catalog)
 
+    def make_stay(self) -> None:
+        """Begin anew with the same rows in a table without partitions, where no row moves."""
+        arctic.drop_table(NAME, purge=True, catalog=self.catalog)
+        arctic.create_table(NAME, SCHEMA, primary_key=["id"], catalog=self.catalog)
+        self.put("overwrite", [(1, "Rome"), (2, "Rome")])
+
     @property
     def rows(self) -> list[tuple[int, str]]:
         """All rows, in order: one that is doubled shows."""
@@ -71,6 +77,19 @@ def check_restore_and_delete(places: Places, before: Before) -> None:
     assert places.rows == [(2, "Oslo")]
 
 
+def check_update_after_replacing(places: Places, before: Before) -> None:
+    """Update what an overwrite and a restore put there, though neither looks at the changes."""
+    places.make_stay()
+    table = arctic.open_table(NAME, catalog=places.catalog)
+    before(lambda: places.put("overwrite", [(1, "Oslo"), (3, "Oslo")]))
+    table.update("id = 1", set={"city": "city || '!'"})
+    assert places.rows == [(1, "Oslo!"), (3, "Oslo")]
+
+    before(lambda: arctic.open_table(NAME, catalog=places.catalog).restore(1))
+    table.update("id = 1", set={"city": "city || '?'"})
+    assert places.rows == [(1, "Rome?"), (2, "Rome")]
+
+
 def before_commits_in_sql(monkeypatch: pytest.MonkeyPatch) -> Before:
     """Return what has something happen before the next commit to a catalog in a database."""
     return before_commits(SqlCatalog, monkeypatch)
@@ -105,4 +124,9 @@ def before_commits(
     return before
 
 
-CHECKS = (check_upsert_after_overwrite, check_overwrite_after_upsert, check_restore_and_delete)
+CHECKS = (
+    check_upsert_after_overwrite,
+    check_overwrite_after_upsert,
+    check_restore_and_delete,
+    check_update_after_replacing,
+)

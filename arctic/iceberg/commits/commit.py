@@ -35,6 +35,7 @@ from arctic.iceberg.commits.together.other_store import (
     SeenStore,
     beside,
     discarding,
+    noticed_by,
     on_newest_change,
 )
 from arctic.iceberg.metadata.data_files import data_files
@@ -196,9 +197,11 @@ def commit_overwrite(
 
     def stage(head: Table, snapshot_id: int) -> StagedSnapshot | None:
         staged = overwrite.stage(head, snapshot_id)
-        if staged is not None and change is not None and plan.must_be_newest_change:
+        if staged is None or change is None:
+            return staged
+        if plan.must_be_newest_change:
             return on_newest_change(staged, change, plan.change_sequence_number or 0)
-        return staged
+        return noticed_by(staged, change.store)
 
     return commit_snapshot(opened.base, stage, is_fresh=is_fresh)
 

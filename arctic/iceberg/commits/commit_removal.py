@@ -22,7 +22,7 @@ from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSn
 from arctic.iceberg.commits.commit_loop import CommitResult, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
 from arctic.iceberg.commits.staging import live_files, operation, staged_on, staged_with_state
-from arctic.iceberg.commits.together.other_store import Check, CheckedHeads
+from arctic.iceberg.commits.together.other_store import Check, CheckedHeads, noticed_by
 from arctic.iceberg.metadata.data_files import data_files
 from arctic.iceberg.metadata.entries import entries_of, is_delete_manifest, live_manifests
 from arctic.iceberg.metadata.sequence_file import read_state
@@ -63,7 +63,12 @@ def commit_removal(
         change=opened.change,
     )
     if check is None:
-        return commit_snapshot(opened.base, removal.stage)
+
+        def stage(head: Table, snapshot_id: int) -> StagedSnapshot | None:
+            staged = removal.stage(head, snapshot_id)
+            return None if staged is None else noticed_by(staged, opened.change)
+
+        return commit_snapshot(opened.base, stage)
     heads = CheckedHeads(opened, check, of_base=True)
     return commit_snapshot(opened.base, heads.staged(removal.stage), check=heads)
 

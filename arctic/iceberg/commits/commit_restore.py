@@ -24,7 +24,7 @@ from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSn
 from arctic.iceberg.commits.commit_loop import CommitResult, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
 from arctic.iceberg.commits.staging import staged_on, staged_with_state
-from arctic.iceberg.commits.together.other_store import SeenStore, on_newest_change
+from arctic.iceberg.commits.together.other_store import SeenStore, noticed_by, on_newest_change
 from arctic.iceberg.metadata.data_files import data_files
 from arctic.iceberg.metadata.entries import live_manifests, snapshot_of
 from arctic.iceberg.metadata.sequence_file import read_state
@@ -63,10 +63,12 @@ def commit_restore(opened: OpenTable, plan: RestoreBase) -> CommitResult | None:
 
     def stage(head: Table, snapshot_id: int) -> StagedSnapshot | None:
         staged = restore.stage(head, snapshot_id)
-        if staged is not None and opened.change is not None and plan.must_be_newest_change:
+        if staged is None or opened.change is None:
+            return staged
+        if plan.must_be_newest_change:
             change = SeenStore(opened.change)
             return on_newest_change(staged, change, plan.change_sequence_number or 0)
-        return staged
+        return noticed_by(staged, opened.change)
 
     return commit_snapshot(opened.base, stage)
 

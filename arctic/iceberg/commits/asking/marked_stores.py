@@ -9,6 +9,8 @@ Rules:
     - The head of an attempt is loaded before the attempt marks.
     - No two marks are alike: one that is made again is another one.
     - A mark without a commit after it, as of a writer that was killed, is in nobody's way.
+    - Who replaces rows of base without a look at the change store marks that one all the same,
+      whatever it is by then: somebody who is about to commit to it may have looked at those rows.
 
 For catalogs whose commits PyIceberg validates itself, as those to Glue and Hive.
 """
@@ -41,13 +43,14 @@ from arctic.table.property_names import COMMITTED_BESIDE
 def mark_of(seen: OtherStore, attempt: StagedSnapshot) -> TableCommit:
     """Return the commit that marks a store, while it is as it was looked at for an attempt."""
     store = seen.store
-    here = AssertRefSnapshotId.model_validate(
-        {"ref": "main", "snapshot-id": store.metadata.current_snapshot_id}
-    )
+    requirements: list[TableRequirement] = [AssertTableUUID(uuid=store.metadata.table_uuid)]
+    if not seen.may_move:
+        here = {"ref": "main", "snapshot-id": store.metadata.current_snapshot_id}
+        requirements.append(AssertRefSnapshotId.model_validate(here))
     mark = f"{attempt.snapshot_id}-{secrets.token_hex(4)}"
     return TableCommit(
         table=store,
-        requirements=(AssertTableUUID(uuid=store.metadata.table_uuid), here),
+        requirements=tuple(requirements),
         updates=(SetPropertiesUpdate(updates={COMMITTED_BESIDE: mark}),),
     )
 

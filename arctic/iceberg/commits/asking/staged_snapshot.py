@@ -41,12 +41,14 @@ class SnapshotPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherStore:
-    """A store that an attempt at a commit to another one was decided by."""
+    """A store that an attempt at a commit to another one was decided by, or is noticed in."""
 
     store: Table
     """As it was looked at."""
     look_again: LookAgain | None = None
     """Says whether the attempt holds as well on the store as it is by then; None: nobody can."""
+    may_move: bool = False
+    """Whether the attempt holds whatever the store is by then, which is only to be marked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,8 @@ from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 
-from pyiceberg.catalog import MetastoreCatalog
+from pyiceberg.catalog import Catalog, MetastoreCatalog
+from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.table import Table
 
 from arctic.errors import ConflictError
@@ -44,6 +45,26 @@ def beside(
     if other is None or not _compares_both(staged.table, other):
         return staged
     return replace(staged, other=OtherStore(store=copy(other), look_again=look_again))
+
+
+def noticed_by(staged: StagedSnapshot, other: Table | None) -> StagedSnapshot:
+    """Return an attempt that whoever looked at its store notices, and commits to the other one.
+
+    For one that replaces rows whatever the other store is. Where that store is compared along with
+    the one that is committed to, it needs no more than to land.
+
+    Args:
+        staged: the attempt.
+        other: the other store; None: there is none.
+    """
+    if other is None or not _marks(staged.table.catalog):
+        return staged
+    return replace(staged, other=OtherStore(store=copy(other), may_move=True))
+
+
+def _marks(catalog: Catalog) -> bool:
+    """Say whether a catalog compares one store alone, and PyIceberg itself validates commits."""
+    return isinstance(catalog, MetastoreCatalog) and not isinstance(catalog, SqlCatalog)
 
 
 def _compares_both(store: Table, other: Table) -> bool:
