@@ -41,10 +41,10 @@ def test_histories_are_dealt_into_parts_with_seeds_of_their_own() -> None:
 
 
 def test_histories_are_counted_and_what_they_drew() -> None:
-    """A case that never occurred is told as well, as none."""
+    """A case that may not have occurred at all is told as well, so that none is missed."""
     lived = live(Part(kind="first-row", seed=1, histories=2), LIVES["first-row"])
 
     assert lived.histories == 2
     assert lived.drawn["write"] > 0
     assert lived.drawn["published v2"] + lived.drawn["published clean"] == 4
-    assert lived.drawn["expire 0"] == 0
+    assert "expire 0" in lived.drawn
