@@ -25,7 +25,7 @@ _LEAST_BYTES = 4 << 20
 """Up to this, one task has written the rows before a sample would be there."""
 _SAMPLE_BYTES = 1 << 20
 """Of whole rows, as Spark thinks them to be: thousands, which tell shares to a hundredth."""
-_TASK_BYTES = 1 << 20
+_TASK_BYTES = 512 << 10
 """For each task; with less, a partition that is divided among them would be tiny files."""
 
 
