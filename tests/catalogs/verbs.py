@@ -120,13 +120,18 @@ def publish_and_rename(shop: Shop) -> None:
     plain.close()
 
 
-def adopt_and_release(catalog: Mapping[str, str]) -> None:
-    """Take a plain table over, write to it, and give it back."""
+def adopt_and_release(catalog: Mapping[str, str], **access: str) -> None:
+    """Take a plain table over, write to it, and give it back.
+
+    Args:
+        catalog: its properties.
+        access: further ones, by which PyIceberg itself reaches files.
+    """
     columns = Schema(
         NestedField(1, "id", LongType(), required=False),
         NestedField(2, "city", StringType(), required=False),
     )
-    plain = load_catalog("arctic", **catalog)
+    plain = load_catalog("arctic", **catalog, **access)
     plain.create_namespace_if_not_exists("shop")
     plain.create_table("shop.plain", columns).append(
         rows_of(range(10), "Rome").cast(columns.as_arrow())

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import pyarrow as pa
 import pytest
+from pyiceberg.catalog import load_catalog
+from pyiceberg.io import PY_IO_IMPL
 from pyspark.sql import DataFrame, SparkSession
 
 import arctic
+from arctic.iceberg.storage.file_io import ArrowIO
+from tests.catalogs.verbs import pairs
 from tests.spark import s3a_driver as driver
 from tests.stores.servers import running_hadoop
+
+PLAIN = "db.plain"
 
 
 @pytest.fixture(scope="module")
@@ -50,3 +57,29 @@ def test_spark_writes_and_its_own_scan_reads(
     arctic.optimize(driver.NAME, type="full", catalog=hadoop, spark=spark)
     plans = driver.check(spark, hadoop, by_spark=True)
     assert f"{hadoop['warehouse']}/" in plans
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_plain_table_is_adopted_changed_by_spark_and_released(
+    spark: SparkSession, hadoop: Mapping[str, str]
+) -> None:
+    """PyIceberg's table before and after; its own way to Hadoop needs a library of the machine."""
+    plain = load_catalog("arctic", **hadoop, **{PY_IO_IMPL: f"{ArrowIO.__module__}.ArrowIO"})
+    plain.create_namespace_if_not_exists("db")
+    schema = pa.schema([("id", pa.int64()), ("city", pa.string())])
+    table = plain.create_table(PLAIN, schema)
+    table.append(driver.rows(0, 10, "Rome").cast(schema))
+    arctic.adopt(PLAIN, primary_key=["id"], catalog=hadoop)
+
+    given = {f"catalog.{key}": text for key, text in hadoop.items()}
+    frame = spark.read.format("arctic").options(**given).load(PLAIN)
+    assert frame.where("city = 'Rome'").count() == 10
+    save(of_city(spark, 8, 12, "Oslo"), PLAIN, hadoop, mode="upsert")
+    expected = [(at, "Rome" if at < 8 else "Oslo") for at in range(12)]
+    assert sorted(map(tuple, frame.collect())) == expected
+
+    arctic.optimize(PLAIN, type="full", catalog=hadoop, spark=spark)
+    arctic.release(PLAIN, catalog=hadoop)
+    assert pairs(plain.load_table(PLAIN).scan().to_arrow()) == expected
+    plain.close()
