@@ -27,8 +27,8 @@ from arctic.job.vectors.deletion_vectors import DeletionVectors
 from arctic.job.vectors.vector_work import VectorWork
 from arctic.last_used import LastUsed
 from arctic.mor.request import ReadRequest
+from arctic.scan.set_apart.clean_files import stands_alone
 from arctic.scan.task import FileTask, NodeTask, NodeTaskGroup
-from arctic.table.filename import has_format_name
 from arctic.table.merge_engine import MergeEngine
 
 LEAST_ROWS = 16_384
@@ -107,8 +107,7 @@ class DeadBeforehand:
         return found
 
     def _is_large(self, part: FileTask) -> bool:
-        file = part.file
-        return file.record_count >= self._least_rows and has_format_name(file.path)
+        return part.file.record_count >= self._least_rows and stands_alone(part.file)
 
     def _was_read(self, work: VectorWork) -> bool:
         """Say whether the table was read before, from now on that it was: by its largest file."""
