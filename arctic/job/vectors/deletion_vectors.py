@@ -85,7 +85,17 @@ class DeletionVectors:
         """
         wanted = _asked(work)
         known = [self._recall(asked) for asked in wanted]
-        missing = _missing(wanted, known)
+        return self._looked_up(work, wanted, known, _missing(wanted, known), runner)
+
+    def _looked_up(
+        self,
+        work: VectorWork,
+        wanted: Sequence[_Asked],
+        known: Sequence[_Known | None],
+        missing: Sequence[NodeTask],
+        runner: TaskRunner,
+    ) -> list[RowSet]:
+        """Look up what is missing, remember it, and return the dead rows of each file."""
         threads = min(THREADS, default_parallelism())
         tasks = _balanced(missing, threads)
         if _are_few(tasks):
@@ -116,17 +126,16 @@ class DeletionVectors:
     def dead_rows_here(self, work: VectorWork) -> Sequence[RowSet | None]:
         """Return what ``dead_rows`` does where this process looks it up, else ``known_rows``."""
         wanted = _asked(work)
-        if _are_few(_missing(wanted, [self._recall(asked) for asked in wanted])):
-            return self.dead_rows(work, LocalRunner(1))
-        return self.known_rows(work)
+        known = [self._recall(asked) for asked in wanted]
+        missing = _missing(wanted, known)
+        if _are_few(missing):
+            return self._looked_up(work, wanted, known, missing, LocalRunner(1))
+        return _complete(wanted, known)
 
     def known_rows(self, work: VectorWork) -> list[RowSet | None]:
         """Return the dead rows of each file; None: some delete was not looked up in it yet."""
-        known = [(asked, self._recall(asked)) for asked in _asked(work)]
-        return [
-            found.dead if found is not None and found.deletes == asked.deletes else None
-            for asked, found in known
-        ]
+        wanted = _asked(work)
+        return _complete(wanted, [self._recall(asked) for asked in wanted])
 
     def prepare(self, work: VectorWork) -> None:
         """Look up and remember what ``dead_rows`` would look up in this process.
@@ -217,6 +226,14 @@ def _missing(wanted: Sequence[_Asked], known: Sequence[_Known | None]) -> list[N
             rivals=tuple(rivals[node].values()),
         )
         for node, task in tasks.items()
+    ]
+
+
+def _complete(wanted: Sequence[_Asked], known: Sequence[_Known | None]) -> list[RowSet | None]:
+    """Return the dead rows of the files in which every delete was looked up."""
+    return [
+        found.dead if found is not None and found.deletes == asked.deletes else None
+        for asked, found in zip(wanted, known, strict=True)
     ]
 
 
