@@ -1,4 +1,4 @@
-"""Values that were used last, by key, as many as there is room for.
+"""Values that were used last, by key, as many as there is room for; what was made of growing lists.
 
 Rules:
     - Each weighs something, such as its bytes, and all that are held never weigh more than whoever
@@ -12,12 +12,16 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import Generic, TypeVar
+from collections.abc import Callable, Sequence
+from operator import is_
+from typing import Any, Generic, TypeVar
 
 from arctic.forks import forgets_in_children
 
 K = TypeVar("K")
 V = TypeVar("V")
+
+_MOST_LISTS = 16
 
 
 class LastUsed(Generic[K, V]):
@@ -81,3 +85,35 @@ class LastUsed(Generic[K, V]):
     def _drop(self, key: K) -> None:
         found = self._held.pop(key, None)
         self.weight -= 0 if found is None else found[1]
+
+
+class GrowingLists(Generic[V]):
+    """What was made of ``_MOST_LISTS`` lists that grow at their end; safe for threads and forks."""
+
+    def __init__(
+        self,
+        grown: Callable[[V | None, Sequence[Any]], V],
+        is_same: Callable[[Any, Any], bool] = is_,
+    ) -> None:
+        """Take how a value is made, and when two items are the same.
+
+        Args:
+            grown: makes a value from that of the items before, or None, and further items.
+            is_same: of an item before and one at its place now; the very same object, if not said.
+        """
+        self._grown = grown
+        self._is_same = is_same
+        self._kept: LastUsed[object, tuple[Sequence[Any], int, V]] = LastUsed()
+
+    def of(self, key: object, items: Sequence[Any]) -> V:
+        """Return what is made of the items; that of a shorter list with this key is gone on with.
+
+        Values of other lists are theirs still: whoever makes one changes nothing in place.
+        """
+        before, count, value = self._kept.get(key) or ((), 0, None)
+        if value is None or before is not items or count != len(items):
+            if count > len(items) or not all(map(self._is_same, before, items)):
+                count, value = 0, None
+            value = self._grown(value, items[count:])
+            self._kept.put(key, (items, len(items), value), weight=1, most=_MOST_LISTS)
+        return value

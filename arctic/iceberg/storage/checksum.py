@@ -3,6 +3,9 @@
 A checksum covers the name of the file and every byte of it, its own digits taken as zeros. So a
 file that was damaged is told from a whole one, and a whole one under another's name as well.
 
+Table metadata with ten thousand snapshots has megabytes, and a commit writes nearly the same ones
+again. So there the name is covered last, and what the last file began with is not gone over anew.
+
 Rules:
     - A file without a checksum is as good as ever: other engines write them so.
     - Nothing here knows what a file is for.
@@ -13,15 +16,21 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
+from itertools import takewhile
+from operator import eq
 
 from arctic.errors import FormatError
+from arctic.last_used import GrowingLists
 
 CHECKSUM = "arctic-checksum"
 UNKNOWN = "0" * 32
 """Stands where a checksum goes, until the rest of the file is known."""
+LONG_PART = 1 << 16
+"""Bytes of a part of a file from which on it is worth being known again."""
 
-_JSON = re.compile(rb'\A\{"arctic-checksum":"([0-9a-f]{32})"')
-"""Table metadata: the first member of the object."""
+_NAME_LAST = "name-last:"
+_JSON = re.compile(rb'\A\{"arctic-checksum":"(?:name-last:)?([0-9a-f]{32})"')
+"""Table metadata: the first member of the object. Files of before cover their names first."""
 _AVRO = re.compile(rb"\AObj\x01[\x02-\x7e]\x1earctic-checksum@([0-9a-f]{32})")
 """Manifests and manifest lists: the first entry of the header's map, lengths before the texts."""
 _PUFFIN = re.compile(rb'"arctic-checksum": "([0-9a-f]{32})"\}\}.{8}PFA1\Z', re.DOTALL)
@@ -47,7 +56,7 @@ def sealed(path: str, parts: Sequence[bytes]) -> Sequence[bytes]:
     else:
         found = _JSON.match(parts[0])
         if found is None:
-            parts = (f'{{"{CHECKSUM}":"{UNKNOWN}",'.encode() + parts[0][1:], *parts[1:])
+            parts = (f'{{"{CHECKSUM}":"{_NAME_LAST}{UNKNOWN}",'.encode() + parts[0][1:], *parts[1:])
             found = _JSON.match(parts[0])
     if found is None:
         return parts
@@ -92,9 +101,24 @@ def _found(content: bytes) -> re.Match[bytes] | None:
 
 
 def _digest(path: str, before: bytes | memoryview, *after: bytes | memoryview) -> bytes:
-    state = hashlib.blake2b(path.rpartition("/")[2].encode(), digest_size=16)
-    state.update(before)
-    state.update(UNKNOWN.encode())
-    for part in after:
+    name = path.rpartition("/")[2].encode()
+    head = bytes(before) + UNKNOWN.encode()
+    if not head.endswith(f"{_NAME_LAST}{UNKNOWN}".encode()):
+        return _hashed(None, (name, head, *after)).hexdigest().encode()
+    first, *others = after
+    long = tuple(takewhile(lambda part: len(part) >= LONG_PART, others))
+    begun = (head, first, *long)
+    state = _BEGUN.of(long[0], begun) if long else _hashed(None, begun)
+    return _hashed(state, (*others[len(long) :], name)).hexdigest().encode()
+
+
+def _hashed(state: hashlib.blake2b | None, parts: Sequence[bytes | memoryview]) -> hashlib.blake2b:
+    """Return a state that has gone over further parts; the one before stays as it is."""
+    state = hashlib.blake2b(digest_size=16) if state is None else state.copy()
+    for part in parts:
         state.update(part)
-    return state.hexdigest().encode()
+    return state
+
+
+_BEGUN = GrowingLists(_hashed, is_same=eq)
+"""Of this process: over what files begin with."""

@@ -8,14 +8,18 @@ Rules:
       are shared between states of a table and never changed, see ``kept_metadata``.
     - The file says what PyIceberg's own writer would have said; the order of its members differs.
 
-Memory: of ``_MOST`` lists the JSON, 600 bytes for a snapshot, and 100 for its place.
+    - What grows stands at the beginning of the file, so that its checksum is gone on with too.
+
+Memory: of as many lists as ``GrowingLists`` keeps the JSON, 600 bytes for a snapshot, and 100 for
+its place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from operator import attrgetter, is_
-from typing import Any, Generic, TypeVar
+from collections.abc import Sequence
+from itertools import islice
+from operator import attrgetter
+from typing import Any
 
 from pyiceberg.io import FileIO
 from pyiceberg.serializers import NOOP_COMPRESSOR, Compressor, ToOutputFile
@@ -29,36 +33,14 @@ from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.typedef import IcebergBaseModel
 from pyiceberg.utils.config import Config
 
-from arctic.last_used import LastUsed
+from arctic.iceberg.storage.checksum import LONG_PART
+from arctic.last_used import GrowingLists
 
-T = TypeVar("T")
-
-_MOST = 16
 _LISTS = {"snapshots": "snapshots", "snapshot_log": "snapshot-log"}
 """The lists that grow with every commit, and what the file calls them."""
-_BLOCK_BYTES = 1 << 16
-
-
-class GrowingLists(Generic[T]):
-    """What was made of lists that grow at their end; safe for threads and forks."""
-
-    def __init__(self, grown: Callable[[T | None, Sequence[Any]], T]) -> None:
-        """Take what makes a value from that of the items before, or None, and further items."""
-        self._grown = grown
-        self._kept: LastUsed[object, tuple[Sequence[Any], int, T]] = LastUsed()
-
-    def of(self, key: object, items: Sequence[Any]) -> T:
-        """Return what is made of the items; that of a shorter list with this key is gone on with.
-
-        Values of other lists are theirs still: whoever makes one changes nothing in place.
-        """
-        before, count, value = self._kept.get(key) or ((), 0, None)
-        if value is None or before is not items or count != len(items):
-            if count > len(items) or not all(map(is_, before, items)):
-                count, value = 0, None
-            value = self._grown(value, items[count:])
-            self._kept.put(key, (items, len(items), value), weight=1, most=_MOST)
-        return value
+_BLOCK_BYTES = LONG_PART
+_NEWEST = 16
+"""Snapshots that are looked at before an index of all of them is asked for."""
 
 
 def write_metadata(metadata: TableMetadata, io: FileIO, path: str) -> None:
@@ -70,11 +52,13 @@ def write_metadata(metadata: TableMetadata, io: FileIO, path: str) -> None:
         ToOutputFile.table_metadata(metadata, output)
         return
     # PyIceberg refuses to write version 3, whose fields it has.
-    parts = [IcebergBaseModel.model_dump_json(metadata, exclude=set(_LISTS)).encode()[:-1]]
+    others = IcebergBaseModel.model_dump_json(metadata, exclude=set(_LISTS)).encode()
+    parts = [b"{"]
     for name, called in _LISTS.items():
         blocks = _WRITTEN.of((metadata.table_uuid, name), getattr(metadata, name))
-        parts += [f',"{called}":['.encode(), *blocks, b"]"]
-    parts.append(b"}")
+        parts[-1] += f'"{called}":['.encode()
+        parts += [*blocks, b"],"]
+    parts[-1] += others[1:]
     compressor = Compressor.get_compressor(path)
     if compressor is not NOOP_COMPRESSOR:
         parts = [compressor.bytes_compressor()(b"".join(parts))]
@@ -89,6 +73,9 @@ def look_up_by_index() -> None:
 
 
 def _snapshot_by_id(metadata: TableMetadataCommonFields, snapshot_id: int) -> Snapshot | None:
+    for snapshot in islice(reversed(metadata.snapshots), _NEWEST):
+        if snapshot.snapshot_id == snapshot_id:
+            return snapshot
     return _PLACES.of(metadata.table_uuid, metadata.snapshots).get(snapshot_id)
 
 

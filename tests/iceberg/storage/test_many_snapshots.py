@@ -14,8 +14,10 @@ from pyiceberg.serializers import ToOutputFile
 from pyiceberg.table.metadata import TableMetadata
 
 import arctic
+from arctic.iceberg.storage import checksum
 from arctic.iceberg.storage import many_snapshots as module
-from arctic.iceberg.storage.many_snapshots import GrowingLists, write_metadata
+from arctic.iceberg.storage.many_snapshots import write_metadata
+from arctic.last_used import GrowingLists
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("text", pa.string())])
 
@@ -44,6 +46,7 @@ def test_a_file_says_what_pyiceberg_would(
 ) -> None:
     """Of no snapshot, of some, of more, and of fewer again, as after an expiry."""
     monkeypatch.setattr(module, "_BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(checksum, "LONG_PART", block_bytes)
     store = committed(tmp_path / "w", 7)
     whole: TableMetadata = store.metadata
     parts = ((0, 0), (0, 3), (0, 4), (0, 7), (2, 7), (2, 3), (0, 7))
