@@ -87,6 +87,16 @@ class DataFileReader:
         """The rows of the whole file."""
         return int(self._parquet.metadata.num_rows)
 
+    @property
+    def few_rows(self) -> range | None:
+        """The rows from the first row group to the last; None: more than half of the file."""
+        if not self._row_groups:
+            return range(0)
+        first, last = self._row_groups[0], self._row_groups[-1]
+        counts = [self._parquet.metadata.row_group(each).num_rows for each in range(last + 1)]
+        rows = range(sum(counts[:first]), sum(counts))
+        return None if 2 * len(rows) > self.row_count else rows
+
     def decoded_bytes(self, row_group: int) -> int:
         """Return how much memory the columns that are asked for take of a row group, decoded."""
         names = self._columns.project(self._request.schema).names

@@ -203,9 +203,13 @@ class LoadedTask:
         """Open one of the task's data files; to be used as a context manager."""
         if self._folded is not None and file_task.file.kind is FileKind.INSERT:
             raise InternalError(f"file {file_task.file.path!r} is folded, so it has no rows itself")
-        positions = self._positions.rows(file_task.file.path, file_task.position_deletes)
+        path, deletes = file_task.file.path, file_task.position_deletes
         data = DataFileReader(file_task.file, self._request, self._open_file, self._touched)
-        path = file_task.file.path
+        try:
+            positions = self._positions.rows(path, deletes, data.few_rows)
+        except BaseException:
+            data.close()
+            raise
         last = None if path in self._settled else self._last
         return LoadedFile(data, positions, self._dead.get(path), last)
 

@@ -121,7 +121,8 @@ def _left_out(pruned: PruneCounts) -> Iterator[tuple[str, str]]:
     for number, noun, reason in left_out(pruned):
         yield "left out", f"{counted(number, noun)} {reason}"
     if pruned.manifests:
-        yield "unopened", f"{counted(pruned.manifests, 'manifest')} of excluded partitions"
+        what = counted(pruned.manifests, "manifest")
+        yield "unopened", f"{what} of excluded partitions or merged files"
     for number, reason in (
         (pruned.pairs_by_lsn, "by transaction"),
         (pruned.pairs_by_key_range, "by key range"),

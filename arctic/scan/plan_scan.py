@@ -60,6 +60,8 @@ class Draft:
     """What was left out so far."""
     files: FilesToRead
     """What is read."""
+    few_keys: bool = False
+    """Whether the filter asks for a few keys alone."""
     merged: tuple[NodeTask, ...] = ()
     """Tasks whose rows are looked up among deletes."""
     clean: tuple[NodeTask, ...] = ()
@@ -98,7 +100,9 @@ def choose_files(draft: Draft) -> Draft:
         is_ordered=bool(asked.ordering),
         engine=asked.engine,
     )
-    return replace(draft, files=files, pruned=draft.pruned + pruned)
+    return replace(
+        draft, files=files, few_keys=key_filter.asks_for_few, pruned=draft.pruned + pruned
+    )
 
 
 def assemble_tasks(draft: Draft) -> Draft:
@@ -195,7 +199,9 @@ def plan_scan(asked: ScanInput) -> ScanPlan:
 
 def _divide(draft: Draft, tasks: Sequence[NodeTask]) -> tuple[NodeTaskGroup, ...]:
     options = draft.asked.options
-    return pack_tasks(split_tasks(tasks, options=options, ranges=draft.ranges), options=options)
+    if not draft.few_keys:  # else each part would open all deletes of the node again
+        tasks = split_tasks(tasks, options=options, ranges=draft.ranges)
+    return pack_tasks(tasks, options=options)
 
 
 def _reads_most_rows(draft: Draft) -> bool:

@@ -104,7 +104,7 @@ class PruneCounts:
     """
 
     manifests: int = 0
-    """Manifests that were never opened, because no partition in them can match the filter."""
+    """Manifests never opened: no partition of theirs can match the filter, or all is merged."""
     by_partition: int = 0
     """Files of either store whose partition cannot match the filter."""
     by_filter: int = 0

@@ -95,7 +95,7 @@ def listed_files(
         StorageError: a manifest cannot be read.
     """
     pending: deque[tuple[ManifestFile, Future[bytes] | None]] = deque()
-    keeps = sum(map(_live_count, manifests)) * ENTRY_BYTES[ListedFile] <= MAX_CACHED_BYTES
+    keeps = sum(map(live_count, manifests)) * ENTRY_BYTES[ListedFile] <= MAX_CACHED_BYTES
     with catalog_errors("read manifests"):
         for manifest in manifests:
             is_known = CACHE.get((ListedFile, manifest.manifest_path)) is not None
@@ -126,7 +126,7 @@ def _decoded(
     return manifest, files
 
 
-def _live_count(manifest: ManifestFile) -> int:
+def live_count(manifest: ManifestFile) -> int:
     """Return how many live files a manifest has, as far as its list says it."""
     return (manifest.added_files_count or 0) + (manifest.existing_files_count or 0)
 

@@ -23,6 +23,7 @@ from arctic.iceberg.metadata.entries import (
     fetch_lists,
     is_delete_manifest,
     listed_files,
+    live_count,
     live_manifests,
     snapshot_of,
 )
@@ -52,6 +53,7 @@ def list_files(
     *,
     field_ids: Collection[int],
     row_filter: Predicate | None,
+    with_merged: bool = True,
 ) -> StoreFiles:
     """List the live files of both stores.
 
@@ -60,6 +62,8 @@ def list_files(
         snapshot: what ``pin`` returned for it.
         field_ids: the columns whose bounds planning compares.
         row_filter: prunes whole partitions.
+        with_merged: whether change files that base already contains are listed too. They stay until
+            they expire, and can be a hundred times as many as the others.
 
     Raises:
         UnsupportedError: content that would be read wrongly, naming the file.
@@ -67,7 +71,7 @@ def list_files(
         NotFoundError: a snapshot has expired since it was pinned.
         StorageError: a manifest cannot be read.
     """
-    lister = _Lister(opened, field_ids, row_filter)
+    lister = _Lister(opened, field_ids, row_filter, past=None if with_merged else snapshot)
     change: list[TableFile] = []
     fetch_lists(
         (opened.base, snapshot.base_snapshot_id), (opened.change, snapshot.change_snapshot_id)
@@ -133,10 +137,12 @@ class _Lister:
         *,
         only: Collection[str] | None = None,
         after_sequence: int = 0,
+        past: TableSnapshot | None = None,
     ) -> None:
         self.pruned = PruneCounts()
         self._only = only
         self._after_sequence = after_sequence
+        self._past = past
         self._bounds = BoundsDecoder(opened.base.schema(), field_ids)
         self._filter = None if row_filter is None else PartitionFilter(opened.base, row_filter)
 
@@ -151,9 +157,14 @@ class _Lister:
         manifests = live_manifests(table, snapshot_of(table, snapshot_id))
         check_specs(table, manifests)
         wanted = [each for each in manifests if self._opens(each)]
-        self.pruned += PruneCounts(manifests=len(manifests) - len(wanted))
+        past, merged = self._past if convert is _change_file else None, 0
         if convert is _change_file:
             _check_no_deletes(table, wanted)
+            if past is not None and table.spec().is_unpartitioned():
+                newer = [each for each in wanted if each.sequence_number > past.merged_up_to(())]
+                merged = sum(map(live_count, wanted)) - sum(map(live_count, newer))
+                wanted = newer
+        self.pruned += PruneCounts(manifests=len(manifests) - len(wanted))
         files = []
         by_partition = 0
         partitions: dict[Partition, Partition] = {}
@@ -165,9 +176,12 @@ class _Lister:
                 if self._filter is not None and not self._filter.matches(partition):
                     by_partition += 1
                     continue
+                if past is not None and _sequence_number(file) <= past.merged_up_to(partition):
+                    merged += 1
+                    continue
                 _check_file(file)
                 files.append(convert(file, partition, self._bounds.of(file)))
-        self.pruned += PruneCounts(by_partition=by_partition)
+        self.pruned += PruneCounts(by_partition=by_partition, merged=merged)
         return files
 
     def _opens(self, manifest: ManifestFile) -> bool:

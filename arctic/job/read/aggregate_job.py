@@ -78,9 +78,15 @@ def aggregate_metadata(
     """
     if asked.store != "merged":
         return None
+    table = opened.table
     columns = [aggregate.column for aggregate in aggregates if aggregate.column is not None]
-    field_ids = {column.field_id for column in (*opened.table.key_columns, *columns)}
-    files = list_files(opened, snapshot, field_ids=field_ids, row_filter=None)
+    files = list_files(
+        opened,
+        snapshot,
+        field_ids={column.field_id for column in (*table.key_columns, *columns)},
+        row_filter=None,
+        with_merged=bool(table.order_columns),
+    )
     plan = planned_without_pauses(merged_input(opened, snapshot, files, asked.settings(opened)))
     by_path = {file.path: file for file in (*files.base, *files.change)}
     return aggregate_plan(plan, by_path, aggregates)

@@ -91,7 +91,14 @@ def _planned(
     tested = (test.field_id for test in tests_of(row_filter))
     decide = (*table.key_columns, *table.order_columns)
     field_ids = {*(column.field_id for column in decide), *tested}
-    files = list_files(opened, snapshot, field_ids=field_ids, row_filter=row_filter)
+    files = list_files(
+        opened,
+        snapshot,
+        field_ids=field_ids,
+        row_filter=row_filter,
+        # With ordering columns, rows that are merged can outdo others still.
+        with_merged=store != "merged" or bool(table.order_columns),
+    )
     asked = merged_input(
         opened, snapshot, files, settings, row_filter=row_filter, set_apart=set_apart
     )

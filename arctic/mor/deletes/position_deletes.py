@@ -3,7 +3,9 @@
 Rules:
     - A delete names its data file by path, byte for byte, and its row by position in the whole
       file, whichever row groups are read.
-    - A delete file is read once for all data files of a group that it is attached to.
+    - A delete file is read once for all data files of a group that it is attached to. Where few
+      rows of a large data file are asked for, those of its row groups are read that have positions
+      near them.
 
 Memory: eight bytes for each position of the group's data files, plus one batch.
 """
@@ -54,12 +56,15 @@ class PositionDeletes:
         self._loaded: set[str] = set()
         self._pieces: dict[str, list[IntArray]] = {}
 
-    def rows(self, data_path: str, deletes: Sequence[TableFile]) -> IntArray:
+    def rows(
+        self, data_path: str, deletes: Sequence[TableFile], within: range | None = None
+    ) -> IntArray:
         """Return the deleted rows of a data file, ascending, possibly repeated.
 
         Args:
             data_path: a data file of the group.
             deletes: its position-delete files.
+            within: the only rows that are asked for; others may be missing. None: all are.
 
         Raises:
             FormatError: a delete file without the two columns, or with nulls in them.
@@ -69,22 +74,30 @@ class PositionDeletes:
                 raise InternalError(
                     f"file {delete.path!r} of kind {delete.kind} is attached as position deletes"
                 )
-            if delete.path not in self._loaded:
-                self._load(delete)
-                self._loaded.add(delete.path)
-        pieces = self._pieces.get(data_path, [])
-        if not pieces:
+        if within is not None and not within:
             return np.empty(0, np.int64)
-        # Kept, so that a file which is read twice is put in order once.
-        rows = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
-        if (rows[1:] < rows[:-1]).any():  # a file of positions ascends, whose batches need no sort
-            rows = np.sort(rows)
-        self._pieces[data_path] = [rows]
+        unread = [delete for delete in deletes if delete.path not in self._loaded]
+        if unread and within is not None:
+            some: dict[str, list[IntArray]] = {data_path: [*self._pieces.get(data_path, [])]}
+            for delete in unread:
+                self._read(delete, [data_path], some, within)
+            return _in_order(some[data_path])
+        for delete in unread:
+            self._read(delete, list(dict.fromkeys(self._data_paths[delete.path])), self._pieces)
+            self._loaded.add(delete.path)
+        rows = _in_order(self._pieces.get(data_path, []))
+        self._pieces[data_path] = [rows]  # so that a file which is read twice is put in order once
         return rows
 
-    def _load(self, file: TableFile) -> None:
+    def _read(
+        self,
+        file: TableFile,
+        data_paths: Sequence[str],
+        pieces: dict[str, list[IntArray]],
+        within: range | None = None,
+    ) -> None:
+        """Add the positions of some data files to their pieces."""
         path = file.path
-        data_paths = list(dict.fromkeys(self._data_paths[path]))
         wanted = pa.array(data_paths, pa.string())
         request = self._request
         with ParquetInput(
@@ -92,17 +105,36 @@ class PositionDeletes:
         ) as parquet:
             names = _column_names(parquet)
             parquet.keep_encoded(names[0])
-            for _, batch in parquet.batches(names, parquet.row_groups, request.batch_rows):
+            groups: Collection[int] = parquet.row_groups
+            if within is not None:
+                groups = [each for each in groups if _may_hold(parquet, each, names[1], within)]
+            for _, batch in parquet.batches(names, groups, request.batch_rows):
                 paths, positions = (batch.column(name) for name in names)
                 _check(paths, positions, path)
-                self._keep(data_paths, _which(paths, wanted), positions.cast(pa.int64()))
+                which, numbers = _which(paths, wanted), positions.cast(pa.int64()).to_numpy()
+                for number, data_path in enumerate(data_paths):
+                    piece = numbers[which == number]
+                    if len(piece):
+                        pieces.setdefault(data_path, []).append(piece)
 
-    def _keep(self, data_paths: Collection[str], which: IntArray, positions: pa.Array) -> None:
-        numbers = positions.to_numpy()
-        for number, data_path in enumerate(data_paths):
-            piece = numbers[which == number]
-            if len(piece):
-                self._pieces.setdefault(data_path, []).append(piece)
+
+def _in_order(pieces: Sequence[IntArray]) -> IntArray:
+    if not pieces:
+        return np.empty(0, np.int64)
+    rows = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+    # A file of positions ascends, whose batches need no sort.
+    return np.sort(rows) if (rows[1:] < rows[:-1]).any() else rows
+
+
+def _may_hold(parquet: ParquetInput, row_group: int, name: str, rows: range) -> bool:
+    """Say whether a row group can hold positions of a run of rows, by its bounds."""
+    leaf = parquet.leaf_column(name)
+    if leaf is None:
+        return True
+    statistics = parquet.metadata.row_group(row_group).column(leaf).statistics
+    if statistics is None or not statistics.has_min_max:
+        return True
+    return bool(statistics.min < rows.stop and rows.start <= statistics.max)
 
 
 def _column_names(parquet: ParquetInput) -> list[str]:

@@ -22,6 +22,9 @@ from arctic.tree.key_hash import hash_key
 _MAX_KEYS = 1_000
 """Above this a filter is taken to ask for any key: most nodes hold one of so many."""
 
+_FEW_KEYS = 16
+"""So few are in few row groups of a file, however large it is."""
+
 _INEXACT = ("float", "double")
 
 
@@ -55,6 +58,11 @@ class KeyFilter:
             predicate=part_on(row_filter, exact),
             hashes=_hashes(row_filter, key_ids, key_types) if len(exact) == len(key_ids) else None,
         )
+
+    @property
+    def asks_for_few(self) -> bool:
+        """Whether a read of a node is hardly more than opening its files."""
+        return self.hashes is not None and len(self.hashes) <= _FEW_KEYS
 
     def may_hold(self, file: TableFile) -> bool:
         """Say whether a file of data or change deletes can hold a key that matches."""

@@ -236,6 +236,40 @@ class TestPruning:
         assert len(files.change) == len(opened_paths) == 1
         assert files.pruned.manifests == 2
 
+    @pytest.mark.parametrize("partition_by", [(), ("region",)])
+    def test_merged_change_files_can_be_left_out(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, partition_by: tuple[str, ...]
+    ) -> None:
+        """In one partition whole manifests of them; nothing else changes in a listing."""
+        opened = make(tmp_path, partition_by=partition_by)
+        for number in range(3):
+            append(opened, [row(number, "eu")], [row(number, "eu")])
+        append(opened, [row(3, "us")])
+        overwrite(opened, [row(1, "eu")], up_to=2)
+        state = pin(opened)
+        every = list_files(opened, state, field_ids=(1,), row_filter=None)
+        read = []
+
+        def fetch(io: FileIO, manifest: ManifestFile) -> bytes:
+            read.append(manifest.manifest_path)
+            return read_manifest(io, manifest)
+
+        monkeypatch.setattr(entries, "read_manifest", fetch)
+        entries.CACHE.forget()
+        newer = list_files(opened, state, field_ids=(1,), row_filter=None, with_merged=False)
+
+        unmerged = [
+            file
+            for file in every.change
+            if file.sequence_number > state.merged_up_to(file.partition)
+        ]
+        assert 0 < len(unmerged) < len(every.change)
+        assert list(newer.change) == unmerged
+        assert newer.base == every.base
+        assert newer.pruned.merged == len(every.change) - len(unmerged)
+        assert len(read) == (3 if partition_by == () else 5)
+        assert newer.pruned.manifests == 5 - len(read)
+
     def test_a_filter_follows_its_column_through_a_rename(self, tmp_path: Path) -> None:
         """It was built when the table was opened; the column is called otherwise by now."""
         opened = make(tmp_path)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from arctic.errors import FormatError, InternalError
+from arctic.mor.files.parquet_input import ParquetInput
 from arctic.scan.task import FileTask
 from arctic.table.files import FileKind, TableFile
 from arctic.table.filters.predicate import ColumnTest, Op
@@ -43,6 +47,59 @@ def test_positions_count_over_row_groups_that_are_left_out(files: LocalFiles) ->
     kept = [8, 11, *range(12, 19)]
     test = ColumnTest(op=Op.GE, field_id=1, column="id", literal=8)
     assert ids(files, data, row_filter=test, batch_rows=3) == kept
+
+
+@given(
+    deleted=st.lists(st.integers(0, 59), max_size=40),
+    wanted=st.sets(st.integers(0, 70), max_size=3),
+    sizes=st.tuples(st.integers(1, 20), st.integers(1, 7)),
+    apart=st.integers(1, 3),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_look_at_few_rows_finds_the_same_as_a_read_of_all(
+    tmp_path_factory: pytest.TempPathFactory,
+    deleted: list[int],
+    wanted: set[int],
+    sizes: tuple[int, int],
+    apart: int,
+) -> None:
+    """Of two data files that share their delete files, which are in any order and row groups."""
+    files = LocalFiles(tmp_path_factory.mktemp("few"))
+    bases = [numbered(files, 60, row_group_size=sizes[0]) for _ in range(2)]
+    rows = [(bases[at % 2].path, position) for at, position in enumerate(deleted)]
+    deletes = tuple(
+        files.position_deletes(rows[part::apart], row_group_size=sizes[1]) for part in range(apart)
+    )
+    data = [FileTask(file=base, position_deletes=deletes) for base in bases]
+    test = ColumnTest(op=Op.IN, field_id=1, column="id", literal=tuple(sorted(wanted)))
+    every = ids(files, *data)
+    assert ids(files, *data, row_filter=test) == [each for each in every if each in wanted]
+
+
+def test_a_look_at_few_rows_reads_positions_near_them(
+    files: LocalFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the bounds of row groups; none where no row can match."""
+    base = numbered(files, 100, row_group_size=10)
+    deletes = files.position_deletes([(base.path, at) for at in range(0, 100, 2)], row_group_size=5)
+    decoded = []
+    plain = ParquetInput.batches
+
+    def batches(
+        self: ParquetInput, names: list[str], groups: list[int], *more: int, **how: Any
+    ) -> Any:
+        if "pos" in names:
+            decoded.extend(groups)
+        return plain(self, names, groups, *more, **how)
+
+    monkeypatch.setattr(ParquetInput, "batches", batches)
+    data = FileTask(file=base, position_deletes=(deletes,))
+    test = ColumnTest(op=Op.IN, field_id=1, column="id", literal=(34, 35))
+    assert ids(files, data, row_filter=test) == [35]
+    assert decoded == [3]
+    files.opened.clear()
+    assert ids(files, data, row_filter=replace(test, literal=(134, 135))) == []
+    assert files.opened == [Path(base.path).name]
 
 
 def test_positions_and_change_deletes_apply_together(files: LocalFiles) -> None:
