@@ -185,9 +185,7 @@ def _job(table: arctic.Table, question: Question, *, verify: bool = False) -> Sc
     asked = AskedRead.of(options)
     opened = asked.reference.open()
     row_filter = None if question.filter is None else parse_filter(question.filter, opened)
-    return scan_opened(
-        opened, asked, columns=question.columns, row_filter=row_filter, is_fresh=True
-    )
+    return scan_opened(opened, asked, columns=question.columns, row_filter=row_filter)
 
 
 def _load(shape: Shape, rows: int, warehouse: str, row_group: str | None) -> arctic.Table:

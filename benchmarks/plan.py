@@ -83,7 +83,7 @@ def measure_plan(config: CatalogConfig, row_filter: ColumnTest | None = None) ->
 
 def _measure(config: CatalogConfig, row_filter: ColumnTest | None) -> PlanFigure:
     opened = open_table(config, NAME)
-    snapshot = pin(opened)
+    snapshot = pin(opened.refreshed())
     field_ids = {KEY_ID, *(test.field_id for test in tests_of(row_filter))}
     started = time.process_time()
     files = list_files(opened, snapshot, field_ids=field_ids, row_filter=row_filter)
@@ -124,7 +124,7 @@ def _again(config: CatalogConfig, row_filter: ColumnTest | None) -> float:
     for _ in range(2):
         started = time.process_time()
         opened = open_table(config, NAME)
-        plan_rows(opened, pin(opened, is_fresh=True), settings, row_filter=row_filter)
+        plan_rows(opened, pin(opened.refreshed()), settings, row_filter=row_filter)
     return time.process_time() - started
 
 

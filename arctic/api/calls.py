@@ -112,7 +112,6 @@ def _scan(
         asked,
         columns=None if columns is None else as_names(columns),
         row_filter=row_filter,
-        is_fresh=True,
     )
 
 

@@ -40,7 +40,7 @@ class TableDataset(ds.Dataset):  # type: ignore[misc]
     def __init__(self, opened: OpenTable, asked: AskedRead) -> None:
         self._opened = opened
         self._asked = asked
-        self._state = asked.state.pinned(opened, is_fresh=True)
+        self._state = asked.state.pinned(opened)
         self._schema = read_schema(opened, asked, asked.columns)
 
     def __repr__(self) -> str:

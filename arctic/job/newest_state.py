@@ -15,7 +15,6 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from arctic.errors import ConflictError, StorageError
-from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.snapshots.pinned_state import has_expired
 from arctic.iceberg.storage.table_io import is_file_gone
 from arctic.iceberg.tables.open_table import OpenTable
@@ -25,26 +24,32 @@ from arctic.table.snapshot import TableSnapshot
 T = TypeVar("T")
 
 
-def on_newest_state(opened: OpenTable, plan: Callable[[bool], T], *, is_fresh: bool = False) -> T:
+def on_newest_state(
+    opened: OpenTable,
+    plan: Callable[[OpenTable], T],
+    *,
+    again: Callable[[OpenTable], OpenTable] = OpenTable.refreshed,
+) -> T:
     """Carry out a plan that pins the newest state, again where that state expires meanwhile.
 
     Args:
-        opened: the table; its stores are refreshed after a failure.
-        plan: may be called several times, with what ``pin`` calls ``is_fresh``.
-        is_fresh: the table was opened just now.
+        opened: the table, opened or refreshed just now.
+        plan: may be called several times, with the table as it is by then.
+        again: returns the table as it is now, after a failure.
 
     Raises:
         ConflictError: every state expired before it was planned on.
         StorageError: a file is gone, and not because the table has moved on.
     """
-    for attempt in WHERE_OUTRUN.tries():
+    for _ in WHERE_OUTRUN.tries():
         began = _heads(opened)
         try:
-            return plan(is_fresh and attempt == 0)
+            return plan(opened)
         except StorageError as error:
             if not is_file_gone(error):
                 raise
-            if _heads(opened, again=True) == began:
+            opened = again(opened)
+            if _heads(opened) == began:
                 raise
             gone = error
     raise ConflictError(
@@ -71,7 +76,7 @@ def expired_under(
         return None
     if snapshot is None:
         began = _heads(opened)
-        is_expired = _heads(opened, again=True) != began
+        is_expired = _heads(opened.refreshed()) != began
     else:
         is_expired = has_expired(opened, snapshot)
     if not is_expired:
@@ -83,9 +88,6 @@ def expired_under(
     )
 
 
-def _heads(opened: OpenTable, *, again: bool = False) -> tuple[int | None, ...]:
+def _heads(opened: OpenTable) -> tuple[int | None, ...]:
     stores = [store for store in (opened.base, opened.change) if store is not None]
-    if again:
-        for store in stores:
-            refresh(store)
     return tuple(store.metadata.current_snapshot_id for store in stores)

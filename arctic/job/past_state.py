@@ -38,14 +38,13 @@ class PastState:
             as_of_ms=opt.AS_OF_TIMESTAMP.value(options),
         )
 
-    def pinned(self, opened: OpenTable, *, is_fresh: bool = False) -> TableSnapshot:
+    def pinned(self, opened: OpenTable) -> TableSnapshot:
         """Return the state; raises as ``pin``."""
         return pin(
             opened,
             version=self.version,
             snapshot_id=self.snapshot_id,
             as_of_ms=self.as_of_ms,
-            is_fresh=is_fresh,
         )
 
 

@@ -108,7 +108,10 @@ def looks(opened: OpenTable) -> dict[str, tuple[Path, Callable[[], object]]]:
             local(snapshot.manifest_list),
             lambda: [each.manifest_path for each in manifests_of(base.io, snapshot)],
         ),
-        "puffin": (local(str(snapshot.summary[OPTIMIZED_SEQUENCE])), lambda: pin(opened)),
+        "puffin": (
+            local(str(snapshot.summary[OPTIMIZED_SEQUENCE])),
+            lambda: pin(opened.refreshed()),
+        ),
         "metadata": (local(base.metadata_location), lambda: reopened(opened).base.metadata),
     }
 

@@ -124,10 +124,12 @@ def test_position_deletes_beside_our_files_apply(tmp_path: Path, read: Reader) -
     """Delete files that another Iceberg writer adds are applied, listed, and replaced."""
     opened = make(tmp_path, partition_by=())
     overwrite(opened, [row(1), row(2), row(3)])
-    (data,) = list_files(opened, pin(opened), field_ids=(), row_filter=None).base
+    (data,) = list_files(opened, pin(opened.refreshed()), field_ids=(), row_filter=None).base
     commit_files(opened.base, position_delete(opened, [(data.path, 1)], (), "foreign.parquet"))
 
-    (delete,) = list_files(opened, pin(opened), field_ids=(), row_filter=None).position_deletes
+    (delete,) = list_files(
+        opened, pin(opened.refreshed()), field_ids=(), row_filter=None
+    ).position_deletes
     assert (delete.kind, delete.referenced_path) == (FileKind.POS_DELETE, data.path)
     assert [each["id"] for each in read(opened)] == [1, 3]
 
@@ -156,7 +158,7 @@ def test_stock_pyiceberg_can_append_to_our_base_store(tmp_path: Path) -> None:
 
     refresh(opened.base).append(extra)
 
-    snapshot = pin(opened)
+    snapshot = pin(opened.refreshed())
     files = list_files(opened, snapshot, field_ids=(), row_filter=None)
     assert sorted(file.transaction_id for file in files.base) == [0, 1, 1, 1]
     assert snapshot.optimized_sequence == {("eu",): 1, ("eu west",): 1, (None,): 1}

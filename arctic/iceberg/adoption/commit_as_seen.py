@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from copy import copy
-
 from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 from pyiceberg.table.update import AssertDefaultSpecId, AssertRefSnapshotId, TableUpdate
 
-from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.catalogs.refresh import newest
 from arctic.iceberg.translate import catalog_errors
 from arctic.iceberg.values.own_properties import own_properties, same_own_properties
 from arctic.iceberg.values.same_schemas import same_schemas
@@ -29,7 +27,7 @@ def commit_as_seen(store: Table, updates: tuple[TableUpdate, ...], name: str) ->
     """
     metadata, catalog = store.metadata, store.catalog
     seen = own_properties(store.properties)
-    if isinstance(catalog, RestCatalog) and own_properties(refresh(copy(store)).properties) != seen:
+    if isinstance(catalog, RestCatalog) and own_properties(newest(store).properties) != seen:
         return False
     required = (
         *same_schemas(catalog, store),

@@ -23,6 +23,7 @@ from arctic.errors import ConflictError, FormatError, UnsupportedError
 from arctic.iceberg.adoption.plain_table import open_keyless
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.catalogs.pair import store_of
+from arctic.iceberg.catalogs.refresh import newest
 from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.commit_loop import commit_snapshot
 from arctic.iceberg.commits.staging import staged_on
@@ -163,16 +164,16 @@ def commit_repair(opened: OpenTable, found: Repairable, repair: Repair) -> int |
     )
     known = frozenset(file.path for file in found.data)
     marked = frozenset(filter(None, map(vector_target, repair.vectors)))
-    newest = max(each.file.sequence_number for each in found.deletes)
+    last_delete = max(each.file.sequence_number for each in found.deletes)
     planned_at = opened.base.metadata.current_snapshot_id
 
     def stage(head: Table, snapshot_id: int) -> StagedSnapshot:
         if head.metadata.current_snapshot_id != planned_at:
-            _check_new(head, known, newest)
+            _check_new(head, known, last_delete)
             _check_vectors(head, found, marked)
         return staged_on(head, what, snapshot_id)
 
-    committed = commit_snapshot(opened.base, stage)
+    committed = commit_snapshot(newest(opened.base), stage)
     return None if committed is None else committed.snapshot_id
 
 

@@ -15,7 +15,6 @@ Rules:
 from __future__ import annotations
 
 import contextlib
-from copy import copy
 
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
@@ -29,7 +28,7 @@ from arctic.iceberg.catalogs.catalog import load_table
 from arctic.iceberg.catalogs.change_store import note_key
 from arctic.iceberg.catalogs.leftover import drop_leftover
 from arctic.iceberg.catalogs.pair import base_properties, change_properties, store_of
-from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.catalogs.refresh import newest
 from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan
 from arctic.iceberg.commits.staging import staged_on
 from arctic.iceberg.metadata.sequence_file import read_state
@@ -128,7 +127,7 @@ def _first_updates(new: Table) -> tuple[TableUpdate, ...]:
 
 def _check_plain(plain: Table, name: str) -> None:
     """Refuse a table that others have adopted since it was opened: it may hold rows by now."""
-    if store_of(refresh(copy(plain)).properties) is not None:
+    if store_of(newest(plain).properties) is not None:
         raise AlreadyExistsError(f"table {name!r} was adopted by others meanwhile; open it")
 
 

@@ -12,20 +12,54 @@ Rules:
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.table import Table
 from pyiceberg.table.refs import MAIN_BRANCH, SnapshotRefType
 
-from arctic.errors import AlreadyExistsError, InvalidInputError, UnsupportedError
+from arctic.errors import (
+    AlreadyExistsError,
+    ArcticError,
+    InvalidInputError,
+    NotFoundError,
+    UnsupportedError,
+)
 from arctic.iceberg.branching.branch_store import BranchStore
-from arctic.iceberg.catalogs.catalog import load_table
+from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
 from arctic.iceberg.catalogs.pair import primary_key_of
-from arctic.iceberg.values.names import BRANCH_PREFIX, is_branch_name
+from arctic.iceberg.values.names import BRANCH_PREFIX, is_branch_name, parse_identifier
 
 WAP_ENABLED = "write.wap.enabled"
 """Iceberg's property of a table whose writes may be audited on a branch first."""
 _NAME = re.compile(r"[\w-]+")
+
+
+def names_branch(config: CatalogConfig, identifier: str) -> bool:
+    """Say whether a name means a branch: its table is there, and none of this very name.
+
+    Raises:
+        StorageError: the catalog cannot be reached.
+    """
+    parts = parse_identifier(identifier)
+    if not is_branch_name(parts):
+        return False
+    try:
+        return branched_store(open_catalog(config), parts) is not None
+    except NotFoundError:
+        return False  # there is no warehouse yet
+
+
+def branched_store(catalog: Catalog, parts: tuple[str, ...]) -> Table | None:
+    """Return the store of the table of which a name means a branch; None: it means none."""
+    store = load_table(catalog, parts[:-1])
+    if store is None or has_branch(store, parts):
+        return store
+    # Some catalogs refuse to look into a namespace that has the name of a table.
+    with suppress(ArcticError):
+        if load_table(catalog, parts) is not None:
+            return None
+    return store
 
 
 def named_store(

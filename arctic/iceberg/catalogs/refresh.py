@@ -1,6 +1,8 @@
-"""The newest metadata of a store, into a table object that is already there."""
+"""The newest metadata of a store that was loaded before."""
 
 from __future__ import annotations
+
+from copy import copy
 
 from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.table import Table
@@ -23,6 +25,11 @@ def refresh(table: Table) -> Table:
         StorageError: the catalog or the metadata file cannot be reached.
     """
     return AT_ONCE.run(lambda: _refresh(table), on=StorageError, if_=is_file_gone)
+
+
+def newest(table: Table) -> Table:
+    """Return a store as it is now, in an object of its own; raises as ``refresh``."""
+    return refresh(copy(table))
 
 
 def _refresh(table: Table) -> Table:

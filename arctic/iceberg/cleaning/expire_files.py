@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from copy import copy
 from dataclasses import replace
 
 from pyiceberg.manifest import DataFileContent, ManifestEntry
@@ -22,7 +21,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
 
 from arctic.errors import UnsupportedError
-from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.catalogs.refresh import newest, refresh
 from arctic.iceberg.cleaning.expire_snapshots import base_snapshots_to_read
 from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.commit_loop import commit_snapshot
@@ -152,7 +151,7 @@ def _remove(
 ) -> Items:
     """Remove what a plan says of the head, in one snapshot; return it as it was committed."""
     if dry_run:
-        return plan(refresh(copy(store)))
+        return plan(newest(store))
     removed: Items = ()
 
     def stage(head: Table, snapshot_id: int) -> StagedSnapshot | None:
@@ -167,7 +166,7 @@ def _remove(
         )
         return staged_on(head, with_notes(head, what), snapshot_id)
 
-    commit_snapshot(store, stage)
+    commit_snapshot(newest(store), stage)
     return removed
 
 

@@ -22,6 +22,7 @@ from pyiceberg.table import Table
 
 from arctic.errors import CommitStateUnknownError, ConflictError, InvalidInputError
 from arctic.iceberg.catalogs.read_only import check_writable
+from arctic.iceberg.catalogs.refresh import newest
 from arctic.iceberg.commits.asking.sending import WITH_OTHERS, access_to
 from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.changed_meanwhile import check_same_rows, check_unchanged
@@ -62,7 +63,6 @@ def commit_append(
     opened: OpenTable,
     plan: AppendFiles,
     *,
-    is_fresh: bool = False,
     check: Check | None = None,
 ) -> CommitResult | None:
     """Add files: to the change store of a keyed table, to the base store of another one.
@@ -70,9 +70,8 @@ def commit_append(
     Those of the latter may be position deletes too, and take the place of others.
 
     Args:
-        opened: the table.
+        opened: the table, opened just now.
         plan: what is added.
-        is_fresh: the table was opened just now.
         check: refuses heads on which it must not be committed, instead of ``on_top_of``.
 
     Returns:
@@ -104,7 +103,7 @@ def commit_append(
         removed_paths=plan.removed_paths,
     )
 
-    seen = SeenStore(opened.base, is_fresh=is_fresh)
+    seen = SeenStore(opened.base)
 
     def stage(head: Table, snapshot_id: int) -> StagedSnapshot:
         noted = with_notes(head, what, batch=plan.batch, watermark=plan.watermark, other=other)
@@ -122,23 +121,21 @@ def commit_append(
 
     if check is not None:
         heads = CheckedHeads(opened, check, of_base=opened.change is None)
-        return commit_snapshot(store, heads.staged(stage), check=heads)
+        return commit_snapshot(newest(store), heads.staged(stage), check=heads)
     if plan.on_top_of is not None or removes:
-        return commit_snapshot(store, stage, is_fresh=is_fresh)
-    return _commit_in_line(store, stage, branch=opened.branch, is_fresh=is_fresh)
+        return commit_snapshot(store, stage)
+    return _commit_in_line(store, stage, branch=opened.branch)
 
 
-def _commit_in_line(
-    store: Table, stage: Stage, *, branch: str | None, is_fresh: bool
-) -> CommitResult | None:
+def _commit_in_line(store: Table, stage: Stage, *, branch: str | None) -> CommitResult | None:
     """Commit what lands on any head; along with what other threads have waiting meanwhile."""
     if WITH_OTHERS.get() is not None:  # nobody has to wait until those have come as far
-        return commit_snapshot(store, stage, is_fresh=is_fresh)
+        return commit_snapshot(store, stage)
     check_writable(store.catalog)
     mine = WaitingCommit(store, stage)
     with _LINES.turn(_line_of(store, branch), mine, most=_MOST_TOGETHER) as turn:
         if turn.items == (mine,):
-            return commit_snapshot(store, stage, is_fresh=is_fresh and not turn.waited)
+            return commit_snapshot(newest(store) if turn.waited else store, stage)
         if turn.items:
             commit_together(turn.items)
         elif turn.is_late and mine.outcome is None:
@@ -155,15 +152,12 @@ def _line_of(store: Table, branch: str | None) -> Hashable:
     return store.metadata.table_uuid, branch, store.name(), access_to(store.catalog)
 
 
-def commit_overwrite(
-    opened: OpenTable, plan: OverwriteBase, *, is_fresh: bool = False
-) -> CommitResult | None:
+def commit_overwrite(opened: OpenTable, plan: OverwriteBase) -> CommitResult | None:
     """Replace the base files of whole partitions, and the changes that lie on them.
 
     Args:
-        opened: the table.
+        opened: the table, opened just now.
         plan: what replaces them.
-        is_fresh: the table was opened just now.
 
     Returns:
         The snapshot; None when nothing is added, removed or marked as merged.
@@ -193,7 +187,7 @@ def commit_overwrite(
         plan=plan, added=added, keys=keys, change=opened.change, replaced=replaced
     )
 
-    change = None if opened.change is None else SeenStore(opened.change, is_fresh=is_fresh)
+    change = None if opened.change is None else SeenStore(opened.change)
 
     def stage(head: Table, snapshot_id: int) -> StagedSnapshot | None:
         staged = overwrite.stage(head, snapshot_id)
@@ -203,7 +197,7 @@ def commit_overwrite(
             return on_newest_change(staged, change, plan.change_sequence_number or 0)
         return noticed_by(staged, change.store)
 
-    return commit_snapshot(opened.base, stage, is_fresh=is_fresh)
+    return commit_snapshot(opened.base, stage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,8 @@
 """Trying a commit until it lands, is refused, or nobody can say.
 
 Rules:
-    - Every attempt starts from a fresh head and is built anew. Where nobody knows it to be fresh,
-      it is loaded; one that is not fresh after all loses its race and is loaded then.
+    - Every attempt starts from a fresh head and is built anew. The first takes the one that it was
+      given; where that is not fresh after all, it loses its race, and the head is loaded then.
     - All attempts have the same snapshot id. Before another attempt, and before giving up, the
       table is searched for it: an answer that was lost is not a commit that was lost.
     - The files of an attempt are deleted only after the catalog said that it lost the race and
@@ -91,14 +91,14 @@ def commit_policy(properties: Mapping[str, str]) -> RetryPolicy:
 
 
 def commit_snapshot(
-    table: Table, stage: Stage, *, is_fresh: bool = False, check: HeadCheck | None = None
+    table: Table, stage: Stage, *, check: HeadCheck | None = None
 ) -> CommitResult | None:
     """Commit one snapshot to a store, over lost races.
 
     Args:
-        table: names the store; it is not changed.
+        table: the store, which is not changed. The first attempt takes it as it is: whoever has
+            loaded it a while ago hands on its ``newest``.
         stage: builds an attempt. It may refuse by raising; nothing of it is left then.
-        is_fresh: the store was loaded just now, and the first attempt takes it as it is.
         check: is asked about every head that an attempt is built on.
 
     Returns:
@@ -111,7 +111,7 @@ def commit_snapshot(
         StorageError: the catalog or a file cannot be reached; the commit did not land.
     """
     check_writable(table.catalog)
-    return _Commit(table, stage, check).run(is_fresh=is_fresh)
+    return _Commit(table, stage, check).run()
 
 
 class _Commit:
@@ -126,15 +126,15 @@ class _Commit:
         self._unknown_parent_id: int | None = None
         self._unknown_count = 0
         self._outrun_count = 0
+        self._has_looked = False
 
-    def run(self, *, is_fresh: bool) -> CommitResult | None:
+    def run(self) -> CommitResult | None:
         started = time.monotonic()
         policy = commit_policy(self._head.properties)
         most_tries = policy.most_tries * (1 if self._check is None else _MAX_RACES)
         attempt = 0
-        looks = not is_fresh
         while True:
-            landed = self._look() if looks else None
+            landed = self._look() if attempt or self._lost is not None else None
             if landed is not None:
                 return landed
             elapsed_ms = (time.monotonic() - started) * 1000
@@ -155,10 +155,8 @@ class _Commit:
                     return CommitResult(
                         snapshot_id=staged.snapshot_id, sequence_number=staged.sequence_number
                     )
-            if not looks and self._lost is not None:
-                looks = True  # a look would have seen who was faster: it costs no retry
-                continue
-            looks = True
+            if self._lost is not None and not self._has_looked:
+                continue  # a look would have seen who was faster: it costs no retry
             if self._unknown_count >= _MAX_UNKNOWN:
                 attempt = most_tries - 1
             pause(policy.wait_seconds(attempt % policy.most_tries))
@@ -166,6 +164,7 @@ class _Commit:
 
     def _look(self) -> CommitResult | None:
         """Refresh the head, and find out whether an earlier attempt is in it."""
+        self._has_looked = True
         try:
             refresh(self._head)
         except StorageError as error:

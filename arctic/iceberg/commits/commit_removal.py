@@ -18,6 +18,7 @@ from pyiceberg.manifest import DataFile
 from pyiceberg.table import Table
 
 from arctic.errors import ConflictError
+from arctic.iceberg.catalogs.refresh import newest
 from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.commit_loop import CommitResult, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
@@ -68,9 +69,9 @@ def commit_removal(
             staged = removal.stage(head, snapshot_id)
             return None if staged is None else noticed_by(staged, opened.change)
 
-        return commit_snapshot(opened.base, stage)
+        return commit_snapshot(newest(opened.base), stage)
     heads = CheckedHeads(opened, check, of_base=True)
-    return commit_snapshot(opened.base, heads.staged(removal.stage), check=heads)
+    return commit_snapshot(newest(opened.base), heads.staged(removal.stage), check=heads)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

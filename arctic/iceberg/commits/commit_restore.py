@@ -20,6 +20,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
 
 from arctic.errors import ConflictError, NotFoundError
+from arctic.iceberg.catalogs.refresh import newest
 from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSnapshot, StartFrom
 from arctic.iceberg.commits.commit_loop import CommitResult, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
@@ -61,16 +62,17 @@ def commit_restore(opened: OpenTable, plan: RestoreBase) -> CommitResult | None:
         change=opened.change,
     )
 
+    change = None if opened.change is None else SeenStore(opened.change)
+
     def stage(head: Table, snapshot_id: int) -> StagedSnapshot | None:
         staged = restore.stage(head, snapshot_id)
-        if staged is None or opened.change is None:
+        if staged is None or change is None:
             return staged
         if plan.must_be_newest_change:
-            change = SeenStore(opened.change)
             return on_newest_change(staged, change, plan.change_sequence_number or 0)
-        return noticed_by(staged, opened.change)
+        return noticed_by(staged, change.store)
 
-    return commit_snapshot(opened.base, stage)
+    return commit_snapshot(newest(opened.base), stage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,6 +26,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
 
 from arctic.errors import ConflictError
+from arctic.iceberg.catalogs.refresh import newest
 from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.commit_loop import CommitResult, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
@@ -69,7 +70,7 @@ def commit_rewrite(opened: OpenTable, plan: RewriteBase) -> CommitResult | None:
         keys=partition_keys(opened.table) if opened.table.is_keyed else None,
         change=opened.change,
     )
-    return commit_snapshot(opened.base, rewrite.stage)
+    return commit_snapshot(newest(opened.base), rewrite.stage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

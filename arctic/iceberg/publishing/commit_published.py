@@ -105,7 +105,7 @@ def commit_published(
 
     if is_new:
         return _first(published, what)
-    committed = commit_snapshot(published, stage, is_fresh=True)
+    committed = commit_snapshot(published, stage)
     return None if committed is None else committed.snapshot_id
 
 

@@ -1,8 +1,10 @@
 """Pinning: one snapshot of each store and what is merged between them, fixed for a whole read.
 
 Rules:
-    - The change store is loaded first. Base first could miss change files that were merged and
-      expired in between: lost rows. A table that was just opened was loaded in that order.
+    - The stores are taken as they were loaded. Whoever has opened the table a while ago, and means
+      the newest state, calls its ``refreshed`` before.
+    - The change store is loaded first, by both. Base first could miss change files that were merged
+      and expired in between: lost rows.
     - If base says that more is merged than the change store has, the change store is loaded again.
     - The stores share no snapshot, so a look into the past pairs them by time; the optimized
       sequence of the base snapshot then hides what it holds already.
@@ -19,7 +21,6 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
 
 from arctic.errors import FormatError, InvalidInputError, NotFoundError, UnsupportedError
-from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.metadata.history import current_at, lineage, reaches_beginning
 from arctic.iceberg.metadata.sequence_file import read_state
 from arctic.iceberg.snapshots.tags import TagState, find_tag, tags_of
@@ -40,18 +41,16 @@ def pin(
     snapshot_id: int | None = None,
     as_of_ms: int | None = None,
     version: str | None = None,
-    is_fresh: bool = False,
 ) -> TableSnapshot:
     """Fix the state of the table that a read sees.
 
     Args:
-        opened: the table; its stores are refreshed.
+        opened: the table; its stores are refreshed where what they say does not fit.
         snapshot_id: of the change store: the table right after that commit; of the base store:
             that snapshot, with the changes that had been committed by then.
         as_of_ms: the state of both stores at this time, in milliseconds since 1970-01-01 UTC.
             Without any of these, the newest state.
         version: a number of ``table_versions``, the name of a tag, or what ``snapshot_id`` takes.
-        is_fresh: the table was opened just now, and its stores are taken as they are.
 
     Raises:
         InvalidInputError: two of these arguments.
@@ -64,12 +63,12 @@ def pin(
     if len(said) > 1:
         raise InvalidInputError(f"{' and '.join(said)}: give only one of them")
     if version is not None:
-        return _at_version(_loaded(opened, is_fresh=is_fresh), version.strip())
+        return _at_version(_Stores.of(opened), version.strip())
     if snapshot_id is not None:
-        return _at_snapshot(_loaded(opened, is_fresh=is_fresh), snapshot_id)
+        return _at_snapshot(_Stores.of(opened), snapshot_id)
     if as_of_ms is not None:
-        return _at_time(_loaded(opened, is_fresh=is_fresh), as_of_ms)
-    return _newest(opened, is_fresh=is_fresh)
+        return _at_time(_Stores.of(opened), as_of_ms)
+    return _newest(opened)
 
 
 def changes_under(opened: OpenTable, base_ids: Collection[int]) -> frozenset[int]:
@@ -83,7 +82,7 @@ def changes_under(opened: OpenTable, base_ids: Collection[int]) -> frozenset[int
         FormatError: what is merged is contradictory or not readable.
         StorageError: the catalog or a file cannot be reached.
     """
-    stores = _loaded(opened)
+    stores = _Stores.of(opened.refreshed())
     found = set()
     for base_id in base_ids:
         with suppress(NotFoundError, UnsupportedError):
@@ -99,6 +98,11 @@ class _Stores:
     base: Table
     change: Table | None
     opened: OpenTable
+
+    @classmethod
+    def of(cls, opened: OpenTable) -> _Stores:
+        """Take the stores of a table as they are."""
+        return cls(name=opened.table.name, base=opened.base, change=opened.change, opened=opened)
 
     def merged(self, base: Snapshot | None) -> Mapping[Partition, int]:
         """Return the optimized sequence of a base snapshot."""
@@ -130,17 +134,9 @@ class _Stores:
         return "; ".join(parts)
 
 
-def _loaded(opened: OpenTable, *, is_fresh: bool = False) -> _Stores:
-    if not is_fresh:
-        if opened.change is not None:
-            refresh(opened.change)
-        refresh(opened.base)
-    return _Stores(name=opened.table.name, base=opened.base, change=opened.change, opened=opened)
-
-
-def _newest(opened: OpenTable, *, is_fresh: bool) -> TableSnapshot:
+def _newest(opened: OpenTable) -> TableSnapshot:
     for attempt in AT_ONCE.tries():
-        stores = _loaded(opened, is_fresh=is_fresh and attempt == 0)
+        stores = _Stores.of(opened.refreshed() if attempt else opened)
         base, change = stores.base.current_snapshot(), stores.change
         merged = stores.merged(base)
         if change is None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import copy
 
-from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.catalogs.refresh import newest
 from arctic.iceberg.metadata.sequence_file import read_state
 from arctic.iceberg.snapshots.change_log import expired_history
 from arctic.iceberg.tables.open_table import OpenTable
@@ -56,6 +55,6 @@ def has_expired(opened: OpenTable, state: TableSnapshot) -> bool:
     return any(
         store is not None
         and snapshot_id is not None
-        and refresh(copy(store)).metadata.snapshot_by_id(snapshot_id) is None
+        and newest(store).metadata.snapshot_by_id(snapshot_id) is None
         for store, snapshot_id in pinned
     )

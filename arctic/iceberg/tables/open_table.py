@@ -13,7 +13,6 @@ Source: amoro BasicMixedIcebergCatalog.loadTable, KeyedSchemaUpdate @96a4d781a.
 
 from __future__ import annotations
 
-import contextlib
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,15 +22,15 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.table import Table
 
-from arctic.errors import ArcticError, FormatError, InternalError, InvalidInputError, NotFoundError
+from arctic.errors import FormatError, InternalError, InvalidInputError
 from arctic.iceberg.branching.branch_store import BranchStore
 from arctic.iceberg.branching.named_branch import (
     audited_store,
+    branched_store,
     check_begun,
-    has_branch,
     named_store,
 )
-from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
+from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.catalogs.change_store import (
     had_key,
     is_change_of,
@@ -83,6 +82,18 @@ class OpenTable:
     """Of the base store, whose head is taken for the newest state; None: it is the table itself."""
     _io: list[TableIO] = field(default_factory=list, init=False, repr=False, compare=False)
     """What ``io`` has put together."""
+
+    def refreshed(self) -> OpenTable:
+        """Load both stores as they are now, change first, as for a pin; return this object.
+
+        Raises:
+            NotFoundError: the table was dropped, or dropped and created again.
+            StorageError: the catalog cannot be reached.
+        """
+        for store in (self.change, self.base):
+            if store is not None:
+                refresh(store)
+        return self
 
     def __reduce__(self) -> Any:
         """Refuse to travel: a catalog connection cannot."""
@@ -180,7 +191,7 @@ def _open(
     takes_branch: bool,
 ) -> OpenTable:
     """Load both stores, change first: where it is likely to be, if anywhere."""
-    whole = _branched_store(catalog, parts) if is_branch_name(parts) else None
+    whole = branched_store(catalog, parts) if is_branch_name(parts) else None
     if whole is not None:
         base = named_store(whole, parts, takes_branch=takes_branch, session=config.wap_branch)
         return open_base(config, catalog, parts, base, for_writing=for_writing)
@@ -245,33 +256,6 @@ def open_base(
         config=config,
         branch=branch,
     )
-
-
-def names_branch(config: CatalogConfig, identifier: str) -> bool:
-    """Say whether a name means a branch: its table is there, and none of this very name.
-
-    Raises:
-        StorageError: the catalog cannot be reached.
-    """
-    parts = parse_identifier(identifier)
-    if not is_branch_name(parts):
-        return False
-    try:
-        return _branched_store(open_catalog(config), parts) is not None
-    except NotFoundError:
-        return False  # there is no warehouse yet
-
-
-def _branched_store(catalog: Catalog, parts: tuple[str, ...]) -> Table | None:
-    """Return the store of the table of which a name means a branch; None: it means none."""
-    store = load_table(catalog, parts[:-1])
-    if store is None or has_branch(store, parts):
-        return store
-    # Some catalogs refuse to look into a namespace that has the name of a table.
-    with contextlib.suppress(ArcticError):
-        if load_table(catalog, parts) is not None:
-            return None
-    return store
 
 
 def describe(

@@ -41,7 +41,7 @@ def adopt_table(asked: AskedRead, key: Sequence[str], *, checks_key: bool) -> Op
     """
     reference = asked.reference.whole()
     opened = open_plain(reference.config, reference.identifier, key)
-    state = pin(opened, is_fresh=True)
+    state = pin(opened)
     try:
         files = list_files(opened, state, field_ids=(), row_filter=None)
     except UnsupportedError as error:
@@ -93,7 +93,7 @@ def release_table(reference: TableReference, *, discards_changes: bool) -> None:
     check_unpublished(opened.base.catalog, opened.base)
     stores = [store for store in (opened.base, opened.change) if store is not None]
     check_uncloned(opened.base.catalog, stores)
-    state = pin(opened, is_fresh=True)
+    state = pin(opened)
     listed = list_files(opened, state, field_ids=(), row_filter=None)
     unmerged = [
         file for file in listed.change if file.sequence_number > state.merged_up_to(file.partition)

@@ -35,7 +35,7 @@ def check_unique(opened: OpenTable, asked: AskedRead, key: Sequence[str]) -> Non
         UnsupportedError: a file that cannot be read.
         StorageError: a file cannot be read.
     """
-    job = scan_opened(opened, asked, columns=list(key), is_fresh=True)
+    job = scan_opened(opened, asked, columns=list(key))
     columns = ", ".join(quoted(each) for each in key)
     with (
         tempfile.TemporaryDirectory(prefix="arctic-keys-") as folder,

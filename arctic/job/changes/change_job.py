@@ -149,7 +149,7 @@ class Changes:
             )
         schema = chosen_columns(opened, columns)
 
-        def planned(_: bool) -> tuple[ChangeGroup, ...]:
+        def planned(_: OpenTable) -> tuple[ChangeGroup, ...]:
             self._refresh()
             between = files_between(opened, start, end, skips_overwrites=self.skips_overwrites)
             between = between if opened.table.is_keyed else between.all_at_once()

@@ -104,7 +104,7 @@ def version_place(opened: OpenTable, version: str) -> ChangePlace:
     """
     if version.strip() == _BEFORE_ALL:
         return ChangePlace(sequence_number=0, base_sequence_number=0)
-    state = pin(opened, version=version)
+    state = pin(opened.refreshed(), version=version)
     base = opened.base.metadata.snapshot_by_id(state.base_snapshot_id or 0)
     base_sequence = 0 if base is None else base.sequence_number or 0
     keyed = opened.change is not None
@@ -115,7 +115,7 @@ def version_place(opened: OpenTable, version: str) -> ChangePlace:
 
 
 def _earliest(opened: OpenTable) -> StreamPosition:
-    state = on_newest_state(opened, lambda _: pin(opened))
+    state = on_newest_state(opened.refreshed(), pin)
     base = opened.base.metadata.snapshot_by_id(state.base_snapshot_id or 0)
     base_sequence = 0 if base is None else base.sequence_number or 0
     sequence = base_sequence if opened.change is None else state.change_sequence_number

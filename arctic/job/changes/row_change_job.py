@@ -147,7 +147,7 @@ def plan_row_changes(
         )
     schema = row_change_schema(opened, columns)
 
-    def planned(_: bool) -> tuple[ChangeGroup | DifferenceGroup, ...]:
+    def planned(_: OpenTable) -> tuple[ChangeGroup | DifferenceGroup, ...]:
         refresh()
         parts = [Stretch(start=_place(start), end=_place(end), difference=None)]
         ends = start.base_sequence_number, end.base_sequence_number

@@ -124,7 +124,7 @@ def _complete(opened: OpenTable, place: int, wanted: WindowsWanted) -> Iterator[
 
 
 def _window(opened: OpenTable, begin_ms: int, length_ms: int) -> Window:
-    state = pin(opened)
+    state = pin(opened.refreshed())
     return Window(
         table=opened.table.name,
         begin=as_moment(begin_ms),

@@ -143,7 +143,7 @@ def edited(
         identity = identity or opened.identity
         check_same(opened, identity=identity)
         refuse_edits(opened.table, "deleting, updating or merging rows")
-        state = pin(opened, is_fresh=True)
+        state = pin(opened)
         table = EditedTable(opened=opened, state=state, reference=reference, attempt=number)
         try:
             with one_moment():

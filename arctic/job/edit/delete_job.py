@@ -74,7 +74,7 @@ def covers(reference: TableReference, where: Predicate) -> bool:
     opened = reference.open()
     if opened.table.weighs_rows:
         return True
-    return coverage(opened, pin(opened, is_fresh=True), where).is_whole
+    return coverage(opened, pin(opened), where).is_whole
 
 
 def _deleted(table: EditedTable, where: Where) -> EditReport:

@@ -38,7 +38,6 @@ def rows_among(
     among: Values | None,
     *,
     snapshot: TableSnapshot | None = None,
-    is_fresh: bool = False,
 ) -> ScanJob:
     """Plan a read of the rows that have one of some values; it may return others too.
 
@@ -48,7 +47,6 @@ def rows_among(
         columns: of the table.
         among: the values; None: all rows.
         snapshot: as for ``scan_opened``.
-        is_fresh: as for ``scan_opened``.
     """
     return scan_opened(
         opened,
@@ -57,7 +55,6 @@ def rows_among(
         row_filter=None if among is None else _filter(opened, among),
         among=None if among is None else _looked_up(opened.arrow_schema, among),
         snapshot=snapshot,
-        is_fresh=is_fresh,
     )
 
 

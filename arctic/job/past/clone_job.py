@@ -57,7 +57,7 @@ def clone_table(reference: TableReference, target: str, moment: PastState) -> Cl
     name = ".".join(parse_identifier(target))
     for _ in WHERE_OUTRUN.tries():
         opened = reference.open(for_writing=True)
-        state = moment.pinned(opened, is_fresh=True)
+        state = moment.pinned(opened)
         try:
             clone_pair(opened, state, name)
         except ConflictError as error:

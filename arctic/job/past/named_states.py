@@ -89,7 +89,7 @@ def tag_table(reference: TableReference, name: str, moment: PastState) -> Tag:
         ConflictError: other commits won every retry.
     """
     opened = reference.open()
-    state = TagState.of(moment.pinned(opened, is_fresh=True))
+    state = TagState.of(moment.pinned(opened))
     make_tag(opened, name, state)
     return _tag(name, state)
 
@@ -125,7 +125,7 @@ def branch_table(reference: TableReference, name: str, moment: PastState) -> Bra
         ArcticError: as ``create_branch``.
     """
     opened = reference.open()
-    state = moment.pinned(opened, is_fresh=True)
+    state = moment.pinned(opened)
     return create_branch(opened, name, state.base_snapshot_id)
 
 

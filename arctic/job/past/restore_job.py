@@ -89,8 +89,8 @@ def restore_table(asked: AskedOptimize, moment: PastState, *, runner: TaskRunner
         opened = asked.reference.open(for_writing=True)
         refuse_ordered(opened.table, "restore")
         _refuse_view(opened)
-        now = pin(opened, is_fresh=True)
-        then = moment.pinned(opened, is_fresh=True)
+        now = pin(opened)
+        then = moment.pinned(opened)
         try:
             snapshot_id, files = _restored(opened, asked, now, then, runner)
         except (ConflictError, StorageError) as error:

@@ -127,7 +127,7 @@ def _publish(
     else:
         view = published
         follow_columns(view, opened.base)
-    state = pin(opened, is_fresh=True)
+    state = pin(opened)
     ids = (state.base_snapshot_id, state.change_snapshot_id)
     report = PublishReport(
         table=opened.table.name,

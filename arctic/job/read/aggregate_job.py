@@ -57,7 +57,7 @@ def known_aggregates(
         Aggregate(kind=AggregateKind(kind), column=by_name[names[0]] if names else None)
         for kind, *names in wanted
     ]
-    state = snapshot or asked.state.pinned(opened, is_fresh=True)
+    state = snapshot or asked.state.pinned(opened)
     values = aggregate_metadata(opened, state, asked, aggregates)
     return None if values is None else KnownAggregates(values=values, snapshot=state)
 

@@ -80,7 +80,6 @@ def begin_engine_scan(
         columns=columns,
         row_filter=row_filter,
         snapshot=None if engine is None else engine.snapshot,
-        is_fresh=True,
         parallelism=None if engine is None else engine.parallelism,
         set_apart=share,
     )

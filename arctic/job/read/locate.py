@@ -144,16 +144,14 @@ def locate_rows(
     opened: OpenTable,
     *,
     wanted: Iterable[pa.Field] = (),
-    is_fresh: bool = False,
     state: TableSnapshot | None = None,
 ) -> RowLocator:
     """Pin the table's state and plan a search for rows by their keys.
 
     Args:
-        opened: the table.
+        opened: the table, opened just now, unless ``state`` says which one is searched.
         wanted: columns beside the key and the partition source columns, found by their ids; those
             that are not there any more are left out.
-        is_fresh: the table was opened just now.
         state: pinned already; None: the newest one.
     """
     table = opened.table
@@ -165,8 +163,7 @@ def locate_rows(
     settings = ReadSettings.of({}, table.properties).for_rewriting()
     plan = on_newest_state(
         opened,
-        lambda is_fresh: plan_rows(opened, state or pin(opened, is_fresh=is_fresh), settings),
-        is_fresh=is_fresh,
+        lambda opened: plan_rows(opened, state or pin(opened), settings),
     )
     return RowLocator(
         tasks=tuple(task for group in plan.groups for task in group.tasks),
@@ -197,11 +194,11 @@ class LastingLocator:
         except StorageError as error:
             if not is_file_gone(error):
                 raise
-        return on_newest_state(self.opened, partial(self._find_newest, keys))
+        return on_newest_state(self.opened.refreshed(), partial(self._find_newest, keys))
 
-    def _find_newest(self, keys: pa.Table, is_fresh: bool) -> pa.Table:
+    def _find_newest(self, keys: pa.Table, opened: OpenTable) -> pa.Table:
         wanted = self.first.request.schema
-        found = locate_rows(self.opened, wanted=wanted, is_fresh=is_fresh).find(keys)
+        found = locate_rows(opened, wanted=wanted).find(keys)
         return as_begun(found, wanted, name=self.opened.table.name)
 
 

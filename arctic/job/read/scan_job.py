@@ -102,7 +102,7 @@ def table_schema(asked: AskedRead) -> pa.Schema:
 
 def begin_scan(asked: AskedRead) -> ScanJob:
     """Open a table, and plan the read that the options ask for; raises as ``scan_opened``."""
-    return scan_opened(asked.reference.open(), asked, is_fresh=True)
+    return scan_opened(asked.reference.open(), asked)
 
 
 def scan_opened(
@@ -113,20 +113,18 @@ def scan_opened(
     row_filter: Predicate | None = None,
     among: RowValues | None = None,
     snapshot: TableSnapshot | None = None,
-    is_fresh: bool = False,
     parallelism: int | None = None,
     set_apart: SetApart = SetApart.NOTHING,
 ) -> ScanJob:
     """Plan a read of a table that is open already.
 
     Args:
-        opened: the table.
+        opened: the table, opened just now, unless ``snapshot`` says which state is read.
         asked: what the options say.
         columns: columns to read, in this order; None: as the options say.
         row_filter: rows that do not match are left out.
         among: rows without one of these values are not needed, and may come all the same.
         snapshot: the state to read, where another scan of the same query has pinned it.
-        is_fresh: the table was opened just now.
         parallelism: tasks at a time, where neither options nor table say it.
         set_apart: which files the caller reads by itself. They may be in the plan's
             ``clean_groups`` and ``dirty_groups``, and the job does not read them.
@@ -138,8 +136,8 @@ def scan_opened(
     """
     schema = read_schema(opened, asked, columns if columns is not None else asked.columns)
 
-    def planned(is_fresh: bool) -> ScanJob:
-        state = snapshot or asked.state.pinned(opened, is_fresh=is_fresh)
+    def planned(opened: OpenTable) -> ScanJob:
+        state = snapshot or asked.state.pinned(opened)
         if asked.reference.metadata_table is not None:
             return _metadata_job(opened, state, asked.reference.metadata_table, schema)
         settings = asked.settings(opened, parallelism=parallelism)
@@ -161,7 +159,7 @@ def scan_opened(
             why_gone=partial(expired_under, opened, state),
         )
 
-    return on_newest_state(opened, planned, is_fresh=is_fresh)
+    return on_newest_state(opened, planned)
 
 
 def _metadata_job(

@@ -86,23 +86,12 @@ def survey_table(asked: AskedOptimize, where: Any, *, for_writing: bool) -> Surv
         for_writing: complete a schema change that reached only the base store.
     """
     opened = asked.reference.open(for_writing=for_writing)
-    return on_newest_state(
-        opened,
-        lambda is_fresh: _survey(opened, asked, where, for_writing=for_writing, is_fresh=is_fresh),
-        is_fresh=True,
-    )
 
+    def survey(opened: OpenTable) -> Survey:
+        opened, snapshot = _pinned(opened, for_writing=for_writing)
+        return survey_state(opened, asked, snapshot, asked.settings(opened), where=where)
 
-def _survey(
-    before: OpenTable,
-    asked: AskedOptimize,
-    where: Any,
-    *,
-    for_writing: bool,
-    is_fresh: bool,
-) -> Survey:
-    opened, snapshot = _pinned(before, for_writing=for_writing, is_fresh=is_fresh)
-    return survey_state(opened, asked, snapshot, asked.settings(opened), where=where)
+    return on_newest_state(opened, survey)
 
 
 def survey_state(
@@ -164,16 +153,13 @@ def survey_state(
     )
 
 
-def _pinned(
-    opened: OpenTable, *, for_writing: bool, is_fresh: bool
-) -> tuple[OpenTable, TableSnapshot]:
+def _pinned(opened: OpenTable, *, for_writing: bool) -> tuple[OpenTable, TableSnapshot]:
     """Pin the state of a table, opened with every column that rows of that state can have."""
     for _ in AT_ONCE.tries():
-        snapshot = pin(opened, is_fresh=is_fresh)
+        snapshot = pin(opened)
         if opened.is_described:
             return opened, snapshot
         opened = reopen(opened, for_writing=for_writing)
-        is_fresh = True
     raise ConflictError(
         f"table {opened.table.name!r}: its columns changed {AT_ONCE.most_tries} times while it was "
         "opened; try again"

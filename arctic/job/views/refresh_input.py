@@ -99,6 +99,5 @@ class RefreshInput:
             AskedRead.of(self.reference.options),
             self.plan.schema.names,
             among,
-            is_fresh=True,
         )
         self.space.load(STORED, job)

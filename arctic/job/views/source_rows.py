@@ -159,7 +159,7 @@ class SourceTable:
         stores = [each for each in (self.opened.base, self.opened.change) if each is not None]
         if all(current_at(each.metadata, time_ms) == (None, True) for each in stores):
             return pinned_state(self.opened, None, None)
-        return PastState(as_of_ms=time_ms).pinned(self.opened)
+        return PastState(as_of_ms=time_ms).pinned(self.opened.refreshed())
 
     def rows_of(self, state: TableSnapshot, columns: Sequence[str]) -> ScanJob:
         """Plan a read of all rows of a state."""

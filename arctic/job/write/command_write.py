@@ -88,7 +88,7 @@ def begin_command(
         job = begin_write(asked, incoming)
     opened, work = job.found(), job.work
     if command.checks_inserts and work.locate is None:
-        work = replace(work, locate=locate_rows(opened, is_fresh=True))
+        work = replace(work, locate=locate_rows(opened))
     if command.once is not None:
         rule = KeyRule(
             command=command.name,
@@ -125,7 +125,7 @@ def check_seen(seen: Sequence[TableSnapshot], job: WriteJob, *, what: str) -> Ta
         ConflictError: one of these is another state of the table.
     """
     opened = job.found()
-    snapshot = pin(opened, is_fresh=True)
+    snapshot = pin(opened)
     for state in seen:
         _check_same(state, snapshot, opened, what)
     return snapshot

@@ -133,7 +133,7 @@ def _commit(
     plan: AppendFiles | OverwriteBase,
 ) -> CommitResult | None:
     if isinstance(plan, OverwriteBase):
-        return commit_overwrite(opened, plan, is_fresh=True)
+        return commit_overwrite(opened, plan)
     if job.request.knows_places:
         return commit_buried(
             job,
@@ -157,7 +157,7 @@ def _commit(
             watermark=plan.watermark,
         )
     check = None if job.on_top_of is None else _check(job, opened, results, job.on_top_of)
-    return commit_append(opened, plan, is_fresh=True, check=check)
+    return commit_append(opened, plan, check=check)
 
 
 def _check(

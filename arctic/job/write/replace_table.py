@@ -57,7 +57,7 @@ def find_replaced(config: CatalogConfig, identifier: str) -> FoundTable | None:
         opened = open_table(config, identifier, suggests=False)
     except NotFoundError:
         return None
-    return FoundTable(uuid=_uuid(opened), state=pin(opened, is_fresh=True))
+    return FoundTable(uuid=_uuid(opened), state=pin(opened))
 
 
 def replace_table(

@@ -10,11 +10,12 @@ import pyarrow as pa
 
 from arctic import options as opt
 from arctic.errors import AlreadyExistsError, ConflictError, InvalidInputError, NotFoundError
+from arctic.iceberg.branching.named_branch import names_branch
 from arctic.iceberg.snapshots.partition_filter import check_whole_partitions
 from arctic.iceberg.storage.local_files import is_local
 from arctic.iceberg.tables.create_table import create_table
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_by
-from arctic.iceberg.tables.open_table import Identity, OpenTable, names_branch, reopen
+from arctic.iceberg.tables.open_table import Identity, OpenTable, reopen
 from arctic.iceberg.values.partitioning import parse_partition_field
 from arctic.job.read.asked_read import asked_cache, cached_access
 from arctic.job.write.asked_write import AskedWrite

@@ -208,14 +208,14 @@ def _began(
 ) -> _Began:
     if locates:
         wanted = [opened.arrow_schema.field(name) for name in kept]
-        locator = locate_rows(opened, wanted=wanted, is_fresh=True)
+        locator = locate_rows(opened, wanted=wanted)
         return _Began(snapshot=locator.snapshot, locator=locator)
     replaces = request.mode is WriteMode.OVERWRITE and opened.table.is_keyed
-    return on_newest_state(opened, partial(_pinned, opened, replaces), is_fresh=True)
+    return on_newest_state(opened, partial(_pinned, replaces))
 
 
-def _pinned(opened: OpenTable, replaces: bool, is_fresh: bool) -> _Began:
-    snapshot = pin(opened, is_fresh=is_fresh)
+def _pinned(replaces: bool, opened: OpenTable) -> _Began:
+    snapshot = pin(opened)
     if not replaces:
         return _Began(snapshot=snapshot)
     # An overwrite replaces the changes of partitions that base has no file in, too.

@@ -68,7 +68,7 @@ def gather_asked(
 ) -> TableFacts:
     """Look at a table; as ``gather_table``, with a cleaning where one is asked for."""
 
-    def look(_is_fresh: bool) -> TableFacts:
+    def look(_: OpenTable) -> TableFacts:
         return _facts(survey_table(asked, None, for_writing=False), row_filter)
 
     facts = on_newest_state(asked.reference.open(), look)

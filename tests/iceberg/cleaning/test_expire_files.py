@@ -51,12 +51,14 @@ def expire(
 
 def live(opened: OpenTable) -> set[str]:
     """Return the paths of the live change files."""
-    return paths(list_files(opened, pin(opened), field_ids=(), row_filter=None).change)
+    return paths(list_files(opened, pin(opened.refreshed()), field_ids=(), row_filter=None).change)
 
 
 def position_deletes(opened: OpenTable) -> set[str]:
     """Return the paths of the live position deletes."""
-    return paths(list_files(opened, pin(opened), field_ids=(), row_filter=None).position_deletes)
+    return paths(
+        list_files(opened, pin(opened.refreshed()), field_ids=(), row_filter=None).position_deletes
+    )
 
 
 class TestChanges:
@@ -201,11 +203,11 @@ class TestDanglingDeletes:
         gone = f"{opened.base.location()}/data/gone.parquet"
         delete = position_delete(opened, [(gone, 0)], ("eu",), "d.parquet")
         commit_files(opened.base, delete)
-        before = pin(opened)
+        before = pin(opened.refreshed())
 
         expire_dangling_deletes(opened, dry_run=False)
 
-        after = pin(opened)
+        after = pin(opened.refreshed())
         summary = refresh(opened.base).metadata.snapshots[-1].summary
         assert after.base_snapshot_id != before.base_snapshot_id
         assert after.optimized_sequence == before.optimized_sequence == {("eu",): 1}

@@ -56,7 +56,7 @@ LOCKED = OperationalError("UPDATE", {}, Exception("database is locked"))
 
 def files_of(opened: OpenTable, *, field_ids: tuple[int, ...] = ()) -> StoreFiles:
     """List everything that is live now."""
-    return list_files(opened, pin(opened), field_ids=field_ids, row_filter=None)
+    return list_files(opened, pin(opened.refreshed()), field_ids=field_ids, row_filter=None)
 
 
 def metadata_files(table: Table, suffix: str) -> set[str]:
@@ -210,17 +210,17 @@ class TestAppend:
 
         change = opened.change
         assert change is not None
-        empty = pin(opened)
+        empty = pin(opened.refreshed())
         first = commit_append(opened, AppendFiles(files=files, on_top_of=empty))
         before = referenced(refresh(change))
         with pytest.raises(ConflictError, match="was at sequence number 0"):
             commit_append(opened, AppendFiles(files=more, on_top_of=empty))
-        one = pin(opened)
+        one = pin(opened.refreshed())
         overwrite(opened, [row(9)], up_to=1)
         with pytest.raises(ConflictError, match="changed partition"):
             commit_append(opened, AppendFiles(files=more, on_top_of=one))
         assert metadata_files(refresh(change), ".avro") == before
-        second = commit_append(opened, AppendFiles(files=more, on_top_of=pin(opened)))
+        second = commit_append(opened, AppendFiles(files=more, on_top_of=pin(opened.refreshed())))
 
         assert first is not None
         assert second is not None
@@ -233,15 +233,15 @@ class TestAppend:
         opened = make(tmp_path)
         files = written(opened, [row(1)], FileKind.INSERT)
         commit_append(opened, AppendFiles(files=written(opened, [row(2)], FileKind.INSERT)))
-        seen, state = reopened(opened), pin(opened)
+        seen, state = reopened(opened), pin(opened.refreshed())
         assert seen.change is not None
         before = metadata_files(seen.change, ".avro")
         overwrite(opened, [row(9)], up_to=1)
         with pytest.raises(ConflictError, match="changed partition"):
-            commit_append(seen, AppendFiles(files=files, on_top_of=state), is_fresh=True)
+            commit_append(seen, AppendFiles(files=files, on_top_of=state))
         assert metadata_files(refresh(seen.change), ".avro") == before
 
-        seen, state = reopened(opened), pin(opened)
+        seen, state = reopened(opened), pin(opened.refreshed())
         commit_append(opened, AppendFiles(files=files))
         rows = OverwriteBase(
             files=written(opened, [row(9)], FileKind.BASE),
@@ -251,7 +251,7 @@ class TestAppend:
             must_be_newest_change=True,
         )
         with pytest.raises(ConflictError, match="changes were committed during the overwrite"):
-            commit_overwrite(seen, rows, is_fresh=True)
+            commit_overwrite(seen, rows)
 
     def test_a_file_that_its_store_cannot_hold_is_refused(self, tmp_path: Path) -> None:
         """The kind stands only in the name, so a mistake there would turn deletes into rows."""
@@ -314,7 +314,8 @@ class TestRaces:
     ) -> None:
         """The caller learns that nothing was committed, and nothing of the attempts is left."""
         opened = make(tmp_path, **{"commit__retry__num-retries": "2"})
-        calls: list[Any] = [fail(CommitFailedException("branch main has changed"))] * 3
+        # Besides the one on the head as it was opened, which costs no retry.
+        calls: list[Any] = [fail(CommitFailedException("branch main has changed"))] * (1 + 3)
         break_commits(monkeypatch, calls)
 
         with pytest.raises(ConflictError, match="other commits won 3 attempts"):
@@ -335,7 +336,7 @@ class TestRaces:
         plan = AppendFiles(files=written(opened, [row(1)], FileKind.INSERT))
         append(other, [row(9)])
 
-        result = commit_append(opened, plan, is_fresh=True)
+        result = commit_append(opened, plan)
 
         change = reopened(opened).change
         assert result is not None
@@ -399,7 +400,7 @@ class TestRaces:
 
         break_commits(monkeypatch, [drop])
         with pytest.raises(NotFoundError):
-            commit_append(opened, plan, is_fresh=True)
+            commit_append(opened, plan)
 
         assert metadata_files(change, ".avro") == set()
 
@@ -500,6 +501,7 @@ class TestRaces:
         """A race that was lost afterwards says nothing of the attempt before it."""
         opened = make(tmp_path, **{"commit__retry__num-retries": "1"})
         append(opened, [row(9)])
+        opened = reopened(opened)
         lost = CommitFailedException("branch main has changed")
         break_commits(monkeypatch, [fail(LOCKED), fail(lost)])
 
@@ -582,7 +584,7 @@ class TestOverwrite:
             change_partitions=frozenset({("asia",), ("eu",)}),
         )
 
-        snapshot = pin(opened)
+        snapshot = pin(opened.refreshed())
         assert snapshot.optimized_sequence == {
             ("eu",): 2,
             ("us",): 2,
@@ -601,7 +603,7 @@ class TestOverwrite:
         overwrite(opened, [row(9, "us")], dynamic=True, up_to=2)
 
         files = files_of(opened)
-        assert pin(opened).optimized_sequence == {("eu",): 1, ("us",): 2}
+        assert pin(opened.refreshed()).optimized_sequence == {("eu",): 1, ("us",): 2}
         assert sorted((file.partition, file.transaction_id) for file in files.base) == [
             (("eu",), 1),
             (("us",), 2),
@@ -656,7 +658,7 @@ class TestOverwrite:
         )
 
         assert result is not None
-        snapshot = pin(opened)
+        snapshot = pin(opened.refreshed())
         assert snapshot.optimized_sequence == {("eu",): 1}
         assert files_of(opened).base == ()
 
@@ -715,7 +717,7 @@ class TestOverwrite:
 
         files = files_of(opened)
         assert {file.partition for file in files.base} == {("us",), ("asia",), ("eu",)}
-        assert pin(opened).optimized_sequence == {("eu",): 2, ("us",): 1, ("asia",): 2}
+        assert pin(opened.refreshed()).optimized_sequence == {("eu",): 2, ("us",): 1, ("asia",): 2}
         base = reopened(opened).base
         assert metadata_files(base, ".avro") == referenced(base)
         puffins = Path(urlparse(base.location()).path) / "data" / "puffin"

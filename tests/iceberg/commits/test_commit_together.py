@@ -39,7 +39,7 @@ def committed_at_once(opened: OpenTable, plans: Sequence[AppendFiles]) -> list[O
         while len(line.waiting) < number:
             time.sleep(0.001)
         try:
-            return commit_append(reopened(opened), plans[number], is_fresh=True)
+            return commit_append(reopened(opened), plans[number])
         except ArcticError as error:
             return error
 
@@ -239,7 +239,7 @@ def test_an_interrupt_of_one_leaves_nobody_waiting(
     with pytest.raises(KeyboardInterrupt):
         committed_at_once(opened, plans)
     assert not commit._LINES._lines
-    assert commit_append(reopened(opened), plans[0], is_fresh=True) is not None
+    assert commit_append(reopened(opened), plans[0]) is not None
 
 
 def test_one_that_hangs_keeps_nobody_for_ever(
@@ -253,7 +253,7 @@ def test_one_that_hangs_keeps_nobody_for_ever(
 
     def hang(real: Callable[[], None]) -> None:
         alone = threading.Thread(
-            target=lambda: others.append(commit_append(reopened(opened), plans[3], is_fresh=True))
+            target=lambda: others.append(commit_append(reopened(opened), plans[3]))
         )
         alone.start()
         alone.join()

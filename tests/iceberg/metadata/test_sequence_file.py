@@ -452,12 +452,12 @@ class TestAmoro:
         overwrite(opened, [row(1)], up_to=1)
         append(opened, [row(2)])
         commit_as_amoro(opened, {"region=eu": 2})
-        assert pin(opened).optimized_sequence == {("eu",): 2}
+        assert pin(opened.refreshed()).optimized_sequence == {("eu",): 2}
 
         append(opened, [row(3)])
         overwrite(opened, [row(3)], up_to=3)
 
-        assert pin(opened).optimized_sequence == {("eu",): 3}
+        assert pin(opened.refreshed()).optimized_sequence == {("eu",): 3}
 
     def test_its_readers_are_kept_up_to_date(self, tmp_path: Path) -> None:
         """Amoro ignores the legacy property once its marker is there, so it gets a new one."""
@@ -508,7 +508,7 @@ class TestAmoro:
         )
 
         with pytest.raises(FormatError, match=AMORO_MARKER):
-            pin(opened)
+            pin(opened.refreshed())
 
     @pytest.mark.parametrize(
         ("imports", "expected"),

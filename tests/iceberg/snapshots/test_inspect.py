@@ -31,7 +31,7 @@ def opened(tmp_path: Path) -> OpenTable:
 
 def rows(opened: OpenTable, name: str) -> list[dict[str, Any]]:
     """Read a metadata table of the newest state."""
-    table = metadata_table(opened, pin(opened), name)
+    table = metadata_table(opened, pin(opened.refreshed()), name)
     assert table.schema == metadata_schema(name, opened)
     found: list[dict[str, Any]] = table.to_pylist()
     return found

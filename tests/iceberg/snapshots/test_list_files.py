@@ -54,7 +54,7 @@ EU = ColumnTest(op=Op.EQ, field_id=REGION_ID, column="region", literal="eu")
 
 def listed(opened: OpenTable, row_filter: Predicate | None = None, *field_ids: int) -> StoreFiles:
     """List the newest state."""
-    return list_files(opened, pin(opened), field_ids=field_ids, row_filter=row_filter)
+    return list_files(opened, pin(opened.refreshed()), field_ids=field_ids, row_filter=row_filter)
 
 
 class TestFiles:
@@ -126,7 +126,7 @@ class TestFiles:
         """What was pinned must still be there when it is listed."""
         opened = make(tmp_path)
         append(opened, [row(1)])
-        snapshot = pin(opened)
+        snapshot = pin(opened.refreshed())
         append(opened, [row(2)])
         assert opened.change is not None
         refresh(opened.change).maintenance.expire_snapshots().by_id(
@@ -222,7 +222,7 @@ class TestPruning:
         append(opened, [row(1, "eu")])
         append(opened, [row(2, "us")])
         append(opened, [row(3, "asia")])
-        snapshot = pin(opened)
+        snapshot = pin(opened.refreshed())
         opened_paths = []
         real = read_manifest
 

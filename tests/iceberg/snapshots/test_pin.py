@@ -90,7 +90,7 @@ class TestNewest:
         opened = reopened(history.opened)
         result = append(history.opened, [row(4)])
 
-        snapshot = pin(opened)
+        snapshot = pin(opened.refreshed())
 
         assert seen(snapshot) == (history.base_b, result.snapshot_id, 3, {("eu",): 2})
         assert snapshot.merged_up_to(("eu",)) == 2
@@ -101,7 +101,7 @@ class TestNewest:
         opened = make(tmp_path, key=())
         result = append(opened, [row(1)])
 
-        assert seen(pin(opened)) == (result.snapshot_id, None, 0, {})
+        assert seen(pin(opened.refreshed())) == (result.snapshot_id, None, 0, {})
 
     def test_change_is_loaded_again_when_base_is_ahead(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -122,7 +122,7 @@ class TestNewest:
             return refreshed
 
         monkeypatch.setattr(Table, "refresh", load)
-        snapshot = pin(opened)
+        snapshot = pin(opened.refreshed())
 
         assert snapshot.change_sequence_number == 2
         assert snapshot.optimized_sequence == {("eu",): 2}
@@ -136,18 +136,18 @@ class TestNewest:
             )
 
         with pytest.raises(FormatError, match="up to sequence number 7"):
-            pin(opened)
+            pin(opened.refreshed())
 
     def test_a_table_that_was_dropped_is_named(self, tmp_path: Path) -> None:
         """Also when another one has taken its name."""
         opened = make(tmp_path)
         drop_table(opened.config, "db.t", purge=True)
         with pytest.raises(NotFoundError, match="dropped after it was opened"):
-            pin(opened)
+            pin(opened.refreshed())
 
         make(tmp_path)
         with pytest.raises(NotFoundError, match="created again"):
-            pin(opened)
+            pin(opened.refreshed())
 
 
 class TestAtSnapshot:
@@ -155,16 +155,16 @@ class TestAtSnapshot:
 
     def test_after_a_change_commit(self, history: History) -> None:
         """The newest base snapshot of that time lies below, none that holds later changes."""
-        first = pin(history.opened, snapshot_id=history.change_1)
-        second = pin(history.opened, snapshot_id=history.change_2)
+        first = pin(history.opened.refreshed(), snapshot_id=history.change_1)
+        second = pin(history.opened.refreshed(), snapshot_id=history.change_2)
 
         assert seen(first) == (None, history.change_1, 1, {})
         assert seen(second) == (history.base_a, history.change_2, 2, {("eu",): 1})
 
     def test_after_a_base_commit(self, history: History) -> None:
         """The newest change snapshot of that time lies above."""
-        first = pin(history.opened, snapshot_id=history.base_a)
-        second = pin(history.opened, snapshot_id=history.base_b)
+        first = pin(history.opened.refreshed(), snapshot_id=history.base_a)
+        second = pin(history.opened.refreshed(), snapshot_id=history.base_b)
 
         assert seen(first) == (history.base_a, history.change_1, 1, {("eu",): 1})
         assert seen(second) == (history.base_b, history.change_2, 2, {("eu",): 2})
@@ -173,8 +173,8 @@ class TestAtSnapshot:
         """Nobody knows which was first, so neither hides the other."""
         set_times(history.opened.base, {history.base_a: 300})
 
-        under = pin(history.opened, snapshot_id=history.change_2)
-        over = pin(history.opened, snapshot_id=history.base_a)
+        under = pin(history.opened.refreshed(), snapshot_id=history.change_2)
+        over = pin(history.opened.refreshed(), snapshot_id=history.base_a)
 
         assert seen(under) == (history.base_a, history.change_2, 2, {("eu",): 1})
         assert seen(over) == (history.base_a, history.change_2, 2, {("eu",): 1})
@@ -184,8 +184,8 @@ class TestAtSnapshot:
         set_times(history.opened.base, {history.base_b: 250})
         set_times(change_of(history.opened), {history.change_2: 500})
 
-        under = pin(history.opened, snapshot_id=history.change_1)
-        over = pin(history.opened, snapshot_id=history.base_b)
+        under = pin(history.opened.refreshed(), snapshot_id=history.change_1)
+        over = pin(history.opened.refreshed(), snapshot_id=history.base_b)
 
         assert seen(under)[0] is None
         assert seen(over)[:2] == (history.base_b, history.change_2)
@@ -193,7 +193,7 @@ class TestAtSnapshot:
     def test_an_unknown_snapshot_is_named_with_those_that_exist(self, history: History) -> None:
         """The caller sees what can be read."""
         with pytest.raises(NotFoundError) as caught:
-            pin(history.opened, snapshot_id=12345)
+            pin(history.opened.refreshed(), snapshot_id=12345)
 
         message = caught.value.message
         assert "no snapshot 12345" in message
@@ -205,7 +205,7 @@ class TestAtSnapshot:
         expire(history.opened.base, history.base_a)
 
         with pytest.raises(NotFoundError, match="have expired"):
-            pin(history.opened, snapshot_id=history.change_2)
+            pin(history.opened.refreshed(), snapshot_id=history.change_2)
 
     def test_an_expired_change_history_is_not_taken_for_an_empty_one(
         self, history: History
@@ -216,7 +216,7 @@ class TestAtSnapshot:
         append(history.opened, [row(9)])
 
         with pytest.raises(NotFoundError, match="have expired"):
-            pin(history.opened, snapshot_id=history.base_a)
+            pin(history.opened.refreshed(), snapshot_id=history.base_a)
 
     def test_only_base_snapshots_without_a_key(self, tmp_path: Path) -> None:
         """There is nothing to pair."""
@@ -224,7 +224,7 @@ class TestAtSnapshot:
         first = append(opened, [row(1)])
         append(opened, [row(2)])
 
-        snapshot = pin(opened, snapshot_id=first.snapshot_id)
+        snapshot = pin(opened.refreshed(), snapshot_id=first.snapshot_id)
 
         assert seen(snapshot) == (first.snapshot_id, None, 0, {})
         assert len(list_files(opened, snapshot, field_ids=(), row_filter=None).base) == 1
@@ -247,7 +247,7 @@ class TestAtTime:
         self, history: History, as_of_ms: int, base: str | None, change: str
     ) -> None:
         """A commit at exactly this time counts."""
-        snapshot = pin(history.opened, as_of_ms=as_of_ms)
+        snapshot = pin(history.opened.refreshed(), as_of_ms=as_of_ms)
 
         assert snapshot.base_snapshot_id == (None if base is None else getattr(history, base))
         assert snapshot.change_snapshot_id == getattr(history, change)
@@ -255,7 +255,7 @@ class TestAtTime:
     def test_before_the_first_commit(self, history: History) -> None:
         """The table had nothing to show; the message says from when on it has."""
         with pytest.raises(NotFoundError, match=r"no snapshot at 99; .*at 100"):
-            pin(history.opened, as_of_ms=99)
+            pin(history.opened.refreshed(), as_of_ms=99)
 
     def test_a_rollback_counts_as_it_happened(self, tmp_path: Path) -> None:
         """Time follows the log of what was current, not the ancestry."""
@@ -271,8 +271,8 @@ class TestAtTime:
 
         at = log[1].timestamp_ms
         if log[2].timestamp_ms > at:
-            assert pin(opened, as_of_ms=at).base_snapshot_id == second.snapshot_id
-        assert pin(opened, as_of_ms=10**15).base_snapshot_id == first.snapshot_id
+            assert pin(opened.refreshed(), as_of_ms=at).base_snapshot_id == second.snapshot_id
+        assert pin(opened.refreshed(), as_of_ms=10**15).base_snapshot_id == first.snapshot_id
 
     def test_a_time_whose_snapshot_expired(self, tmp_path: Path) -> None:
         """The snapshot before it is not the answer, nor is nothing."""
@@ -283,14 +283,14 @@ class TestAtTime:
         expire(opened.base, results[1].snapshot_id)
 
         with pytest.raises(NotFoundError, match="of 250 has expired"):
-            pin(opened, as_of_ms=250)
-        assert pin(opened, as_of_ms=300).base_snapshot_id == results[2].snapshot_id
+            pin(opened.refreshed(), as_of_ms=250)
+        assert pin(opened.refreshed(), as_of_ms=300).base_snapshot_id == results[2].snapshot_id
 
     def test_clocks_that_differ_do_not_lose_changes(self, history: History) -> None:
         """Base holds change 2 already at 250: then change cannot be looked at before it."""
         set_times(history.opened.base, {history.base_b: 250})
 
-        snapshot = pin(history.opened, as_of_ms=260)
+        snapshot = pin(history.opened.refreshed(), as_of_ms=260)
 
         assert seen(snapshot)[:2] == (history.base_b, history.change_2)
 
@@ -298,4 +298,4 @@ class TestAtTime:
 def test_both_arguments_contradict_each_other(history: History) -> None:
     """A snapshot is a time already."""
     with pytest.raises(InvalidInputError, match="only one of them"):
-        pin(history.opened, snapshot_id=history.base_a, as_of_ms=100)
+        pin(history.opened.refreshed(), snapshot_id=history.base_a, as_of_ms=100)

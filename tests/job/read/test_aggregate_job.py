@@ -71,7 +71,7 @@ def _ask(tmp_path: Path, *asked: str, **options: str) -> tuple[Value, ...] | Non
         kind, _, name = text.partition(" ")
         aggregates.append(Aggregate(kind=AggregateKind(kind), column=by_name.get(name)))
     return aggregate_metadata(
-        opened, pin(opened), AskedRead.of({"path": NAME, **options}), aggregates
+        opened, pin(opened.refreshed()), AskedRead.of({"path": NAME, **options}), aggregates
     )
 
 
@@ -132,7 +132,7 @@ def test_position_deletes_give_no_answer(tmp_path: Path) -> None:
     table.write(_arrow(ROWS[2:]).select(["id"]), mode="delete")
     table.optimize(type="minor")
     opened = _opened(tmp_path)
-    files = list_files(opened, pin(opened), field_ids=(), row_filter=None)
+    files = list_files(opened, pin(opened.refreshed()), field_ids=(), row_filter=None)
     assert files.position_deletes != ()
 
     assert _ask(tmp_path, "count(*)") is None

@@ -37,7 +37,9 @@ def plan(opened: OpenTable, where: str | None = None, **asked: Any) -> ScanPlan:
     row_filter = None if where is None else parse_filter(where, opened)
     given = {"row_filter": row_filter, **asked}
     settings = given.pop("settings", SETTINGS)
-    return plan_rows(opened, given.pop("snapshot", None) or pin(opened), settings, **given)
+    return plan_rows(
+        opened, given.pop("snapshot", None) or pin(opened.refreshed()), settings, **given
+    )
 
 
 def anew(monkeypatch: pytest.MonkeyPatch, opened: OpenTable, *which: Any, **asked: Any) -> ScanPlan:

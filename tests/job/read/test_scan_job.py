@@ -37,7 +37,7 @@ def test_position_deletes_of_another_engine_hide_their_rows(tmp_path: Path, keye
     opened = make(tmp_path, key=("id",) if keyed else (), partition_by=())
     overwrite(opened, [row(1), row(2), row(3), row(4)], up_to=0 if keyed else None)
     opened = reopened(opened)
-    (data,) = list_files(opened, pin(opened), field_ids=(), row_filter=None).base
+    (data,) = list_files(opened, pin(opened.refreshed()), field_ids=(), row_filter=None).base
     delete = position_delete(opened, [(data.path, 1)], (), "00000-0-foreign-deletes.parquet")
     commit_files(opened.base, delete)
     if keyed:

@@ -648,7 +648,7 @@ def test_a_column_that_is_added_while_the_table_is_opened_is_not_lost(
     real_pin = pins.pin
     events = iter([None])
 
-    def pin(opened: OpenTable, *, is_fresh: bool) -> Any:
+    def pin(opened: OpenTable) -> Any:
         for _ in events:
             with arctic.open_table(
                 "db.t", warehouse=str(tmp_path)
@@ -656,7 +656,7 @@ def test_a_column_that_is_added_while_the_table_is_opened_is_not_lost(
                 u.add_column("extra", LongType())
             rows = pa.table({"id": [1, 3], "v": [11, 30], "extra": [111, 333]}, schema=wider)
             arctic.write("db.t", rows, mode="upsert", warehouse=str(tmp_path))
-        return real_pin(opened)
+        return real_pin(opened.refreshed())
 
     monkeypatch.setattr("arctic.job.upkeep.survey.pin", pin)
     arctic.optimize("db.t", type="full", warehouse=str(tmp_path))

@@ -111,7 +111,7 @@ def test_a_subquery_that_saw_an_empty_table_is_compared(keyed: bool) -> None:
     """No snapshot of its own says that it read this table."""
     arctic.create_table(NAME, SCHEMA, primary_key=["id"] if keyed else [])
     asked = AskedWrite.of({"path": NAME})
-    empty = pin(asked.reference.open(), is_fresh=True)
+    empty = pin(asked.reference.open())
     arctic.write(NAME, _rows(1))
 
     with pytest.raises(ConflictError, match="run it again"):

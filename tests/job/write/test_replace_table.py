@@ -125,7 +125,7 @@ def test_a_write_that_finds_it_half_moved_is_not_lost(
             result = write_task(work_here(job), batches, partition_id=0, task_id=0, threads=1)
             plan = AppendFiles(files=files_of([result]))
             begun.append((job, result))
-            late.append(lambda: commit_append(job.found(), plan, is_fresh=True))
+            late.append(lambda: commit_append(job.found(), plan))
         rename(catalog, old, new)
 
     def dropped(*args: Any) -> None:

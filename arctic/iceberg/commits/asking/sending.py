@@ -18,7 +18,6 @@ import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import ExitStack
 from contextvars import ContextVar
-from copy import copy
 from functools import partial
 from typing import Protocol
 
@@ -31,7 +30,7 @@ from arctic.errors import ArcticError, ConflictError
 from arctic.iceberg.catalogs.in_database.several_tables import commit_several
 from arctic.iceberg.catalogs.in_database.transaction_end import only_while_unmoved
 from arctic.iceberg.catalogs.over_http.timed_rest import TimedRestCatalog
-from arctic.iceberg.catalogs.refresh import refresh
+from arctic.iceberg.catalogs.refresh import newest, refresh
 from arctic.iceberg.catalogs.table_commit import TableCommit
 from arctic.iceberg.commits.asking.marked_stores import mark_of, send_marked
 from arctic.iceberg.commits.asking.staged_snapshot import OtherStore, StagedSnapshot
@@ -99,7 +98,7 @@ def is_overtaken(attempt: StagedSnapshot) -> bool:
     """
     try:
         return any(
-            refresh(copy(store)).metadata_location != store.metadata_location
+            newest(store).metadata_location != store.metadata_location
             for store in _stores([attempt])
         )
     except ArcticError:

@@ -77,12 +77,12 @@ def _compares_both(store: Table, other: Table) -> bool:
 
 @dataclass(slots=True)
 class SeenStore:
-    """The other store of a table, for attempts one after the other to commit to one."""
+    """The other store of a table, loaded just now, for one attempt after the other to commit."""
 
     store: Table
     """Refreshed in place."""
-    is_fresh: bool = False
-    """Whether it was loaded just now."""
+    _is_seen: bool = False
+    """Whether an attempt has looked at it as it was loaded."""
 
     def newest(self, head: Table) -> Table:
         """Return it as an attempt on a head of the first store is to look at it.
@@ -91,9 +91,9 @@ class SeenStore:
         since it was loaded, that attempt loses its race and is built anew. Another catalog leaves
         nothing but a look right before the commit.
         """
-        is_seen = self.is_fresh and _compares_both(head, self.store)
-        self.is_fresh = False
-        return self.store if is_seen else refresh(self.store)
+        takes_it = not self._is_seen and _compares_both(head, self.store)
+        self._is_seen = True
+        return self.store if takes_it else refresh(self.store)
 
 
 def on_newest_change(

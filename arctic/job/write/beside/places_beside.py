@@ -68,7 +68,7 @@ def places_now(
         ConflictError: others have changed what was read, or nobody can tell.
         StorageError: a file cannot be read.
     """
-    now = pin(opened, is_fresh=True)
+    now = pin(opened)
     if not opened.arrow_schema.equals(schema, check_metadata=True):
         raise _conflict(opened, "its columns were changed")
     if now.base_snapshot_id == before.base_snapshot_id:

@@ -89,7 +89,7 @@ def commit_buried(
         )
         check = partial(check_places, since=now, read=job.read)
         try:
-            return commit_append(opened, plan, is_fresh=True, check=check)
+            return commit_append(opened, plan, check=check)
         except ConflictError as error:
             job.target.delete_results(gone.results)
             outrun = error

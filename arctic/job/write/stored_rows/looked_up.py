@@ -63,12 +63,13 @@ def commit_looked_up(
     added: list[TaskResult] = []
     parts: list[MovedRows | KeptRows] = [MovedRows(target, locator)] if target.keys_move else []
     parts += [KeptRows(target, locator, kept)] if kept else []
+    open_now = partial(open_again, identity=opened.identity)
     for attempt in CATCHING_UP.tries():
         with target.deleted_on_failure(added, results):
             opened, fresh = on_newest_state(
-                opened,
-                partial(_look, opened, results, parts, locator),
-                is_fresh=attempt == 0,
+                open_now(opened) if attempt else opened,
+                partial(_look, results, parts, locator),
+                again=open_now,
             )
             if fresh.snapshot != locator.snapshot:
                 target.delete_results(added)
@@ -83,7 +84,7 @@ def commit_looked_up(
                 watermark=watermark,
             )
         try:
-            return commit_append(opened, plan, is_fresh=True)
+            return commit_append(opened, plan)
         except BatchLandedError:
             target.delete_results(added)
             raise
@@ -102,17 +103,13 @@ def commit_looked_up(
 
 
 def _look(
-    before: OpenTable,
     results: Sequence[TaskResult],
     parts: Sequence[MovedRows | KeptRows],
     since: RowLocator,
-    is_fresh: bool,
+    opened: OpenTable,
 ) -> tuple[OpenTable, RowLocator]:
     """Return the table as it is now and what searches it, once all have looked at it."""
-    opened = before
-    if not is_fresh:
-        opened = open_again(before, identity=before.identity)
-    fresh = locate_rows(opened, wanted=since.request.schema, is_fresh=True)
+    fresh = locate_rows(opened, wanted=since.request.schema)
     if fresh.snapshot != since.snapshot:
         for part in parts:
             part.look(opened, results, before=since, now=fresh)
