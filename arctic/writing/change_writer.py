@@ -1,8 +1,8 @@
-"""A stream of events becomes insert and change-delete files.
+"""A stream of rows becomes insert and change-delete files of a keyed table.
 
-Strategy: rows are gathered to chunks; of each key in a chunk at most one delete and one insert
-are left; each goes to the file of its partition and node. A later chunk has higher offsets, so
-its delete kills the insert of an earlier one, and no key is remembered between chunks.
+Strategy: rows are checked, then gathered to chunks. What becomes of a chunk is a kind of its own:
+appended rows are inserts (``appended_chunks``), events are first held against those of their keys
+(``event_chunks``).
 
 Three kinds of write gather the whole input of the task first, so their memory is the task's share
 of the write, twice while it is written: those of a table whose keys may change their partition
@@ -24,27 +24,17 @@ import numpy as np
 import pyarrow as pa
 
 from arctic.columns.event_order import check_order
-from arctic.columns.key_codes import factorise
-from arctic.table.merge_engine import MergeEngine
+from arctic.table.merge_engine import FoldRules, MergeEngine
+from arctic.writing.appended_chunks import AppendedChunks
 from arctic.writing.change_output import ChangeOutput
 from arctic.writing.conform.conform import Conform
-from arctic.writing.route import Places, hash_keys, nodes_under
+from arctic.writing.event_chunks import EventChunks
 from arctic.writing.rows.actions import is_insert, read_actions, refuse_images, refuse_removals
-from arctic.writing.rows.collapse import (
-    SeenKeys,
-    Survivors,
-    assign_offsets,
-    collapse,
-    first_offset,
-    keep_events,
-)
-from arctic.writing.rows.delete_rows import deletes_in_place
+from arctic.writing.rows.collapse import first_offset
 from arctic.writing.rows.fold_input import fold_input
-from arctic.writing.rows.folded_chunk import folded_chunk
 from arctic.writing.rows.gather import ChunkOrder, Gathered, RowBuffer
 from arctic.writing.rows.kept_columns import KeptColumns
 from arctic.writing.rows.key_count import KeyCount
-from arctic.writing.rows.moving_keys import deletes_across_partitions, old_rows
 from arctic.writing.target import Locate, TaskId, TaskResult, WriteTarget
 from arctic.writing.write_request import WriteMode, WriteRequest
 
@@ -65,41 +55,45 @@ class ChangeWriter:
         locate: Locate | None,
     ) -> None:
         self._task = task
-        self._request = request
-        self._conform = conform
-        self._locate = locate
         self._files = ChangeOutput(target, task)
-        adds = request.fold is not None and request.fold.takes_off
-        self._added = request.fold if adds and request.mode is not WriteMode.DELETE else None
-        """By what rows are added up; None: they are not, so none can be taken off."""
-        folds = target.table.merge_engine.folds
-        self._sets_apart = folds and request.sets_rows
-        """Whether a key's insert begins anew: it does not follow right after the delete."""
-        self._keeps_all = request.mode is WriteMode.APPEND and request.action_column is None
+        appends = request.mode is WriteMode.APPEND and request.action_column is None
         # Of deletes alone, any order is as good as another, unless they carry their own.
         ordered = bool(request.stored_order) or request.mode is not WriteMode.DELETE
-        self._event_order = request.event_order if ordered and not self._keeps_all else ()
+        order = request.event_order if ordered and not appends else ()
         # What the table orders needs no order between chunks.
-        in_write = bool(self._event_order) and not request.stored_order
-        unordered = in_write and not request.sorted_input
-        self._kept = None
+        in_write = bool(order) and not request.stored_order
+        kept = None
         if locate is not None and conform.keeps:
-            self._kept = KeptColumns(conform.missing_columns, key=target.key, locate=locate)
-        replays = self._kept is not None and request.action_column is not None
-        chunks = 1 if self._kept is None else _LOOKUP_CHUNKS
+            kept = KeptColumns(conform.missing_columns, key=target.key, locate=locate)
+        replays = kept is not None and request.action_column is not None
+        unordered = in_write and not request.sorted_input
+        self._incoming = _Incoming(
+            target, request=request, conform=conform, order=order, locates=locate is not None
+        )
+        chunks = 1 if kept is None else _LOOKUP_CHUNKS
         self._buffer = RowBuffer(
             replace(target.options, chunk_rows=target.options.chunk_rows * chunks),
-            everything=unordered or replays or (target.keys_move and not self._keeps_all),
+            everything=unordered or replays or (target.keys_move and not appends),
             joins=True,
             exact_columns={*target.key, *target.partition_sources},
         )
+        self._chunks: AppendedChunks | EventChunks
+        if appends:
+            self._chunks = AppendedChunks(self._files)
+        else:
+            self._chunks = EventChunks(
+                self._files,
+                request=request,
+                order=ChunkOrder(
+                    order,
+                    announced=request.sorted_input and in_write,
+                    table_name=target.table.name,
+                ),
+                kept=kept,
+                locate=locate,
+                tells_partition=conform.has_partition_sources,
+            )
         self._next_offset = first_offset(task)
-        self._order = ChunkOrder(
-            self._event_order,
-            announced=request.sorted_input and in_write,
-            table_name=target.table.name,
-        )
-        self._seen = SeenKeys()
         self._counted = None
         if request.key_rule is not None:
             self._counted = KeyCount(request.key_rule, target=target, locate=locate)
@@ -114,20 +108,7 @@ class ChangeWriter:
         """
         self._rows_in += batch.num_rows
         for piece in self._buffer.pieces(batch):
-            rows = self._conform.apply(piece)
-            describe_row = partial(self._conform.describe_row, rows)
-            check_order(rows, self._event_order, describe_row=describe_row)
-            actions = self._actions(rows, describe_row)
-            if self._added is not None:
-                rows, actions = fold_input(
-                    rows,
-                    actions,
-                    schema=self._target.schema,
-                    key=self._target.key,
-                    rules=self._added,
-                    describe_row=describe_row,
-                )
-            self._check_required(rows, actions)
+            rows, actions = self._incoming.checked(piece)
             if self._counted is not None:
                 self._counted.add(rows, actions)
             self._buffer.add(rows, actions)
@@ -151,17 +132,65 @@ class ChangeWriter:
             rows_in=self._rows_in,
             inserts=self._files.inserts,
             deletes=self._files.deletes,
-            renewed=None if self._kept is None else self._kept.renewed(),
+            renewed=self._chunks.renewed,
         )
 
     def abort(self) -> None:
         """Give up, and remove what was written."""
         self._files.abort()
 
-    @property
-    def _target(self) -> WriteTarget:
-        """The table, with the nodes that its changes have come to."""
-        return self._files.target
+    def _write_chunk(self, chunk: Gathered, *, is_last: bool = False) -> None:
+        is_first = self._next_offset == first_offset(self._task)
+        if is_first and is_last:
+            self._files.join_few(chunk.rows)
+        chunk = self._chunks.folded(chunk)
+        if is_first:
+            self._files.go_deeper(chunk.rows.num_rows, is_all=is_last)
+        self._next_offset = self._chunks.write(chunk, self._next_offset)
+
+
+class _Incoming:
+    """Checks rows one batch after the other, and reads what each of them does."""
+
+    def __init__(
+        self,
+        target: WriteTarget,
+        *,
+        request: WriteRequest,
+        conform: Conform,
+        order: tuple[str, ...],
+        locates: bool,
+    ) -> None:
+        self._schema, self._key = target.schema, target.key
+        self._request = request
+        self._conform = conform
+        self._order = order
+        adds = request.fold is not None and request.fold.takes_off
+        self._added: FoldRules | None = None
+        """By what rows are added up; None: they are not, so none can be taken off."""
+        if adds and request.mode is not WriteMode.DELETE:
+            self._added = request.fold
+        # Without a search, a delete is only right if its row says where the old row is.
+        trusted = target.keys_move and not locates
+        self._in_every_row = target.partition_sources if trusted else ()
+
+    def checked(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, np.ndarray | None]:
+        """Return rows as the table has them, and their action codes, if they have any."""
+        rows = self._conform.apply(batch)
+        describe_row = partial(self._conform.describe_row, rows)
+        check_order(rows, self._order, describe_row=describe_row)
+        actions = self._actions(rows, describe_row)
+        if self._added is not None:
+            rows, actions = fold_input(
+                rows,
+                actions,
+                schema=self._schema,
+                key=self._key,
+                rules=self._added,
+                describe_row=describe_row,
+            )
+        self._check_required(rows, actions)
+        return rows, actions
 
     def _actions(
         self, rows: pa.RecordBatch, describe_row: Callable[[int], str]
@@ -181,100 +210,4 @@ class ChangeWriter:
         inserted = None if actions is None else is_insert(actions)
         if self._request.mode is WriteMode.DELETE:
             inserted = np.zeros(rows.num_rows, dtype=bool)
-        # Without a search, a delete is only right if its row says where the old row is.
-        trusted = self._target.keys_move and self._locate is None
-        sources = self._target.partition_sources if trusted else ()
-        self._conform.check_required(rows, inserted, in_every_row=sources)
-
-    def _write_chunk(self, chunk: Gathered, *, is_last: bool = False) -> None:
-        is_first = self._next_offset == first_offset(self._task)
-        if is_first and is_last:
-            self._files.join_few(chunk.rows)
-        if self._request.fold is not None and self._request.mode is not WriteMode.DELETE:
-            chunk = folded_chunk(
-                chunk, self._order.of(chunk.rows), self._target, self._request.fold
-            )
-        rows = chunk.rows
-        if is_first:
-            self._files.go_deeper(rows.num_rows, is_all=is_last)
-        hashes = hash_keys(rows, self._target)
-        if self._keeps_all:
-            every = np.arange(rows.num_rows, dtype=np.int64)
-            places = self._places(rows, hashes)
-            self._files.write_inserts(rows, every, self._next_offset + every, places)
-            self._next_offset += rows.num_rows
-            return
-        survivors = self._survivors(chunk, hashes)
-        locate = self._locate
-        if self._kept is not None:
-            rows, locate = self._kept.fill(rows, survivors)
-        places = self._places(rows, hashes)
-        delete_offsets, insert_offsets, self._next_offset = assign_offsets(
-            survivors, self._next_offset, apart=self._sets_apart
-        )
-        if self._target.keys_move:
-            nodes = nodes_under(self._target.options.change_mask, hashes)
-            self._delete_wherever(rows, survivors, delete_offsets, places, nodes, locate)
-        elif places is not None:
-            deletes = deletes_in_place(survivors, delete_offsets, places)
-            self._files.write_deletes(rows, deletes, None)
-        kept = survivors.inserts
-        self._files.write_inserts(rows, survivors.last[kept], insert_offsets[kept], places)
-
-    def _places(self, rows: pa.Table, hashes: np.ndarray) -> Places | None:
-        return self._files.places(rows, hashes) if self._conform.has_partition_sources else None
-
-    def _survivors(self, chunk: Gathered, hashes: np.ndarray) -> Survivors:
-        codes, key_count = factorise(chunk.rows.select(list(self._target.key)))
-        upsert_inserts = self._target.options.upsert_inserts
-        # What is folded has each key once.
-        order = None if self._request.fold is not None else self._order.of(chunk.rows)
-        if self._request.engine is MergeEngine.FIRST_ROW:
-            # Of each key the last of these is what is left.
-            order = (np.arange(chunk.rows.num_rows) if order is None else order)[::-1]
-        only_deletes = chunk.actions is None and self._request.mode is WriteMode.DELETE
-        if self._target.options.keeps_all and not only_deletes:
-            survivors = keep_events(
-                codes, chunk.actions, order=order, upsert_inserts=upsert_inserts
-            )
-        else:
-            survivors = collapse(
-                codes,
-                key_count,
-                chunk.actions,
-                order=order,
-                mode=self._request.mode,
-                upsert_inserts=upsert_inserts,
-                finds_renewed=self._kept is not None,
-            )
-        if self._sets_apart:
-            # The delete is by key: with the old row it would have the offset of the insert.
-            survivors = replace(survivors, images=np.zeros_like(survivors.images))
-        if upsert_inserts:
-            return survivors
-        # An insert needs no delete, unless an earlier chunk of this very write inserted the key.
-        return self._seen.with_deletes(survivors, hashes)
-
-    def _delete_wherever(
-        self,
-        rows: pa.Table,
-        survivors: Survivors,
-        offsets: np.ndarray,
-        places: Places | None,
-        node_ids: np.ndarray,
-        locate: Locate | None,
-    ) -> None:
-        tells = places is not None and self._request.mode is WriteMode.DELETE
-        located, owners = old_rows(
-            rows, survivors, target=self._target, locate=locate, chunk_tells=tells
-        )
-        deletes = deletes_across_partitions(
-            survivors,
-            offsets,
-            node_ids=node_ids,
-            given=None if places is None or tells else places.partitions,
-            located=located,
-            owners=owners,
-            target=self._target,
-        )
-        self._files.write_deletes(rows, deletes, located)
+        self._conform.check_required(rows, inserted, in_every_row=self._in_every_row)
