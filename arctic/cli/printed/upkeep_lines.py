@@ -85,12 +85,7 @@ def _line(status: Any) -> dict[str, Any]:
     return {
         "partition": status.partition or "(whole table)",
         "health": health.score,
-        "fragments": health.fragments.files,
-        "segments": health.segments.files,
-        "undersized": health.undersized.files,
-        "inserts": health.inserts.files,
-        "change_deletes": health.change_deletes.files,
-        "position_deletes": health.position_deletes.files,
+        **health.file_counts,
         "duplicates": f"{health.duplicate_ratio:.1%}",
         "due": str(status.verdict),
         "nodes": status.nodes,

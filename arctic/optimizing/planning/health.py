@@ -22,6 +22,16 @@ from arctic.table.files import Partition, TableFile
 from arctic.tree.node import TreeNode
 from arctic.tree.node_tree import NodeTree
 
+COUNTED_FILES = (
+    "fragments",
+    "segments",
+    "undersized",
+    "inserts",
+    "change_deletes",
+    "position_deletes",
+)
+"""The classes of files of a partition, as ``status`` lists them."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileCounts:
@@ -81,6 +91,12 @@ class PartitionHealth:
     """What a read opens now, each file at least at its open-file cost."""
     ideal_cost_bytes: int
     """What it would open after a full."""
+
+    @property
+    def file_counts(self) -> dict[str, int]:
+        """How many files there are of each of ``COUNTED_FILES``."""
+        counted = {name: getattr(self, name) for name in COUNTED_FILES}
+        return {name: counts.files for name, counts in counted.items()}
 
     @property
     def base(self) -> FileCounts:

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from arctic.api import calls
+from arctic.optimizing.planning.health import COUNTED_FILES
 from arctic.spark.catalog.procedures.procedure import (
     FLAG,
     OPTIONS,
@@ -85,12 +86,7 @@ def _status(call: Call) -> Iterator[Mapping[str, Any]]:
             "health": health.score,
             "due": None if each.verdict.type is None else each.verdict.type.value,
             "reason": each.verdict.reason,
-            "fragments": health.fragments.files,
-            "segments": health.segments.files,
-            "undersized": health.undersized.files,
-            "inserts": health.inserts.files,
-            "change_deletes": health.change_deletes.files,
-            "position_deletes": health.position_deletes.files,
+            **health.file_counts,
             "nodes": each.nodes,
         }
 
@@ -105,8 +101,6 @@ def _explain(call: Call) -> Iterator[Mapping[str, Any]]:
     )
     return ({"plan": line} for line in plan.splitlines())
 
-
-_COUNTS = ("fragments", "segments", "undersized", "inserts", "change_deletes", "position_deletes")
 
 UPKEEP_PROCEDURES: Mapping[str, Procedure] = {
     "optimize": Procedure(
@@ -151,7 +145,7 @@ UPKEEP_PROCEDURES: Mapping[str, Procedure] = {
             [
                 *(("partition", pa.string()), ("health", pa.int64())),
                 *(("due", pa.string()), ("reason", pa.string())),
-                *((name, pa.int64()) for name in _COUNTS),
+                *((name, pa.int64()) for name in COUNTED_FILES),
                 ("nodes", pa.string()),
             ]
         ),
