@@ -73,7 +73,7 @@ def spark_conf(
 
 
 def package_zip(path: str | os.PathLike[str]) -> str:
-    """Write this package to a zip, for workers of a cluster that have all that it needs but not it.
+    """Write this package to a zip, for workers of a cluster that have what it needs, but not it.
 
     ``spark.sparkContext.addPyFile(arctic.package_zip("arctic.zip"))`` hands it to them, and so does
     ``spark-submit --py-files arctic.zip``. They need pyarrow and PyIceberg of their own.

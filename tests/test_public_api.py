@@ -207,7 +207,7 @@ def test_a_verb_takes_exactly_these_arguments(name: str) -> None:
 
 def test_a_table_offers_exactly_these_members() -> None:
     """The description of a table, and the verbs on it."""
-    assert {name for name in vars(arctic.Table) if not name.startswith("_")} == TABLE_MEMBERS
+    assert {name for name in dir(arctic.Table) if not name.startswith("_")} == TABLE_MEMBERS
 
 
 @pytest.mark.parametrize("name", sorted(arctic.__all__))

@@ -7,12 +7,11 @@ the name of a PyIceberg catalog or a mapping of its properties.
 """
 
 from arctic.api.adopting import adopt, release, repair
-from arctic.api.cloning import clone
 from arctic.api.completing import ready, windows
 from arctic.api.consuming import Consumer, consumer, consumers, drop_consumer
 from arctic.api.maintenance import expire, retire_writer, status, watermarks
-from arctic.api.publishing import publish, unpublish
 from arctic.api.rows import explain, read, read_changes, write
+from arctic.api.sharing import clone, publish, unpublish
 from arctic.api.table import Table
 from arctic.api.table_dataset import dataset
 from arctic.api.tables import (

@@ -76,7 +76,8 @@ def windows(
         identifier: ``namespace.table``; its property ``table.event-time-field`` names a column.
         every: how long a window is, such as ``10min``; the first of them began with 1970, in UTC.
         consumer: a name for whoever works on the windows; every consumer gets all of them.
-        start: a moment in the first window of a new name; the last that is complete, if left out.
+        start: where a new consumer begins: with the window that this moment lies in; None: with the
+            last one that is complete.
         wait: how many seconds to wait for another window; 0 yields those that are complete now.
         writers: names of writers that count even if they have never written.
         poll: seconds between two looks.

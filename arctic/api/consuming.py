@@ -93,8 +93,8 @@ def consumer(
     Args:
         identifier: ``namespace.table``.
         name: of the consumer.
-        start: the moment after which a new one begins, as for ``read_changes``; None: as the
-            options of streams say, with the rows that are there.
+        start: the moment after which a new one begins, as for ``read_changes``; None: where the
+            options of streams say, and if they say nothing, with the rows that are there now.
         options: options of streams, such as ``{"change-rows": "net"}``; limits of micro-batches are
             limits of a read.
         warehouse: folder of the embedded catalog.

@@ -36,7 +36,7 @@ class Merge:
         return self._with(When.MATCHED, condition, set)
 
     def when_matched_update_all(self, *, condition: str | None = None) -> Merge:
-        """Let them have every column of the source."""
+        """Set every column of stored rows that a row of the source matches, to what it has."""
         return self._with(When.MATCHED, condition, _ALL)
 
     def when_matched_delete(self, *, condition: str | None = None) -> Merge:
@@ -50,7 +50,7 @@ class Merge:
         return self._with(When.NOT_MATCHED, condition, values)
 
     def when_not_matched_insert_all(self, *, condition: str | None = None) -> Merge:
-        """Insert them with every column of the source."""
+        """Insert rows of the source that match no stored row, with every column of theirs."""
         return self._with(When.NOT_MATCHED, condition, _ALL)
 
     def when_not_matched_by_source_update(

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
 
 from arctic.api import calls
-from arctic.api.calls import Version
 from arctic.api.consuming import Consumer, begin_consumer, forget_consumer
 from arctic.api.html import description
 from arctic.api.merge import Merge
 from arctic.api.table_dataset import TableDataset, open_dataset
+from arctic.api.table_states import TableStates
 from arctic.api.write_data import WriteReport, batches_of, write_data
 from arctic.errors import NotFoundError, UnsupportedError
 from arctic.iceberg.commits.commit_notes import watermark_properties
-from arctic.iceberg.commits.refs.commit_branch import Branch
 from arctic.iceberg.tables.evolve_schema import SchemaChange, evolve_schema
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.tables.set_properties import PropertyChange, set_properties
@@ -25,19 +23,6 @@ from arctic.iceberg.values.names import METADATA_TABLES
 from arctic.job.changes.consumer_job import list_consumers
 from arctic.job.changes.named_tables import rename_named
 from arctic.job.edit.edit_report import EditReport
-from arctic.job.past.named_states import (
-    Tag,
-    branch_table,
-    drop_table_branch,
-    drop_table_tag,
-    forward_branch,
-    list_branches,
-    list_tags,
-    list_versions,
-    tag_table,
-)
-from arctic.job.past.restore_job import RestoreReport
-from arctic.job.past_state import Moment
 from arctic.job.publish import after_edit
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import begin_scan
@@ -48,7 +33,7 @@ from arctic.optimizing.report import OptimizeReport, TableStatus
 from arctic.table.expire_report import ExpireReport
 
 
-class Table:
+class Table(TableStates):
     """An open table: its description, and the verbs on it.
 
     The description (columns, key, properties) is as of the last open, ``refresh`` or change by a
@@ -108,7 +93,7 @@ class Table:
         return open_dataset(self._options, **arguments)
 
     def to_pandas(self, **arguments: Any) -> Any:
-        """Return rows as a DataFrame of pandas, if it is there; takes those of ``arctic.read``."""
+        """Return rows as a DataFrame of pandas, which must be there; else as ``read``."""
         rows = self.read(**arguments).read_all()
         try:
             return rows.to_pandas()
@@ -239,76 +224,6 @@ class Table:
         """Return the commits of both stores: ``inspect("snapshots")``, oldest first."""
         order = ("committed_at", "store", "sequence_number")
         return self.inspect("snapshots").sort_by([(name, "ascending") for name in order])
-
-    def versions(self) -> pa.Table:
-        """Return the states that commits have made, oldest first, with their numbers and tags."""
-        return list_versions(table_reference(self._options))
-
-    def tags(self) -> tuple[Tag, ...]:
-        """Return the tags of the table, by name."""
-        return list_tags(table_reference(self._options))
-
-    def tag(self, name: str, version: Version | None = None, *, as_of: Moment | None = None) -> Tag:
-        """Name a state of the table, the newest one if nothing is said; expiry keeps it."""
-        return tag_table(table_reference(self._options), name, calls.past_state(as_of, version))
-
-    def drop_tag(self, name: str) -> None:
-        """Forget a tag, so that expiry may take what only it needed."""
-        drop_table_tag(table_reference(self._options), name)
-
-    def branches(self) -> tuple[Branch, ...]:
-        """Return the branches of the table, by name; none where it has a key."""
-        return list_branches(table_reference(self._options))
-
-    def create_branch(
-        self, name: str, version: Version | None = None, *, as_of: Moment | None = None
-    ) -> Branch:
-        """Let a branch begin at a state of the table, the newest one if nothing is said.
-
-        ``arctic.open_table("namespace.table.branch_name")`` reads and writes it, beside the table.
-        """
-        moment = calls.past_state(as_of, version)
-        return branch_table(table_reference(self._options), name, moment)
-
-    def drop_branch(self, name: str) -> None:
-        """Forget a branch, so that expiry may take what only it needed."""
-        drop_table_branch(table_reference(self._options), name)
-
-    def fast_forward(self, branch: str, to: str) -> tuple[int, int]:
-        """Move a branch, such as ``main``, to the head of one that goes on from it.
-
-        Returns:
-            The snapshot at the head of the branch before, and after.
-        """
-        return forward_branch(table_reference(self._options), branch, to)
-
-    def restore(
-        self, version: Version | None = None, *, as_of: Moment | None = None
-    ) -> RestoreReport:
-        """Bring an earlier state back as the newest one, both stores together, in one commit.
-
-        Args:
-            version: a number of ``versions``, the name of a tag, or the id of a snapshot.
-            as_of: a time with a zone, or the id of a snapshot, instead.
-
-        Raises:
-            NotFoundError: a state that is unknown or has expired.
-            ConflictError: other writers won every attempt; nothing was restored.
-            CommitStateUnknownError: the catalog did not answer; look before restoring again.
-        """
-        return calls.restore(self._options, version=version, as_of=as_of)
-
-    def set_current_version(self, version: Version) -> RestoreReport:
-        """Restore a version."""
-        return self.restore(version)
-
-    def rollback_to_timestamp(self, moment: datetime | str) -> RestoreReport:
-        """Restore the state at a time."""
-        return self.restore(as_of=moment)
-
-    def rollback_to_snapshot(self, snapshot_id: int) -> RestoreReport:
-        """Restore the state of a snapshot of either store."""
-        return self.restore(as_of=snapshot_id)
 
     def inspect(self, name: str) -> pa.Table:
         """Return a metadata table.
