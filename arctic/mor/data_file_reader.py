@@ -21,13 +21,12 @@ import pyarrow as pa
 
 from arctic.columns.integers.integer_index import IntArray
 from arctic.columns.integers.row_set import RowSet
-from arctic.mor.batch import beside, decoded, make_batch
+from arctic.mor.batch import beside, decoded, kept, make_batch
 from arctic.mor.deletes.delete_index import DeleteIndex
 from arctic.mor.deletes.matched_deletes import FoundRows, dead_rows, found_rows, merge_columns
-from arctic.mor.deletes.removed_rows import RemovedRows
+from arctic.mor.deletes.position_deletes import RemovedRows
 from arctic.mor.files.asked_ranges import RUN_BYTES, Run, runs
 from arctic.mor.files.file_columns import FileColumns, Projection, names_of
-from arctic.mor.files.keep import kept
 from arctic.mor.files.kept_keys import KEPT_KEYS, place_of
 from arctic.mor.files.parquet_footer import Size
 from arctic.mor.files.parquet_input import ParquetInput

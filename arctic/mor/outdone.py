@@ -22,8 +22,7 @@ from collections.abc import Mapping
 from arctic.columns.integers.row_set import RowSet
 from arctic.mor.data_file_reader import DataFileReader
 from arctic.mor.deletes.delete_index import DeleteIndex
-from arctic.mor.deletes.position_deletes import PositionDeletes
-from arctic.mor.deletes.removed_rows import RemovedRows
+from arctic.mor.deletes.position_deletes import PositionDeletes, RemovedRows
 from arctic.mor.filters.row_filter import of_keys
 from arctic.mor.request import OpenFile, ReadRequest
 from arctic.mor.touched import Touched

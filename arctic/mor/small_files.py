@@ -20,13 +20,12 @@ import numpy as np
 import pyarrow as pa
 
 from arctic.columns.field_ids import known_field_id
-from arctic.mor.batch import BATCH_BYTES, make_batch
+from arctic.mor.batch import BATCH_BYTES, kept, make_batch
 from arctic.mor.coalesce import joined
 from arctic.mor.data_file_reader import MIN_ROWS
 from arctic.mor.deletes.delete_index import DeleteIndex
 from arctic.mor.deletes.matched_deletes import dead_rows, merge_columns
 from arctic.mor.files.file_columns import FileColumns, Projection, names_of
-from arctic.mor.files.keep import kept
 from arctic.mor.files.parquet_footer import GUESS_BYTES, Size
 from arctic.mor.files.parquet_input import ParquetInput
 from arctic.mor.filters.prune import row_groups_to_read

@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 
 from arctic.columns.integers import integer_index
 from arctic.mor import data_file_reader
+from arctic.mor.batch import kept
 from arctic.mor.data_file_reader import DataFileReader
 from arctic.mor.deletes import matched_deletes
 from arctic.mor.deletes.row_weights import row_weights
 from arctic.mor.files import parquet_input
 from arctic.mor.files.file_columns import names_of
-from arctic.mor.files.keep import kept
 from arctic.mor.filters.key_span import KeySpan, has_span
 from arctic.mor.read import read_group
 from arctic.mor.request import FILE_OFFSET_FIELD, ReadRequest
@@ -317,7 +317,7 @@ def test_kept_rows_are_those_of_a_filter(
     size = len(pairs) - start
     mask = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)), bool)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("arctic.mor.files.keep.FEW_DROPPED", few_dropped)
+        patch.setattr("arctic.mor.batch.FEW_DROPPED", few_dropped)
         assert kept(batch, mask).equals(batch.filter(pa.array(mask, pa.bool_())))
         assert kept(batch.select([]), mask).num_rows == mask.sum()
 

@@ -29,6 +29,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Sequence
 from copy import copy
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -37,13 +38,47 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.io import FileIO
 from pyiceberg.table import CommitTableResponse, StagedTable, Table
 from pyiceberg.table.metadata import TableMetadata, TableMetadataV2
-from pyiceberg.table.update import AddSnapshotUpdate, TableUpdate, update_table_metadata
+from pyiceberg.table.update import (
+    AddSnapshotUpdate,
+    TableRequirement,
+    TableUpdate,
+    update_table_metadata,
+)
 from sqlalchemy.exc import DBAPIError
 
 from arctic.iceberg.storage.checked_io import keep_written
 from arctic.iceberg.storage.many_snapshots import write_metadata
 from arctic.iceberg.storage.signed_names import signed
 from arctic.iceberg.translate import was_rolled_back
+
+
+@dataclass(slots=True)
+class WrittenMetadata:
+    """The metadata file of one commit, where it is written before the catalog is asked.
+
+    A commit that may be asked for again, because only another table of it has moved on, finds its
+    file there: nothing is written then while those who wait are overtaken again.
+    """
+
+    staged: StagedTable | None = None
+    """None: it is not written."""
+
+    def discard(self) -> None:
+        """Delete it; only for a commit that is known not to have landed."""
+        if self.staged is not None:
+            with contextlib.suppress(Exception):  # a leftover costs space, never rows
+                self.staged.io.delete(self.staged.metadata_location)
+            self.staged = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableCommit:
+    """What is committed to one of several tables."""
+
+    table: Table
+    requirements: tuple[TableRequirement, ...]
+    updates: tuple[TableUpdate, ...]
+    metadata: WrittenMetadata = field(default_factory=WrittenMetadata)
 
 
 def _latest_ms(metadata: TableMetadata) -> int:

@@ -38,8 +38,7 @@ from pyiceberg.table.update.snapshot import _SnapshotProducer
 from pyiceberg.typedef import EMPTY_DICT
 
 from arctic.errors import ConflictError
-from arctic.iceberg.catalogs.staged_metadata import not_before
-from arctic.iceberg.catalogs.table_commit import WrittenMetadata
+from arctic.iceberg.catalogs.staged_metadata import WrittenMetadata, not_before
 from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.manifest_writer import (
     FILES_IN_A_MANIFEST,

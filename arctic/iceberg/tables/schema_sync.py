@@ -32,8 +32,7 @@ from arctic.errors import ConflictError, FormatError
 from arctic.iceberg.catalogs.catalog import load_table
 from arctic.iceberg.catalogs.over_http.timed_rest import TimedRestCatalog
 from arctic.iceberg.catalogs.refresh import refresh
-from arctic.iceberg.catalogs.staged_metadata import with_updates
-from arctic.iceberg.catalogs.table_commit import TableCommit
+from arctic.iceberg.catalogs.staged_metadata import TableCommit, with_updates
 from arctic.iceberg.translate import catalog_errors
 from arctic.iceberg.values.layout.sort_order import same_order
 from arctic.iceberg.values.named_columns import followed

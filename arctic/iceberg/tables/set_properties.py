@@ -31,7 +31,7 @@ from arctic.iceberg.catalogs.change_store import find_change
 from arctic.iceberg.catalogs.over_http.at_once import commit_at_once, takes_at_once
 from arctic.iceberg.catalogs.pair import store_of
 from arctic.iceberg.catalogs.refresh import refresh
-from arctic.iceberg.catalogs.table_commit import TableCommit
+from arctic.iceberg.catalogs.staged_metadata import TableCommit
 from arctic.iceberg.tables.check_stores import check_is_base
 from arctic.iceberg.tables.missing_table import existing_store
 from arctic.iceberg.tables.open_table import OpenTable, open_table

@@ -1,4 +1,4 @@
-"""Rows of data files that position deletes remove.
+"""Rows of data files that are removed by number: position deletes, and what is known beside them.
 
 Rules:
     - A delete names its data file by path, byte for byte, and its row by position in the whole
@@ -13,13 +13,16 @@ Memory: eight bytes for each position of the group's data files, plus one batch.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from arctic.columns.field_ids import field_id
 from arctic.columns.integers.integer_index import IntArray
+from arctic.columns.integers.row_set import RowSet
 from arctic.columns.promotions import reads_as
 from arctic.errors import FormatError, InternalError
 from arctic.mor.files.parquet_footer import Size
@@ -38,6 +41,24 @@ _COLUMNS = (
     (DELETED_PATH_ID, DELETED_PATH_NAME),
     (DELETED_POSITION_ID, DELETED_POSITION_NAME),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class RemovedRows:
+    """What position deletes remove, and change deletes that were looked up before."""
+
+    positions: IntArray
+    """Ascending."""
+    dead: RowSet | None
+
+    def alive(self, first_row: int, row_count: int) -> npt.NDArray[np.bool_]:
+        """Say for each of some neighbouring rows whether it is not among them."""
+        mask = np.ones(row_count, bool)
+        start, end = np.searchsorted(self.positions, (first_row, first_row + row_count))
+        mask[self.positions[start:end] - first_row] = False
+        if self.dead is not None:
+            mask &= ~self.dead.slice(first_row, row_count)
+        return mask
 
 
 class PositionDeletes:

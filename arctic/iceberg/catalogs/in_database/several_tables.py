@@ -23,7 +23,7 @@ from sqlalchemy import update
 from sqlalchemy.engine import Connection
 
 from arctic.iceberg.catalogs.in_database.transaction_end import last_step, row_of
-from arctic.iceberg.catalogs.table_commit import TableCommit
+from arctic.iceberg.catalogs.staged_metadata import TableCommit
 from arctic.iceberg.storage.checked_io import keep_written
 from arctic.iceberg.storage.many_snapshots import write_metadata
 

@@ -13,7 +13,7 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 
 from arctic.iceberg.catalogs.over_http.timed_rest import TimedRestCatalog
-from arctic.iceberg.catalogs.table_commit import TableCommit
+from arctic.iceberg.catalogs.staged_metadata import TableCommit
 from arctic.iceberg.translate import catalog_errors
 from arctic.retry import RetryPolicy
 

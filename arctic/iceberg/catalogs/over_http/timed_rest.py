@@ -35,7 +35,7 @@ from urllib3.exceptions import MaxRetryError, NewConnectionError
 
 from arctic.errors import InvalidInputError
 from arctic.iceberg.catalogs.over_http.timed_tokens import TimedTokenProvider, TokenError
-from arctic.iceberg.catalogs.table_commit import TableCommit
+from arctic.iceberg.catalogs.staged_metadata import TableCommit
 
 CONNECTION_TIMEOUT = "rest.client.connection-timeout-ms"
 SOCKET_TIMEOUT = "rest.client.socket-timeout-ms"

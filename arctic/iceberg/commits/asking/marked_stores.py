@@ -31,7 +31,7 @@ from pyiceberg.table.update import (
     ValidatableTableRequirement,
 )
 
-from arctic.iceberg.catalogs.table_commit import TableCommit
+from arctic.iceberg.catalogs.staged_metadata import TableCommit
 from arctic.iceberg.commits.asking.staged_snapshot import (
     OtherStore,
     StagedSnapshot,

@@ -31,7 +31,7 @@ from arctic.iceberg.catalogs.in_database.several_tables import commit_several
 from arctic.iceberg.catalogs.in_database.transaction_end import only_while_unmoved
 from arctic.iceberg.catalogs.over_http.timed_rest import TimedRestCatalog
 from arctic.iceberg.catalogs.refresh import newest, refresh
-from arctic.iceberg.catalogs.table_commit import TableCommit
+from arctic.iceberg.catalogs.staged_metadata import TableCommit
 from arctic.iceberg.commits.asking.marked_stores import mark_of, send_marked
 from arctic.iceberg.commits.asking.staged_snapshot import OtherStore, StagedSnapshot
 from arctic.iceberg.metadata.history import lineage

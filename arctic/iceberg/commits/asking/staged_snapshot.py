@@ -12,7 +12,7 @@ from pyiceberg.table.statistics import StatisticsFile
 from pyiceberg.table.update import TableRequirement, TableUpdate
 
 from arctic.iceberg.catalogs.in_database.transaction_end import LookAgain
-from arctic.iceberg.catalogs.table_commit import WrittenMetadata
+from arctic.iceberg.catalogs.staged_metadata import WrittenMetadata
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

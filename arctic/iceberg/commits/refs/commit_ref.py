@@ -14,7 +14,7 @@ from arctic.errors import ConflictError
 from arctic.iceberg.catalogs.over_http.at_once import commit_at_once, takes_at_once
 from arctic.iceberg.catalogs.read_only import check_writable
 from arctic.iceberg.catalogs.refresh import refresh
-from arctic.iceberg.catalogs.table_commit import TableCommit
+from arctic.iceberg.catalogs.staged_metadata import TableCommit
 from arctic.iceberg.commits.asking.staged_snapshot import commit_metadata
 from arctic.iceberg.commits.commit_loop import commit_policy
 from arctic.iceberg.translate import catalog_errors

@@ -11,7 +11,7 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import Table
 
 from arctic.iceberg.catalogs.over_http.timed_rest import _SEVERAL, TimedRestCatalog
-from arctic.iceberg.catalogs.table_commit import TableCommit
+from arctic.iceberg.catalogs.staged_metadata import TableCommit
 from arctic.iceberg.commits.asking.sending import sent
 from arctic.iceberg.commits.asking.staged_snapshot import OtherStore, StagedSnapshot
 from tests.iceberg.stores import make
