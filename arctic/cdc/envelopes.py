@@ -6,8 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
+
 from arctic.cdc import debezium, json_rows, wal2json
 from arctic.cdc.events import Events, SourceColumn
+from arctic.cdc.rows.packed_messages import Packed, with_packed
 from arctic.errors import InvalidInputError
 
 
@@ -26,6 +29,21 @@ class Envelope:
     row_field: str | None
     """The field of a message that is its row, where Avro describes it; empty: the message is the
     row; None: such messages are no Avro."""
+    listed: Callable[[pa.Table], Events] | None = None
+    """Reads a ``message_table`` at once, of packed messages that did not fit; None: none are
+    packed."""
+
+    def read(
+        self,
+        values: pa.Array | pa.ChunkedArray,
+        keys: pa.Array | pa.ChunkedArray | None,
+        topics: pa.Array | None,
+        packed: Packed | None,
+    ) -> Events:
+        """Return the events of messages, of which some may be packed."""
+        if packed is None or self.listed is None:
+            return self.events(values, keys, topics)
+        return with_packed(values, keys, topics, packed, events=self.events, listed=self.listed)
 
 
 _ENVELOPES: Mapping[str, Envelope] = {
@@ -41,6 +59,7 @@ _ENVELOPES: Mapping[str, Envelope] = {
         columns_of=debezium.columns_of,
         is_whole=True,
         row_field="",
+        listed=json_rows.json_listed,
     ),
     "wal2json": Envelope(
         events=lambda values, _, __: wal2json.wal2json_events(values),

@@ -8,10 +8,12 @@ Rules:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from arctic.cdc.decode import PLAIN, Decoding
 from arctic.cdc.unread import Unread
@@ -97,21 +99,29 @@ def complete(found: Events, *, of: int) -> Events:
 
 
 def split_by_shape(events: pa.Table) -> Mapping[str | None, pa.Table]:
-    """Return events by what they say of their columns, in the order in which that first occurs."""
-    column = events.column("shape").combine_chunks().dictionary_encode(null_encoding="encode")
-    if len(column.dictionary) == 1:
-        return {column.dictionary[0].as_py(): events}
-    codes = column.indices.to_numpy(zero_copy_only=False)
-    return {
-        shape: events.filter(pa.array(codes == code)).cast(EVENTS)
-        for code, shape in enumerate(column.dictionary.to_pylist())
-    }
+    """Return events by what they say of their columns, in the order in which that first occurs.
+
+    The parts do not say it again.
+    """
+    number = EVENTS.get_field_index("shape")
+    shapes = events.column(number).combine_chunks()
+    if not pa.types.is_dictionary(shapes.type):
+        shapes = shapes.dictionary_encode()
+    codes = shapes.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    found, first = np.unique(codes, return_index=True)
+    nothing = pa.nulls(events.num_rows, pa.string())
+    events = events.set_column(number, EVENTS.field(number), nothing)
+    parts = {}
+    for code in found[np.argsort(first)].tolist():
+        shape = None if code < 0 else shapes.dictionary[code].as_py()
+        parts[shape] = events if len(found) == 1 else events.filter(pa.array(codes == code))
+    return parts
 
 
 def after_truncate(events: pa.Table) -> tuple[bool, pa.Table]:
     """Return whether the events empty the table, and those that count after that."""
-    kinds: Sequence[str] = events.column("kind").to_pylist()
-    last = max((number for number, kind in enumerate(kinds) if kind == "T"), default=-1)
+    is_truncate = pc.equal(events.column("kind"), "T").to_numpy()
+    last = int(np.flatnonzero(is_truncate).max(initial=-1))
     return last >= 0, events.slice(last + 1)
 
 

@@ -84,7 +84,7 @@ def json_events(
         )
     given = message_table(values, keys, topics)
     fields = _fields(given["message"])
-    found = listed_and_unread(given, fields, sides=None, read=_listed)
+    found = listed_and_unread(given, fields, sides=None, read=json_listed)
     return complete(found, of=len(values))
 
 
@@ -96,7 +96,8 @@ def _fields(messages: pa.ChunkedArray) -> pa.ChunkedArray:
         return connection.sql(_FIELDS).to_arrow_table()["fields"]
 
 
-def _listed(given: pa.Table) -> Events:
+def json_listed(given: pa.Table) -> Events:
+    """Parse messages of a ``message_table`` at once, their values into lists."""
     with engine() as connection:
         connection.register("messages", in_pieces(given))
         connection.execute(_PARSE)

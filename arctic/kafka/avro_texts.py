@@ -1,8 +1,9 @@
 """Messages in Avro as the JSON that Kafka Connect writes for the same rows, and their columns.
 
-Strategy: Avro is decoded by the schema that each message names, message by message in C; from
-there on rows are read as those of JSON are, whole columns at a time. What their schema says of the
-columns goes beside them, in the words of Connect.
+Strategy: rows of plain values are read a field of all messages at a time, and stay columns. Others
+are decoded by the schema that each message names, message by message in C; from there on they are
+read as those of JSON are. What their schema says of the columns goes beside them, in the words of
+Connect.
 
 Rules:
     - A message that begins with a zero byte is Avro, which no JSON does. All others stay as they
@@ -19,17 +20,23 @@ import io
 import json
 import math
 import struct
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-_MAGIC, _HEADER = b"\x00", 5
+from arctic.kafka.avro_fields import Integers
+from arctic.kafka.avro_rows import HEADER, AvroRows
+from arctic.kafka.avro_schemas import AvroSchema, avro_schema
+
+Codes = npt.NDArray[np.int32]
+_MAGIC = b"\x00"
+_NO_AVRO, _NO_SCHEMA = -2, -1
 _BROKEN = (ValueError, LookupError, EOFError, TypeError, ArithmeticError, struct.error)
 """What is raised for bytes that are not of a schema, and for what is no schema."""
-_MOST_DIGITS = 38
-"""Of a decimal. Connect writes a precision of 64 where it knows none."""
 
 
 class Schemas(Protocol):
@@ -40,12 +47,15 @@ class Schemas(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Known:
-    """A schema that messages name."""
+class AvroMessages:
+    """What messages of any form come to."""
 
-    decode: Callable[[io.BytesIO], Any]
-    columns: str | None
-    """Of its rows, as Connect describes them; None: it has none."""
+    texts: pa.ChunkedArray
+    """Bytes, with JSON in place of Avro; those of ``rows`` are null."""
+    shapes: Codes
+    """What describes the columns of each, its number among ``AvroTexts.shapes``; -1: nothing."""
+    rows: AvroRows | None
+    """Those that are read by columns; None: none is."""
 
 
 class AvroTexts:
@@ -55,41 +65,75 @@ class AvroTexts:
         """Take schemas, and which field of a message is its row; empty: the message is."""
         self._schemas = schemas
         self._row_field = row_field
-        self._known: dict[int, _Known] = {}
+        self._known: dict[int, AvroSchema] = {}
+        self._shapes: dict[str, int] = {}
 
-    def values(self, messages: Sequence[bytes | None]) -> tuple[list[bytes | None], pa.Array]:
-        """Return messages with JSON in place of Avro, and what describes the columns of each."""
-        missing: dict[int, str] = {}
-        read = [self._text(message, missing) for message in messages]
-        shapes = pa.array([shape for _, shape in read], pa.string())
-        return [text for text, _ in read], shapes
+    @property
+    def shapes(self) -> pa.Array:
+        """What describes columns, by number."""
+        return pa.array(self._shapes, pa.string())
 
-    def keys(
-        self, keys: Sequence[bytes | None], messages: Sequence[bytes | None]
-    ) -> tuple[list[bytes | None], pa.Array]:
-        """Return keys likewise, with the columns of those that stand for the whole message.
+    def values(self, messages: pa.ChunkedArray) -> AvroMessages:
+        """Read messages; rows of plain values by columns, if a message is a row."""
+        return self._read(messages, by_columns=not self._row_field)
+
+    def keys(self, keys: pa.ChunkedArray, messages: pa.ChunkedArray) -> AvroMessages:
+        """Read keys likewise, but as texts; the columns are of those that stand for the message.
 
         A key is read where nothing else may tell which row is meant. Others may be in any form.
         """
-        always = bool(self._row_field)
-        wanted = [
-            key if always or message is None else None
-            for key, message in zip(keys, messages, strict=True)
-        ]
-        return self.values(wanted)
+        wanted = keys if self._row_field else pc.if_else(messages.is_null(), keys, None)
+        return self._read(wanted, by_columns=False)
 
-    def _text(
-        self, message: bytes | None, missing: dict[int, str]
-    ) -> tuple[bytes | None, str | None]:
-        if message is None or not message.startswith(_MAGIC):
-            return message, None
+    def _read(self, messages: pa.ChunkedArray, *, by_columns: bool) -> AvroMessages:
+        missing: dict[int, str] = {}
+        rows = AvroRows(text=lambda message: self._text(message, missing)[0])
+        texts, shapes = [], [np.empty(0, np.int32)]
+        for chunk in messages.chunks:
+            schema = _schema_numbers(chunk)
+            codes = np.full(len(chunk), -1, np.int32)
+            is_left = np.ones(len(chunk), np.bool_)
+            for number in np.unique(schema[schema >= 0]).tolist() if by_columns else ():
+                known = self._of_or_none(number, missing)
+                if known is not None and known.fields is not None:
+                    at = rows.read(chunk, np.flatnonzero(schema == number), number, known.fields)
+                    codes[at] = self._code(known.columns)
+                    is_left[at] = False
+            left = chunk if is_left.all() else pc.if_else(pa.array(is_left), chunk, None)
+            one_by_one = np.flatnonzero(is_left & (schema != _NO_AVRO))
+            texts.append(self._texts(left, one_by_one, codes, missing))
+            shapes.append(codes)
+            rows.end(len(chunk))
+        return AvroMessages(
+            texts=pa.chunked_array(texts, pa.binary()),
+            shapes=np.concatenate(shapes),
+            rows=rows if len(rows.numbers) else None,
+        )
+
+    def _code(self, columns: str | None) -> int:
+        return -1 if columns is None else self._shapes.setdefault(columns, len(self._shapes))
+
+    def _texts(
+        self, messages: pa.Array, at: Integers, codes: Codes, missing: dict[int, str]
+    ) -> pa.Array:
+        """Return messages with texts for those in Avro, whose columns are noted."""
+        if not len(at):
+            return messages
+        read = [self._text(each, missing) for each in messages.take(pa.array(at)).to_pylist()]
+        codes[at] = [self._code(columns) for _, columns in read]
+        is_avro = np.zeros(len(messages), np.bool_)
+        is_avro[at] = True
+        texts = pa.array([text for text, _ in read], pa.binary())
+        return pc.replace_with_mask(messages, pa.array(is_avro), texts)
+
+    def _text(self, message: bytes, missing: dict[int, str]) -> tuple[bytes, str | None]:
         try:
-            if len(message) < _HEADER:
+            if len(message) < HEADER:
                 raise ValueError("it ends before the number of its schema")
-            known = self._of(int.from_bytes(message[1:_HEADER], "big"), missing)
-            rest = io.BytesIO(message[_HEADER:])
+            known = self._of(int.from_bytes(message[1:HEADER], "big"), missing)
+            rest = io.BytesIO(message[HEADER:])
             row = known.decode(rest)
-            left = len(message) - _HEADER - rest.tell()
+            left = len(message) - HEADER - rest.tell()
             if left:
                 raise ValueError(f"{left} bytes are left behind it")
             return _json(row), known.columns
@@ -97,121 +141,37 @@ class AvroTexts:
             said = " ".join(str(error).split()) or type(error).__name__
             return f"no Avro, {said}; hexadecimal: {message.hex()}".encode(), None
 
-    def _of(self, number: int, missing: dict[int, str]) -> _Known:
+    def _of_or_none(self, number: int, missing: dict[int, str]) -> AvroSchema | None:
+        try:
+            return self._of(number, missing)
+        except _BROKEN:
+            return None
+
+    def _of(self, number: int, missing: dict[int, str]) -> AvroSchema:
         if number not in self._known:
             if number in missing:
                 raise LookupError(missing[number])
             try:
-                self._known[number] = _known(*self._schemas.schema(number), self._row_field)
+                self._known[number] = avro_schema(*self._schemas.schema(number), self._row_field)
             except LookupError as error:
                 missing[number] = str(error)
                 raise
         return self._known[number]
 
 
-def _known(schema: Any, referred: Sequence[Any], row_field: str) -> _Known:
-    import fastavro  # noqa: PLC0415 - an extra
-
-    names: dict[str, Any] = {}
-    try:
-        for each in referred:
-            fastavro.parse_schema(_plain(each), named_schemas=names)
-        parsed = fastavro.parse_schema(_plain(schema), named_schemas=names)
-    except (fastavro.schema.SchemaParseException, fastavro.schema.UnknownType) as error:
-        raise LookupError(f"its schema makes no sense ({error})") from error
-    known = {name: each for part in (*referred, schema) for name, each in _named(part, "")}
-    row = _record(schema, known)
-    if row is not None and row_field:
-        of = {field["name"]: field["type"] for field in row["fields"]}
-        row = _record(of.get(row_field), known)
-    columns = None
-    if row is not None:
-        described = [
-            {"field": field["name"], **_described(field["type"], known)} for field in row["fields"]
-        ]
-        columns = json.dumps(described, separators=(",", ":"))
-
-    def decode(content: io.BytesIO) -> Any:
-        return fastavro.schemaless_reader(content, parsed, None)
-
-    return _Known(decode=decode, columns=columns)
-
-
-def _plain(schema: Any) -> Any:
-    """Return a schema whose values are left as they are stored: numbers and bytes."""
-    if isinstance(schema, list):
-        return [_plain(each) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    left = {name: each for name, each in schema.items() if name != "logicalType"}
-    for name in ("type", "items", "values"):
-        if name in left:
-            left[name] = _plain(left[name])
-    if "fields" in left:
-        left["fields"] = [{**field, "type": _plain(field["type"])} for field in left["fields"]]
-    return left
-
-
-def _named(schema: Any, space: str) -> list[tuple[str, Any]]:
-    """Return the types of a schema that have names, by full name."""
-    if isinstance(schema, list):
-        return [pair for each in schema for pair in _named(each, space)]
-    if not isinstance(schema, dict):
-        return []
-    found = []
-    if "name" in schema:
-        name = str(schema["name"])
-        space = name.rpartition(".")[0] or str(schema.get("namespace", space))
-        schema = {**schema, "namespace": space}
-        found.append((f"{space}.{name.rpartition('.')[2]}".lstrip("."), schema))
-    inner = [field["type"] for field in schema.get("fields", ())]
-    inner += [schema[name] for name in ("type", "items", "values") if name in schema]
-    return found + [pair for each in inner for pair in _named(each, space)]
-
-
-def _resolved(kind: Any, known: dict[str, Any]) -> Any:
-    """Return a type that may be null without that, and in place of a name what it names."""
-    if isinstance(kind, list):
-        others = [each for each in kind if each != "null"]
-        kind = others[0] if len(others) == 1 else "union"
-    if isinstance(kind, str):
-        short = [each for name, each in known.items() if name.rpartition(".")[2] == kind]
-        return known.get(kind, short[0] if len(short) == 1 else {"type": kind})
-    if isinstance(kind.get("type"), dict | list):
-        return _resolved(kind["type"], known)
-    return kind
-
-
-def _record(kind: Any, known: dict[str, Any]) -> Any | None:
-    """Return the record that a type is; None: it is none."""
-    found = None if kind is None else _resolved(kind, known)
-    return found if found is not None and found["type"] == "record" else None
-
-
-def _described(kind: Any, known: dict[str, Any]) -> dict[str, Any]:
-    """Return what Connect says of a type."""
-    found = _resolved(kind, known)
-    stored, logical = found["type"], found.get("logicalType")
-    told = {"type": _STORED.get(stored, stored)}
-    if logical == "decimal":
-        scale, digits = found.get("scale", 0), min(int(found["precision"]), _MOST_DIGITS)
-    elif found.get("connect.name") == _DECIMAL:
-        scale, digits = found["connect.parameters"]["scale"], _MOST_DIGITS
-    else:
-        semantic = found.get("connect.name") or _LOGICAL.get(logical, logical)
-        return told if semantic is None else {**told, "name": semantic}
-    parameters = {"scale": str(scale), "connect.decimal.precision": str(digits)}
-    return {**told, "name": _DECIMAL, "parameters": parameters}
-
-
-_DECIMAL = "org.apache.kafka.connect.data.Decimal"
-_STORED = {"int": "int32", "long": "int64", "fixed": "bytes", "enum": "string"}
-_LOGICAL = {
-    "date": "org.apache.kafka.connect.data.Date",
-    "time-millis": "org.apache.kafka.connect.data.Time",
-    "time-micros": "io.debezium.time.MicroTime",
-}
-"""Others are known by their own names, or are nothing but their stored values."""
+def _schema_numbers(messages: pa.Array) -> Integers:
+    """Return the number of the schema of each message in Avro, or that it has none."""
+    found = np.full(len(messages), _NO_AVRO, np.int64)
+    lengths = pc.fill_null(pc.binary_length(messages), 0).to_numpy(zero_copy_only=False)
+    first = pc.binary_slice(messages, 0, 1)
+    is_avro = pc.fill_null(pc.equal(first, _MAGIC), False).to_numpy(zero_copy_only=False)
+    found[is_avro] = _NO_SCHEMA
+    is_whole = is_avro & (lengths >= HEADER)
+    starts = np.frombuffer(messages.buffers()[1], np.int32)[messages.offset :][: len(messages)]
+    data = np.frombuffer(messages.buffers()[2] or b"", np.uint8)
+    head = data[starts[is_whole][:, None] + np.arange(1, HEADER)]
+    found[is_whole] = head.astype(np.int64) @ (256 ** np.arange(3, -1, -1))
+    return found
 
 
 def _json(row: Any) -> bytes:

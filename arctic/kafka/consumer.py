@@ -12,20 +12,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from itertools import repeat
+from operator import is_not
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from arctic.errors import InvalidInputError, NotFoundError, StorageError, UnsupportedError
 from arctic.kafka.avro_texts import AvroTexts
 from arctic.kafka.messages import Messages, Partition, texts_of
 from arctic.kafka.schema_registry import PREFIX, SchemaRegistry
+from arctic.kafka.taken import Taken, joined, taken_together
 from arctic.redact import NOTHING_KNOWN, without_secrets
 
 _SCHEME = "kafka://"
 _SECONDS = 30.0
+_AT_ONCE = 10_000
+"""Messages that the client is asked for at a time."""
 _SETTINGS: Mapping[str, str | bool] = {
     "enable.auto.commit": False,
     "enable.auto.offset.store": False,
@@ -209,21 +213,30 @@ class TopicReader:
         Raises:
             StorageError: Kafka cannot be reached, or has no such offset.
         """
-        taken: list[Any] = []
-        wait = seconds
-        while len(taken) < limit and not (taken and self.is_at_end):
+        pieces: list[Taken] = []
+        count, wait = 0, seconds
+        while count < limit and not (count and self.is_at_end):
             with self._errors("read messages"):
-                got = self.client.consume(min(limit - len(taken), 10_000), timeout=wait)
+                got = self.client.consume(min(limit - count, _AT_ONCE), timeout=wait)
             if not got:
                 break
-            good = [message for message in got if message.error() is None]
-            if len(good) < len(got):
-                self._note_ends(got)
-            else:
-                self._ended.difference_update({self._place(message) for message in good})
-            taken += good
+            taken = self._taken(got)
+            if taken is not None:
+                pieces.append(taken)
+                count += len(taken.offset)
             wait = min(seconds, 0.2)
-        return self._messages(taken)
+        return self._messages(joined(pieces))
+
+    def _taken(self, got: Sequence[Any]) -> Taken | None:
+        """Return the messages of what came at once, and note which partitions ended."""
+        errors = list(map(self.kafka.Message.error, got))
+        if not any(map(is_not, errors, repeat(None))):
+            taken = taken_together(got, self._names)
+            self._ended.difference_update(taken.partitions)
+            return taken
+        self._note_ends(got)
+        good = [each for each, error in zip(got, errors, strict=True) if error is None]
+        return taken_together(good, self._names) if good else None
 
     def _note_ends(self, got: Sequence[Any]) -> None:
         for message in got:
@@ -240,27 +253,25 @@ class TopicReader:
     def _place(self, message: Any) -> Partition:
         return self._names[message.topic()], message.partition()
 
-    def _messages(self, taken: Sequence[Any]) -> Messages:
-        """The client hands messages one by one; from here on they are columns."""
-        numbers: dict[Partition, int] = {}
-        at = [numbers.setdefault(self._place(message), len(numbers)) for message in taken]
-        partitions = tuple(numbers)
-        names = pa.array([topic.rpartition(":")[0] for topic, _ in partitions], pa.string())
-        values = [message.value() for message in taken]
-        keys = [message.key() for message in taken]
-        shapes = None
+    def _messages(self, taken: Taken) -> Messages:
+        values, keys, shapes, rows = taken.values, taken.keys, None, None
         if self.avro is not None:
-            keys, key_shapes = self.avro.keys(keys, values)
-            values, shapes = self.avro.values(values)
-            shapes = pc.coalesce(shapes, key_shapes)
+            read_keys, read = self.avro.keys(keys, values), self.avro.values(values)
+            codes = np.where(read.shapes < 0, read_keys.shapes, read.shapes)
+            shapes = pa.DictionaryArray.from_arrays(
+                pa.array(codes, mask=codes < 0), self.avro.shapes
+            )
+            values, keys, rows = read.texts, read_keys.texts, read.rows
+        names = [topic.rpartition(":")[0] for topic, _ in taken.partitions]
         return Messages(
             values=texts_of(values),
             keys=texts_of(keys),
-            topics=names.take(pa.array(at, pa.int64())),
+            topics=pa.array(names, pa.string()).take(pa.array(taken.partition)),
             shapes=shapes,
-            partition=np.array(at, np.int64),
-            offset=np.array([message.offset() for message in taken], np.int64),
-            partitions=partitions,
+            packed=rows,
+            partition=taken.partition,
+            offset=taken.offset,
+            partitions=taken.partitions,
         )
 
     @contextmanager

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+
+from arctic.kafka.avro_rows import AvroRows
 
 Partition = tuple[str, int]
 """Topic with its id, as ``topic:id``, and number."""
@@ -17,12 +18,14 @@ Partition = tuple[str, int]
 class Messages:
     """Messages of some partitions; those of each are in order."""
 
-    values: pa.Array
-    """Texts; null is a tombstone."""
-    keys: pa.Array
+    values: pa.ChunkedArray
+    """Texts; null is a tombstone, where it is not packed."""
+    keys: pa.ChunkedArray
     topics: pa.Array
-    shapes: pa.Array | None
+    shapes: pa.DictionaryArray | None
     """What describes the columns of each, as Connect does; None: nothing does."""
+    packed: AvroRows | None
+    """Those that are no texts, but columns already; None: there are none."""
     partition: npt.NDArray[np.int64]
     """Of each, its number in ``partitions``."""
     offset: npt.NDArray[np.int64]
@@ -35,12 +38,20 @@ class Messages:
         return {each: int(place) + 1 for each, place in zip(self.partitions, last, strict=True)}
 
 
-def texts_of(values: Sequence[bytes | None]) -> pa.Array:
-    """Return values as texts; bytes that are no text become one that is no JSON."""
+def texts_of(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return bytes as texts; those that are no text become one that is no JSON."""
     try:
-        return pa.array(values, pa.binary()).cast(pa.string())
+        return values.cast(pa.string())
     except pa.ArrowInvalid:
-        return pa.array([_text(value) for value in values], pa.string())
+        chunks = [_texts(chunk) for chunk in values.chunks]
+        return pa.chunked_array(chunks, pa.string())
+
+
+def _texts(values: pa.Array) -> pa.Array:
+    try:
+        return values.cast(pa.string())
+    except pa.ArrowInvalid:
+        return pa.array([_text(value) for value in values.to_pylist()], pa.string())
 
 
 def _text(value: bytes | None) -> str | None:

@@ -6,7 +6,7 @@ import io
 import json
 import random
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from arctic.cdc import debezium
-from arctic.kafka.avro_texts import AvroTexts
+from arctic.kafka.avro_texts import AvroMessages, AvroTexts
 
 ROW = {
     "type": "record", "name": "Value", "namespace": "shop.public.a",
@@ -68,6 +68,19 @@ def message(number: int, schema: Any, row: Any) -> bytes:
     return b"\x00" + struct.pack(">I", number) + out.getvalue()
 
 
+def read(texts: AvroTexts, given: Sequence[bytes | None]) -> tuple[list[bytes | None], pa.Array]:
+    """Return what messages are, read one by one, and what describes the columns of each."""
+    values = pa.chunked_array([pa.array(given, pa.binary())])
+    return told(texts, texts.keys(values, pa.chunked_array([pa.nulls(len(given), pa.binary())])))
+
+
+def told(texts: AvroTexts, found: AvroMessages) -> tuple[list[bytes | None], pa.Array]:
+    """Return texts, and shapes in place of their numbers."""
+    assert found.rows is None
+    codes = pa.array(found.shapes, mask=found.shapes < 0)
+    return found.texts.to_pylist(), texts.shapes.take(codes)
+
+
 def _bare(schema: Any) -> Any:
     return json.loads(json.dumps(schema).replace('"logicalType"', '"was"'))
 
@@ -77,7 +90,7 @@ def test_rows_and_what_is_said_of_their_columns() -> None:
     texts = AvroTexts(Schemas({1: (ENVELOPE, ()), 2: (ROW, ())}), row_field="after")
     given = [message(1, ENVELOPE, {"after": VALUES, "op": "c"}), b'{"op": "d"}', None]
 
-    found, shapes = texts.values(given)
+    found, shapes = read(texts, given)
 
     told = json.loads(found[0] or b"")
     assert told["after"] == {
@@ -92,7 +105,7 @@ def test_rows_and_what_is_said_of_their_columns() -> None:
         "at": "timestamp[us, tz=UTC]", "price": "decimal128(38, 2)", "raw": "binary",
         "kind": "string", "share": "double", "tags": "string",
     }  # fmt: skip
-    plain, same = AvroTexts(Schemas({2: (ROW, ())}), row_field="").values([message(2, ROW, VALUES)])
+    plain, same = read(AvroTexts(Schemas({2: (ROW, ())}), row_field=""), [message(2, ROW, VALUES)])
     assert json.loads(plain[0] or b"") == told["after"]
     assert same[0] == shapes[0]
 
@@ -106,7 +119,7 @@ def test_a_decimal_of_connects_is_one_without_avros_word_for_it() -> None:
         known[number] = ({"type": "record", "name": "R", "fields": fields}, ())
     texts = AvroTexts(Schemas(known), row_field="")
 
-    found, shapes = texts.values([message(n, known[n][0], {"price": b"\x01"}) for n in known])
+    found, shapes = read(texts, [message(n, known[n][0], {"price": b"\x01"}) for n in known])
 
     [price] = debezium.columns_of(shapes[0].as_py())
     assert (str(price.type), price.decoding.scale) == ("decimal128(38, 2)", 2)
@@ -122,7 +135,7 @@ def test_a_schema_may_refer_to_others() -> None:
     whole = {**row, "fields": [number, {"name": "of", "type": address}]}
     texts = AvroTexts(Schemas({7: (row, (address,))}), row_field="")
 
-    found, _ = texts.values([message(7, whole, {"id": 1, "of": {"city": "Oslo"}})])
+    found, _ = read(texts, [message(7, whole, {"id": 1, "of": {"city": "Oslo"}})])
 
     assert found == [b'{"id":1,"of":{"city":"Oslo"}}']
 
@@ -143,7 +156,7 @@ def test_what_cannot_be_decoded_says_why(broken: bytes, said: str) -> None:
     nonsense = {"type": "record", "name": "R", "fields": [{"name": "a", "type": "none.Such"}]}
     texts = AvroTexts(Schemas({2: (ROW, ()), 3: (nonsense, ())}), row_field="")
 
-    found, shapes = texts.values([broken])
+    found, shapes = read(texts, [broken])
 
     assert (found[0] or b"").startswith(f"no Avro, {said}".encode())
     assert (found[0] or b"").endswith(broken.hex().encode())
@@ -160,7 +173,7 @@ def test_damaged_messages_are_never_taken_for_something_else() -> None:
         for _ in range(chance.randrange(4)):
             damaged[chance.randrange(len(damaged))] = chance.randrange(256)
         given = bytes(damaged)
-        found = texts.values([given])[0][0] or b""
+        found = read(texts, [given])[0][0] or b""
         if given.startswith(b"\x00") and not found.startswith(b"no Avro"):
             row = json.loads(found)
             assert set(row) == set(VALUES)
@@ -172,7 +185,8 @@ def test_keys_are_read_where_they_tell_the_row() -> None:
     texts = AvroTexts(Schemas({4: (key, ())}), row_field="")
     written = message(4, key, {"id": 5})
 
-    found, shapes = texts.keys([written, written, b"\x00\x01"], [None, b"row", b"row"])
+    keys = pa.chunked_array([[written, written, b"\x00\x01"]])
+    found, shapes = told(texts, texts.keys(keys, pa.chunked_array([[None, b"row", b"row"]])))
 
     assert found == [b'{"id":5}', None, None]
     assert [column.type for column in debezium.columns_of(shapes[0].as_py())] == [pa.int64()]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
+import pyarrow as pa
 import pytest
 
 from arctic.errors import StorageError
@@ -58,7 +59,7 @@ def test_an_answer_that_is_no_registrys_breaks_no_message(door: Door, answer: by
     texts = AvroTexts(registry, row_field="")
 
     with pytest.raises(StorageError, match=f"ask the schema registry {door.url} for schema 1: "):
-        texts.values([MESSAGE])
+        texts.values(pa.chunked_array([[MESSAGE]]))
     registry.close()
 
 
@@ -67,7 +68,8 @@ def test_a_schema_that_is_no_json_breaks_its_messages(door: Door) -> None:
     door.answer = b'{"schema":"nothing"}'
     registry = SchemaRegistry({"url": door.url, "max.retries": "0"})
 
-    [found], _ = AvroTexts(registry, row_field="").values([MESSAGE])
+    texts = AvroTexts(registry, row_field="")
+    [found] = texts.values(pa.chunked_array([[MESSAGE]])).texts.to_pylist()
 
     assert found is not None
     assert found.startswith(b"no Avro, ")

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from arctic.cdc.events import Events, refused
+from arctic.cdc.rows.packed_messages import with_messages
 from arctic.iceberg.commits.asking.joint_commits import commit_jointly
 from arctic.job.mirror.write_changes import WriteRows, write_changes, write_here
 from arctic.job.reference import TableReference
@@ -80,10 +81,13 @@ def apply_events(
     shares: list[Share] = []
     broken = [found.broken]
     named = pc.fill_null(found.events["source"], "")
-    for source in pc.unique(named).to_pylist():
-        events = found.events.filter(pc.equal(named, source))
+    there = pc.unique(named).to_pylist()
+    for source in there:
+        events = found.events
+        if len(there) > 1:
+            events = events.filter(pc.equal(named, source))
         if source not in sources:
-            broken.append(refused(events, stranger))
+            broken.append(refused(with_messages(events, found.unread), stranger))
             continue
         share = share_of(source, events)
         if share is not None:

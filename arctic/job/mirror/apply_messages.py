@@ -20,6 +20,7 @@ from arctic.cdc.envelopes import Envelope
 from arctic.cdc.events import after_truncate, split_by_shape
 from arctic.cdc.evolution import change_by_name
 from arctic.cdc.rows.event_rows import TypedRows
+from arctic.cdc.rows.packed_messages import Packed
 from arctic.cdc.rows.read_events import joined_rows, read_events
 from arctic.cdc.unread import ReadColumn, Unread
 from arctic.errors import InvalidInputError
@@ -98,7 +99,8 @@ def apply_messages(
     *,
     write: WriteRows,
     topics: pa.Array | None = None,
-    shapes: pa.Array | None = None,
+    shapes: pa.DictionaryArray | None = None,
+    packed: Packed | None = None,
     ends: pa.Array | None = None,
 ) -> ApplyReport:
     """Apply a batch of messages.
@@ -110,6 +112,7 @@ def apply_messages(
         write: carries writes out.
         topics: where the messages come from; None: not known.
         shapes: what describes the columns of each message beside it; None: nothing does.
+        packed: messages that are no texts; None: there are none.
         ends: where the source is after each message; None: not known.
 
     Memory: the messages, a few times.
@@ -118,7 +121,7 @@ def apply_messages(
         NotFoundError: a table that events go to.
         InvalidInputError: columns that cannot follow.
     """
-    found = settings.envelope.events(values, keys, topics)
+    found = settings.envelope.read(values, keys, topics, packed)
     if shapes is not None:
         found = replace(found, events=_with(found.events, "shape", shapes))
     if ends is not None:
@@ -144,7 +147,9 @@ def apply_messages(
 
 def _with(events: pa.Table, name: str, values: pa.Array) -> pa.Table:
     """Return events with what is said of each message; where nothing is, what they say stays."""
-    told = pc.coalesce(values.take(events["seq"]), events[name])
+    told = values.take(events["seq"])
+    if events[name].null_count < events.num_rows:
+        told = pc.coalesce(told.cast(events[name].type), events[name])
     return events.set_column(events.column_names.index(name), name, told)
 
 
@@ -184,7 +189,7 @@ def _followed(settings: ApplySettings, source: str, events: pa.Table) -> OpenTab
     opened = reference.open(for_writing=True)
     refuse_engine(opened.table, "applying messages to rows")
     # Of a row that went, all that is described may be its key.
-    shapes = events.filter(pc.not_equal(events["kind"], "D"))["shape"].drop_null()
+    shapes = events["shape"].filter(pc.not_equal(events["kind"], "D")).drop_null()
     if not opened.table.is_keyed:
         raise InvalidInputError(f"table {opened.table.name!r} has no primary key: changes need one")
     if not len(shapes) or not settings.envelope.is_whole:

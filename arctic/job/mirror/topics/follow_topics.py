@@ -172,6 +172,7 @@ class _Session:
             write=self._write,
             topics=messages.topics,
             shapes=messages.shapes,
+            packed=messages.packed,
             ends=pa.array(messages.offset + 1),
         )
         self.report = replace(

@@ -98,7 +98,7 @@ class Reading:
             position=_text(after),
             follows=max(last_batch(opened, self.writer), 0),
         )
-        return events.filter(is_new), batch
+        return events if pc.all(is_new).as_py() else events.filter(is_new), batch
 
 
 def _text(places: Places) -> str:
