@@ -27,9 +27,13 @@ SPARK_SUITES := $(VENV)/spark-suites
 # A broker, whose jars are all that it needs.
 KAFKA := $(VENV)/kafka
 HDFS := $(VENV)/hdfs
+# Hive's metastore, of two releases that PySpark does not bring.
+HIVE_3 := $(VENV)/hive-3.1
+HIVE_4 := $(VENV)/hive-4.0
 # Azure's blob storage, as npm has it.
 AZURITE := $(VENV)/azurite
-JARS := $(ICEBERG_JAVA)/.installed $(HADOOP_AWS)/.installed $(KAFKA)/.installed $(HDFS)/.installed
+JARS := $(ICEBERG_JAVA)/.installed $(HADOOP_AWS)/.installed $(KAFKA)/.installed $(HDFS)/.installed \
+	$(HIVE_3)/.installed $(HIVE_4)/.installed
 # What the JVMs of tests share: the classes of Spark, ready to be mapped. They live for seconds, in
 # which the second compiler and parallel collectors cost more than they give. The one that lives for
 # minutes compiles more than the 48 MB hold that one compiler gets: it would sweep, and compile again.
@@ -105,6 +109,8 @@ $(ICEBERG_JAVA)/.installed: tests/java/pom.xml $(READY)
 $(HADOOP_AWS)/.installed: tests/spark/pom.xml $(READY)
 $(KAFKA)/.installed: tests/kafka/pom.xml $(READY)
 $(HDFS)/.installed: tests/stores/pom.xml $(READY)
+$(HIVE_3)/.installed: tests/catalogs/hive-3.1.xml $(READY)
+$(HIVE_4)/.installed: tests/catalogs/hive-4.0.xml $(READY)
 $(JARS):
 	@rm -rf $(@D)
 	@if command -v mvn > /dev/null; then \

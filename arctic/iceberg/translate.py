@@ -101,7 +101,7 @@ def catalog_errors(action: str, secrets: Secrets = NOTHING_KNOWN) -> Iterator[No
         if _is_unknown_method(error):
             raise UnsupportedError(
                 f"{action}: {secrets.hide(_first_line(error))}: Hive 4.0.1 and newer do not have "
-                "what PyIceberg 0.12 calls; expected a metastore of an older Hive"
+                "what PyIceberg 0.12 calls; expected 2.3 to 4.0.0, or a REST catalog before it"
             ) from secrets.cause(error)
         raise _storage_error(action, error, secrets) from secrets.cause(error)
 

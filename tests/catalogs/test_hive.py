@@ -1,64 +1,199 @@
-"""A Hive metastore that is too new for PyIceberg, as its own protocol says it."""
+"""Hive's metastore as a catalog, by real ones of three releases."""
 
 from __future__ import annotations
 
 import socket
-import threading
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
 
 import pytest
-from hive_metastore.ThriftHiveMetastore import Processor
-from thrift.protocol import TBinaryProtocol
-from thrift.server import TServer
-from thrift.transport import TSocket, TTransport
+from hive_metastore.ttypes import LockState, ShowLocksRequest, UnlockRequest
+from pyiceberg.catalog.hive import HiveCatalog
 
 import arctic
+from arctic.iceberg.catalogs import staged_metadata
+from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
+from arctic.iceberg.catalogs.over_thrift import safe_hive
+from arctic.iceberg.catalogs.over_thrift.safe_hive import SOCKET_TIMEOUT, SafeHiveCatalog
+from arctic.iceberg.storage.many_snapshots import write_metadata
+from tests.catalogs.both_stores import CHECKS, NAME, Before, Places, before_commits
+from tests.catalogs.hive_server import running_metastore
+from tests.catalogs.refused_lock import check_refused_lock
+from tests.catalogs.verbs import (
+    SCHEMA,
+    adopt_and_release,
+    pairs,
+    publish_and_rename,
+    rows_of,
+    write_and_merge,
+)
+from tests.catalogs.writers import check_writers
+
+_QUICK = {"lock-check-min-wait-time": "0.05", "lock-check-retries": "2"}
+only_3 = pytest.mark.parametrize("hive", ["3.1"], indirect=True)
+"""What no release does otherwise is tried with the one that compares least."""
 
 
-class _Listening(TSocket.TServerSocket):  # type: ignore[misc]
-    def listen(self) -> None:
-        """Take a port, once: whoever serves asks again."""
-        if self.handle is None:
-            super().listen()
-
-    def accept(self) -> TSocket.TSocket:
-        """End the loop of who serves, once the port is given back: it has no end of its own."""
-        if self.handle is None:
-            raise SystemExit
-        return super().accept()
+@pytest.fixture(scope="module", params=["2.3", "3.1"])
+def hive(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, str]]:
+    """Start a metastore that PyIceberg works with, and return the properties of its catalog."""
+    with running_metastore(request.param, tmp_path_factory.mktemp("hive")) as catalog:
+        yield catalog
 
 
-class _NewMetastore(TServer.TThreadedServer):  # type: ignore[misc]
-    def __init__(self) -> None:
-        processor = Processor(object())
-        del processor._processMap["get_table"]
-        self.listening = _Listening("127.0.0.1", 0)
-        self.listening.listen()
-        factories = (
-            TTransport.TBufferedTransportFactory(),
-            TBinaryProtocol.TBinaryProtocolFactory(),
-        )
-        super().__init__(processor, self.listening, *factories, daemon=True)
-
-    def serve(self) -> None:
-        """Answer until the port is given back."""
-        with suppress(SystemExit):
-            super().serve()
+@pytest.mark.slow
+def test_every_verb_works(hive: dict[str, str]) -> None:
+    """From the first table to the last, rows are those of a dict."""
+    publish_and_rename(write_and_merge(hive))
+    adopt_and_release(hive)
 
 
-@pytest.fixture
-def metastore() -> Iterator[dict[str, str]]:
-    """Start what answers as Hive 4.0.1, and return the properties of its catalog."""
-    server = _NewMetastore()
-    threading.Thread(target=server.serve, daemon=True).start()
-    port = server.listening.handle.getsockname()[1]
-    yield {"type": "hive", "uri": f"thrift://127.0.0.1:{port}"}
-    server.listening.handle.shutdown(socket.SHUT_RDWR)
-    server.listening.close()
+@pytest.mark.slow
+def test_nothing_of_eight_writers_is_lost_or_doubled(hive: dict[str, str]) -> None:
+    """A lock of the metastore decides every race."""
+    check_writers(hive, ["c.t0"], writers=8, rounds=1)
 
 
-def test_a_metastore_that_is_too_new_is_named(metastore: dict[str, str]) -> None:
+@only_3
+@pytest.mark.parametrize("passing", [0, 1], ids=["before the mark", "after the mark"])
+@pytest.mark.parametrize("check", CHECKS)
+def test_both_stores_are_compared_by_who_looked_at_both(
+    hive: dict[str, str],
+    check: Callable[[Places, Before], None],
+    passing: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Though Hive compares one table at a time: whatever lands before either commit is seen."""
+    places = Places(hive)
+    try:
+        check(places, before_commits(SafeHiveCatalog, monkeypatch, passing=passing))
+    finally:
+        arctic.drop_table(NAME, purge=True, catalog=hive)
+
+
+@contextmanager
+def held(catalog: dict[str, str], database: str, name: str) -> Iterator[int]:
+    """Hold the lock of a table, as a writer that dies while it commits leaves it behind."""
+    plain = HiveCatalog("plain", **catalog)
+    with plain._client as metastore:
+        lock = metastore.lock(plain._create_lock_request(database, name))
+        assert lock.state == LockState.ACQUIRED
+        yield lock.lockid
+        metastore.unlock(UnlockRequest(lockid=lock.lockid))
+
+
+@only_3
+def test_a_lock_that_is_not_to_be_had_is_a_conflict(hive: dict[str, str]) -> None:
+    """Nobody can have committed without it, so the outcome is known."""
+    locked = held(hive, "shop", "t_change_")
+    folder = Path(hive["warehouse"].removeprefix("file://"))
+    check_refused_lock({**hive, **_QUICK}, folder, locked=locked, retries=1)
+
+
+@only_3
+def test_the_error_says_what_holds_it(hive: dict[str, str]) -> None:
+    """A lock whose holder has died is somebody's to wait for."""
+    arctic.create_table("db.held", SCHEMA, catalog=hive)
+    quick = {**hive, **_QUICK, "lock-check-retries": "1"}
+    arctic.open_table("db.held", catalog=hive).set_properties({"commit.retry.num-retries": "0"})
+    said = r"gave lock \d+ on db\.held to others; .* after hive\.txn\.timeout"
+    with held(hive, "db", "held"), pytest.raises(arctic.ConflictError, match=said):
+        arctic.write("db.held", rows_of(range(1), "Rome"), catalog=quick)
+
+
+def end_locks(catalog: dict[str, str]) -> None:
+    """Take back every lock, as a metastore does whose holders show no sign of life."""
+    with HiveCatalog("plain", **catalog)._client as metastore:
+        for lock in metastore.show_locks(ShowLocksRequest()).locks:
+            metastore.unlock(UnlockRequest(lockid=lock.lockid))
+
+
+def write_where_the_lock_ends(hive: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stop while a commit holds its lock, until it is another's; both of them must be there."""
+    arctic.create_table("db.slow", SCHEMA, catalog=hive)
+    coming = [rows_of(range(3, 6), "Oslo")]
+
+    def write_slowly(*given: Any) -> None:
+        write_metadata(*given)
+        if coming:
+            end_locks(hive)
+            arctic.write("db.slow", coming.pop(), catalog=hive)
+
+    monkeypatch.setattr(staged_metadata, "write_metadata", write_slowly)
+    arctic.write("db.slow", rows_of(range(3), "Rome"), catalog=hive)
+
+    found = arctic.read("db.slow", catalog=hive).read_all()
+    arctic.drop_table("db.slow", purge=True, catalog=hive)
+    assert pairs(found) == [(each, "Rome" if each < 3 else "Oslo") for each in range(6)]
+
+
+def test_who_outlived_its_lock_does_not_undo_another(
+    hive: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its lock is looked for right before the table is altered."""
+    write_where_the_lock_ends(hive, monkeypatch)
+
+
+@pytest.mark.parametrize("hive", ["2.3"], indirect=True)
+def test_a_metastore_that_compares_needs_no_lock(
+    hive: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It refuses to alter a table that was altered since, even between that look and the change."""
+    monkeypatch.setattr(safe_hive._Metastore, "heartbeat", lambda *_: None)
+    write_where_the_lock_ends(hive, monkeypatch)
+
+
+@pytest.mark.parametrize("hive", ["2.3"], indirect=True)
+def test_a_property_is_as_long_as_the_copy_of_it_may_be(hive: dict[str, str]) -> None:
+    """What Arctic keeps in one is kept in a file where it would be longer."""
+    table = arctic.create_table("db.noted", SCHEMA, catalog=hive)
+    longest = "x" * SafeHiveCatalog.property_bytes
+    table.set_properties({"note": longest})
+    assert arctic.open_table("db.noted", catalog=hive).properties["note"] == longest
+    with pytest.raises(arctic.StorageError):
+        table.set_properties({"note": longest + "x" * 700})
+
+
+@only_3
+def test_threads_may_share_a_table(hive: dict[str, str]) -> None:
+    """Each asks in a session of its own: none is given what another one asked for."""
+    names = [f"db.of_{number}" for number in range(4)]
+    for name in names:
+        arctic.create_table(name, SCHEMA, catalog=hive)
+    catalog = open_catalog(
+        CatalogConfig.from_options({f"catalog.{key}": text for key, text in hive.items()})
+    )
+    with ThreadPoolExecutor(4) as threads:
+        loaded = threads.map(catalog.load_table, names * 10)
+        assert [".".join(table.name()) for table in loaded] == names * 10
+
+
+@only_3
+def test_a_metastore_that_is_down_is_passed_over(hive: dict[str, str]) -> None:
+    """Where the catalog names several."""
+    first_down = {**hive, "uri": f"thrift://127.0.0.1:1,{hive['uri']}"}
+    assert arctic.list_tables(catalog=first_down) == arctic.list_tables(catalog=hive)
+
+
+def test_a_metastore_that_does_not_answer_is_given_up() -> None:
+    """After a time that the catalog may say."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as silent:
+        uri = f"thrift://127.0.0.1:{silent.getsockname()[1]}"
+        hanging = {"type": "hive", "uri": uri, SOCKET_TIMEOUT: "50ms"}
+        with pytest.raises(arctic.StorageError, match=r"within 0\.05 seconds;.*socket\.timeout"):
+            arctic.open_table("shop.t", catalog=hanging)
+        with pytest.raises(arctic.InvalidInputError, match="'soon'; expected a time above 0"):
+            arctic.open_table("shop.t", catalog={**hanging, SOCKET_TIMEOUT: "soon"})
+
+
+def test_a_metastore_that_is_too_new_is_named(tmp_path: Path) -> None:
     """What it says alone, an unknown function, helps nobody."""
-    with pytest.raises(arctic.UnsupportedError, match=r"get_table: Hive 4\.0\.1 and newer"):
-        arctic.open_table("shop.users", catalog=metastore)
+    with running_metastore("4.0", tmp_path) as catalog:
+        said = r"'get_table' in Hive 4\.0.*: Hive 4\.0\.1 and newer .*expected 2\.3 to 4\.0\.0"
+        with pytest.raises(arctic.UnsupportedError, match=said):
+            arctic.open_table("default.users", catalog=catalog)

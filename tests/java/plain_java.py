@@ -49,7 +49,13 @@ def _jars() -> list[Path]:
 def running_java(more: Sequence[Path] = ()) -> Iterator[Any]:
     """Start a Java, with more jars if told; yield its classes by their names, as attributes."""
     # Those first: Iceberg's own tests replace a class of s3a.
-    jars = [*more, *_jars()]
+    with running_jars([*more, *_jars()]) as jvm:
+        yield jvm
+
+
+@contextmanager
+def running_jars(jars: Sequence[Path], options: Sequence[str] = ()) -> Iterator[Any]:
+    """Start a Java with these jars, py4j's among them; yield its classes as ``running_java``."""
     try:
         ensure_java()
     except StorageError as error:
@@ -58,7 +64,7 @@ def running_java(more: Sequence[Path] = ()) -> Iterator[Any]:
     port, token, process = launch_gateway(
         jarpath=str(next(jar for jar in jars if jar.name.startswith("py4j-"))),
         classpath=os.pathsep.join(map(str, jars)),
-        javaopts=_OPTIONS,
+        javaopts=[*_OPTIONS, *options],
         java_path=f"{home}/bin/java" if home else "java",
         die_on_exit=True,
         enable_auth=True,

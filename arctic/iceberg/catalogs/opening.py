@@ -19,7 +19,7 @@ from typing import cast
 from pyiceberg.catalog import Catalog, load_catalog
 from pyiceberg.catalog.rest import SNAPSHOT_LOADING_MODE
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.exceptions import NoSuchPropertyException
+from pyiceberg.exceptions import NoSuchPropertyException, NotInstalledError
 from pyiceberg.utils.config import Config
 from sqlalchemy import create_engine
 
@@ -100,6 +100,8 @@ def _load_catalog(name: str, properties: Mapping[str, str], *, create: bool) -> 
         return _read_only(name, {key: str(text) for key, text in known.items()}, create=create)
     if _is_rest(known) and "py-catalog-impl" not in properties:
         return TimedRestCatalog(name, **cast("dict[str, str]", known))
+    if _is_hive(known) and "py-catalog-impl" not in properties:
+        return _open_hive(name, cast("dict[str, str]", known))
     return first_use(partial(load_catalog, name, **properties))
 
 
@@ -107,6 +109,24 @@ def _is_rest(properties: Mapping[str, object]) -> bool:
     """Say whether PyIceberg would take settings for those of a REST catalog."""
     kind, uri = str(properties.get("type") or "").lower(), str(properties.get("uri", ""))
     return bool(uri) and (kind == "rest" or (not kind and uri.startswith("http")))
+
+
+def _is_hive(properties: Mapping[str, object]) -> bool:
+    """Say the same of a metastore of Hive."""
+    kind, uri = str(properties.get("type") or "").lower(), str(properties.get("uri", ""))
+    return bool(uri) and (kind == "hive" or (not kind and uri.startswith("thrift")))
+
+
+def _open_hive(name: str, properties: Mapping[str, str]) -> Catalog:
+    try:
+        from arctic.iceberg.catalogs.over_thrift.safe_hive import (  # noqa: PLC0415 - an extra
+            SafeHiveCatalog,
+        )
+    except ImportError as error:
+        raise NotInstalledError(
+            f"{error}: install the extra, in a checkout: pip install '.[hive]'"
+        ) from error
+    return SafeHiveCatalog(name, **properties)
 
 
 def open_named(

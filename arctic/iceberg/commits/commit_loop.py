@@ -35,6 +35,7 @@ from arctic.errors import (
     NotFoundError,
     StorageError,
 )
+from arctic.iceberg.catalogs.over_thrift.refused_lock import LockRefusedError
 from arctic.iceberg.catalogs.read_only import check_writable
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.commits.asking.sending import AbandonedError, ask_for, pause
@@ -122,6 +123,7 @@ class _Commit:
         self._name = ".".join(table.name())
         self._snapshot_id = table.metadata.new_snapshot_id()
         self._lost: StagedSnapshot | None = None
+        self._refusal: CommitFailedException | None = None
         self._unknown: Exception | None = None
         self._unknown_parent_id: int | None = None
         self._unknown_count = 0
@@ -229,8 +231,8 @@ class _Commit:
             staged.discard()
             with self._unless_unknown():
                 raise
-        except CommitFailedException:
-            self._lost = staged
+        except CommitFailedException as error:
+            self._lost, self._refusal = staged, error
             return False
         except Exception as error:  # noqa: BLE001 - whatever it is, the commit may have landed
             self._unknown, self._unknown_parent_id = error, staged.parent_id
@@ -242,10 +244,13 @@ class _Commit:
     def _given_up(self, attempts: int) -> ConflictError | CommitStateUnknownError:
         if self._unknown is not None:
             return self._state_unknown(self._unknown)
-        return ConflictError(
+        of_lock = isinstance(self._refusal, LockRefusedError)
+        conflict = ConflictError(
             f"table {self._name!r}: other commits won {attempts} attempts; retry, or raise "
-            f"{TableProperties.COMMIT_NUM_RETRIES}"
+            f"{TableProperties.COMMIT_NUM_RETRIES}" + (f": {self._refusal}" if of_lock else "")
         )
+        conflict.__cause__ = self._refusal
+        return conflict
 
     def _state_unknown(self, cause: Exception) -> CommitStateUnknownError:
         error = CommitStateUnknownError(

@@ -1,4 +1,4 @@
-"""The catalog of Spark above servers: Iceberg's REST catalog, and PostgreSQL."""
+"""The catalog of Spark above servers: Iceberg's REST catalog, PostgreSQL, Hive's metastore."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import arctic
+from tests.catalogs.hive_server import running_metastore
 from tests.catalogs.rest_server import opened_door
 from tests.java.plain_java import running_java
 from tests.postgres.cluster import running_cluster
@@ -20,12 +21,15 @@ from tests.spark.catalog.sql import Sql
 pytestmark = pytest.mark.spark
 
 
-@pytest.fixture(params=["rest", "postgres"])
+@pytest.fixture(params=["rest", "postgres", "hive"])
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """Start one; yield its name and what a client is configured with."""
     if request.param == "rest":
         with running_java() as jvm, opened_door(jvm, tmp_path) as door:
             yield "rest", door.catalog
+    elif request.param == "hive":
+        with running_metastore("2.3", tmp_path) as catalog:
+            yield "metastore", catalog
     else:
         with running_cluster() as dsn:
             yield "postgres", catalog_of(dsn, tmp_path)
