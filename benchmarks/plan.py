@@ -101,6 +101,7 @@ def _measure(config: CatalogConfig, row_filter: ColumnTest | None) -> PlanFigure
             row_filter=row_filter,
             options=OPTIONS,
             set_apart=SetApart.NOTHING,
+            takes_others=False,
         )
     )
     planned = time.process_time()

@@ -82,7 +82,7 @@ def test_a_table_is_used_without_a_word_of_its_secrets(
     said = [repr(begin_write(AskedWrite.of(begun), SCHEMA))]
     read = AskedRead.of(begun)
     begun_scan = begin_engine_scan(
-        read, columns=["id"], engine=None, filter_for=lambda _: None, reaches=lambda _: True
+        read, columns=["id"], engine=None, filter_for=lambda _: None, unreached=lambda _: None
     )
     said += [repr(begun_scan)]
     said += [str(table.write(rows, mode="upsert")), str(table.optimize(type="full"))]

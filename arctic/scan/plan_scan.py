@@ -122,6 +122,7 @@ def take_clean_files_out(draft: Draft) -> Draft:
         return draft
     merged, clean = set_clean_apart(
         draft.merged,
+        takes_others=asked.takes_others,
         ranges=draft.ranges,
         open_file_cost_bytes=asked.options.open_file_cost_bytes,
     )
@@ -136,6 +137,7 @@ def take_dirty_files_out(draft: Draft) -> Draft:
     merged, dirty = set_dirty_apart(
         draft.merged,
         least_rows=asked.options.vector_min_rows,
+        takes_others=asked.takes_others,
         ranges=draft.ranges,
         open_file_cost_bytes=asked.options.open_file_cost_bytes,
     )

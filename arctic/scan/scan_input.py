@@ -43,3 +43,6 @@ class ScanInput:
     """Rows that do not match it are not wanted; None wants them all."""
     options: ScanOptions
     set_apart: SetApart
+    takes_others: bool
+    """Whether the caller finds what it reads in files of other writers too, by the names of
+    columns; else those are merged."""

@@ -150,7 +150,11 @@ def test_a_read_of_an_engine_is_told_with_the_files_that_it_reads_by_itself(
     with receiving() as receiver:
         monkeypatch.setenv("ARCTIC_SERVICE", receiver.url.partition("/hook")[0])
         scan = begin_engine_scan(
-            asked, columns=("id",), engine=None, filter_for=lambda _: None, reaches=lambda _: False
+            asked,
+            columns=("id",),
+            engine=None,
+            filter_for=lambda _: None,
+            unreached=lambda _: "it is elsewhere",
         )
         with receiver.changed:
             assert receiver.changed.wait_for(lambda: receiver.arrived, timeout=60)

@@ -138,6 +138,8 @@ class Lake:
         options: ScanOptions,
         row_filter: Predicate | None = None,
         set_apart: SetApart = SetApart.NOTHING,
+        *,
+        takes_others: bool = False,
     ) -> ScanPlan:
         """Plan a read of the merged view."""
         return plan_scan(
@@ -152,6 +154,7 @@ class Lake:
                 row_filter=row_filter,
                 options=options,
                 set_apart=set_apart,
+                takes_others=takes_others,
             )
         )
 

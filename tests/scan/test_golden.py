@@ -96,6 +96,7 @@ class Case:
                 row_filter=self.row_filter,
                 options=options,
                 set_apart=SetApart.NOTHING,
+                takes_others=False,
             )
         )
 

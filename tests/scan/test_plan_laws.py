@@ -106,6 +106,22 @@ def test_dirty_files_come_with_the_deletes_that_touch_them(
 
 
 @given(lakes(), all_options())
+def test_files_of_others_are_set_apart_like_those_of_ours(lake: Lake, options: ScanOptions) -> None:
+    """Where the caller takes them: no row changes, and all are clean that are without them."""
+    plan = lake.plan(options, set_apart=SetApart.CLEAN_AND_DIRTY, takes_others=True)
+    clean = [task for group in plan.clean_groups for task in group.tasks]
+
+    assert lake.read([*tasks_of(plan), *clean, *plan.dirty_tasks]) == lake.truth()
+    for part in (part for task in clean for part in task.data):
+        assert not any(lake.killers(part.file, row) for row in lake.rows[part.file.path])
+    ours = lake.plan(options, set_apart=SetApart.CLEAN_AND_DIRTY)
+    of_ours = {
+        part.file for group in ours.clean_groups for task in group.tasks for part in task.data
+    }
+    assert of_ours <= {part.file for task in clean for part in task.data}
+
+
+@given(lakes(), all_options())
 def test_few_dirty_rows_are_merged(lake: Lake, options: ScanOptions) -> None:
     """The threshold counts the rows of files with deletes, and no others."""
     plan = lake.plan(options, set_apart=SetApart.CLEAN_AND_DIRTY)
@@ -236,6 +252,7 @@ def test_a_look_at_one_store_reads_its_rows_as_they_are(
                 row_filter=row_filter,
                 options=options,
                 set_apart=SetApart.NOTHING,
+                takes_others=False,
             )
         )
         files = alone.base

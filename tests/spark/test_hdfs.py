@@ -78,6 +78,14 @@ def test_a_plain_table_is_adopted_changed_by_spark_and_released(
     save(of_city(spark, 8, 12, "Oslo"), PLAIN, hadoop, mode="upsert")
     expected = [(at, "Rome" if at < 8 else "Oslo") for at in range(12)]
     assert sorted(map(tuple, frame.collect())) == expected
+    by_row_numbers = frame.sparkSession.read.format("arctic").options(
+        **given, **{"read.deletion-vector.min-rows": "1"}
+    )
+    plan = driver.plan(by_row_numbers.load(PLAIN))
+    assert f"{hadoop['warehouse']}/" in plan
+    assert "FileScan parquet" in plan
+    assert "BatchScan" not in plan
+    assert sorted(map(tuple, by_row_numbers.load(PLAIN).collect())) == expected
 
     arctic.optimize(PLAIN, type="full", catalog=hadoop, spark=spark)
     arctic.release(PLAIN, catalog=hadoop)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
+
 from pyiceberg import types
+from pyiceberg.schema import Schema
+from pyiceberg.types import NestedField
 
 from arctic.iceberg.tables.open_table import OpenTable
 
@@ -20,30 +25,46 @@ _PLAIN = (
     types.TimestamptzType,
 )
 _NAME_MAPPING = "schema.name-mapping.default"
+_SAME_EVERYWHERE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""Names that every writer writes as they are; Iceberg's spell others in letters that Avro takes."""
 
 
-def plain_columns(opened: OpenTable) -> frozenset[str]:
-    """Return the names of the columns that a reader may look up by name alone.
+def odd_columns(opened: OpenTable) -> Mapping[str, str]:
+    """Return the columns that a reader must not look up by name alone, each with why.
 
-    Left out are nested columns, those whose name or type was ever changed, and those whose name
-    once belonged to another column, in whatever case: readers that go by names would take the
-    wrong one, or none.
+    Those are nested columns, those whose name or type was ever changed, and those whose name once
+    belonged to another column, in whatever case: readers that go by names would take the wrong
+    one, or none. Where the metadata forgot a schema nobody knows, so it is every column.
     """
     base = opened.base
+    columns, schemas = base.schema().columns, base.metadata.schemas
     if _NAME_MAPPING in base.properties:
-        return frozenset()
-    history = [field for schema in base.metadata.schemas for field in schema.columns]
-    return frozenset(
-        column.name
-        for column in base.schema().columns
-        if isinstance(column.field_type, _PLAIN)
-        and all(
-            (then.field_id, then.name, then.field_type)
-            == (column.field_id, column.name, column.field_type)
-            for then in history
-            if then.field_id == column.field_id or then.name.lower() == column.name.lower()
+        why = f"{_NAME_MAPPING} says that files of others may have other columns"
+        return dict.fromkeys((column.name for column in columns), why)
+    if not _are_all(schemas):
+        why = "the metadata has forgotten which columns the table had before"
+        return dict.fromkeys((column.name for column in columns), why)
+    history = [field for schema in schemas for field in schema.columns]
+    told = {column.name: _oddness(column, history) for column in columns}
+    return {name: why for name, why in told.items() if why is not None}
+
+
+def odd_for_others(opened: OpenTable) -> Mapping[str, str]:
+    """Return the columns that files of other writers may have otherwise, each with why.
+
+    Iceberg lets a file leave out a column that its partition gives the value of.
+    """
+    table = opened.table
+    given = {field.source_id for field in table.partition_fields if field.transform == "identity"}
+    return {
+        column.name: (
+            "its value may stand in the partition alone"
+            if column.field_id in given
+            else "its name may be spelt otherwise in a file"
         )
-    )
+        for column in table.columns
+        if column.field_id in given or not _SAME_EVERYWHERE.fullmatch(column.name)
+    }
 
 
 def ever_had(opened: OpenTable, name: str) -> bool:
@@ -55,3 +76,22 @@ def ever_had(opened: OpenTable, name: str) -> bool:
         for schema in store.metadata.schemas
         for column in schema.columns
     )
+
+
+def _are_all(schemas: Sequence[Schema]) -> bool:
+    """Say whether no schema is missing: they are counted from 0, and cleaning may drop old ones."""
+    return {schema.schema_id for schema in schemas} == set(range(len(schemas)))
+
+
+def _oddness(column: NestedField, history: Sequence[NestedField]) -> str | None:
+    if not isinstance(column.field_type, _PLAIN):
+        return f"it is of type {column.field_type}"
+    for then in history:
+        if then.field_id == column.field_id or then.name.lower() == column.name.lower():
+            if then.field_id != column.field_id:
+                return "another column had its name before"
+            if then.name != column.name:
+                return f"it was called {then.name!r} before"
+            if then.field_type != column.field_type:
+                return f"it was of type {then.field_type} before"
+    return None

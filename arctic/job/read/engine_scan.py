@@ -13,12 +13,13 @@ import pyarrow as pa
 
 from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.tables.open_table import OpenTable
-from arctic.iceberg.tables.plain_columns import ever_had, plain_columns
+from arctic.iceberg.tables.plain_columns import ever_had, odd_columns, odd_for_others
 from arctic.job.nudge import tell_read
 from arctic.job.read.asked_read import AskedRead, ReadSettings
 from arctic.job.read.engine_share import (
     Engine,
     FilesAsFound,
+    Share,
     SharedPlan,
     share_of,
     shared_plan,
@@ -28,6 +29,8 @@ from arctic.job.read.scan_job import ScanJob, scan_opened
 from arctic.scan.scan_input import SetApart
 from arctic.table.filters.predicate import Predicate
 from arctic.table.table_description import TableDescription
+
+_NO_SHARE = Share(set_apart=SetApart.NOTHING, hindrance=None, hindrance_of_others=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +55,7 @@ def begin_engine_scan(
     columns: Sequence[str],
     engine: Engine | None,
     filter_for: Callable[[TableDescription], Predicate | None],
-    reaches: Callable[[TableIO], bool],
+    unreached: Callable[[TableIO], str | None],
 ) -> EngineScan:
     """Pin the table's state and plan the read of it.
 
@@ -62,17 +65,17 @@ def begin_engine_scan(
         engine: what the engine knows and can do; None: it says nothing, and gets all rows.
         filter_for: says in the columns of the table which rows the engine may be spared. It
             filters what it gets all the same.
-        reaches: says whether the engine reaches the table's files by itself.
+        unreached: says why the engine does not reach the table's files by itself; None: it does.
 
     Raises:
         ArcticError: as ``begin_scan``.
     """
     opened = asked.reference.open()
-    row_filter, share = None, SetApart.NOTHING
+    row_filter, share = None, _NO_SHARE
     if engine is not None and asked.reference.metadata_table is None:
         row_filter = filter_for(opened.table)
         if engine.reads_files:  # else nobody needs to know what it would find
-            found = _found(opened, asked, engine, is_reached=reaches(opened.io))
+            found = _found(opened, asked, engine, unreached=unreached(opened.io))
             share = share_of(engine, columns, found)
     job = scan_opened(
         opened,
@@ -81,7 +84,8 @@ def begin_engine_scan(
         row_filter=row_filter,
         snapshot=None if engine is None else engine.snapshot,
         parallelism=None if engine is None else engine.parallelism,
-        set_apart=share,
+        set_apart=share.set_apart,
+        takes_others=share.hindrance_of_others is None,
     )
     tell_read(job.plan)
     others = () if job.plan is None else (*job.plan.dirty_groups, *job.plan.clean_groups)
@@ -89,19 +93,20 @@ def begin_engine_scan(
         schema=job.schema,
         reader=_reader(job, engine),
         groups=(*job.groups, *others),
-        shared=None if job.plan is None else shared_plan(job.plan),
+        shared=None if job.plan is None else shared_plan(job.plan, share),
         settings=job.settings,
         opened=opened,
     )
 
 
 def _found(
-    opened: OpenTable, asked: AskedRead, engine: Engine, *, is_reached: bool
+    opened: OpenTable, asked: AskedRead, engine: Engine, *, unreached: str | None
 ) -> FilesAsFound:
     return FilesAsFound(
         is_merged_view=asked.store == "merged",
-        is_reached=is_reached,
-        plain_columns=plain_columns(opened),
+        unreached=unreached,
+        odd_columns=odd_columns(opened),
+        odd_for_others=odd_for_others(opened),
         hides_columns=any(ever_had(opened, name) for name in engine.own_columns),
     )
 

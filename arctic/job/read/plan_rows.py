@@ -53,6 +53,7 @@ def plan_rows(
     store: str = "merged",
     row_filter: Predicate | None = None,
     set_apart: SetApart = SetApart.NOTHING,
+    takes_others: bool = False,
 ) -> ScanPlan:
     """List the files of a state, and plan the read of their rows.
 
@@ -63,6 +64,7 @@ def plan_rows(
         store: ``merged``, or ``base`` or ``change`` for the rows of one store alone.
         row_filter: rows that do not match are left out.
         set_apart: as for ``scan_opened``.
+        takes_others: as for ``scan_opened``.
 
     Raises:
         InvalidInputError: the change store of a table without a key.
@@ -73,9 +75,9 @@ def plan_rows(
         )
 
     def planned() -> ScanPlan:
-        return _planned(opened, snapshot, settings, store, row_filter, set_apart)
+        return _planned(opened, snapshot, settings, store, row_filter, set_apart, takes_others)
 
-    asked = (settings.division, store, row_filter, set_apart)
+    asked = (settings.division, store, row_filter, set_apart, takes_others)
     return KEPT_PLANS.of(opened, snapshot, asked, planned)
 
 
@@ -86,6 +88,7 @@ def _planned(
     store: str,
     row_filter: Predicate | None,
     set_apart: SetApart,
+    takes_others: bool,
 ) -> ScanPlan:
     table = opened.table
     tested = (test.field_id for test in tests_of(row_filter))
@@ -100,7 +103,13 @@ def _planned(
         with_merged=store != "merged" or bool(table.order_columns),
     )
     asked = merged_input(
-        opened, snapshot, files, settings, row_filter=row_filter, set_apart=set_apart
+        opened,
+        snapshot,
+        files,
+        settings,
+        row_filter=row_filter,
+        set_apart=set_apart,
+        takes_others=takes_others,
     )
     if store != "merged":
         alone = files.of_base() if store == "base" else files.of_change()
@@ -124,6 +133,7 @@ def merged_input(
     *,
     row_filter: Predicate | None = None,
     set_apart: SetApart = SetApart.NOTHING,
+    takes_others: bool = False,
 ) -> ScanInput:
     """Return what a plan of the merged view is made of.
 
@@ -134,6 +144,7 @@ def merged_input(
         settings: of the read.
         row_filter: rows that do not match are left out.
         set_apart: as for ``scan_opened``.
+        takes_others: as for ``scan_opened``.
     """
     table = opened.table
     return ScanInput(
@@ -147,6 +158,7 @@ def merged_input(
         row_filter=row_filter,
         options=settings.division,
         set_apart=set_apart,
+        takes_others=takes_others,
     )
 
 

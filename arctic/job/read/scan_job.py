@@ -115,6 +115,7 @@ def scan_opened(
     snapshot: TableSnapshot | None = None,
     parallelism: int | None = None,
     set_apart: SetApart = SetApart.NOTHING,
+    takes_others: bool = False,
 ) -> ScanJob:
     """Plan a read of a table that is open already.
 
@@ -128,6 +129,7 @@ def scan_opened(
         parallelism: tasks at a time, where neither options nor table say it.
         set_apart: which files the caller reads by itself. They may be in the plan's
             ``clean_groups`` and ``dirty_groups``, and the job does not read them.
+        takes_others: files of other writers may be among those.
 
     Raises:
         InvalidInputError: an unknown column.
@@ -148,6 +150,7 @@ def scan_opened(
             store=asked.store,
             row_filter=row_filter,
             set_apart=set_apart,
+            takes_others=takes_others,
         )
         request = merge_request(opened, settings, schema=schema, row_filter=row_filter, among=among)
         return ScanJob(

@@ -18,6 +18,7 @@ from arctic.tree.key_range import KeyRangeIndex
 def set_clean_apart(
     tasks: Sequence[NodeTask],
     *,
+    takes_others: bool,
     ranges: FileRanges,
     open_file_cost_bytes: int,
 ) -> tuple[tuple[NodeTask, ...], tuple[NodeTask, ...]]:
@@ -25,6 +26,7 @@ def set_clean_apart(
 
     Args:
         tasks: with every delete that can touch them, and with the bounds of their files.
+        takes_others: files of other writers are set apart too.
         ranges: of the primary key.
         open_file_cost_bytes: the least that a file weighs.
 
@@ -37,7 +39,8 @@ def set_clean_apart(
     for task in tasks:
         index = KeyRangeIndex([ranges.of(delete) for delete in task.change_deletes])
         is_clean = [
-            stands_alone(part.file) and _is_clean(part, task, index, ranges) for part in task.data
+            (takes_others or stands_alone(part.file)) and _is_clean(part, task, index, ranges)
+            for part in task.data
         ]
         dirty_data = [part for part, kept in zip(task.data, is_clean, strict=True) if not kept]
         clean_data = [part for part, kept in zip(task.data, is_clean, strict=True) if kept]

@@ -41,6 +41,7 @@ def set_dirty_apart(
     tasks: Sequence[NodeTask],
     *,
     least_rows: int | None,
+    takes_others: bool,
     ranges: FileRanges,
     open_file_cost_bytes: int,
 ) -> tuple[tuple[NodeTask, ...], tuple[NodeTask, ...]]:
@@ -50,6 +51,7 @@ def set_dirty_apart(
         tasks: with every delete that can touch them, and with the bounds of their files.
         least_rows: with fewer rows in such files nothing is set apart; None: what is cheapest, all
             of them, the large ones or none.
+        takes_others: files of other writers are set apart too.
         ranges: of the primary key.
         open_file_cost_bytes: the least that a file weighs.
 
@@ -62,7 +64,8 @@ def set_dirty_apart(
     for number, task in enumerate(tasks):
         index = KeyRangeIndex([ranges.of(delete) for delete in task.change_deletes])
         for part in task.data:
-            if _dies_by_deletes_alone(part.file, ranges):
+            is_whole = takes_others or stands_alone(part.file)
+            if is_whole and _dies_by_deletes_alone(part.file, ranges):
                 touching = _touching(part.file, task, index, ranges)
                 found.append(_Dirty(task=number, part=part, touching=touching))
                 pairs += len(touching)
@@ -136,7 +139,7 @@ def _fullest(found: Sequence[_Dirty]) -> list[_Dirty]:
 
 
 def _dies_by_deletes_alone(file: TableFile, ranges: FileRanges) -> bool:
-    return stands_alone(file) and not (ranges.weighs_rows and file.kind is FileKind.INSERT)
+    return not (ranges.weighs_rows and file.kind is FileKind.INSERT)
 
 
 def _touching(

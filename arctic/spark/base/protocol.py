@@ -94,7 +94,7 @@ class ScanAnswer:
     settings: Mapping[str, str] = field(repr=False)
     """Of Hadoop, by which the files are reached; keys among them. They are not printed."""
     hindrance: str | None
-    """Why Spark is not given files that it could read by their contents; None: nothing hinders."""
+    """Why Spark is given no files, or not all that it would read; None: nothing hinders."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

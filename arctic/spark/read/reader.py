@@ -81,7 +81,7 @@ def plan_reader(
         columns=requested.names,
         engine=None if question is None else _engine(question),
         filter_for=partial(hinted_filter, () if question is None else question.hints),
-        reaches=lambda io: hindrance(io.location, io.properties) is None,
+        unreached=lambda io: hindrance(io.location, io.properties),
     )
     schema = arrow_schema(requested)
     check_types(scan.schema, schema)
@@ -133,5 +133,5 @@ def _answer(scan: EngineScan, question: ScanQuestion) -> ScanAnswer:
         work=None if work is None else work_texts(work),
         verifies_pages=settings.verifies_pages,
         settings=hadoop_settings(paths, io.properties),
-        hindrance=hindrance(io.location, io.properties) if question.spark_reads else None,
+        hindrance=shared.hindrance,
     )

@@ -69,7 +69,7 @@ def scan(
         columns=columns,
         engine=engine,
         filter_for=filter_for,
-        reaches=lambda _: True,
+        unreached=lambda _: None,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from arctic.job.read.engine_share import FilesAsFound, share_of, shared_plan
+from arctic.job.read.engine_share import FilesAsFound, Share, share_of, shared_plan
 from arctic.scan.plan_scan import plan_scan
 from arctic.scan.scan_input import ScanInput, SetApart
 from arctic.scan.store_files import StoreFiles
@@ -20,10 +20,12 @@ from tests.factories.files import KEY, name_of, named_file
 
 PLAIN = FilesAsFound(
     is_merged_view=True,
-    is_reached=True,
-    plain_columns=frozenset({"id", "name"}),
+    unreached=None,
+    odd_columns={"tags": "it is a list"},
+    odd_for_others={"region": "it may be missing"},
     hides_columns=False,
 )
+ALL = Share(set_apart=SetApart.CLEAN_AND_DIRTY, hindrance=None, hindrance_of_others=None)
 SNAPSHOT = TableSnapshot(base_snapshot_id=1, change_snapshot_id=1, change_sequence_number=9)
 
 
@@ -37,8 +39,8 @@ SNAPSHOT = TableSnapshot(base_snapshot_id=1, change_snapshot_id=1, change_sequen
         ({}, {"hides_columns": True}, SetApart.CLEAN),
         ({"reads_files": False}, {}, SetApart.NOTHING),
         ({}, {"is_merged_view": False}, SetApart.NOTHING),
-        ({}, {"is_reached": False}, SetApart.NOTHING),
-        ({}, {"plain_columns": frozenset({"id"})}, SetApart.NOTHING),
+        ({}, {"unreached": "it is elsewhere"}, SetApart.NOTHING),
+        ({}, {"odd_columns": {"name": "it was called 'n' before"}}, SetApart.NOTHING),
     ],
 )
 def test_an_engine_reads_what_it_reads_as_arctic_does(
@@ -47,14 +49,30 @@ def test_an_engine_reads_what_it_reads_as_arctic_does(
     """Every condition alone takes files from it, and no row is read that Arctic would not read."""
     asked, seen = replace(ABLE, **engine), replace(PLAIN, **found)
 
-    assert share_of(asked, ["id", "name"], seen) is expected
+    share = share_of(asked, ["id", "name"], seen)
+
+    assert share.set_apart is expected
+    is_hindered = seen.unreached is not None or "name" in seen.odd_columns
+    assert (share.hindrance is not None) is is_hindered
 
 
 def test_columns_that_are_not_wanted_do_not_matter() -> None:
     """A nested column beside those of the query is not read."""
-    found = replace(PLAIN, plain_columns=frozenset({"id"}))
+    share = share_of(ABLE, ["id", "name"], PLAIN)
 
-    assert share_of(ABLE, ["id"], found) is SetApart.CLEAN_AND_DIRTY
+    assert share == ALL
+
+
+def test_a_hindrance_names_its_column() -> None:
+    """That which hinders most comes first: what is not reached, all files, those of others."""
+    wanted = ["id", "region", "tags"]
+    far = replace(PLAIN, unreached="it is elsewhere")
+
+    assert share_of(ABLE, wanted, far).hindrance == "it is elsewhere"
+    assert share_of(ABLE, wanted, PLAIN).hindrance == "column 'tags': it is a list"
+    assert share_of(ABLE, ["id", "region"], PLAIN) == replace(
+        ALL, hindrance_of_others="column 'region': it may be missing"
+    )
 
 
 @pytest.mark.parametrize(
@@ -81,7 +99,9 @@ def test_an_engine_is_told_of_each_file_once() -> None:
         keys=(0, 9),
     )
 
-    def told(*files: Any, apart: SetApart) -> tuple[int, list[str], list[str], int, int]:
+    def told(
+        *files: Any, apart: SetApart, of_others: str | None = "it may be missing"
+    ) -> tuple[int, list[str], list[str], int, int, str | None]:
         plan = plan_scan(
             ScanInput(
                 table_name="db.t",
@@ -103,9 +123,10 @@ def test_an_engine_is_told_of_each_file_once() -> None:
                     vector_min_rows=1,
                 ),
                 set_apart=apart,
+                takes_others=of_others is None,
             )
         )
-        shared = shared_plan(plan)
+        shared = shared_plan(plan, replace(ALL, set_apart=apart, hindrance_of_others=of_others))
         assert shared.snapshot is SNAPSHOT
         return (
             shared.merged,
@@ -113,11 +134,16 @@ def test_an_engine_is_told_of_each_file_once() -> None:
             [file.path for file in shared.dirty_files],
             shared.rows,
             shared.size_bytes,
+            shared.hindrance,
         )
 
     dirty, clean = (file.path for file in base)
     both = SetApart.CLEAN_AND_DIRTY
-    assert told(*base, apart=both) == (0, [dirty, clean], [dirty], 20, 200)
-    assert told(*base, apart=SetApart.CLEAN) == (1, [clean], [], 20, 200)
-    assert told(*base, apart=SetApart.NOTHING)[1:] == ([], [], 20, 200)
-    assert told(foreign, apart=both)[1:3] == ([], [])
+    assert told(*base, apart=both) == (0, [dirty, clean], [dirty], 20, 200, None)
+    assert told(*base, apart=SetApart.CLEAN) == (1, [clean], [], 20, 200, None)
+    assert told(*base, apart=SetApart.NOTHING)[1:] == ([], [], 20, 200, None)
+    why = "1 of other writers, it may be missing"
+    assert told(foreign, apart=both) == (1, [], [], 10, 100, why)
+    assert told(foreign, base[0], apart=both)[1:3] == ([dirty], [dirty])
+    assert told(foreign, apart=both, of_others=None)[1:3] == ([foreign.path],) * 2
+    assert told(foreign, apart=both, of_others=None)[5] is None

@@ -43,6 +43,7 @@ def apart(
     merged, dirty = set_dirty_apart(
         given,
         least_rows=least_rows,
+        takes_others=False,
         ranges=FileRanges((KEY_ID,)),
         open_file_cost_bytes=10,
     )

@@ -37,7 +37,7 @@ def texts(tmp_path: Path) -> list[str]:
         columns=["id"],
         engine=replace(ABLE, own_columns=frozenset()),
         filter_for=lambda _: None,
-        reaches=lambda _: True,
+        unreached=lambda _: None,
     )
     work = engine_work(scan)
     assert work is not None

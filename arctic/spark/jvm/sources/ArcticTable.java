@@ -102,10 +102,10 @@ public final class ArcticTable extends PythonTable {
     Estimate estimate = Estimate.of(told, columns, schema);
     String shown = Protocol.json(hints);
     Map settings = HadoopFiles.unsaid(told.settings);
-    String hindrance = told.hindrance != null ? told.hindrance
-        : HadoopFiles.hindrance(told.paths, settings);
-    ParquetFiles files = hindrance != null ? null : ParquetFiles.of(told, settings, columns,
+    String unreached = HadoopFiles.hindrance(told.paths, settings);
+    ParquetFiles files = unreached != null ? null : ParquetFiles.of(told, settings, columns,
         estimate.sizeInBytes().orElse(1L), planner);
+    String hindrance = unreached != null ? unreached : told.hindrance;
     return new OwnScan(scan, this, columns.json() + shown + limit + told.pin,
         hindrance == null ? shown : shown + "; Spark does not read its files: " + hindrance,
         estimate, files, false);

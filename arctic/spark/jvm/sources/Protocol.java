@@ -147,7 +147,7 @@ public final class Protocol {
     public final boolean verifiesPages;
     /** Of Hadoop, by which the files are reached; keys among them. */
     public final Map settings;
-    /** Why Spark is not given files; null: nothing hinders. */
+    /** Why Spark is given no files, or not all; null: nothing hinders. */
     public final String hindrance;
 
     public ScanAnswer(Map told) {

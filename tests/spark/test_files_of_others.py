@@ -1,0 +1,118 @@
+"""Adopted tables through Spark: its own scan reads files of others, or EXPLAIN says why not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.transforms import BucketTransform, IdentityTransform
+from pyiceberg.types import LongType, NestedField, StringType
+
+import arctic
+from tests.iceberg.plain_readers import plain_catalog
+from tests.spark.lake import NAME, Lake, shown_plan
+
+pytestmark = pytest.mark.spark
+
+COLUMNS = Schema(
+    NestedField(1, "id", LongType(), required=False),
+    NestedField(2, "region", StringType(), required=False),
+    NestedField(3, "unit price", LongType(), required=False),
+)
+BY_ROW_NUMBERS = {"read.deletion-vector.min-rows": "1"}
+
+
+def rows(ids: range, price: int) -> pa.Table:
+    """Return rows of two regions."""
+    regions = [("a b", "ü/%20")[number % 2] for number in ids]
+    return pa.table({"id": list(ids), "region": regions, "unit price": [price] * len(ids)})
+
+
+def adopted(
+    lake: Lake,
+    spec: PartitionSpec = UNPARTITIONED_PARTITION_SPEC,
+    fill: Callable[[Any], None] = lambda table: table.append(rows(range(100), 1)),
+) -> None:
+    """Make a plain table beside others, adopt it and change a tenth of its rows."""
+    arctic.create_table("db.other", pa.schema([("id", pa.int64())]), warehouse=lake.warehouse)
+    with plain_catalog(lake.warehouse) as catalog:
+        fill(catalog.create_table(NAME, COLUMNS, partition_spec=spec))
+    arctic.adopt(NAME, primary_key="id", warehouse=lake.warehouse)
+
+
+def upsert(lake: Lake) -> None:
+    """Change rows of a file of others, and bring some that are new."""
+    arctic.write(NAME, rows(range(90, 110), 2), mode="upsert", warehouse=lake.warehouse)
+
+
+def check(lake: Lake, *columns: str, is_scan: bool, is_python: bool) -> str:
+    """Compare rows by row numbers and merged, with those of Arctic's reader; return the plan."""
+    expected = arctic.read(NAME, columns=columns, warehouse=lake.warehouse).read_all()
+    due = sorted(zip(*expected.to_pydict().values(), strict=True))
+    frame = lake.load(**BY_ROW_NUMBERS).select(*[f"`{name}`" for name in columns])
+    plan = shown_plan(frame)
+    assert sorted(map(tuple, frame.collect())) == due
+    assert ("FileScan parquet" in plan, "BatchScan" in plan) == (is_scan, is_python), plan
+    return plan
+
+
+def test_spark_reads_files_that_an_iceberg_writer_wrote(lake: Lake) -> None:
+    """As they were adopted, and with rows that a change has taken."""
+    bucket = PartitionSpec(PartitionField(1, 1000, BucketTransform(2), "id_bucket"))
+    adopted(lake, bucket)
+    check(lake, "id", "region", is_scan=True, is_python=False)
+
+    upsert(lake)
+    plan = check(lake, "id", "region", is_scan=True, is_python=False)
+    assert "does not read" not in plan
+
+
+def test_columns_that_writers_spell_in_their_way_are_arctic_s_own(lake: Lake) -> None:
+    """PyIceberg's files call it ``unit_x20price``: by its name Spark would find null."""
+    adopted(lake)
+    upsert(lake)
+
+    plan = check(lake, "id", "unit price", is_scan=True, is_python=True)
+
+    assert (
+        "Spark does not read its files: 1 of other writers, column 'unit price': its name may be "
+        "spelt otherwise in a file"
+    ) in plan
+
+
+def test_columns_that_a_partition_gives_are_arctic_s_own(lake: Lake) -> None:
+    """Iceberg lets files leave them out; a query without them is Spark's."""
+    adopted(lake, PartitionSpec(PartitionField(2, 1000, IdentityTransform(), "region")))
+
+    plan = check(lake, "id", "region", is_scan=False, is_python=True)
+
+    assert "2 of other writers, column 'region': its value may stand in the partition" in plan
+    check(lake, "id", is_scan=True, is_python=False)
+
+
+def test_files_that_were_registered_are_arctic_s_own(lake: Lake, tmp_path: Path) -> None:
+    """They have no field ids; what their columns are says the name mapping."""
+    path = tmp_path / "given.parquet"
+    pq.write_table(rows(range(100), 1), path)
+    adopted(lake, fill=lambda table: table.add_files([f"file://{path}"]))
+
+    plan = check(lake, "id", "region", is_scan=False, is_python=True)
+
+    assert "Spark does not read its files: column 'id': schema.name-mapping.default says" in plan
+
+
+def test_columns_that_changed_are_told(lake: Lake) -> None:
+    """Of tables of ours, too."""
+    lake.create()
+    lake.put([(1, "eu", 1.0)])
+    lake.table().evolve_schema(rename={"region": "area"})
+
+    plan = check(lake, "id", "area", is_scan=False, is_python=True)
+
+    assert "column 'area': it was called 'region' before" in plan
