@@ -51,6 +51,10 @@ class RowValues(Protocol):
     def fields(self) -> tuple[pa.Field, ...]:
         """The columns, with field ids."""
 
+    @property
+    def values(self) -> pa.Table:
+        """The values themselves, in columns of ``fields``."""
+
     def mask(self, columns: Sequence[pa.Array]) -> npt.NDArray[np.bool_]:
         """Say for each row of the columns of ``fields`` whether it has one of the values."""
 
@@ -109,3 +113,9 @@ class ReadRequest:
                 f"read request: batch_rows {self.batch_rows} and max_delete_bytes "
                 f"{self.max_delete_bytes}; expected both above 0"
             )
+
+    @property
+    def dies_by_deletes_alone(self) -> bool:
+        """Whether a row dies by nothing but a later delete, whatever its values are."""
+        is_last_row = self.engine is MergeEngine.LAST_ROW and self.fold is None
+        return is_last_row and not len(self.ordering)

@@ -30,6 +30,7 @@ from arctic.mor.deletes.change_deletes import DeletePiece, delete_pieces
 from arctic.mor.deletes.delete_index import DeleteIndex
 from arctic.mor.deletes.kept_deletes import KeptDeletes
 from arctic.mor.deletes.position_deletes import PositionDeletes
+from arctic.mor.deletes.sought_keys import SoughtKeys
 from arctic.mor.folding.folded_inserts import FoldedInserts
 from arctic.mor.outdone import take_rivals
 from arctic.mor.request import OpenFile, ReadRequest
@@ -82,6 +83,7 @@ class TaskReader:
             looked_up = tuple(part for part in task.data if part.file.kind is FileKind.BASE)
         last: DeleteIndex | None = None
         in_pieces = False
+        among = self._request.among
         paths = (part.file.path for part in task.data)
         dead = {path: self._dead[path] for path in paths if path in self._dead}
         settled: Collection[str] = ()
@@ -110,6 +112,7 @@ class TaskReader:
             last,
             settled,
             folded,
+            None if among is None else SoughtKeys(self._request, among, task.node, last),
         )
 
     def _pieces(self, task: NodeTask) -> Iterable[DeletePiece]:
@@ -154,8 +157,10 @@ class LoadedTask:
         last: DeleteIndex | None,
         settled: Collection[str],
         folded: FoldedInserts | None,
+        sought: SoughtKeys | None,
     ) -> None:
         self._folded = folded
+        self._sought = sought
         self._request = request
         self._open_file = open_file
         self._touched = touched
@@ -204,7 +209,10 @@ class LoadedTask:
         if self._folded is not None and file_task.file.kind is FileKind.INSERT:
             raise InternalError(f"file {file_task.file.path!r} is folded, so it has no rows itself")
         path, deletes = file_task.file.path, file_task.position_deletes
-        data = DataFileReader(file_task.file, self._request, self._open_file, self._touched)
+        request = self._request
+        if self._sought is not None:
+            request = self._sought.request_for(file_task.file)
+        data = DataFileReader(file_task.file, request, self._open_file, self._touched)
         try:
             positions = self._positions.rows(path, deletes, data.few_rows)
         except BaseException:

@@ -29,7 +29,6 @@ from arctic.last_used import LastUsed
 from arctic.mor.request import ReadRequest
 from arctic.scan.set_apart.clean_files import stands_alone
 from arctic.scan.task import FileTask, NodeTask, NodeTaskGroup
-from arctic.table.merge_engine import MergeEngine
 
 LEAST_ROWS = 16_384
 """Of a file; smaller ones are merged."""
@@ -76,7 +75,7 @@ class DeadBeforehand:
             FormatError: a file that is corrupt, or has another number of rows than is listed.
             StorageError: a file that is missing or cannot be fetched.
         """
-        large = self._large(groups) if _dies_by_deletes_alone(request) else []
+        large = self._large(groups) if request.dies_by_deletes_alone else []
         if not large:
             return KnownBeforehand(groups=groups)
         bare = replace(request, schema=_NO_COLUMNS, row_filter=None, among=None)
@@ -119,11 +118,6 @@ class DeadBeforehand:
 
 DEAD_BEFOREHAND = DeadBeforehand()
 """Of this process."""
-
-
-def _dies_by_deletes_alone(request: ReadRequest) -> bool:
-    is_last_row = request.engine is MergeEngine.LAST_ROW and request.fold is None
-    return is_last_row and not len(request.ordering)
 
 
 def _divided(tasks: Sequence[NodeTask], dead: Mapping[str, RowSet]) -> tuple[NodeTask, ...]:

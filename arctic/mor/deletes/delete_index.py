@@ -115,6 +115,15 @@ class DeleteIndex:
         """
         return self._keys.match(keys)
 
+    def transaction_ids(self, codes: IntArray) -> IntArray:
+        """Return the transaction of the greatest delete of some keys.
+
+        Args:
+            codes: what the index calls the keys.
+        """
+        found: IntArray = self._transaction_ids[codes]
+        return found
+
     def outdoes(self, upper: Value) -> bool:
         """Say whether each delete is greater than a row whose first ordering column has a bound.
 

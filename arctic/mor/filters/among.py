@@ -28,6 +28,7 @@ class Among:
 
     def __init__(self, values: pa.Table) -> None:
         """Take the values: columns with field ids, of types that keys can have."""
+        self._values = values
         self._fields = tuple(values.schema)
         self._index = KeyIndex(values)
         self._index.take_codes()
@@ -37,6 +38,11 @@ class Among:
     def fields(self) -> tuple[pa.Field, ...]:
         """The columns, with field ids."""
         return self._fields
+
+    @property
+    def values(self) -> pa.Table:
+        """The values themselves, in columns of ``fields``."""
+        return self._values
 
     def mask(self, columns: Sequence[pa.Array]) -> npt.NDArray[np.bool_]:
         """Say for each row of the columns of ``fields`` whether it has one of the values."""

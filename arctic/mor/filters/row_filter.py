@@ -62,15 +62,18 @@ class RowTest:
             return np.ones(len(batch), bool)
         arrays = self.projection.arrays(batch)
         tested, values = arrays[: len(self._ids)], arrays[len(self._ids) :]
-        mask = np.ones(len(batch), bool) if self._among is None else self._among.mask(values)
+        columns = dict(zip(self._ids, tested, strict=True))
+        if self._among is None:
+            assert self._filter is not None  # else no row is dropped
+            return matching_rows(self._filter, columns, len(batch))
+        mask = self._among.mask(values)
         if self._filter is None:
             return mask
         rows = np.flatnonzero(mask)
         if _FEW_LEFT * len(rows) > len(batch):
-            columns = dict(zip(self._ids, tested, strict=True))
             return mask & matching_rows(self._filter, columns, len(batch))
         few = pa.array(rows)
-        columns = {at: column.take(few) for at, column in zip(self._ids, tested, strict=True)}
+        columns = {at: column.take(few) for at, column in columns.items()}
         mask[rows] = matching_rows(self._filter, columns, len(rows))
         return mask
 
