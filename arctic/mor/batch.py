@@ -29,7 +29,10 @@ def make_batch(columns: Sequence[pa.Array], schema: pa.Schema, rows: int) -> pa.
 
 def beside(batch: pa.RecordBatch, more: pa.Table) -> pa.RecordBatch:
     """Return one batch with the columns of a table of as many rows behind those of a batch."""
-    arrays = [pa.concat_arrays(column.chunks) for column in more.columns]
+    arrays = [
+        column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
+        for column in more.columns
+    ]
     return pa.RecordBatch.from_arrays(
         [*batch.columns, *arrays], names=[*batch.schema.names, *more.column_names]
     )

@@ -7,19 +7,19 @@ Rules:
     - Rows, events, refusals and what is checked of other commits are those of the engine's command.
       Where any of them might differ, nothing is committed, and the engine is asked.
     - The old row of an update is written only where it tells its partition: to encode it would cost
-      as much as the new one.
+      as much as the new one. Where it is not, old values that nothing depends on are not read.
 
 Memory: as ``delete_where`` and ``update_where``; the keys of updated rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Protocol
 
 import pyarrow as pa
 
-from arctic.job.edit.commit_edit import EditedTable, edited
+from arctic.job.edit.commit_edit import EditedTable, edited, key_and_partition
 from arctic.job.edit.delete_job import delete_by_key, read_for_delete
 from arctic.job.edit.edit_report import EditReport
 from arctic.job.edit.update_job import update_by_key
@@ -65,6 +65,8 @@ def small_edit(
     command: str,
     where_of: Callable[[TableDescription], Predicate],
     new_rows: NewRows | None,
+    *,
+    overwritten: Collection[str] = (),
 ) -> EditReport | None:
     """Delete or update the rows that a condition is true of, in one commit; None: ask the engine.
 
@@ -74,6 +76,7 @@ def small_edit(
         where_of: the columns of the table -> the condition; raises ``NotHereError`` where it cannot
             be said exactly.
         new_rows: what becomes of the rows; None: they are deleted.
+        overwritten: columns that are set, and of which ``new_rows`` looks at no old value.
 
     Raises:
         RepeatedKeyError: an update of a key that is stored several times.
@@ -85,11 +88,35 @@ def small_edit(
         where = Where(schema=table.opened.arrow_schema, predicate=predicate, sql=None)
         if new_rows is None:
             return delete_by_key(table, where, small(read_for_delete(table, where)))
-        found = where.matching(small(table.read(None, where.predicate)).batches())
-        pairs = ((rows, new_rows(rows)) for rows in found)
+        names = _needed(table, overwritten)
+        schema = table.opened.arrow_schema
+        found = where.matching(small(table.read(names, where.predicate)).batches())
+        pairs = ((rows, new_rows(rows)) for rows in (_whole(part, schema) for part in found))
         return update_by_key(table, pairs, read=where.read, key_rule=rule, tells_old=False)
 
     return done_here(reference, command, change)
+
+
+def _needed(table: EditedTable, overwritten: Collection[str]) -> list[str]:
+    """Return the columns of old rows that anything depends on, in the order of the table."""
+    opened = table.opened
+    unread = set(overwritten) - set(key_and_partition(opened))
+    if not opened.table.partition_follows_key:
+        unread = set()  # the old row is written too
+    return [name for name in opened.arrow_schema.names if name not in unread]
+
+
+def _whole(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return rows with all columns of a table: null where they were not read."""
+    if rows.num_columns == len(schema):
+        return rows
+    columns = [
+        rows.column(field.name)
+        if field.name in rows.column_names
+        else pa.nulls(rows.num_rows, field.type)
+        for field in schema
+    ]
+    return pa.table(columns, schema=schema)
 
 
 def done_here(

@@ -35,7 +35,7 @@ from arctic.spark.base.handed_on import pinned_snapshots
 from arctic.spark.base.private_names import frame_of_jvm
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.catalog.failures import CatalogFailureError
-from arctic.spark.catalog.set_values import setter
+from arctic.spark.catalog.set_values import overwritten, setter
 from arctic.spark.read.hints import exact_filter, hinted_filter
 from arctic.spark.source import relevant_options
 from arctic.spark.tasks.spark_tasks import SparkRunner
@@ -97,7 +97,10 @@ def _is_done_here(asked: RowLevelQuestion, reference: TableReference) -> bool:
 
     # An UPDATE of columns to themselves sets nothing, and deletes nothing either.
     new_rows = None if asked.rows == _GONE_ROWS else setter(asked.sets)
-    return small_edit(reference, asked.command, where_of, new_rows) is not None
+    report = small_edit(
+        reference, asked.command, where_of, new_rows, overwritten=overwritten(asked.sets)
+    )
+    return report is not None
 
 
 def _is_merged_here(asked: RowLevelQuestion, frame: DataFrame, reference: TableReference) -> bool:

@@ -11,7 +11,7 @@ Must not know: statements, tables.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -51,6 +51,26 @@ def setter(sets: Mapping[str, Any]) -> NewRows:
         return made
 
     return new_rows
+
+
+def overwritten(sets: Mapping[str, Any]) -> frozenset[str]:
+    """Return the columns that are set, and of which no value is made of an old one.
+
+    >>> overwritten({"a": {"value": 1}, "b": ["+", {"column": "b"}, {"column": "c"}]})
+    frozenset({'a'})
+
+    Args:
+        sets: the values by the names of columns.
+    """
+    return frozenset(sets) - {name for node in sets.values() for name in _columns_of(node)}
+
+
+def _columns_of(node: Any) -> Iterator[str]:
+    if isinstance(node, list):
+        for operand in node[1:]:
+            yield from _columns_of(operand)
+    elif COLUMN in node:
+        yield node[COLUMN]
 
 
 def _column(

@@ -101,3 +101,28 @@ def test_a_key_that_is_stored_twice_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RepeatedKeyError, match=r"'m\.t': several rows have the key"):
         _edit(table, tmp_path, "id = 1", _moved_on)
     assert rows_of(table) == before
+
+
+@pytest.mark.parametrize("layout", ["keyed", "moving", "in key"])
+def test_old_values_of_overwritten_columns_are_not_read(tmp_path: Path, layout: str) -> None:
+    """Unless the old row is written, because it tells from which partition it goes."""
+    table, twin = (make(tmp_path / name, layout, merged=True) for name in ("a", "b"))
+    seen: list[set[object]] = []
+
+    def renamed(rows: pa.Table, source: pa.Table = small_edit.NO_SOURCE) -> pa.Table:
+        assert rows.schema.equals(SCHEMA)
+        seen.append(set(rows.column("city").to_pylist()))
+        return rows.set_column(1, SCHEMA.field("city"), pa.repeat("Nome", rows.num_rows))
+
+    where = "city = 'Rome' or n >= 4"
+    reference = parse_reference({"path": "m.t", "warehouse": str(tmp_path / "a")})
+    predicate = parse_filter(where, reference.open())
+    report = small_edit.small_edit(
+        reference, "UPDATE", lambda described: predicate, renamed, overwritten={"city"}
+    )
+    twin.update(where, set={"city": "'Nome'"})
+
+    assert report is not None
+    assert report.rows_updated
+    assert rows_of(table) == rows_of(twin)
+    assert (set().union(*seen) == {None}) == (layout != "moving")
