@@ -31,6 +31,7 @@ from arctic.table.filters.predicate import Predicate
 from arctic.table.table_description import TableDescription
 
 _NO_SHARE = Share(set_apart=SetApart.NOTHING, hindrance=None, hindrance_of_others=None)
+_FACT = "no file has it, as it says where a row is stored"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +76,7 @@ def begin_engine_scan(
     if engine is not None and asked.reference.metadata_table is None:
         row_filter = filter_for(opened.table)
         if engine.reads_files:  # else nobody needs to know what it would find
-            found = _found(opened, asked, engine, unreached=unreached(opened.io))
+            found = _found(opened, asked, columns, engine, unreached=unreached(opened.io))
             share = share_of(engine, columns, found)
     job = scan_opened(
         opened,
@@ -100,12 +101,19 @@ def begin_engine_scan(
 
 
 def _found(
-    opened: OpenTable, asked: AskedRead, engine: Engine, *, unreached: str | None
+    opened: OpenTable,
+    asked: AskedRead,
+    columns: Sequence[str],
+    engine: Engine,
+    *,
+    unreached: str | None,
 ) -> FilesAsFound:
+    own = opened.arrow_schema.names
+    facts = [name for name in columns if name not in own]
     return FilesAsFound(
         is_merged_view=asked.store == "merged",
         unreached=unreached,
-        odd_columns=odd_columns(opened),
+        odd_columns={**odd_columns(opened), **dict.fromkeys(facts, _FACT)},
         odd_for_others=odd_for_others(opened),
         hides_columns=any(ever_had(opened, name) for name in engine.own_columns),
     )

@@ -136,6 +136,28 @@ def test_a_metadata_table_shares_nothing_and_takes_no_filter(warehouse: str) -> 
     assert sum(batch.num_rows for batch in planned.reader.read(planned.groups[0])) == 3
 
 
+def test_where_rows_are_stored_is_said_here(tmp_path: Path) -> None:
+    """No file has such a column: an engine would find null, and change no row or a wrong one."""
+    folder = str(tmp_path)
+    arctic.create_table(NAME, SCHEMA, warehouse=folder)
+    put(folder, range(3), "append")
+
+    planned = scan(folder, columns=("id", "_arctic_file", "_arctic_position"))
+
+    assert planned.shared is not None
+    assert planned.shared.files == ()
+    assert planned.shared.hindrance is not None
+    assert planned.shared.hindrance.startswith("column '_arctic_file': no file has it")
+    found = pa.Table.from_batches(
+        [batch for group in planned.groups for batch in planned.reader.read(group)]
+    )
+    assert found.column("_arctic_file").null_count == 0
+    assert found.column("_arctic_position").to_pylist() == [0, 1, 2]
+    plain = scan(folder).shared
+    assert plain is not None
+    assert len(plain.files) == 1
+
+
 def test_a_few_rows_end_each_task_early(warehouse: str) -> None:
     """And no key is looked up for them; a filter of the engine takes that back."""
     few = replace(ABLE, limit=2)
