@@ -5,7 +5,7 @@ Rules:
       file, whichever row groups are read.
     - A delete file is read once for all data files of a group that it is attached to. Where few
       rows of a large data file are asked for, those of its row groups are read that have positions
-      near them.
+      near them, unless all of these data files together would have more read so.
 
 Memory: eight bytes for each position of the group's data files, plus one batch.
 """
@@ -97,30 +97,21 @@ class PositionDeletes:
                 )
         if within is not None and not within:
             return np.empty(0, np.int64)
-        unread = [delete for delete in deletes if delete.path not in self._loaded]
-        if unread and within is not None:
-            some: dict[str, list[IntArray]] = {data_path: [*self._pieces.get(data_path, [])]}
-            for delete in unread:
-                self._read(delete, [data_path], some, within)
-            return _in_order(some[data_path])
-        for delete in unread:
-            self._read(delete, list(dict.fromkeys(self._data_paths[delete.path])), self._pieces)
-            self._loaded.add(delete.path)
-        rows = _in_order(self._pieces.get(data_path, []))
-        self._pieces[data_path] = [rows]  # so that a file which is read twice is put in order once
+        near: list[IntArray] = []
+        for delete in deletes:
+            if delete.path not in self._loaded:
+                self._read(delete, data_path, within, near)
+        rows = _in_order([*self._pieces.get(data_path, []), *near])
+        if not near:
+            self._pieces[data_path] = [rows]  # so that a file read twice is put in order once
         return rows
 
     def _read(
-        self,
-        file: TableFile,
-        data_paths: Sequence[str],
-        pieces: dict[str, list[IntArray]],
-        within: range | None = None,
+        self, file: TableFile, data_path: str, within: range | None, near: list[IntArray]
     ) -> None:
-        """Add the positions of some data files to their pieces."""
-        path = file.path
-        wanted = pa.array(data_paths, pa.string())
-        request = self._request
+        """Keep the positions of the group's data files, or add those near a run of one's rows."""
+        path, request = file.path, self._request
+        pieces, data_paths = self._pieces, list(dict.fromkeys(self._data_paths[path]))
         with ParquetInput(
             path, self._open_file, Size.of(file), verifies_pages=request.verifies_pages
         ) as parquet:
@@ -128,15 +119,20 @@ class PositionDeletes:
             parquet.keep_encoded(names[0])
             groups: Collection[int] = parquet.row_groups
             if within is not None:
-                groups = [each for each in groups if _may_hold(parquet, each, names[1], within)]
+                some = [each for each in groups if _may_hold(parquet, each, names[1], within)]
+                if len(some) * len(data_paths) < len(groups):
+                    pieces, data_paths, groups = {data_path: near}, [data_path], some
+            wanted = pa.array(data_paths, pa.string())
             for _, batch in parquet.batches(names, groups, request.batch_rows):
                 paths, positions = (batch.column(name) for name in names)
                 _check(paths, positions, path)
                 which, numbers = _which(paths, wanted), positions.cast(pa.int64()).to_numpy()
-                for number, data_path in enumerate(data_paths):
+                for number, each in enumerate(data_paths):
                     piece = numbers[which == number]
                     if len(piece):
-                        pieces.setdefault(data_path, []).append(piece)
+                        pieces.setdefault(each, []).append(piece)
+        if pieces is self._pieces:
+            self._loaded.add(path)
 
 
 def _in_order(pieces: Sequence[IntArray]) -> IntArray:

@@ -102,6 +102,17 @@ def test_a_look_at_few_rows_reads_positions_near_them(
     assert files.opened == [Path(base.path).name]
 
 
+def test_a_file_that_many_share_is_read_once_for_few_rows_too(files: LocalFiles) -> None:
+    """Where its positions are in no order of theirs, each would read most of it again."""
+    bases = [numbered(files, 100, row_group_size=10) for _ in range(4)]
+    rows = [(base.path, at) for base in bases for at in range(0, 100, 2)]
+    deletes = files.position_deletes(rows, row_group_size=100)
+    data = [FileTask(file=base, position_deletes=(deletes,)) for base in bases]
+    test = ColumnTest(op=Op.IN, field_id=1, column="id", literal=(34, 35))
+    assert ids(files, *data, row_filter=test) == [35] * 4
+    assert files.opened.count(Path(deletes.path).name) == 1
+
+
 def test_positions_and_change_deletes_apply_together(files: LocalFiles) -> None:
     """Each kind kills its own rows; pieces of change deletes change nothing."""
     base = numbered(files, 10, row_group_size=3)
