@@ -201,9 +201,21 @@ def plan_scan(asked: ScanInput) -> ScanPlan:
 
 def _divide(draft: Draft, tasks: Sequence[NodeTask]) -> tuple[NodeTaskGroup, ...]:
     options = draft.asked.options
-    if not draft.few_keys:  # else each part would open all deletes of the node again
-        tasks = split_tasks(tasks, options=options, ranges=draft.ranges)
-    return pack_tasks(tasks, options=options)
+    whole: list[NodeTask] = []
+    others: list[NodeTask] = []
+    for task in tasks:
+        is_whole = draft.few_keys and _opens_deletes_most(task, options)
+        (whole if is_whole else others).append(task)
+    parts = split_tasks(others, options=options, ranges=draft.ranges)
+    return pack_tasks([*whole, *parts], options=options)
+
+
+def _opens_deletes_most(task: NodeTask, options: ScanOptions) -> bool:
+    """Say whether deletes outweigh data where a file costs what opening it does, as of few keys.
+
+    Each part of the task would open all of them again.
+    """
+    return len(task.data) <= options.weight_ratio * len(task.change_deletes)
 
 
 def _reads_most_rows(draft: Draft) -> bool:
