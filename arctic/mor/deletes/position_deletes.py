@@ -149,7 +149,7 @@ def _may_hold(parquet: ParquetInput, row_group: int, name: str, rows: range) -> 
     if leaf is None:
         return True
     statistics = parquet.metadata.row_group(row_group).column(leaf).statistics
-    if statistics is None or not statistics.has_min_max:
+    if statistics is None or not (statistics.has_min_max and isinstance(statistics.min, int)):
         return True
     return bool(statistics.min < rows.stop and rows.start <= statistics.max)
 

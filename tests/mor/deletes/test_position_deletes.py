@@ -177,12 +177,13 @@ def test_columns_are_found_by_id_or_else_by_name(files: LocalFiles) -> None:
 def test_a_delete_file_of_another_shape_is_refused(
     files: LocalFiles, table: pa.Table, message: str
 ) -> None:
-    """A delete that is not understood would let rows live."""
+    """A delete that is not understood would let rows live, of few rows that are asked for too."""
     deletes = files.write(FileKind.POS_DELETE, table)
-    data = FileTask(file=numbered(files, 1), position_deletes=(deletes,))
-    with pytest.raises(FormatError, match=message) as caught:
-        ids(files, data)
-    assert deletes.path in caught.value.message
+    data = FileTask(file=numbered(files, 9, row_group_size=3), position_deletes=(deletes,))
+    for row_filter in (None, ColumnTest(op=Op.EQ, field_id=1, column="id", literal=0)):
+        with pytest.raises(FormatError, match=message) as caught:
+            ids(files, data, row_filter=row_filter)
+        assert deletes.path in caught.value.message
 
 
 def test_a_file_of_another_kind_is_not_taken_for_position_deletes(files: LocalFiles) -> None:
