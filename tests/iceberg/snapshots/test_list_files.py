@@ -246,7 +246,7 @@ class TestPruning:
             append(opened, [row(number, "eu")], [row(number, "eu")])
         append(opened, [row(3, "us")])
         overwrite(opened, [row(1, "eu")], up_to=2)
-        state = pin(opened)
+        state = pin(opened.refreshed())
         every = list_files(opened, state, field_ids=(1,), row_filter=None)
         read = []
 

@@ -435,7 +435,7 @@ def test_a_schema_change_between_the_two_loads_is_no_difference(
     evolve(load(config), "x")
     open_table(config, "db.users", for_writing=True)
     monkeypatch.setattr(
-        "arctic.iceberg.tables.open_table.load_table",
+        "arctic.iceberg.tables.missing_table.load_table",
         lambda catalog, parts: stale if parts == ("db", "users") else catalog.load_table(parts),
     )
 
