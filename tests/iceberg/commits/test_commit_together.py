@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from arctic.iceberg.commits.commit import commit_append
 from arctic.iceberg.commits.commit_loop import CommitResult
 from arctic.iceberg.commits.commit_notes import BatchLandedError
 from arctic.iceberg.commits.together.commit_together import WaitingCommit
+from arctic.iceberg.snapshots.pin import pin
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.retry import Patience, RetryPolicy, Turns
 from arctic.table.commit_plan import AppendFiles
@@ -32,8 +34,13 @@ from tests.processes import forked
 Outcome = CommitResult | ArcticError | None
 
 
-def committed_at_once(opened: OpenTable, plans: Sequence[AppendFiles]) -> list[Outcome]:
-    """Commit each plan in a thread, once all of them wait, in this order."""
+def committed_at_once(
+    opened: OpenTable,
+    plans: Sequence[AppendFiles],
+    *,
+    meanwhile: Callable[[], object] = lambda: None,
+) -> list[Outcome]:
+    """Commit each plan in a thread, once all wait in this order and something else was done."""
 
     def one(number: int) -> Outcome:
         while len(line.waiting) < number:
@@ -51,6 +58,7 @@ def committed_at_once(opened: OpenTable, plans: Sequence[AppendFiles]) -> list[O
             running = [pool.submit(one, number) for number in range(len(plans))]
             while len(line.waiting) < len(plans):
                 time.sleep(0.001)
+            meanwhile()
         return [each.result() for each in running]
 
 
@@ -117,6 +125,25 @@ def test_those_that_wait_land_as_snapshots_of_their_own(
         each.snapshot_id for each in change.metadata.snapshots
     ]
     check_clean(change)
+
+
+def test_what_was_committed_while_they_waited_costs_no_attempt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever waits has opened the table before the turn of another one ended."""
+    opened = make(tmp_path)
+    first, *plans = plans_of(opened, 4)
+    brought = counting_commits(monkeypatch)
+
+    def commit_first() -> None:
+        other = reopened(opened)
+        commit_append(other, replace(first, on_top_of=pin(other)))  # in no line
+
+    found = committed_at_once(opened, plans, meanwhile=commit_first)
+
+    assert all(isinstance(each, CommitResult) for each in found)
+    assert brought == [1, 3]
+    check_clean(change_of(reopened(opened)))
 
 
 def test_a_table_without_a_key_commits_together_too(

@@ -20,6 +20,7 @@ from functools import partial
 from pyiceberg.table import Table
 
 from arctic.errors import ArcticError, CommitStateUnknownError, InternalError, StorageError
+from arctic.iceberg.catalogs.refresh import newest
 from arctic.iceberg.catalogs.staged_metadata import with_updates
 from arctic.iceberg.commits.asking.staged_snapshot import StagedSnapshot
 from arctic.iceberg.commits.commit_loop import CommitResult, Stage, commit_snapshot
@@ -64,7 +65,7 @@ def _tried(commits: Sequence[WaitingCommit]) -> list[WaitingCommit]:
     """Commit what can be; return those that are to be tried anew, because another one refused."""
     attempts = _Attempts(commits)
     try:
-        commit_snapshot(commits[0].table, attempts.stage)
+        commit_snapshot(newest(commits[0].table), attempts.stage)
     except ArcticError as error:
         refused = attempts.refused
         if refused is not None and not isinstance(error, CommitStateUnknownError):
