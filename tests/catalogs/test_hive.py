@@ -19,6 +19,7 @@ from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.catalogs.over_thrift import safe_hive
 from arctic.iceberg.catalogs.over_thrift.safe_hive import SOCKET_TIMEOUT, SafeHiveCatalog
 from arctic.iceberg.storage.many_snapshots import write_metadata
+from arctic.job.write.replace_table import find_replaced, replace_table
 from tests.catalogs.both_stores import CHECKS, NAME, Before, Places, before_commits
 from tests.catalogs.hive_server import running_metastore
 from tests.catalogs.refused_lock import check_refused_lock
@@ -146,6 +147,68 @@ def test_a_metastore_that_compares_needs_no_lock(
     """It refuses to alter a table that was altered since, even between that look and the change."""
     monkeypatch.setattr(safe_hive._Metastore, "heartbeat", lambda *_: None)
     write_where_the_lock_ends(hive, monkeypatch)
+
+
+@only_3
+@pytest.mark.parametrize("key", [(), ("id",)], ids=["without a key", "with a key"])
+def test_a_rename_undoes_no_commit(
+    hive: dict[str, str], monkeypatch: pytest.MonkeyPatch, key: tuple[str, ...]
+) -> None:
+    """Who commits between its look at the table and the change waits for its lock."""
+    arctic.create_table("db.moving", SCHEMA, primary_key=key, catalog=hive)
+    arctic.write("db.moving", rows_of(range(3), "Rome"), catalog=hive)
+    alter = safe_hive._Metastore.alter_table_with_environment_context
+    said: list[Exception] = []
+
+    def write() -> None:
+        with pytest.raises(arctic.ConflictError) as refused:
+            arctic.write("db.moving", rows_of(range(3, 6), "Oslo"), catalog={**hive, **_QUICK})
+        said.append(refused.value)
+
+    def alter_slowly(metastore: Any, dbname: str, tbl_name: str, *given: Any, **named: Any) -> None:
+        if named["new_tbl"].tableName != tbl_name and not said:
+            with ThreadPoolExecutor(1) as other:
+                other.submit(write).result()
+        alter(metastore, dbname, tbl_name, *given, **named)
+
+    monkeypatch.setattr(safe_hive._Metastore, "alter_table_with_environment_context", alter_slowly)
+    arctic.rename("db.moving", "db.moved", catalog=hive)
+
+    found = arctic.read("db.moved", catalog=hive).read_all()
+    arctic.drop_table("db.moved", purge=True, catalog=hive)
+    assert said
+    assert pairs(found) == [(each, "Rome") for each in range(3)]
+
+
+@only_3
+def test_a_commit_undoes_no_replacement(
+    hive: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table that gets the name of one that is committed to waits for the lock of that."""
+    for name, city in (("db.old", "Rome"), ("db.staged", "Oslo")):
+        arctic.create_table(name, SCHEMA, primary_key=(), catalog=hive)
+        arctic.write(name, rows_of(range(3), city), catalog=hive)
+    options = {f"catalog.{key}": text for key, text in {**hive, **_QUICK}.items()}
+    config = CatalogConfig.from_options(options)
+    before = find_replaced(config, "db.old")
+    refused: list[Exception] = []
+
+    def write_slowly(*given: Any) -> None:
+        write_metadata(*given)
+        if not refused:
+            with pytest.raises(arctic.ConflictError, match="rename it again") as caught:
+                replace_table(config, "db.staged", "db.old", before)
+            refused.append(caught.value)
+
+    monkeypatch.setattr(staged_metadata, "write_metadata", write_slowly)
+    arctic.write("db.old", rows_of(range(3, 6), "Rome"), catalog=hive)
+
+    found = {name: arctic.read(name, catalog=hive).read_all() for name in ("db.old", "db.staged")}
+    for name in found:
+        arctic.drop_table(name, purge=True, catalog=hive)
+    assert refused
+    assert pairs(found["db.old"]) == [(each, "Rome") for each in range(6)]
+    assert pairs(found["db.staged"]) == [(each, "Oslo") for each in range(3)]
 
 
 @pytest.mark.parametrize("hive", ["2.3"], indirect=True)

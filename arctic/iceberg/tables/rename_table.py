@@ -21,7 +21,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from pyiceberg.catalog import Catalog
-from pyiceberg.exceptions import NoSuchTableError, TableAlreadyExistsError
+from pyiceberg.exceptions import (
+    CommitFailedException,
+    NoSuchTableError,
+    TableAlreadyExistsError,
+)
 from pyiceberg.table import Table
 
 from arctic.errors import (
@@ -161,5 +165,10 @@ def _rename(catalog: Catalog, old: tuple[str, ...], new: tuple[str, ...]) -> Non
             ) from error
         except NoSuchTableError as error:
             raise NotFoundError(f"{subject} was dropped or renamed meanwhile") from error
+        except CommitFailedException as error:
+            raise ConflictError(
+                f"{subject}: others were committing to it and it was not renamed; rename it again "
+                f"({error})"
+            ) from error
         except NotImplementedError as error:
             raise UnsupportedError(f"{subject}: its catalog cannot rename tables") from error

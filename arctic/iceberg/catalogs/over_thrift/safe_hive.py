@@ -10,6 +10,9 @@ Rules:
       compare that since 2.3.10 and 4.0.0 (HIVE-26882); older ones do not know the question.
     - So a lock that is held is shown a sign of life right before: one that is gone is a lost race.
     - A lock that is not to be had in time is a lost race too: nothing was written.
+    - A table is renamed under the same lock. PyIceberg takes none, so what was committed between
+      its look at the table and the change would be lost, or a commit that has looked before would
+      alter another table, which has the name by then.
     - A thread asks in sessions of its own. PyIceberg has one for all, and answers to several
       threads would come mixed.
     - The module is imported where such a catalog is opened: its client is an extra.
@@ -20,8 +23,8 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
@@ -46,8 +49,9 @@ from pyiceberg.catalog.hive import (
     HiveCatalog,
     _HiveClient,
 )
-from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
 from pyiceberg.table import CommitTableResponse, Table
+from pyiceberg.typedef import Identifier
 from thrift.Thrift import TApplicationException
 from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TBufferedTransport, TTransportException
@@ -88,15 +92,26 @@ class SafeHiveCatalog(HiveCatalog):
             CommitFailedException: it did not land.
             Exception: it may have landed.
         """
-        try:
+        with _lost_races():
             return super().commit_table(table, requirements, updates)
-        except NoSuchLockException as error:
-            text = "the metastore took the lock back before the table was altered"
-            raise LockRefusedError(f"{text}: {error.message}") from error
-        except MetaException as error:
-            if _MODIFIED not in (error.message or ""):
-                raise
-            raise CommitFailedException(error.message) from error
+
+    def rename_table(
+        self, from_identifier: str | Identifier, to_identifier: str | Identifier
+    ) -> Table:
+        """Rename while nobody commits.
+
+        Raises:
+            CommitFailedException: nothing was renamed.
+        """
+        names = self.identifier_to_database_and_table(from_identifier, NoSuchTableError)
+        with _lost_races(), self._client as metastore:
+            lock = metastore.lock(self._create_lock_request(*names))
+            try:
+                if lock.state != LockState.ACQUIRED:
+                    self._wait_for_lock(*names, lock.lockid, metastore)
+                return super().rename_table(from_identifier, to_identifier)
+            finally:
+                metastore.unlock(UnlockRequest(lockid=lock.lockid))
 
     def _wait_for_lock(
         self, database_name: str, table_name: str, lockid: int, open_client: Client
@@ -115,6 +130,20 @@ class SafeHiveCatalog(HiveCatalog):
             f"the metastore gave lock {lockid} on {database_name}.{table_name} to others; a lock "
             "whose holder has died ends after hive.txn.timeout, if the metastore does housekeeping"
         )
+
+
+@contextmanager
+def _lost_races() -> Iterator[None]:
+    """Say of what a metastore refused, because others were faster, that nothing landed."""
+    try:
+        yield
+    except NoSuchLockException as error:
+        text = "the metastore took the lock back before the table was altered"
+        raise LockRefusedError(f"{text}: {error.message}") from error
+    except MetaException as error:
+        if _MODIFIED not in (error.message or ""):
+            raise
+        raise CommitFailedException(error.message) from error
 
 
 class _Sessions:
