@@ -23,8 +23,8 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
@@ -92,7 +92,7 @@ class SafeHiveCatalog(HiveCatalog):
             CommitFailedException: it did not land.
             Exception: it may have landed.
         """
-        with _lost_races():
+        with _LostRaces():
             return super().commit_table(table, requirements, updates)
 
     def rename_table(
@@ -104,7 +104,7 @@ class SafeHiveCatalog(HiveCatalog):
             CommitFailedException: nothing was renamed.
         """
         names = self.identifier_to_database_and_table(from_identifier, NoSuchTableError)
-        with _lost_races(), self._client as metastore:
+        with _LostRaces(), self._client as metastore:
             lock = metastore.lock(self._create_lock_request(*names))
             try:
                 if lock.state != LockState.ACQUIRED:
@@ -132,18 +132,27 @@ class SafeHiveCatalog(HiveCatalog):
         )
 
 
-@contextmanager
-def _lost_races() -> Iterator[None]:
-    """Say of what a metastore refused, because others were faster, that nothing landed."""
-    try:
-        yield
-    except NoSuchLockException as error:
-        text = "the metastore took the lock back before the table was altered"
-        raise LockRefusedError(f"{text}: {error.message}") from error
-    except MetaException as error:
-        if _MODIFIED not in (error.message or ""):
-            raise
-        raise CommitFailedException(error.message) from error
+class _LostRaces:
+    """Says of what a metastore refused, because others were faster, that nothing landed.
+
+    A class, because a generator's context manager sets what Thrift's exceptions do not let be set.
+    """
+
+    def __enter__(self) -> None:
+        """Wait for an error."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Raise what it means in its place; others go on."""
+        if isinstance(error, NoSuchLockException):
+            text = "the metastore took the lock back before the table was altered"
+            raise LockRefusedError(f"{text}: {error.message}") from error
+        if isinstance(error, MetaException) and _MODIFIED in (error.message or ""):
+            raise CommitFailedException(error.message) from error
 
 
 class _Sessions:
