@@ -30,6 +30,12 @@ class Places:
         )
         self.put("overwrite", [(1, "Rome"), (2, "Rome")])
 
+    def __enter__(self) -> Places:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        arctic.drop_table(NAME, purge=True, catalog=self.catalog)
+
     def put(self, mode: str, rows: list[tuple[int, str]]) -> None:
         """Write rows."""
         columns = {"id": [row[0] for row in rows], "city": [row[1] for row in rows]}

@@ -15,7 +15,7 @@ from benchmarks.requests.object_store import (
     SECRET_KEY,
     object_store,
 )
-from tests.catalogs.both_stores import CHECKS, NAME, Before, Places, before_commits
+from tests.catalogs.both_stores import CHECKS, Before, Places, before_commits
 from tests.catalogs.glue_server import MADE, UNMADE
 from tests.catalogs.verbs import (
     SCHEMA,
@@ -72,11 +72,8 @@ def test_both_stores_are_compared_by_who_looked_at_both(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Though Glue compares one table at a time: whatever lands before either commit is seen."""
-    places = Places(glue)
-    try:
+    with Places(glue) as places:
         check(places, before_commits(GlueCatalog, monkeypatch, passing=passing))
-    finally:
-        arctic.drop_table(NAME, purge=True, catalog=glue)
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from arctic.iceberg.catalogs.over_thrift import safe_hive
 from arctic.iceberg.catalogs.over_thrift.safe_hive import SOCKET_TIMEOUT, SafeHiveCatalog
 from arctic.iceberg.storage.many_snapshots import write_metadata
 from arctic.job.write.replace_table import find_replaced, replace_table
-from tests.catalogs.both_stores import CHECKS, NAME, Before, Places, before_commits
+from tests.catalogs.both_stores import CHECKS, Before, Places, before_commits
 from tests.catalogs.hive_server import running_metastore
 from tests.catalogs.refused_lock import check_refused_lock
 from tests.catalogs.verbs import (
@@ -70,11 +70,8 @@ def test_both_stores_are_compared_by_who_looked_at_both(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Though Hive compares one table at a time: whatever lands before either commit is seen."""
-    places = Places(hive)
-    try:
+    with Places(hive) as places:
         check(places, before_commits(SafeHiveCatalog, monkeypatch, passing=passing))
-    finally:
-        arctic.drop_table(NAME, purge=True, catalog=hive)
 
 
 @contextmanager

@@ -7,7 +7,6 @@ Rules:
     - What is known of a list holds for the very same objects at the same places alone. Snapshots
       are shared between states of a table and never changed, see ``kept_metadata``.
     - The file says what PyIceberg's own writer would have said; the order of its members differs.
-
     - What grows stands at the beginning of the file, so that its checksum is gone on with too.
 
 Memory: of as many lists as ``GrowingLists`` keeps the JSON, 600 bytes for a snapshot, and 100 for
