@@ -78,13 +78,14 @@ def abort_write(job: WriteJob, results: Sequence[TaskResult]) -> None:
 def _opened(job: WriteJob, results: Sequence[TaskResult]) -> OpenTable:
     """Return the table as it is now, once it is known to take the files."""
     opened = open_now(job)
-    check_key_owners(
-        results,
-        table=opened.table,
-        request=job.request,
-        assume_stable=job.assume_stable,
-        open_input=opened.io.open_input,
-    )
+    if not job.owns_keys:
+        check_key_owners(
+            results,
+            table=opened.table,
+            request=job.request,
+            assume_stable=job.assume_stable,
+            open_input=opened.io.open_input,
+        )
     return opened
 
 

@@ -92,6 +92,8 @@ class WriteJob:
     """What of that state they were made of; None: perhaps all of it."""
     is_joined: bool = False
     """The rows come out of a join, so out of many tasks: nobody need look whether they are few."""
+    owns_keys: bool = False
+    """No two tasks have a key in common, whatever files they share a node with: it was seen."""
 
     def __reduce__(self) -> Any:
         """Travel without the open table, which has a catalog connection."""

@@ -54,8 +54,10 @@ class ParquetInput:
         expected: Size | None = None,
         *,
         verifies_pages: bool = True,
+        int96_unit: str = "ns",
     ) -> None:
         self.path = path
+        self._int96_unit = int96_unit
         self._open_file = open_file
         self._verifies_pages = verifies_pages
         self._source: Any = None
@@ -64,7 +66,7 @@ class ParquetInput:
             self._source = self._found = open_file(path)
             try:
                 source = as_native(self._source)
-                length = source.size()
+                self.size_bytes = length = int(source.size())
                 self._is_small = length <= GUESS_BYTES
                 if self._is_small:
                     source = pa.BufferReader(source.read_at(length, 0))
@@ -232,6 +234,7 @@ class ParquetInput:
             pre_buffer=not self._is_small,
             metadata=metadata,
             page_checksum_verification=self._verifies_pages,
+            coerce_int96_timestamp_unit=self._int96_unit,
             **more,
         )
 

@@ -19,6 +19,7 @@ from arctic.options import WRITE_MODE
 from arctic.retry import WHERE_OUTRUN
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.tasks.spark_tasks import SparkRunner
+from arctic.spark.write.frame_files import written_from_files
 from arctic.spark.write.own_rows import ReadLaterError, read_again
 from arctic.spark.write.spread import spread_rows
 from arctic.spark.write.write_frame import write_frame
@@ -76,6 +77,8 @@ def save_rows(
         job = begin_write(asked, arrow_schema(frame.schema))
         if seen:
             check_seen(seen, job, what="overwrite")
+        if written_from_files(frame, job):
+            return
         spread = spread_rows(frame, job)
         write_frame(spread.frame, spread.job)
 

@@ -1,0 +1,179 @@
+"""Loads out of Parquet files in the order of the key: who reads and writes which row groups.
+
+Strategy: a load is mostly read from files that were written in the order of its key, each of them
+or all together. Their footers say what range of keys each row group has. Where no two have one in
+common, row groups in the order of their ranges are all rows in the order of the key, and neighbours
+go to one task: no row need be sent to another, or sorted.
+
+Rules:
+    - The footers only say where to look: that keys rise is seen while the rows are read.
+    - Tasks have files in all nodes, so they are only so many that these are no fragments.
+
+Must not know: Spark, how rows become files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from urllib.parse import urlsplit
+
+import pyarrow as pa
+
+from arctic import options as opt
+from arctic.errors import FormatError, StorageError, UnsupportedError
+from arctic.iceberg.storage.far_threads import far_threads
+from arctic.iceberg.storage.table_io import TableIO
+from arctic.job.write.source_footers import KeyedGroup, source_footer
+from arctic.job.write.write_job import WriteJob
+from arctic.mor.files.parquet_footer import Size
+from arctic.writing.write_request import WriteMode
+
+_ROUNDS = 3
+"""Tasks for each core at most: enough to even out their speeds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeFiles:
+    """Files all of whose rows are to be written."""
+
+    paths: tuple[str, ...]
+    size_bytes: int
+    """Of all of them, when they were listed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileShare:
+    """What one task reads and writes; pickles."""
+
+    number: int
+    """Of the task; keys of a greater number are greater."""
+    parts: tuple[tuple[str, Size, tuple[int, ...]], ...]
+    """Path and size of a file, and which of its row groups, in the order of their keys."""
+    columns: pa.Schema
+    """Which, and what becomes of them."""
+    rows: int
+
+
+def may_rise(job: WriteJob) -> bool:
+    """Say whether the rows of a write need only rise by their keys to be written as they come."""
+    target, request = job.target, job.request
+    table = target.table
+    if not table.is_keyed or request.mode is not WriteMode.OVERWRITE or job.work.is_done:
+        return False
+    if table.partition_fields or target.options.trees or request.knows_places:
+        return False
+    # A negative zero is as great as zero, and another key.
+    return not any(type_.startswith(("float", "double")) for type_ in target.key_types)
+
+
+def source_access(job: WriteJob) -> TableIO:
+    """Return what opens the files of a load: no cache, for others may replace them."""
+    return job.found().io.without_cache()
+
+
+def rising_shares(
+    job: WriteJob, files: WholeFiles, incoming: pa.Schema, *, parallelism: int
+) -> tuple[FileShare, ...] | None:
+    """Return the tasks that read and write some files; None: the rows are not known to rise.
+
+    Args:
+        job: a write that ``may_rise``.
+        files: all of its rows.
+        incoming: the columns of its rows.
+        parallelism: tasks that run at the same time.
+    """
+    key = job.target.key
+    own = job.target.schema
+    if any(incoming.field(name).type != own.field(name).type for name in key):
+        return None
+    access = source_access(job)
+    own_store = _store(access.location)
+    if {*map(_store, files.paths)} != {own_store}:
+        return None
+
+    def footer(file: int) -> tuple[Size, list[KeyedGroup]] | None:
+        return source_footer(files.paths[file], access.open_input, incoming, key[0], file=file)
+
+    try:
+        found = list(far_threads().map(footer, range(len(files.paths))))
+    except (StorageError, FormatError, UnsupportedError):
+        return None
+    footers = [each for each in found if each is not None]
+    if len(footers) < len(found):
+        return None
+    sizes = [size for size, _ in footers]
+    groups = [group for _, some in footers for group in some]
+    ordered = in_order_of_keys(groups)
+    if not ordered or sum(size.size_bytes for size in sizes) != files.size_bytes:
+        return None
+    tasks = _task_count(job, files.size_bytes, parallelism)
+    return tuple(
+        FileShare(
+            number=number,
+            parts=tuple(
+                (files.paths[file], sizes[file], tuple(each.number for each in some))
+                for file, some in groupby(share, key=lambda group: group.file)
+            ),
+            columns=incoming,
+            rows=sum(group.rows for group in share),
+        )
+        for number, share in enumerate(divided(ordered, tasks))
+    )
+
+
+def in_order_of_keys(groups: Iterable[KeyedGroup]) -> tuple[KeyedGroup, ...] | None:
+    """Return row groups in the order of their keys; None: ranges have something in common.
+
+    Neighbours in a file may: where the key has several columns, the first one goes on in the next.
+    """
+    ordered = sorted(groups, key=lambda each: (each.least, each.greatest, each.file, each.number))
+    for before, after in pairwise(ordered):
+        follows = (before.file, before.number + 1) == (after.file, after.number)
+        if before.greatest > after.least or (before.greatest == after.least and not follows):
+            return None
+    return tuple(ordered)
+
+
+def divided(groups: Sequence[KeyedGroup], most: int) -> list[list[KeyedGroup]]:
+    """Divide row groups into runs of about as many rows each.
+
+    Args:
+        groups: in order.
+        most: runs, at least 1.
+    """
+    total, before = sum(group.rows for group in groups), 0
+    shares: dict[int, list[KeyedGroup]] = {}
+    for group in groups:
+        # Where the middle of it lies.
+        place = (2 * before + group.rows) * most // (2 * total)
+        shares.setdefault(place, []).append(group)
+        before += group.rows
+    return list(shares.values())
+
+
+def _task_count(job: WriteJob, size_bytes: int, parallelism: int) -> int:
+    """Return how many tasks write no fragments, as far as that can be.
+
+    Each writes a file for every node, as one task of a shuffled write does in all.
+    """
+    properties = job.target.table.properties
+    target_bytes = opt.OPTIMIZE_TARGET_SIZE.value({}, properties)
+    fragment = target_bytes // opt.FRAGMENT_RATIO.value({}, properties)
+    most = max(1, size_bytes // ((job.target.options.base_mask + 1) * fragment))
+    if job.max_tasks is not None:
+        most = min(most, job.max_tasks)
+    # Rounds that are full, so that no core waits for the last task.
+    return most if most < parallelism else min(most // parallelism, _ROUNDS) * parallelism
+
+
+def _store(location: str) -> tuple[str, str]:
+    """Return where a path leads to, as far as its beginning says.
+
+    >>> _store("/lake"), _store("file:///x"), _store("s3a://lake/x"), _store("s3://lake")
+    (('file', ''), ('file', ''), ('s3', 'lake'), ('s3', 'lake'))
+    """
+    parts = urlsplit(location)
+    scheme = parts.scheme or "file"
+    return "s3" if scheme in ("s3a", "s3n") else scheme, parts.netloc

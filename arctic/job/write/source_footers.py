@@ -1,0 +1,110 @@
+"""Footers of Parquet files that are loaded: which row groups, with which keys, and may Arrow read.
+
+Rules:
+    - Whatever a file has that Spark would read otherwise than Arrow does is left to Spark.
+
+Must not know: Spark, what is done with the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.types as pt
+
+from arctic.mor.files.parquet_footer import Size
+from arctic.mor.files.parquet_input import ParquetInput
+
+INT96_UNIT = "us"
+"""Of times in 96 bits, as Spark has them; there are none in nanoseconds for all of its years."""
+_OLD_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
+_VERSION = b"org.apache.spark.version"
+"""Before 3.0, days of the Julian calendar were written as such, and Spark reads them so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyedGroup:
+    """One row group, and what its footer says of the first column of the key."""
+
+    file: int
+    """Number of the file."""
+    number: int
+    """In the file."""
+    rows: int
+    least: Any
+    greatest: Any
+    """Of the type of ``least``; no key lies outside."""
+
+
+def source_footer(
+    path: str, open_file: Callable[[str], Any], incoming: pa.Schema, first: str, *, file: int
+) -> tuple[Size, list[KeyedGroup]] | None:
+    """Return the size of a file and its row groups with rows; None: it is to be read by Spark.
+
+    Args:
+        path: of the file.
+        open_file: opens a path for reading at any position.
+        incoming: the columns that are wanted of it.
+        first: the first column of the key.
+        file: its number.
+
+    Raises:
+        FormatError: it is no whole Parquet file.
+        StorageError: it cannot be read.
+        UnsupportedError: no file system is installed for its path.
+    """
+    with ParquetInput(path, open_file, int96_unit=INT96_UNIT) as parquet:
+        metadata = parquet.metadata
+        texts = metadata.metadata or {}
+        is_old = texts.get(_VERSION, b"3").startswith((b"1.", b"2."))
+        if is_old or any(name in texts for name in _OLD_CALENDAR):
+            return None
+        if not all(_is_read_alike(parquet, field) for field in incoming):
+            return None
+        column = parquet.leaf_column(first)
+        groups = []
+        for number in range(metadata.num_row_groups):
+            group = metadata.row_group(number)
+            bounds = _bounds(group.column(column), incoming.field(first).type)
+            if not group.num_rows:
+                continue
+            if bounds is None:
+                return None
+            groups.append(
+                KeyedGroup(
+                    file=file,
+                    number=number,
+                    rows=group.num_rows,
+                    least=bounds[0],
+                    greatest=bounds[1],
+                )
+            )
+        return Size(parquet.size_bytes, metadata.num_rows), groups
+
+
+def _is_read_alike(parquet: ParquetInput, field: pa.Field) -> bool:
+    """Say whether a file has a column that Arrow reads as Spark does."""
+    schema = parquet.schema
+    if len(schema.get_all_field_indices(field.name)) != 1:
+        return False
+    leaf = parquet.leaf_column(field.name)
+    if leaf is None:
+        return False
+    if parquet.metadata.schema.column(leaf).physical_type == "INT96":
+        # Instants, whatever Arrow makes of them.
+        return bool(field.type == pa.timestamp(INT96_UNIT, "UTC"))
+    return bool(schema.field(field.name).type == field.type)
+
+
+def _bounds(chunk: Any, kind: pa.DataType) -> tuple[Any, Any] | None:
+    """Return bounds of a chunk that order as its values do; None: its footer has none."""
+    is_text = chunk.physical_type == "BYTE_ARRAY" and (pt.is_string(kind) or pt.is_binary(kind))
+    if not is_text and chunk.physical_type not in ("INT32", "INT64"):
+        return None
+    statistics = chunk.statistics
+    if statistics is None or not statistics.has_min_max:
+        return None
+    return statistics.min_raw, statistics.max_raw
