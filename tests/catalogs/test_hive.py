@@ -6,6 +6,7 @@ import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -104,11 +105,17 @@ def test_the_error_says_what_holds_it(hive: dict[str, str]) -> None:
         arctic.write("db.held", rows_of(range(1), "Rome"), catalog=quick)
 
 
+def locks_of(catalog: dict[str, str]) -> list[int]:
+    """Return the numbers of all locks that somebody has or waits for."""
+    with HiveCatalog("plain", **catalog)._client as metastore:
+        return [lock.lockid for lock in metastore.show_locks(ShowLocksRequest()).locks]
+
+
 def end_locks(catalog: dict[str, str]) -> None:
     """Take back every lock, as a metastore does whose holders show no sign of life."""
     with HiveCatalog("plain", **catalog)._client as metastore:
-        for lock in metastore.show_locks(ShowLocksRequest()).locks:
-            metastore.unlock(UnlockRequest(lockid=lock.lockid))
+        for lock in locks_of(catalog):
+            metastore.unlock(UnlockRequest(lockid=lock))
 
 
 def write_where_the_lock_ends(hive: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,6 +213,60 @@ def test_a_commit_undoes_no_replacement(
     assert refused
     assert pairs(found["db.old"]) == [(each, "Rome") for each in range(6)]
     assert pairs(found["db.staged"]) == [(each, "Oslo") for each in range(3)]
+
+
+@only_3
+def test_a_commit_undoes_no_drop(hive: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A drop waits for the lock of a commit, so a table that is made anew is not altered by it."""
+    arctic.create_table("db.old", SCHEMA, primary_key=(), catalog=hive)
+    arctic.write("db.old", rows_of(range(3), "Rome"), catalog=hive)
+    refused: list[Exception] = []
+
+    def write_slowly(*given: Any) -> None:
+        write_metadata(*given)
+        if not refused:
+            with pytest.raises(arctic.ConflictError, match="drop it again") as caught:
+                arctic.drop_table("db.old", catalog={**hive, **_QUICK})
+            refused.append(caught.value)
+
+    monkeypatch.setattr(staged_metadata, "write_metadata", write_slowly)
+    arctic.write("db.old", rows_of(range(3, 6), "Rome"), catalog=hive)
+
+    found = arctic.read("db.old", catalog=hive).read_all()
+    arctic.drop_table("db.old", purge=True, catalog=hive)
+    assert refused
+    assert pairs(found) == [(each, "Rome") for each in range(6)]
+    assert locks_of(hive) == []
+
+
+@only_3
+@pytest.mark.parametrize(
+    ("call", "verb"),
+    [
+        (partial(arctic.rename, "db.kept", "db.moved"), "alter_table_with_environment_context"),
+        (partial(arctic.drop_table, "db.kept"), "drop_table"),
+    ],
+    ids=["rename", "drop"],
+)
+def test_who_outlived_its_lock_neither_renames_nor_drops(
+    hive: dict[str, str], monkeypatch: pytest.MonkeyPatch, call: Callable[..., object], verb: str
+) -> None:
+    """A rename and a drop look for their lock as well, right before the change."""
+    arctic.create_table("db.kept", SCHEMA, primary_key=(), catalog=hive)
+    arctic.write("db.kept", rows_of(range(3), "Rome"), catalog=hive)
+    change = getattr(safe_hive._Metastore, verb)
+
+    def change_late(metastore: Any, *given: Any, **named: Any) -> None:
+        end_locks(hive)
+        change(metastore, *given, **named)
+
+    with monkeypatch.context() as late:
+        late.setattr(safe_hive._Metastore, verb, change_late)
+        with pytest.raises(arctic.ConflictError, match="took the lock back"):
+            call(catalog=hive)
+
+    assert pairs(arctic.read("db.kept", catalog=hive).read_all()) == [(n, "Rome") for n in range(3)]
+    arctic.drop_table("db.kept", purge=True, catalog=hive)
 
 
 @pytest.mark.parametrize("hive", ["2.3"], indirect=True)

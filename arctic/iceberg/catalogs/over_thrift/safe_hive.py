@@ -10,11 +10,11 @@ Rules:
       compare that since 2.3.10 and 4.0.0 (HIVE-26882); older ones do not know the question.
     - So a lock that is held is shown a sign of life right before: one that is gone is a lost race.
     - A lock that is not to be had in time is a lost race too: nothing was written.
-    - A table is renamed under the same lock. PyIceberg takes none, so what was committed between
-      its look at the table and the change would be lost, or a commit that has looked before would
-      alter another table, which has the name by then.
-    - A thread asks in sessions of its own. PyIceberg has one for all, and answers to several
-      threads would come mixed.
+    - A table is renamed and dropped under the same lock. PyIceberg takes none, so what was
+      committed between its look at the table and a rename would be lost, or a commit that has
+      looked before would alter another table, which has the name by then.
+    - A thread asks in a session of its own. PyIceberg has one for all, and answers to several
+      threads would come mixed. Of calls within others, all ask in the one that has the lock.
     - The module is imported where such a catalog is opened: its client is an extra.
 """
 
@@ -23,10 +23,11 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from hive_metastore.ThriftHiveMetastore import Client
@@ -56,7 +57,7 @@ from thrift.Thrift import TApplicationException
 from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TBufferedTransport, TTransportException
 
-from arctic.errors import InvalidInputError
+from arctic.errors import ConflictError, InvalidInputError
 from arctic.iceberg.catalogs.over_thrift.refused_lock import LockRefusedError
 
 SOCKET_TIMEOUT = "hive.metastore.client.socket.timeout"
@@ -69,6 +70,8 @@ _LOCK_CHECKS = {LOCK_CHECK_RETRIES: "40", LOCK_CHECK_MAX_WAIT_TIME: "0.5"}
 
 _MODIFIED = "The table has been modified"
 """How a metastore says that a table no longer names what the change was made on."""
+
+_Changed = TypeVar("_Changed")
 
 
 class SafeHiveCatalog(HiveCatalog):
@@ -103,13 +106,32 @@ class SafeHiveCatalog(HiveCatalog):
         Raises:
             CommitFailedException: nothing was renamed.
         """
-        names = self.identifier_to_database_and_table(from_identifier, NoSuchTableError)
+        rename = partial(super().rename_table, from_identifier, to_identifier)
+        return self._under_lock(from_identifier, rename)
+
+    def drop_table(self, identifier: str | Identifier) -> None:
+        """Drop while nobody commits.
+
+        Raises:
+            ConflictError: nothing was dropped.
+        """
+        try:
+            self._under_lock(identifier, partial(super().drop_table, identifier))
+        except CommitFailedException as error:
+            name = ".".join(self.identifier_to_tuple(identifier))
+            raise ConflictError(
+                f"table {name!r}: others were committing to it and it was not dropped; drop it "
+                f"again ({error})"
+            ) from error
+
+    def _under_lock(self, identifier: str | Identifier, change: Callable[[], _Changed]) -> _Changed:
+        names = self.identifier_to_database_and_table(identifier, NoSuchTableError)
         with _LostRaces(), self._client as metastore:
             lock = metastore.lock(self._create_lock_request(*names))
             try:
                 if lock.state != LockState.ACQUIRED:
                     self._wait_for_lock(*names, lock.lockid, metastore)
-                return super().rename_table(from_identifier, to_identifier)
+                return change()
             finally:
                 metastore.unlock(UnlockRequest(lockid=lock.lockid))
 
@@ -155,26 +177,20 @@ class _LostRaces:
             raise CommitFailedException(error.message) from error
 
 
-class _Sessions:
-    """The metastore, as what every call opens: a session of its own, closed after it."""
+class _Sessions(threading.local):
+    """The metastore, as what every call opens: a session of the thread, closed after it."""
 
     def __init__(self, properties: Mapping[str, str]) -> None:
         self._properties = dict(properties)
         self._milliseconds = _milliseconds(properties)
-        self._open = threading.local()
+        self._opened = 0
+        """How often, by calls that contain one another."""
 
     def __enter__(self) -> Client:
-        failed: TTransportException | None = None
-        for uri in self._properties[URI].split(","):
-            session = self._session(uri.strip())
-            try:
-                client = session.__enter__()
-            except TTransportException as error:
-                failed = failed or error
-                continue
-            self._sessions.append(session)
-            return _Metastore(client._iprot)
-        raise failed or TTransportException(message="no metastore is named")
+        if not self._opened:
+            self._session, self._metastore = self._begun()
+        self._opened += 1
+        return self._metastore
 
     def __exit__(
         self,
@@ -182,18 +198,30 @@ class _Sessions:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        session = self._sessions.pop()
+        self._opened -= 1
+        if self._opened:
+            return
         if isinstance(error, TApplicationException) and error.type == error.UNKNOWN_METHOD:
             with suppress(Exception):  # whatever it says, it does not know the call
-                error.message += f" in Hive {session._client().getVersion()}"
+                error.message += f" in Hive {self._metastore.getVersion()}"
         elif isinstance(error, TTransportException) and error.type == error.TIMED_OUT:
             error.args = (
                 f"no answer within {self._milliseconds / 1_000:g} seconds; look whether the "
                 f"metastore is at work, or give it more time: catalog.{SOCKET_TIMEOUT}",
             )
-        session.__exit__(kind, error, trace)
+        self._session.__exit__(kind, error, trace)
 
-    def _session(self, uri: str) -> _HiveClient:
+    def _begun(self) -> tuple[_HiveClient, Client]:
+        failed: TTransportException | None = None
+        for uri in self._properties[URI].split(","):
+            session = self._session_with(uri.strip())
+            try:
+                return session, _Metastore(session.__enter__()._iprot)
+            except TTransportException as error:
+                failed = failed or error
+        raise failed or TTransportException(message="no metastore is named")
+
+    def _session_with(self, uri: str) -> _HiveClient:
         session = HiveCatalog._create_hive_client({**self._properties, URI: uri})
         if not session._kerberos_auth:
             place = urlsplit(uri)
@@ -201,14 +229,6 @@ class _Sessions:
             connection.setTimeout(self._milliseconds)
             session._transport = TBufferedTransport(connection)
         return session
-
-    @property
-    def _sessions(self) -> list[_HiveClient]:
-        """Those of this thread, the last one first to end."""
-        if not hasattr(self._open, "sessions"):
-            self._open.sessions = []
-        sessions: list[_HiveClient] = self._open.sessions
-        return sessions
 
 
 class _Metastore(Client):  # type: ignore[misc]  # of generated code without types
@@ -241,8 +261,7 @@ class _Metastore(Client):  # type: ignore[misc]  # of generated code without typ
         environment_context: EnvironmentContext,
     ) -> None:
         """Change or rename a table that names the metadata which the change was made on."""
-        if self._held is not None:
-            self.heartbeat(HeartbeatRequest(lockid=self._held))
+        self._look_for_lock()
         named = (new_tbl.dbName.lower(), new_tbl.tableName.lower())
         is_renamed = named != (dbname.lower(), tbl_name.lower())
         seen = new_tbl.parameters[METADATA_LOCATION if is_renamed else PREVIOUS_METADATA_LOCATION]
@@ -252,6 +271,16 @@ class _Metastore(Client):  # type: ignore[misc]  # of generated code without typ
             "expected_parameter_value": seen,
         }
         super().alter_table_with_environment_context(dbname, tbl_name, new_tbl, environment_context)
+
+    def drop_table(self, dbname: str, name: str, deleteData: bool) -> None:
+        """Drop a table, if it is still locked."""
+        self._look_for_lock()
+        super().drop_table(dbname, name, deleteData)
+
+    def _look_for_lock(self) -> None:
+        """Show the metastore a sign of life, if it has not taken the lock back."""
+        if self._held is not None:
+            self.heartbeat(HeartbeatRequest(lockid=self._held))
 
 
 def _milliseconds(properties: Mapping[str, str]) -> int:
