@@ -12,6 +12,7 @@ import pytest
 
 import arctic
 from tests.catalogs.both_stores import CHECKS, Before, Places, before_commits_in_sql
+from tests.catalogs.moved import KEYS, check_commit_beside
 from tests.catalogs.one_batch import check_one_transaction
 from tests.catalogs.refused_lock import check_refused_lock
 from tests.catalogs.verbs import SCHEMA, adopt_and_release, publish_and_rename, write_and_merge
@@ -61,6 +62,14 @@ def test_both_stores_are_compared_by_who_looked_at_both(
 ) -> None:
     """In one transaction, which the other row is locked for."""
     check(Places(catalog), before_commits_in_sql(monkeypatch))
+
+
+@pytest.mark.parametrize("key", KEYS, ids=["without a key", "with a key"])
+def test_a_commit_undoes_no_rename_and_no_drop(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch, key: tuple[str, ...]
+) -> None:
+    """The row of a table has another name by then, or names other metadata."""
+    check_commit_beside(catalog, monkeypatch, key)
 
 
 def test_tables_of_a_batch_become_visible_together(

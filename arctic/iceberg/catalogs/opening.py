@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -102,6 +103,8 @@ def _load_catalog(name: str, properties: Mapping[str, str], *, create: bool) -> 
         return TimedRestCatalog(name, **cast("dict[str, str]", known))
     if _is_hive(known) and "py-catalog-impl" not in properties:
         return _open_hive(name, cast("dict[str, str]", known))
+    if str(known.get("type") or "").lower() == "glue" and "py-catalog-impl" not in properties:
+        return _open_glue(name, cast("dict[str, str]", known))
     return first_use(partial(load_catalog, name, **properties))
 
 
@@ -118,15 +121,29 @@ def _is_hive(properties: Mapping[str, object]) -> bool:
 
 
 def _open_hive(name: str, properties: Mapping[str, str]) -> Catalog:
-    try:
+    with _extra("hive"):
         from arctic.iceberg.catalogs.over_thrift.safe_hive import (  # noqa: PLC0415 - an extra
             SafeHiveCatalog,
         )
+    return SafeHiveCatalog(name, **properties)
+
+
+def _open_glue(name: str, properties: Mapping[str, str]) -> Catalog:
+    with _extra("glue"):
+        from arctic.iceberg.catalogs.over_http.safe_glue import (  # noqa: PLC0415 - an extra
+            SafeGlueCatalog,
+        )
+    return SafeGlueCatalog(name, **properties)
+
+
+@contextmanager
+def _extra(name: str) -> Iterator[None]:
+    try:
+        yield
     except ImportError as error:
         raise NotInstalledError(
-            f"{error}: install the extra, in a checkout: pip install '.[hive]'"
+            f"{error}: install the extra, in a checkout: pip install '.[{name}]'"
         ) from error
-    return SafeHiveCatalog(name, **properties)
 
 
 def open_named(

@@ -222,7 +222,8 @@ def test_a_missing_client_library_is_named_with_the_command(
 ) -> None:
     """Whether or not the library is installed here."""
     monkeypatch.setitem(sys.modules, f"pyiceberg.catalog.{kind}", None)
-    monkeypatch.delitem(sys.modules, "arctic.iceberg.catalogs.over_thrift.safe_hive", raising=False)
+    for ours in ("over_thrift.safe_hive", "over_http.safe_glue"):
+        monkeypatch.delitem(sys.modules, f"arctic.iceberg.catalogs.{ours}", raising=False)
     options = {"catalog.type": kind, "catalog.uri": "thrift://127.0.0.1:1"}
 
     with pytest.raises(UnsupportedError, match="pip install"):
