@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from pyiceberg import types
-from pyiceberg.schema import Schema
+from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.types import NestedField
 
 from arctic.iceberg.tables.open_table import OpenTable
@@ -37,14 +37,14 @@ def odd_columns(opened: OpenTable) -> Mapping[str, str]:
     one, or none. Where the metadata forgot a schema nobody knows, so it is every column.
     """
     base = opened.base
-    columns, schemas = base.schema().columns, base.metadata.schemas
+    columns = base.schema().columns
     if _NAME_MAPPING in base.properties:
         why = f"{_NAME_MAPPING} says that files of others may have other columns"
         return dict.fromkeys((column.name for column in columns), why)
-    if not _are_all(schemas):
+    if not _has_all_schemas(base.metadata):
         why = "the metadata has forgotten which columns the table had before"
         return dict.fromkeys((column.name for column in columns), why)
-    history = [field for schema in schemas for field in schema.columns]
+    history = [field for schema in base.metadata.schemas for field in schema.columns]
     told = {column.name: _oddness(column, history) for column in columns}
     return {name: why for name, why in told.items() if why is not None}
 
@@ -78,9 +78,19 @@ def ever_had(opened: OpenTable, name: str) -> bool:
     )
 
 
-def _are_all(schemas: Sequence[Schema]) -> bool:
-    """Say whether no schema is missing: they are counted from 0, and cleaning may drop old ones."""
-    return {schema.schema_id for schema in schemas} == set(range(len(schemas)))
+def _has_all_schemas(metadata: TableMetadata) -> bool:
+    """Say whether no schema is missing, as far as a store tells; cleaning may drop old ones.
+
+    They are counted from 0, so one between others leaves a gap. The last ones, after which an older
+    schema became the current one again, leave one where they had a column that no other has: those
+    are counted from 1. A name that was changed and changed back leaves none.
+    """
+    schemas = metadata.schemas
+    numbers = {schema.schema_id for schema in schemas}
+    fields = {field_id for schema in schemas for field_id in schema.field_ids}
+    return numbers == set(range(len(schemas))) and fields == set(
+        range(1, metadata.last_column_id + 1)
+    )
 
 
 def _oddness(column: NestedField, history: Sequence[NestedField]) -> str | None:

@@ -91,6 +91,26 @@ def test_a_schema_that_was_cleaned_away_may_have_had_other_names(tmp_path: Path)
     assert odd["id"] == "the metadata has forgotten which columns the table had before"
 
 
+def test_the_last_schemas_of_a_table_may_be_cleaned_away(tmp_path: Path) -> None:
+    """Where an older one is the current one again; their columns took ids that nobody has now."""
+    made(tmp_path)
+    for store in stores(tmp_path):
+        with store.update_schema() as update:
+            update.add_column("note", DoubleType())
+        with store.refresh().update_schema() as update:
+            update.delete_column("note")
+        forget = RemoveSchemasUpdate.model_validate({"schema-ids": [1]})
+        store.catalog.commit_table(store.refresh(), (), (forget,))
+        with store.refresh().update_schema() as update:
+            update.add_column("note", DoubleType())
+
+    odd = odd_columns(opened(tmp_path))
+
+    assert [schema.schema_id for schema in opened(tmp_path).base.metadata.schemas] == [0, 1]
+    assert odd["note"] == "the metadata has forgotten which columns the table had before"
+    assert set(odd) == {*SCHEMA.names, "note"}
+
+
 def test_files_that_were_taken_over_have_columns_of_their_own(tmp_path: Path) -> None:
     """A name mapping says that some may be there."""
     table = made(tmp_path)
