@@ -22,6 +22,15 @@ from arctic.spark.jvm.table_v2 import install_own_scans
 from arctic.spark.source import FORMAT, ArcticDataSource
 from arctic.spark.tasks.workers import is_local, use_this_python
 
+_LOCAL_SETTINGS = {
+    "spark.ui.enabled": "false",
+    # Where a statement fails, Spark interrupts its other tasks. One that waits for its worker then
+    # takes the daemon of all Python workers for hung and ends it, and them. Here a task is tried
+    # once: what others run in those workers fails with "Python worker exited unexpectedly".
+    "spark.sql.execution.interruptOnCancel": "false",
+}
+"""Of a session that is begun here, where its caller says nothing else."""
+
 
 def register(session: SparkSession) -> None:
     """Teach a session ``format("arctic")``, ``mode("upsert")`` and scans that prune.
@@ -69,7 +78,7 @@ def start_local(*, master: str, app_name: str, conf: Mapping[str, str] | None) -
     """Start Spark, or return the session that runs, and register it: ``arctic.local_session``."""
     ensure_java()
     builder = SparkSession.builder.master(master).appName(app_name)
-    settings = {"spark.ui.enabled": "false", **(conf or {})}
+    settings = {**_LOCAL_SETTINGS, **(conf or {})}
     for name, value in settings.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()

@@ -17,6 +17,8 @@ SETTINGS = {
     "spark.default.parallelism": "2",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "OFF",
+    # A worker that dies of a signal says where it was.
+    "spark.python.worker.faulthandler.enabled": "true",
     # It lives for minutes, in which plans come and go by the thousand: with room for what dies
     # young, in large pages where there are any, its JVM works an eighth less.
     "spark.driver.extraJavaOptions": (

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrameWriter
+from pyspark import TaskContext
+from pyspark.sql import DataFrameWriter, SparkSession
+from pyspark.sql import functions as F
 
 import arctic
 from arctic.spark.edge.save_modes import ENDS, LAYOUTS
@@ -50,6 +52,21 @@ def test_the_module_that_spark_imports_brings_nothing_along() -> None:
     )
 
     assert done.stdout.split() == ["pyspark_arctic"]
+
+
+@pytest.mark.spark
+def test_a_statement_that_fails_ends_no_workers_of_others(spark: SparkSession) -> None:
+    """Spark ends all of them where it interrupts a task that waits for its own to begin."""
+
+    @F.udf("string", useArrow=False)
+    def is_interrupted(_: int) -> str | None:
+        context = TaskContext.get()
+        assert context is not None
+        return context.getLocalProperty("spark.job.interruptOnCancel")
+
+    rows = spark.range(1).select(is_interrupted("id")).collect()
+
+    assert [row[0] for row in rows] == ["false"]
 
 
 def test_a_worker_that_tells_columns_brings_nothing_of_writing_along(tmp_path: Path) -> None:
