@@ -12,6 +12,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 
@@ -45,6 +46,20 @@ second reading."""
 
 FEW_KEPT = 8
 """Where at most one row in so many is left, texts are made of those rows alone."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sieve:
+    """What leaves rows out, of which some row groups have no deletes."""
+
+    test: RowTest
+    removed: RemovedRows
+    merge: Projection
+    index: DeleteIndex | None
+
+    def mask(self, first_row: int, batch: pa.RecordBatch) -> Mask:
+        """Say which rows of a batch match, and are not known to be dead."""
+        return self.removed.alive(first_row, len(batch)) & self.test.mask(batch)
 
 
 class DataFileReader:
@@ -148,8 +163,8 @@ class DataFileReader:
         test = RowTest(self._columns, self._request)
         for part, deletes in self._sorted_out(groups, index):
             merge = self._merge_columns(deletes)
-            checked = self._read(part, output, test, merge, RemovedRows(positions, dead), deletes)
-            for first_row, batch, mask in checked:
+            sieve = _Sieve(test, RemovedRows(positions, dead), merge, deletes)
+            for first_row, batch, mask in self._read(part, output, sieve):
                 batch = decoded(kept(batch.select(output.names), mask), self._parquet.schema)
                 places = first_row + np.flatnonzero(mask) if output.has_positions else None
                 yield make_batch(output.arrays(batch, places), self._request.schema, len(batch))
@@ -177,70 +192,50 @@ class DataFileReader:
             return False
         if not index.may_follow(file.transaction_id, file.kind):
             return False
-        if file.kind is FileKind.INSERT:
-            # In no order of keys, and as likely changed again as any: its bounds are not asked.
-            return True
-        return index.may_hold(self._key_bounds(row_group))
+        # Inserts are in no order of keys, and as likely changed again as any: no bounds are asked.
+        return file.kind is FileKind.INSERT or index.may_hold(self._key_bounds(row_group))
 
     def _key_bounds(self, row_group: int) -> list[ColumnBounds | None]:
-        return [
-            key_bounds(self._parquet, row_group, self._columns.names, column)
-            for column in self._request.key
-        ]
+        return [self._bounds(row_group, column) for column in self._request.key]
+
+    def _bounds(self, row_group: int, column: pa.Field) -> ColumnBounds | None:
+        return key_bounds(self._parquet, row_group, self._columns.names, column)
 
     def _read(
-        self,
-        row_groups: Collection[int],
-        output: Projection,
-        test: RowTest,
-        merge: Projection,
-        removed: RemovedRows,
-        index: DeleteIndex | None,
+        self, row_groups: Collection[int], output: Projection, sieve: _Sieve
     ) -> Iterator[tuple[int, pa.RecordBatch, Mask]]:
         """Yield batches, the number of their first row, and which of their rows survive."""
-        first = test.projection.names
-        rest = [name for name in names_of(output, merge) if name not in first]
-        names = names_of(output, merge, test.projection)
+        first = sieve.test.projection.names
+        rest = [name for name in names_of(output, sieve.merge) if name not in first]
+        names = names_of(output, sieve.merge, sieve.test.projection)
         if not (first and rest and self.row_count >= MIN_ROWS):
-            yield from self._read_at_once(row_groups, names, test, merge, removed, index)
+            yield from self._read_at_once(row_groups, names, sieve)
             return
         for run in runs(self._parquet.metadata, row_groups):
             if self._parquet.decoded_bytes(run.row_groups, first) <= RUN_BYTES:
-                yield from self._read_in_two(run, rest, test, merge, removed, index)
+                yield from self._read_in_two(run, rest, sieve)
             else:
-                yield from self._read_at_once(run.row_groups, names, test, merge, removed, index)
+                yield from self._read_at_once(run.row_groups, names, sieve)
 
     def _read_at_once(
-        self,
-        row_groups: Collection[int],
-        names: Sequence[str],
-        test: RowTest,
-        merge: Projection,
-        removed: RemovedRows,
-        index: DeleteIndex | None,
+        self, row_groups: Collection[int], names: Sequence[str], sieve: _Sieve
     ) -> Iterator[tuple[int, pa.RecordBatch, Mask]]:
         for first_row, batch in self._batches(row_groups, names):
-            mask = removed.alive(first_row, len(batch)) & test.mask(batch)
-            self._kill(batch, mask, merge, index)
+            mask = sieve.mask(first_row, batch)
+            self._kill(batch, mask, sieve)
             yield first_row, batch, mask
 
     def _read_in_two(
-        self,
-        run: Run,
-        rest: Sequence[str],
-        test: RowTest,
-        merge: Projection,
-        removed: RemovedRows,
-        index: DeleteIndex | None,
+        self, run: Run, rest: Sequence[str], sieve: _Sieve
     ) -> Iterator[tuple[int, pa.RecordBatch, Mask]]:
         """Yield the same as one reading; columns of row groups without a survivor stay unread."""
-        names = test.projection.names
-        knows_keys = not set(merge.names) - set(names)
+        names = sieve.test.projection.names
+        knows_keys = not set(sieve.merge.names) - set(names)
         tested, masks = [], [np.zeros(0, bool)]
         for first_row, batch in self._batches(run.row_groups, names):
-            mask = removed.alive(first_row, len(batch)) & test.mask(batch)
+            mask = sieve.mask(first_row, batch)
             if knows_keys:
-                self._kill(batch, mask, merge, index)
+                self._kill(batch, mask, sieve)
             tested.append(batch)
             masks.append(mask)
         survives = np.concatenate(masks)
@@ -251,14 +246,14 @@ class DataFileReader:
             return
         columns = pa.Table.from_batches(tested)
         few = FEW_KEPT * int(np.count_nonzero(survives)) <= len(survives)
-        texts = [name for name in rest if name not in merge.names] if few else []
+        texts = [name for name in rest if name not in sieve.merge.names] if few else []
         encoded = self._parquet.repeating(texts, wanted)
         for first_row, batch in self._batches(wanted, rest, encoded=encoded):
             start = first_row - run.first_row
             mask = survives[start : start + len(batch)]
             batch = beside(batch, columns.slice(start, len(batch)))
             if not knows_keys:
-                self._kill(batch, mask, merge, index)
+                self._kill(batch, mask, sieve)
             yield first_row, batch, mask
 
     def _batches(
@@ -282,16 +277,12 @@ class DataFileReader:
         if self._file.kind is not FileKind.BASE or not len(self._request.ordering):
             return False
         first = self._request.ordering.field(0)
-        known = (
-            key_bounds(self._parquet, group, self._columns.names, first)
-            for group in self._row_groups
-        )
+        known = (self._bounds(group, first) for group in self._row_groups)
         return all(bounds is not None and index.outdoes(bounds.upper) for bounds in known)
 
-    def _kill(
-        self, batch: pa.RecordBatch, mask: Mask, merge: Projection, index: DeleteIndex | None
-    ) -> None:
+    def _kill(self, batch: pa.RecordBatch, mask: Mask, sieve: _Sieve) -> None:
         """Take rows out of a mask whose keys are deleted."""
+        merge, index = sieve.merge, sieve.index
         if index is None:
             return
         if 2 * np.count_nonzero(mask) >= len(batch):

@@ -15,6 +15,7 @@ Rules:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from types import MappingProxyType
 
@@ -73,25 +74,21 @@ class TaskReader:
             StorageError: a file that is missing or cannot be fetched.
             InternalError: a task that no plan makes.
         """
-        _check(task, self._request)
+        request, open_file = self._request, self._open_file
+        _check(task, request)
         folded: FoldedInserts | None = None
         looked_up = task.data
         if task.folds:
-            folded = FoldedInserts(
-                task, self._request, self._open_file, self._touched, self._positions
-            )
+            folded = FoldedInserts(task, request, open_file, self._touched, self._positions)
             looked_up = tuple(part for part in task.data if part.file.kind is FileKind.BASE)
         last: DeleteIndex | None = None
         in_pieces = False
-        among = self._request.among
         paths = (part.file.path for part in task.data)
         dead = {path: self._dead[path] for path in paths if path in self._dead}
         settled: Collection[str] = ()
         for piece in self._pieces(task) if looked_up else ():
             if task.rivals and not task.folds:
-                known = take_rivals(
-                    task, piece.index, self._request, self._open_file, self._positions
-                )
+                known = take_rivals(task, piece.index, request, open_file, self._positions)
                 settled = known.keys()
                 for path, rows in known.items():
                     dead[path] = dead[path] | rows if path in dead else rows
@@ -103,16 +100,17 @@ class TaskReader:
             del piece  # before the next one is loaded: memory is bounded for one
         if last is not None and not in_pieces:
             self._cached = (delete_paths(task), last)
+        among = request.among
         return LoadedTask(
-            self._request,
-            self._open_file,
+            request,
+            open_file,
             self._touched,
             self._positions,
             dead,
             last,
             settled,
             folded,
-            None if among is None else SoughtKeys(self._request, among, task.node, last),
+            None if among is None else SoughtKeys(request, among, task.node, last),
         )
 
     def _pieces(self, task: NodeTask) -> Iterable[DeletePiece]:
@@ -222,35 +220,29 @@ class LoadedTask:
         return LoadedFile(data, positions, self._dead.get(path), last)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class LoadedFile:
     """A data file that is open, with the deletes of its rows."""
 
-    def __init__(
-        self,
-        data: DataFileReader,
-        positions: IntArray,
-        dead: RowSet | None,
-        last: DeleteIndex | None,
-    ) -> None:
-        self._data = data
-        self._positions = positions
-        self._dead = dead
-        self._last = last
+    data: DataFileReader
+    positions: IntArray
+    dead: RowSet | None
+    last: DeleteIndex | None
 
     def __enter__(self) -> LoadedFile:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._data.close()
+        self.data.close()
 
     @property
     def row_groups(self) -> tuple[int, ...]:
         """The row groups that can hold a row that is asked for."""
-        return self._data.row_groups
+        return self.data.row_groups
 
     def decoded_bytes(self, row_group: int) -> int:
         """Return how much memory the columns that are asked for take of a row group, decoded."""
-        return self._data.decoded_bytes(row_group)
+        return self.data.decoded_bytes(row_group)
 
     def survivors(self, row_groups: Collection[int] | None = None) -> Iterator[pa.RecordBatch]:
         """Yield the rows that match the filter and are deleted by nothing.
@@ -258,7 +250,7 @@ class LoadedFile:
         Args:
             row_groups: some of ``row_groups``; None: all of them.
         """
-        return self._data.survivors(self._positions, self._dead, self._last, row_groups)
+        return self.data.survivors(self.positions, self.dead, self.last, row_groups)
 
     def every_row(
         self, fields: Sequence[pa.Field], row_groups: Collection[int]
@@ -269,28 +261,28 @@ class LoadedFile:
             fields: columns with field ids, in the types that are wanted.
             row_groups: which row groups.
         """
-        return self._data.every_row(fields, row_groups)
+        return self.data.every_row(fields, row_groups)
 
     def deleted_rows(self) -> IntArray:
         """Return the numbers of all rows that any delete removes, ascending; filters play no part.
 
         Memory: eight bytes for each of them, one bit for each row of the file.
         """
-        return np.flatnonzero(self.dead_rows().slice(0, self._data.row_count))
+        return np.flatnonzero(self.dead_rows().slice(0, self.data.row_count))
 
     def dead_rows(self) -> RowSet:
         """Return the same rows as a set."""
-        rows = RowSet(self._data.row_count)
-        rows.add(distinct(self._positions[self._positions < self._data.row_count]))
-        if self._last is not None:
-            for killed in self._data.killed_rows(self._last):
+        rows = RowSet(self.data.row_count)
+        rows.add(distinct(self.positions[self.positions < self.data.row_count]))
+        if self.last is not None:
+            for killed in self.data.killed_rows(self.last):
                 rows.add(killed)
-        return rows if self._dead is None else rows | self._dead
+        return rows if self.dead is None else rows | self.dead
 
     @property
     def row_count(self) -> int:
         """The rows of the whole file."""
-        return self._data.row_count
+        return self.data.row_count
 
 
 def _check(task: NodeTask, request: ReadRequest) -> None:

@@ -68,13 +68,7 @@ def serve_tables(
     place = placed(call_options(None, warehouse, catalog))
     config = CatalogConfig.from_options(place)
     open_catalog(config)
-    settings = ServiceSettings(
-        groups=asked.slots,
-        scheduler=SCHEDULERS[asked.scheduler],
-        interval_ms=int(1_000 * asked.interval_seconds),
-        clean_every_ms=int(1_000 * asked.clean_every_seconds),
-        is_read_only=asked.is_read_only,
-    )
+    settings = _settings(asked)
     history = History(asked.history, say)
     work = TableWork(
         config=config,
@@ -92,6 +86,7 @@ def serve_tables(
         threads=int(asked.threads),
         say=say,
     )
+    executors = {name: asked.executor(name) for name in asked.slots}
     lost: list[LostRunnerError] = []
 
     def end_without(error: LostRunnerError) -> None:
@@ -103,10 +98,9 @@ def serve_tables(
         watch,
         ProcessBook(history, work.now_ms),
         settings,
-        {name: _places(asked.executor(name), spark_runner, end_without) for name in asked.slots},
+        {name: _places(each, spark_runner, end_without) for name, each in executors.items()},
         ending,
     )
-    executors = {name: asked.executor(name) for name in asked.slots}
     control = ServiceControl(service=service, executors=executors)
     say("serving", owner=work.owner, scheduler=asked.scheduler, groups=dict(settings.groups))
     with _stopped_by(service, stop), beside(control) if beside else nullcontext():
@@ -122,6 +116,16 @@ def serve_tables(
             say("stopped", owner=work.owner)
     for error in lost:
         raise error
+
+
+def _settings(asked: AskedService) -> ServiceSettings:
+    return ServiceSettings(
+        groups=asked.slots,
+        scheduler=SCHEDULERS[asked.scheduler],
+        interval_ms=int(1_000 * asked.interval_seconds),
+        clean_every_ms=int(1_000 * asked.clean_every_seconds),
+        is_read_only=asked.is_read_only,
+    )
 
 
 def _now_ms() -> int:

@@ -72,20 +72,14 @@ def small_files_in_two_readings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def read_everything(
-    self: DataFileReader,
-    row_groups: Collection[int],
-    output: Any,
-    test: Any,
-    merge: Any,
-    removed: Any,
-    index: Any,
+    self: DataFileReader, row_groups: Collection[int], output: Any, sieve: Any
 ) -> Iterator[tuple[int, pa.RecordBatch, np.ndarray]]:
     """Stand for ``DataFileReader._read``: every column of every row group, every key looked up."""
-    names = names_of(output, merge, test.projection)
+    names = names_of(output, sieve.merge, sieve.test.projection)
     for first_row, batch in self._batches(row_groups, names):
-        mask = removed.alive(first_row, len(batch)) & test.mask(batch)
-        if index is not None:
-            mask[self._dead_rows(batch, merge, index)] = False
+        mask = sieve.mask(first_row, batch)
+        if sieve.index is not None:
+            mask[self._dead_rows(batch, sieve.merge, sieve.index)] = False
         yield first_row, batch, mask
 
 

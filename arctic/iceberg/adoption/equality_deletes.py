@@ -28,9 +28,9 @@ from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSn
 from arctic.iceberg.commits.commit_loop import commit_snapshot
 from arctic.iceberg.commits.staging import staged_on
 from arctic.iceberg.metadata.data_files import data_files
-from arctic.iceberg.metadata.entries import entries_of, live_manifests
+from arctic.iceberg.metadata.entries import entries_of, live_manifests, partition_of
 from arctic.iceberg.metadata.version_three import BlobPlace, vector_place, vector_target
-from arctic.iceberg.snapshots.list_files import check_specs, partition_of
+from arctic.iceberg.snapshots.list_files import check_specs
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.table.files import FileKind, TableFile, WrittenFile
 from arctic.table.property_names import PUBLISHED_OF

@@ -27,7 +27,12 @@ from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSn
 from arctic.iceberg.commits.commit_loop import commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
 from arctic.iceberg.commits.staging import staged_on
-from arctic.iceberg.metadata.entries import entries_of, is_delete_manifest, live_manifests
+from arctic.iceberg.metadata.entries import (
+    entries_of,
+    is_delete_manifest,
+    live_manifests,
+    partition_of,
+)
 from arctic.iceberg.metadata.history import (
     CLEAN_DANGLING_DELETE,
     DATA_EXPIRATION,
@@ -35,7 +40,7 @@ from arctic.iceberg.metadata.history import (
     lineage,
 )
 from arctic.iceberg.metadata.sequence_file import read_state
-from arctic.iceberg.snapshots.list_files import check_specs, list_files, partition_of
+from arctic.iceberg.snapshots.list_files import check_specs, list_files
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.values.partition_key import partition_keys
 from arctic.scan.choose.deletes_of_files import PositionDeleteIndex

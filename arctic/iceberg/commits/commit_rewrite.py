@@ -32,11 +32,15 @@ from arctic.iceberg.commits.commit_loop import CommitResult, commit_snapshot
 from arctic.iceberg.commits.commit_notes import with_notes
 from arctic.iceberg.commits.staging import live_files, operation, staged_on, staged_with_state
 from arctic.iceberg.metadata.data_files import data_files
-from arctic.iceberg.metadata.entries import entries_of, is_delete_manifest, live_manifests
+from arctic.iceberg.metadata.entries import (
+    entries_of,
+    is_delete_manifest,
+    live_manifests,
+    partition_of,
+)
 from arctic.iceberg.metadata.history import OPTIMIZE, PRODUCER
 from arctic.iceberg.metadata.optimized_state import OptimizedState
 from arctic.iceberg.metadata.sequence_file import read_state
-from arctic.iceberg.snapshots.list_files import partition_of
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.values.partition_key import PartitionKeys, partition_keys
 from arctic.iceberg.values.partition_times import PartitionTimes

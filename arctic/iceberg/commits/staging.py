@@ -12,11 +12,11 @@ from pyiceberg.table.snapshots import Operation, Snapshot
 
 from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan, StagedSnapshot
 from arctic.iceberg.commits.snapshot_producer import stage_snapshot
-from arctic.iceberg.metadata.entries import entries_of, live_manifests
+from arctic.iceberg.metadata.entries import entries_of, live_manifests, partition_of
 from arctic.iceberg.metadata.gc_pause import collector_paused
 from arctic.iceberg.metadata.optimized_state import OptimizedState
 from arctic.iceberg.metadata.sequence_file import stage_state
-from arctic.iceberg.snapshots.list_files import check_specs, partition_of
+from arctic.iceberg.snapshots.list_files import check_specs
 from arctic.iceberg.translate import catalog_errors
 from arctic.iceberg.values.partition_key import PartitionKeys
 from arctic.table.files import Partition

@@ -25,6 +25,7 @@ from pyiceberg.io import FileIO
 from pyiceberg.manifest import ManifestContent, ManifestEntry, ManifestFile
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
+from pyiceberg.typedef import Record
 from pyiceberg.utils.concurrent import ExecutorFactory
 
 from arctic.errors import NotFoundError
@@ -34,6 +35,7 @@ from arctic.iceberg.storage.far_threads import far_threads
 from arctic.iceberg.storage.local_files import is_local
 from arctic.iceberg.translate import catalog_errors
 from arctic.last_used import LastUsed
+from arctic.table.files import Partition
 
 CACHE: LastUsed[tuple[type, str], tuple[Any, ...]] = LastUsed()
 """The form and the path of a manifest -> its live files; of all tables together."""
@@ -124,6 +126,19 @@ def _decoded(
         if keeps:
             _keep(ListedFile, manifest, files)
     return manifest, files
+
+
+def first_path(io: FileIO, manifest: ManifestFile) -> str:
+    """Return what a message names where all of a manifest is meant: a file of it, if it has one."""
+    for _, files in listed_files(io, [manifest]):
+        for file in files:
+            return file.path
+    return manifest.manifest_path
+
+
+def partition_of(record: Record, width: int) -> Partition:
+    """Return the partition of a manifest entry as a plain tuple."""
+    return tuple([record[position] for position in range(width)])
 
 
 def live_count(manifest: ManifestFile) -> int:

@@ -14,13 +14,13 @@ from collections.abc import Callable, Collection, Mapping
 
 from pyiceberg.manifest import DataFileContent, FileFormat, ManifestFile
 from pyiceberg.table import Table
-from pyiceberg.typedef import Record
 
 from arctic.errors import FormatError, UnsupportedError
 from arctic.iceberg.metadata.bounds import BoundsDecoder
 from arctic.iceberg.metadata.entries import (
     entries_of,
     fetch_lists,
+    first_path,
     is_delete_manifest,
     listed_files,
     live_count,
@@ -190,11 +190,6 @@ class _Lister:
         return self._filter is None or self._filter.opens(manifest)
 
 
-def partition_of(record: Record, width: int) -> Partition:
-    """Return the partition of a manifest entry as a plain tuple."""
-    return tuple([record[position] for position in range(width)])
-
-
 def _shared(partition: Partition, known: dict[Partition, Partition]) -> Partition:
     """Return one tuple for all files of a partition: a million of them would be most of a plan."""
     shared = known.get(partition)
@@ -216,7 +211,7 @@ def check_specs(table: Table, manifests: Collection[ManifestFile]) -> None:
     for manifest in manifests:
         if manifest.partition_spec_id != current:
             raise UnsupportedError(
-                f"file {_first_path(table, manifest)!r}: it has partition spec "
+                f"file {first_path(table.io, manifest)!r}: it has partition spec "
                 f"{manifest.partition_spec_id}, the table has {current}; rewrite it under the "
                 "current spec"
             )
@@ -283,7 +278,7 @@ def _check_no_deletes(table: Table, manifests: Collection[ManifestFile]) -> None
     for manifest in manifests:
         if is_delete_manifest(manifest):
             raise UnsupportedError(
-                f"file {_first_path(table, manifest)!r}: delete files in a change store are not "
+                f"file {first_path(table.io, manifest)!r}: delete files in a change store are not "
                 "understood; expected inserts and change deletes, both as data files"
             )
 
@@ -300,10 +295,3 @@ def _check_file(file: ListedFile) -> None:
             f"file {file.path!r}: {what} ({file.file_format.value}) cannot be read; "
             "expected Parquet"
         )
-
-
-def _first_path(table: Table, manifest: ManifestFile) -> str:
-    for _, files in listed_files(table.io, [manifest]):
-        for file in files:
-            return file.path
-    return manifest.manifest_path

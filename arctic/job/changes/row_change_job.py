@@ -55,6 +55,9 @@ from arctic.table.files import FileKind, Partition, TableFile
 from arctic.table.streams.stream_position import StreamPosition
 from arctic.tree.node import TreeNode
 
+_TOLD = frozenset(field.name for field in COMMIT_FIELDS)
+"""Columns that say what a commit did."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowChangeReader:
@@ -158,26 +161,50 @@ def plan_row_changes(
         return _groups(opened, settings, start, parts)
 
     groups = on_newest_state(opened, planned) if start != end else ()
+    wanted = _read_schema(opened, asked, groups, columns)
+    now = with_types_of_now(
+        pa.schema([nullable_throughout(field) for field in wanted if field.name not in _TOLD])
+    )
     commits = Commits.between(opened, start.sequence_number, end.sequence_number)
-    told = {field.name for field in COMMIT_FIELDS}
-    # Rows of two states are compared, by their keys.
+    return ScanJob(
+        schema=schema,
+        groups=groups,
+        reader=RowChangeReader(
+            request=merge_request(opened, settings, schema=now, row_filter=None),
+            shape=_shape(schema, now, asked, commits),
+            schema=schema,
+            io=cached_access(opened, settings.cache),
+        ),
+        plan=None,
+        settings=settings,
+        why_gone=partial(expired_under, opened, None),
+    )
+
+
+def _read_schema(
+    opened: OpenTable,
+    asked: RowsAsked,
+    groups: Sequence[ChangeGroup | DifferenceGroup],
+    columns: Sequence[str] | None,
+) -> pa.Schema:
+    """Return the columns that are read: where rows of two states are compared, by their keys."""
     compares = any(
         isinstance(group, DifferenceGroup)
         or (asked.is_net and any(task.beginning for task in group.tasks))
         for group in groups
     )
-    wanted = schema
-    if compares:
-        key = () if columns is None else opened.table.primary_key
-        by = None if columns is None else list(dict.fromkeys((*columns, *key)))
-        wanted = row_change_schema(opened, by if asked.by_columns else None)
-    rows = pa.schema([nullable_throughout(field) for field in wanted if field.name not in told])
-    now = with_types_of_now(rows)
-    request = merge_request(opened, settings, schema=now, row_filter=None)
-    shape = RowChangeShape(
+    if not compares or columns is None:
+        return row_change_schema(opened, columns)
+    by = list(dict.fromkeys((*columns, *opened.table.primary_key)))
+    return row_change_schema(opened, by if asked.by_columns else None)
+
+
+def _shape(schema: pa.Schema, now: pa.Schema, asked: RowsAsked, commits: Commits) -> RowChangeShape:
+    """Return how changes are told, in columns of the types that they are read in."""
+    return RowChangeShape(
         schema=pa.schema(
             [
-                field if field.name in told else field.with_type(now.field(field.name).type)
+                field if field.name in _TOLD else field.with_type(now.field(field.name).type)
                 for field in schema
             ]
         ),
@@ -186,19 +213,6 @@ def plan_row_changes(
         commits=commits.sequences,
         versions=commits.versions,
         times_ms=commits.times_ms,
-    )
-    return ScanJob(
-        schema=schema,
-        groups=groups,
-        reader=RowChangeReader(
-            request=request,
-            shape=shape,
-            schema=schema,
-            io=cached_access(opened, settings.cache),
-        ),
-        plan=None,
-        settings=settings,
-        why_gone=partial(expired_under, opened, None),
     )
 
 
