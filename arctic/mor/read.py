@@ -26,7 +26,7 @@ from types import MappingProxyType
 import pyarrow as pa
 
 from arctic.columns.integers.row_set import RowSet
-from arctic.mor.coalesce import at_least_one, coalesce
+from arctic.mor.batch import at_least_one, coalesce
 from arctic.mor.deletes.kept_deletes import KeptDeletes
 from arctic.mor.request import OpenFile, ReadRequest
 from arctic.mor.small_files import LEAST_FILES

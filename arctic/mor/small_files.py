@@ -20,8 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from arctic.columns.field_ids import known_field_id
-from arctic.mor.batch import BATCH_BYTES, kept, make_batch
-from arctic.mor.coalesce import joined
+from arctic.mor.batch import BATCH_BYTES, joined, kept, make_batch
 from arctic.mor.data_file_reader import MIN_ROWS
 from arctic.mor.deletes.delete_index import DeleteIndex
 from arctic.mor.deletes.matched_deletes import dead_rows, merge_columns

@@ -40,7 +40,7 @@ def assemble(
         Tasks in planning order, and the deletes that were left off.
     """
     index = ChangeDeleteIndex(files.change_deletes, ranges)
-    rivals = RivalIndex(files.rivals, ranges)
+    rivals = RivalIndex(files.rivals, ranges) if files.rivals else None
     nodes: dict[tuple[Partition, TreeNode, bool], list[FileTask]] = defaultdict(list)
     tops = _top_nodes(files.data) if ranges.engine.folds else {}
     for task in files.data:
@@ -52,16 +52,17 @@ def assemble(
     used: set[str] = set()
     for (partition, node, folds), data in nodes.items():
         candidates = index.overlapping(partition, node)
-        deletes = _judged([task.file for task in data], candidates, ranges, verdicts)
+        rows = [task.file for task in data]
+        deletes = _judged(rows, candidates, ranges, verdicts)
         used.update(delete.path for delete in deletes)
-        weighed = chain((task.file for task in data), deletes)
+        weighed = chain(rows, deletes)
         tasks.append(
             NodeTask(
                 partition=partition,
                 node=node,
                 data=tuple(data),
                 change_deletes=tuple(deletes),
-                rivals=rivals.of(partition, node, [task.file for task in data]),
+                rivals=() if rivals is None else rivals.of(partition, node, rows),
                 folds=folds,
                 cost_bytes=packing_weight_bytes(weighed, open_file_cost_bytes=open_file_cost_bytes),
             )

@@ -89,3 +89,14 @@ class FoldRules:
             for number in group.order_ids
         )
         return field_ids.union(orders)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowRules:
+    """All that says which row of a key is read; as it is here where a table says nothing of it."""
+
+    ordering_columns: tuple[str, ...] = ()
+    """By whose values rows are held against one another, most significant first."""
+    engine: MergeEngine = MergeEngine.LAST_ROW
+    fold: FoldRules | None = None
+    """By what all rows of a key become one; None: one of them is read."""

@@ -178,7 +178,8 @@ class _Incoming:
         """Return rows as the table has them, and their action codes, if they have any."""
         rows = self._conform.apply(batch)
         describe_row = partial(self._conform.describe_row, rows)
-        check_order(rows, self._order, describe_row=describe_row)
+        if self._order:
+            check_order(rows, self._order, describe_row=describe_row)
         actions = self._actions(rows, describe_row)
         if self._added is not None:
             rows, actions = fold_input(

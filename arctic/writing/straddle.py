@@ -21,11 +21,10 @@ from arctic.errors import InvalidInputError
 from arctic.mor.files.parquet_footer import Size
 from arctic.mor.files.parquet_input import ParquetInput
 from arctic.table.files import Partition, WrittenFile
-from arctic.table.table_description import TableDescription
 from arctic.tree.node import MAX_MASK, TreeNode
 from arctic.writing.rows.key_count import repeated_key
 from arctic.writing.target import TaskResult
-from arctic.writing.write_request import KeyRule, WriteMode, WriteRequest
+from arctic.writing.write_request import KeyRule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,24 +39,6 @@ class Straddling:
     """Number of the input partition, and a file it wrote; in that order."""
 
 
-def must_own_keys(table: TableDescription, request: WriteRequest) -> bool:
-    """Say whether the result is only right if all rows of a key come to one task.
-
-    A plain upsert or delete of a table whose key decides the partition is right anyway: offsets
-    of different tasks differ, so one row of each key survives.
-    """
-    if not table.is_keyed:
-        return False
-    if request.mode is WriteMode.OVERWRITE:
-        return True
-    if request.stored_order:
-        # Whichever task has an event, it is held against the others of its key when it is read.
-        return False
-    if request.action_column or request.ordering_column:
-        return True
-    return request.mode is WriteMode.UPSERT and not table.partition_follows_key
-
-
 def find_straddling(
     results: Iterable[TaskResult], *, across_partitions: bool
 ) -> tuple[Straddling, ...]:
@@ -65,7 +46,7 @@ def find_straddling(
 
     Args:
         results: of all tasks.
-        across_partitions: whether a key can be in several partitions; see ``must_own_keys``.
+        across_partitions: whether a key can be in several partitions.
     """
     places: dict[tuple[Partition | None, TreeNode], list[tuple[int, WrittenFile]]] = {}
     ordered = sorted(results, key=lambda result: result.task.partition_id)

@@ -107,6 +107,23 @@ class WriteRequest:
         names = (self.action_column, *self.event_order)
         return tuple(dict.fromkeys(name for name in names if name is not None))
 
+    def must_own_keys(self, table: TableDescription) -> bool:
+        """Say whether the result is only right if all rows of a key come to one task.
+
+        A plain upsert or delete of a table whose key decides the partition is right anyway: offsets
+        of different tasks differ, so one row of each key survives.
+        """
+        if not table.is_keyed:
+            return False
+        if self.mode is WriteMode.OVERWRITE:
+            return True
+        if self.stored_order:
+            # Whichever task has an event, it is held against the others of its key when it is read.
+            return False
+        if self.action_column or self.ordering_column:
+            return True
+        return self.mode is WriteMode.UPSERT and not table.partition_follows_key
+
     def check(self, table: TableDescription) -> None:
         """Refuse what the table cannot do, or what would be ignored.
 

@@ -20,7 +20,7 @@ from arctic.writing.change_writer import ChangeWriter
 from arctic.writing.conform.conform import Conform, plan_conform
 from arctic.writing.place_writer import PlaceWriter
 from arctic.writing.rows.actions import check_action_type
-from arctic.writing.straddle import check_straddling, find_straddling, must_own_keys
+from arctic.writing.straddle import check_straddling, find_straddling
 from arctic.writing.target import Locate, TaskId, TaskResult, WriteTarget
 from arctic.writing.write_request import MissingColumns, WriteMode, WriteRequest, check_missing
 
@@ -142,7 +142,7 @@ def check_key_owners(
         InvalidInputError: naming a key and the remedy.
         RepeatedKeyError: a key that must be in one row only.
     """
-    if not must_own_keys(table, request) and request.key_rule is None:
+    if not request.must_own_keys(table) and request.key_rule is None:
         return
     # Vouched-for partitions may each have a task of their own: a known move is a delete in one
     # and an insert in another, and any other move was ruled out.

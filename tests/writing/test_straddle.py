@@ -10,7 +10,7 @@ import pytest
 from arctic.errors import InvalidInputError
 from arctic.table.files import FileKind
 from arctic.tree.node import TreeNode
-from arctic.writing.straddle import check_straddling, find_straddling, must_own_keys
+from arctic.writing.straddle import check_straddling, find_straddling
 from arctic.writing.target import TaskResult
 from arctic.writing.write_request import WriteMode, WriteRequest
 from arctic.writing.writer import check_key_owners
@@ -127,7 +127,7 @@ def test_who_must_own_its_keys(
     """Where the order of events, or the partition of the old row, decides what survives."""
     target = make_target(tmp_path, partition_by=partition_by, key=key)
 
-    assert must_own_keys(target.table, request_) == expected
+    assert request_.must_own_keys(target.table) == expected
 
 
 def test_base_files_are_compared_too(tmp_path: Path) -> None:

@@ -46,14 +46,8 @@ from arctic.iceberg.tables.check_stores import check_change, check_is_base, chec
 from arctic.iceberg.tables.missing_table import existing_store
 from arctic.iceberg.tables.schema_sync import in_step
 from arctic.iceberg.tables.vended_keys import with_vended_keys
-from arctic.iceberg.values.merge_engines import (
-    check_merge_engine,
-    check_required,
-    fold_rules,
-    merge_engine,
-)
+from arctic.iceberg.values.merge_engines import check_required, row_rules
 from arctic.iceberg.values.names import change_identifier, is_branch_name, parse_identifier
-from arctic.iceberg.values.ordering import check_ordering, ordering_columns
 from arctic.iceberg.values.partitioning import Partitioner, check_partition_fields, partition_fields
 from arctic.iceberg.values.schema import arrow_schema, described_columns
 from arctic.options import Texts
@@ -266,17 +260,17 @@ def describe(
     Raises:
         ArcticError: ordering columns or a merge engine that a table cannot have.
     """
-    check_ordering(base.properties, base.schema(), base.spec(), key)
-    check_merge_engine(base.properties, base.schema(), base.spec(), key)
+    properties = Texts(base.properties)
+    rules = row_rules(properties, base.schema(), base.spec(), key)
     return TableDescription(
         identifier=parts,
         columns=described_columns(base.schema()),
         primary_key=key,
-        ordering_columns=ordering_columns(base.properties),
-        merge_engine=merge_engine(base.properties),
-        fold=fold_rules(base.properties, base.schema()),
+        ordering_columns=rules.ordering_columns,
+        merge_engine=rules.engine,
+        fold=rules.fold,
         partition_fields=partition_fields(base.spec()),
-        properties=Texts(base.properties),
+        properties=properties,
         base_location=base.location(),
         change_location=None if change is None else change.location(),
     )

@@ -15,10 +15,10 @@ from arctic.iceberg.catalogs.pair import primary_key_of
 from arctic.iceberg.tables.user_properties import user_properties
 from arctic.iceberg.values.layout.index_columns import check_index
 from arctic.iceberg.values.layout.sort_order import check_sort_columns
-from arctic.iceberg.values.merge_engines import check_merge_engine, merge_engine, required_by
+from arctic.iceberg.values.merge_engines import merge_engine, required_by, row_rules
 from arctic.iceberg.values.named_columns import check_named
 from arctic.iceberg.values.names import check_new_name, parse_identifier
-from arctic.iceberg.values.ordering import check_ordering, ordering_columns
+from arctic.iceberg.values.ordering import ordering_columns
 from arctic.iceberg.values.partitioning import partition_spec, partition_texts
 from arctic.iceberg.values.schema import arrow_schema, iceberg_schema, with_required
 from arctic.tree.key_type import check_key_type
@@ -60,8 +60,7 @@ def define(
     for name in key:
         check_key_type(str(columns.find_field(name).field_type), name)
     spec = partition_spec(columns, partition_by, keyed=bool(key))
-    check_ordering(kept, columns, spec, key)
-    check_merge_engine(kept, columns, spec, key)
+    row_rules(kept, columns, spec, key)
     check_sort_columns(kept, columns)
     check_index(kept, columns)
     return TableDefinition(

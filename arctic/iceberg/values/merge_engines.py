@@ -16,7 +16,7 @@ from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 
 from arctic.errors import InvalidInputError, UnsupportedError
-from arctic.iceberg.values.ordering import ORDERED_TYPES, ordering_columns
+from arctic.iceberg.values.ordering import ORDERED_TYPES, check_ordering, ordering_columns
 from arctic.iceberg.values.partitioning import key_decides_partition
 from arctic.options import (
     AGGREGATE_FUNCTIONS,
@@ -24,9 +24,11 @@ from arctic.options import (
     ORDERING_COLUMNS,
     SEQUENCE_GROUPS,
 )
-from arctic.table.merge_engine import FoldRules, Function, MergeEngine, SequenceGroup
+from arctic.table.merge_engine import FoldRules, Function, MergeEngine, RowRules, SequenceGroup
 from arctic.table.property_names import REQUIRES
 
+_RULES = (ORDERING_COLUMNS, MERGE_ENGINE, AGGREGATE_FUNCTIONS, SEQUENCE_GROUPS)
+"""What a table says of the rows of a key; most say nothing."""
 _REQUIREMENT, _ORDERED = "merge-engine", "ordering-columns"
 _NUMBERS = ("int", "long", "float", "double", "decimal(")
 _COMPARED = (*_NUMBERS, "boolean", "string", "date", "time", "timestamp", "timestamptz")
@@ -46,6 +48,34 @@ _TAKES: Mapping[Function, tuple[str, ...]] = {
 _KNOWN = frozenset({_REQUIREMENT, _ORDERED})
 
 
+def row_rules(
+    properties: Mapping[str, str], schema: Schema, spec: PartitionSpec, key: Sequence[str]
+) -> RowRules:
+    """Return which row of a key is read.
+
+    Args:
+        properties: of a table; the columns that they name are there.
+        schema: its columns.
+        spec: its partition fields.
+        key: its key columns.
+
+    Raises:
+        InvalidInputError: the table has no key, or columns of types that do not do, or an engine
+            and ordering columns as well.
+        UnsupportedError: the key does not decide the partition.
+    """
+    if not any(rule.is_given(properties) for rule in _RULES):
+        return RowRules()
+    check_ordering(properties, schema, spec, key)
+    engine = merge_engine(properties)
+    _check_engine(engine, properties, schema, spec, key)
+    return RowRules(
+        ordering_columns=ordering_columns(properties),
+        engine=engine,
+        fold=_fold_rules(properties, schema) if engine.folds else None,
+    )
+
+
 def merge_engine(properties: Mapping[str, str]) -> MergeEngine:
     """Return the engine that the properties of a base store name.
 
@@ -53,30 +83,6 @@ def merge_engine(properties: Mapping[str, str]) -> MergeEngine:
         InvalidInputError: they name none that is known.
     """
     return MergeEngine(MERGE_ENGINE.value({}, properties))
-
-
-def fold_rules(properties: Mapping[str, str], schema: Schema) -> FoldRules | None:
-    """Return by what all rows of a key become one; None: one of them is read.
-
-    Args:
-        properties: of a base store, checked.
-        schema: its columns.
-    """
-    if not merge_engine(properties).folds:
-        return None
-
-    def ids(names: Iterable[str]) -> tuple[int, ...]:
-        return tuple(schema.find_field(name).field_id for name in names)
-
-    functions = AGGREGATE_FUNCTIONS.value({}, properties) or ()
-    groups = SEQUENCE_GROUPS.value({}, properties) or ()
-    return FoldRules(
-        functions={ids([name])[0]: Function(word) for name, word in functions},
-        groups=tuple(
-            SequenceGroup(order_ids=ids(order), column_ids=ids(columns))
-            for order, columns in groups
-        ),
-    )
 
 
 def required_by(properties: Mapping[str, str]) -> dict[str, str]:
@@ -100,44 +106,6 @@ def check_required(properties: Mapping[str, str], name: str) -> None:
             f"table {name!r}: {REQUIRES} = {', '.join(unknown)!r}, which this version does not "
             f"know, so it would read other rows than the table has; expected at most "
             f"{', '.join(sorted(_KNOWN))}; use a newer version of Arctic"
-        )
-
-
-def check_merge_engine(
-    properties: Mapping[str, str], schema: Schema, spec: PartitionSpec, key: Sequence[str]
-) -> None:
-    """Refuse an engine that a new table cannot have.
-
-    Args:
-        properties: of the table.
-        schema: its columns.
-        spec: its partition fields.
-        key: its key columns.
-
-    Raises:
-        InvalidInputError: the table has no key, or ordering columns as well.
-        UnsupportedError: the key does not decide the partition.
-    """
-    engine = merge_engine(properties)
-    _check_rules(engine, properties, schema, key)
-    if engine is MergeEngine.LAST_ROW:
-        return
-    subject = f"table property {MERGE_ENGINE.name} = {engine.value!r}"
-    if not key:
-        raise InvalidInputError(
-            f"{subject}: the table has no primary key, so no rows of a key can be merged; give it "
-            "a key, or leave the property out"
-        )
-    order = ordering_columns(properties)
-    if order:
-        raise InvalidInputError(
-            f"{subject} and {ORDERING_COLUMNS.name} = {', '.join(order)!r}: rows are merged by the "
-            "order of commits; give one of the two"
-        )
-    if not key_decides_partition(spec, schema, key):
-        raise UnsupportedError(
-            f"{subject}: the key ({', '.join(key)}) does not decide the partition, so a row could "
-            "not be merged with one in another partition; partition by key columns"
         )
 
 
@@ -174,6 +142,35 @@ def _lasting(properties: Mapping[str, str]) -> tuple[MergeEngine, object, object
         AGGREGATE_FUNCTIONS.value({}, properties),
         SEQUENCE_GROUPS.value({}, properties),
     )
+
+
+def _check_engine(
+    engine: MergeEngine,
+    properties: Mapping[str, str],
+    schema: Schema,
+    spec: PartitionSpec,
+    key: Sequence[str],
+) -> None:
+    _check_rules(engine, properties, schema, key)
+    if engine is MergeEngine.LAST_ROW:
+        return
+    subject = f"table property {MERGE_ENGINE.name} = {engine.value!r}"
+    if not key:
+        raise InvalidInputError(
+            f"{subject}: the table has no primary key, so no rows of a key can be merged; give it "
+            "a key, or leave the property out"
+        )
+    order = ordering_columns(properties)
+    if order:
+        raise InvalidInputError(
+            f"{subject} and {ORDERING_COLUMNS.name} = {', '.join(order)!r}: rows are merged by the "
+            "order of commits; give one of the two"
+        )
+    if not key_decides_partition(spec, schema, key):
+        raise UnsupportedError(
+            f"{subject}: the key ({', '.join(key)}) does not decide the partition, so a row could "
+            "not be merged with one in another partition; partition by key columns"
+        )
 
 
 def _check_rules(
@@ -214,3 +211,18 @@ def _check_rules(
                 raise InvalidInputError(
                     f"{subject} {name!r} is {kind}; expected one of {', '.join(ORDERED_TYPES)}"
                 )
+
+
+def _fold_rules(properties: Mapping[str, str], schema: Schema) -> FoldRules:
+    def ids(names: Iterable[str]) -> tuple[int, ...]:
+        return tuple(schema.find_field(name).field_id for name in names)
+
+    functions = AGGREGATE_FUNCTIONS.value({}, properties) or ()
+    groups = SEQUENCE_GROUPS.value({}, properties) or ()
+    return FoldRules(
+        functions={ids([name])[0]: Function(word) for name, word in functions},
+        groups=tuple(
+            SequenceGroup(order_ids=ids(order), column_ids=ids(columns))
+            for order, columns in groups
+        ),
+    )

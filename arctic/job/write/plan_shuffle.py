@@ -34,7 +34,6 @@ from arctic.table.hot_partitions import PartitionShares
 from arctic.table.node_trees import read_tree
 from arctic.tree.node import bucket_mask
 from arctic.writing.route import number_partitions
-from arctic.writing.straddle import must_own_keys
 from arctic.writing.target import WriteTarget
 from arctic.writing.write_request import WriteMode
 from arctic.writing.writer import plan_write
@@ -204,4 +203,4 @@ def _may_stay(job: WriteJob) -> bool:
     """
     table = job.target.table
     looks = job.target.keys_move or job.locator is not None
-    return table.is_keyed and not looks and not must_own_keys(table, job.request)
+    return table.is_keyed and not looks and not job.request.must_own_keys(table)

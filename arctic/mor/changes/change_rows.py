@@ -29,9 +29,8 @@ import pyarrow as pa
 
 from arctic.columns.integers.distinct import are_among, common, distinct
 from arctic.columns.key_codes import factorise
-from arctic.mor.batch import make_batch
+from arctic.mor.batch import at_least_one, coalesce, make_batch
 from arctic.mor.changes.offset_merge import OffsetWindow, offset_windows
-from arctic.mor.coalesce import at_least_one, coalesce
 from arctic.mor.read import read_group
 from arctic.mor.request import CHANGE_ACTION_FIELD, FILE_OFFSET_FIELD, OpenFile, ReadRequest
 from arctic.scan.changes.change_tasks import ChangeGroup, ChangeTask

@@ -27,10 +27,10 @@ import pyarrow as pa
 from arctic.columns.integers.distinct import are_among, common
 from arctic.columns.integers.integer_index import IntArray
 from arctic.columns.key_codes import KeyIndex
+from arctic.mor.batch import at_least_one, coalesce
 from arctic.mor.changes.offset_merge import offset_windows
 from arctic.mor.changes.told_rows import DELETE, INSERT, RowChangeShape, places, tell
 from arctic.mor.changes.unchanged import unchanged_keys
-from arctic.mor.coalesce import at_least_one, coalesce
 from arctic.mor.filters.among import Among
 from arctic.mor.key_parts import KeyPart, key_parts
 from arctic.mor.read import read_group

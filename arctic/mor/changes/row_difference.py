@@ -20,9 +20,9 @@ import numpy as np
 import pyarrow as pa
 
 from arctic.columns.key_codes import factorise
+from arctic.mor.batch import at_least_one, coalesce
 from arctic.mor.changes.told_rows import DELETE, INSERT, RowChangeShape, tell
 from arctic.mor.changes.unchanged import unchanged_keys
-from arctic.mor.coalesce import at_least_one, coalesce
 from arctic.mor.key_parts import KeyPart, key_parts
 from arctic.mor.read import read_group
 from arctic.mor.request import OpenFile, ReadRequest

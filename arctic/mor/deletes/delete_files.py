@@ -20,10 +20,10 @@ from arctic.mor.deletes.row_weights import delete_weights
 from arctic.mor.files.file_columns import FileColumns, Projection
 from arctic.mor.files.parquet_footer import Size
 from arctic.mor.files.parquet_input import ParquetInput
-from arctic.mor.filters.blooms import that_may_hold
-from arctic.mor.filters.prune import matching_row_groups
+from arctic.mor.filters.prune import row_groups_to_read
 from arctic.mor.filters.row_filter import RowTest, of_keys
 from arctic.mor.request import FILE_OFFSET_FIELD, OpenFile, ReadRequest
+from arctic.mor.touched import Touched
 from arctic.table.files import FileKind, TableFile
 
 
@@ -46,6 +46,8 @@ class DeleteFiles:
     def __init__(self, request: ReadRequest, open_file: OpenFile) -> None:
         self._request = of_keys(request)
         self._open_file = open_file
+        self._uncounted = Touched()
+        """Of a read only row groups of data are counted."""
         self._last: tuple[FileColumns, Projection, RowTest] | None = None
 
     def rows_of(self, file: TableFile) -> Iterator[DeleteRows]:
@@ -57,8 +59,7 @@ class DeleteFiles:
             file.path, self._open_file, Size.of(file), verifies_pages=request.verifies_pages
         ) as parquet:
             columns, wanted, test = self._columns(file, parquet)
-            groups = matching_row_groups(parquet, request, columns.names, columns.constants)
-            groups = that_may_hold(parquet, groups, request.row_filter, columns.names)
+            groups = row_groups_to_read(parquet, columns, request, self._uncounted)
             names = list(dict.fromkeys((*wanted.names, *test.projection.names)))
             for _, batch in parquet.batches(names, groups, request.batch_rows):
                 try:
@@ -89,16 +90,19 @@ class DeleteFiles:
         arrays = wanted.arrays(batch)
         keys, ordering = arrays[: len(request.key)], arrays[len(request.key) + 1 :]
         offsets = known_offsets(arrays[len(request.key)], file.path)
-        return DeleteRows(
-            pa.table(keys, schema=request.key),
-            np.full(len(batch), file.transaction_id, np.int64),
-            offsets,
-            delete_weights(
+        weights: tuple[IntArray, ...] = ()
+        if not request.dies_by_deletes_alone:
+            weights = delete_weights(
                 request.engine,
                 _known_order(ordering, request.ordering, file.path),
                 transaction_id=file.transaction_id,
                 offsets=offsets,
-            ),
+            )
+        return DeleteRows(
+            pa.table(keys, schema=request.key),
+            np.full(len(batch), file.transaction_id, np.int64),
+            offsets,
+            weights,
         )
 
 

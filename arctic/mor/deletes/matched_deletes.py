@@ -97,6 +97,8 @@ def found_rows(
     """
     keys, ordering = arrays[: len(request.key)], arrays[len(request.key) :]
     rows, codes = index.match(keys)
+    if request.dies_by_deletes_alone:
+        return rows, codes, ()
     weights = row_weights(
         request.engine,
         [column.take(pa.array(rows)) for column in ordering],

@@ -39,7 +39,7 @@ _WIDTHS = {"INT32": 4, "INT64": 8}
 def that_may_hold(
     parquet: ParquetInput,
     groups: Sequence[int],
-    predicate: Predicate | None,
+    predicate: Predicate,
     names: Mapping[int, str],
 ) -> tuple[int, ...]:
     """Return the row groups that can hold a row which passes a filter, in the given order.
@@ -47,15 +47,13 @@ def that_may_hold(
     Args:
         parquet: a data file, or one of change deletes.
         groups: row groups of it.
-        predicate: which rows pass; None: all.
+        predicate: which rows pass.
         names: field id to name of the top-level columns that the file has.
 
     Raises:
         FormatError: filters that are damaged.
     """
     kept = tuple(groups)
-    if predicate is None or not kept:
-        return kept
     indexes: tuple[int, bytes] | None = None
     for test in _needed(predicate):
         leaf = parquet.leaf_column(names[test.field_id]) if test.field_id in names else None

@@ -40,7 +40,9 @@ def row_groups_to_read(
 ) -> tuple[int, ...]:
     """Return the row groups of a file that can hold a matching row; the file counts as touched."""
     in_bounds = matching_row_groups(parquet, request, columns.names, columns.constants)
-    groups = that_may_hold(parquet, in_bounds, request.row_filter, columns.names)
+    groups = in_bounds
+    if request.row_filter is not None:
+        groups = that_may_hold(parquet, in_bounds, request.row_filter, columns.names)
     touched.files += 1
     touched.row_groups += len(parquet.row_groups)
     touched.outside_bounds += len(parquet.row_groups) - len(in_bounds)

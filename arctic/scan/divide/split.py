@@ -92,9 +92,10 @@ def split_task(
     data = sorted(task.data, key=lambda part: _key_order(ranges.of(part.file)))
     costs = [max(part.file.size_bytes, open_file_cost_bytes) for part in data]
     count = min(math.ceil(task.cost_bytes / cost_avg_bytes), len(data))
+    files = [part.file for part in data]
     deletes = DeletesByPart(
         task.change_deletes,
-        [part.file for part in data],
+        files,
         ranges,
         open_file_cost_bytes=open_file_cost_bytes,
     )
@@ -107,7 +108,7 @@ def split_task(
                 node=task.node,
                 data=tuple(data[start:stop]),
                 change_deletes=touching.files,
-                rivals=rivals_of([part.file for part in data[start:stop]], task.rivals, ranges),
+                rivals=task.rivals and rivals_of(files[start:stop], task.rivals, ranges),
                 cost_bytes=sum(costs[start:stop]) + touching.cost_bytes,
                 part_number=number,
                 part_count=count,

@@ -187,8 +187,10 @@ class ChunkOrder:
         Raises:
             InternalError: announced rows are not in order.
         """
+        if not self._columns:
+            return None
         order = event_order(rows, self._columns)
-        if not self._columns or not self._announced:
+        if not self._announced:
             return order
         events = rows.select(self._columns)
         edge = [] if self._last is None else [self._last]

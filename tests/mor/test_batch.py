@@ -6,8 +6,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arctic.mor.batch import BATCH_BYTES
-from arctic.mor.coalesce import coalesce
+from arctic.mor.batch import BATCH_BYTES, coalesce
 
 
 def batch(numbers: list[int]) -> pa.RecordBatch:
