@@ -59,6 +59,15 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read.paths == ["a", "b", "b"]
 
 
+def test_files_of_twenty_thousand_tiny_writes_are_kept() -> None:
+    """Each of which has ten keys: none of them is read for every node."""
+    kept, read = KeptDeletes(), Reads(240)
+    for number in (*range(20_000), *range(20_000)):
+        kept.of(file(f"{number}"), read)
+
+    assert len(read.paths) == 20_000
+
+
 def test_threads_that_come_together_read_a_file_once() -> None:
     """The later ones wait for the first."""
     kept, begun, goes_on = KeptDeletes(), threading.Event(), threading.Event()
