@@ -170,6 +170,9 @@ class OptimizeReport:
     rows_deleted: int
     """Rows in new position-delete files."""
     bytes_written: int
+    files_waiting: int
+    """Change files of the table that a later run merges, because there are more than
+    ``self-optimizing.max-file-count``."""
     tasks: int
     attempts: int
     """How often the run was planned; above 1 because other writers won."""
@@ -185,6 +188,7 @@ class OptimizeReport:
         if self.type is None:
             return f"{self.table}: nothing to optimize"
         where = f"{len(self.partitions):,} partition{'' if len(self.partitions) == 1 else 's'}"
+        waiting = f"  waiting           {self.files_waiting:,} change files, for the next run"
         return "\n".join(
             [
                 f"{self.table}: {self.type.value} of {where} in {self.seconds:.1f} s, "
@@ -197,6 +201,7 @@ class OptimizeReport:
                 _line("unmerged deletes", self.before.change_deletes, self.after.change_deletes),
                 f"  written           {self.rows_written:,} rows, {self.rows_deleted:,} positions, "
                 f"{self.bytes_written / 2**20:,.1f} MiB",
+                *([waiting] if self.files_waiting else []),
             ]
         )
 

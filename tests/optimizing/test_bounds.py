@@ -666,11 +666,12 @@ def test_files_are_sorted_into_partitions_up_to_the_horizon() -> None:
     ]
     assert [each.merged_up_to for each in (de, eu, us)] == [0, 1, 3]
     assert [each.horizon for each in (de, eu, us)] == [3, 3, 3]
+    assert [each.waiting for each in (de, eu, us)] == [2, 2, 2]
 
 
 def test_a_partition_that_is_merged_beyond_the_horizon_stays_so() -> None:
     """Its own optimized sequence never goes back."""
-    change = inserts((1, 1), (2, 2), partition=US)
+    change = [*inserts((1, 1), (2, 2), partition=US), *inserts((2, 2), partition=EU)]
     eu, us = files_by_partition(
         base=(file("a", FileKind.BASE, partition=EU),),
         position_deletes=(),
@@ -681,6 +682,7 @@ def test_a_partition_that_is_merged_beyond_the_horizon_stays_so() -> None:
     )
 
     assert (eu.horizon, us.horizon) == (2, 1)
+    assert (eu.waiting, us.waiting) == (1, 1)
 
 
 def test_a_position_delete_of_two_files_is_one() -> None:

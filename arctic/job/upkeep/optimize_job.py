@@ -252,6 +252,7 @@ def _report(
         rows_written=sum(result.rows_written for result in results),
         rows_deleted=sum(result.rows_marked for result in results),
         bytes_written=sum(file.size_bytes for file in files),
+        files_waiting=max((each.files.waiting for each in plan.partitions), default=0),
         tasks=len(plan.groups),
         attempts=attempts,
         seconds=seconds,

@@ -120,6 +120,8 @@ def survey_state(
         snapshot,
         field_ids=tuple(dict.fromkeys(column.field_id for column in bounded)),
         row_filter=None if where is None else parse_filter(where, opened),
+        # With ordering columns, rows that are merged can outdo others still.
+        with_merged=bool(table.order_columns),
     )
     trees = NodeTrees.of(table.properties, is_keyed=table.is_keyed)
     partitions = files_by_partition(

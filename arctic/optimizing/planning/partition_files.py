@@ -46,6 +46,8 @@ class PartitionFiles:
     """The optimized sequence now."""
     horizon: int
     """The optimized sequence once all these files are merged."""
+    waiting: int = 0
+    """Change files of the whole table that lie behind the horizon, for later runs."""
     tree: NodeTree
     """Which nodes its base files are to be of."""
     sort_column: Column | None = None
@@ -83,7 +85,8 @@ def files_by_partition(
     Args:
         base: data files of the base snapshot, with bounds of the key columns.
         position_deletes: position-delete files of the base snapshot.
-        change: inserts and change deletes of the change snapshot, merged ones too.
+        change: inserts and change deletes of the change snapshot, merged ones too where there are
+            ordering columns.
         snapshot: the pinned state that the files are of.
         max_change_files: what one run merges at most.
         tree_of: the tree of a partition as it is.
@@ -95,6 +98,10 @@ def files_by_partition(
     """
     horizon = merge_horizon(change, base, snapshot, max_change_files=max_change_files)
     within = [file for file in change if file.sequence_number <= horizon]
+    waiting = sum(
+        file.sequence_number > max(horizon, snapshot.merged_up_to(file.partition))
+        for file in change
+    )
     files, _ = plan_files(
         base=base,
         position_deletes=position_deletes,
@@ -127,6 +134,7 @@ def files_by_partition(
             store_paths=frozenset(found.store_paths),
             merged_up_to=snapshot.merged_up_to(partition),
             horizon=max(horizon, snapshot.merged_up_to(partition)),
+            waiting=waiting,
             tree=tree_of(partition),
         )
         for partition, found in sorted(gathered.items(), key=lambda item: partition_order(item[0]))

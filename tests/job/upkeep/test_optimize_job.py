@@ -441,8 +441,11 @@ def test_more_changes_than_a_run_may_take_are_merged_by_several(tmp_path: Path) 
     while files(tmp_path, "I") or files(tmp_path, "ED"):
         report = optimize(tmp_path, "minor", options={"self-optimizing.max-file-count": "5"})
         reached.append(report.partitions[0].merged_up_to)
+        left = len([*files(tmp_path, "I"), *files(tmp_path, "ED")])
 
         assert read(tmp_path) == expected
+        assert report.files_waiting == left
+        assert ("waiting  " in str(report)) == bool(left)
 
     assert reached == sorted(set(reached))
     assert len(reached) > 1
