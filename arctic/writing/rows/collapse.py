@@ -183,11 +183,14 @@ def assign_offsets(
 class SeenKeys:
     """Remembers which keys were inserted, from chunk to chunk; 4 MiB, however many keys.
 
-    Keys of one slot are taken for each other: that makes a delete too many, never too few.
+    Keys of one slot are taken for each other: that makes a delete too many, never too few. The
+    slots are made for the second chunk: a small write has one, and would take some hundredths of
+    its time for them.
     """
 
     def __init__(self) -> None:
-        self._seen = np.zeros(_SLOTS, dtype=bool)
+        self._first: np.ndarray | None = None
+        self._seen: np.ndarray | None = None
 
     def with_deletes(self, survivors: Survivors, hashes: np.ndarray) -> Survivors:
         """Return what is left of a chunk, with a delete before each key that was inserted before.
@@ -197,8 +200,15 @@ class SeenKeys:
             hashes: the key hash of each of its rows.
         """
         slots = hashes[survivors.last] & (_SLOTS - 1)
+        inserted = slots[survivors.inserts]
+        if self._first is None:
+            self._first = inserted
+            return survivors
+        if self._seen is None:
+            self._seen = np.zeros(_SLOTS, dtype=bool)
+            self._seen[self._first] = True
         repeated = self._seen[slots]
-        self._seen[slots[survivors.inserts]] = True
+        self._seen[inserted] = True
         return survivors.also_deleting(repeated)
 
 

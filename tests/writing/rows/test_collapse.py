@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 
 from arctic.errors import InternalError
 from arctic.writing.rows.actions import SPELLINGS
-from arctic.writing.rows.collapse import Survivors, assign_offsets, collapse, first_offset
+from arctic.writing.rows.collapse import (
+    SeenKeys,
+    Survivors,
+    assign_offsets,
+    collapse,
+    first_offset,
+)
 from arctic.writing.target import TaskId
 from arctic.writing.write_request import WriteMode
 
@@ -145,6 +151,27 @@ def test_a_known_update_carries_one_offset_and_an_unknown_one_two() -> None:
     assert [int(deletes[key]) for key in (0, 1, 3, 5)] == [10, 12, 13, 15]
     assert [int(inserts[key]) for key in (0, 1, 4, 5)] == [11, 12, 14, 16]
     assert following == 17
+
+
+@given(
+    chunks=st.lists(
+        st.dictionaries(
+            st.integers(0, 9), st.tuples(st.booleans(), st.just(False), st.booleans()), min_size=1
+        )
+    )
+)
+def test_a_key_that_an_earlier_chunk_inserted_is_deleted(
+    chunks: list[dict[int, tuple[bool, bool, bool]]],
+) -> None:
+    """However many chunks there are, and whatever becomes of the key; no other one is."""
+    seen, inserted = SeenKeys(), set[int]()
+    for chunk in chunks:
+        hashes = np.array(list(chunk), dtype=np.int64)
+        found = seen.with_deletes(survivors_of(*chunk.values()), hashes)
+
+        expected = [key in inserted or deletes for key, (deletes, *_) in chunk.items()]
+        assert found.deletes.tolist() == expected
+        inserted.update(key for key, (*_, inserts) in chunk.items() if inserts)
 
 
 def test_tasks_have_ranges_of_offsets_of_their_own() -> None:
