@@ -46,14 +46,20 @@ def engine() -> Iterator[Any]:
 
 
 @contextmanager
-def spilling_engine(folder: str, most_bytes: int) -> Iterator[Any]:
-    """Yield a connection that writes to a folder what does not fit into memory."""
+def spilling_engine(folder: str, most_bytes: int, *, threads: int | None = None) -> Iterator[Any]:
+    """Yield a connection that writes to a folder what does not fit into memory.
+
+    Args:
+        folder: for that.
+        most_bytes: of memory.
+        threads: that it begins with; None: as many as the memory is enough for.
+    """
     settings = {
         **_SETTINGS,
         "preserve_insertion_order": False,
         "temp_directory": folder,
         "memory_limit": f"{most_bytes // 2**20}MiB",
-        "threads": max(1, min(default_parallelism(), most_bytes // _THREAD_BYTES)),
+        "threads": threads or most_threads(most_bytes),
     }
     connection = _duckdb().connect(":memory:", config=settings)
     try:
@@ -61,6 +67,11 @@ def spilling_engine(folder: str, most_bytes: int) -> Iterator[Any]:
         yield connection
     finally:
         connection.close()
+
+
+def most_threads(most_bytes: int) -> int:
+    """Return how many threads memory is enough for, of those that there are."""
+    return max(1, min(default_parallelism(), most_bytes // _THREAD_BYTES))
 
 
 def in_pieces(table: pa.Table) -> pa.Table:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from arctic.errors import InvalidInputError, NotFoundError
@@ -56,7 +57,13 @@ def parse_view(sql: str, sources: Mapping[str, Source]) -> ViewQuery:
         NotFoundError: a column that no source has.
         UnsupportedError: what cannot be kept from changes, with the reason.
     """
-    return _View(parsed(sql), sources).query()
+    return _query(sql, tuple(sources.items()))
+
+
+@lru_cache(maxsize=256)
+def _query(sql: str, sources: tuple[tuple[str, Source], ...]) -> ViewQuery:
+    # A service asks for the same few views at every refresh.
+    return _View(parsed(sql), dict(sources)).query()
 
 
 def without_stars(sql: str, sources: Mapping[str, Source]) -> str:

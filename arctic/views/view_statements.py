@@ -25,8 +25,13 @@ the view has of them, and those that were recounted."""
 FRESH, STORED = "fresh", "stored"
 """Tables: rows of the view as they are, and as it has them."""
 ACTION = "_arctic_action"
-"""What is done with a row of the view: ``+U`` or ``-D``."""
-RECOUNT = "_arctic_recount"
+"""What is done with a row of the view: ``+U`` or ``-D``. In ``KNOWN`` also one of the following."""
+_SAME, _NEVER, _RECOUNT, _LOST = "same", "never", "recount", "lost"
+"""A group as the view has it; one that the view has not, and need not; one that is to be recounted;
+and one of fewer than 0 rows."""
+IS_RECOUNTED = f"{ACTION} = '{_RECOUNT}'"
+"""Whether a group of ``KNOWN`` is to be recounted."""
+_UNKNOWN = "_arctic_unknown"
 _WAS = "_arctic_was "
 """Before the name of a column: what the view has."""
 
@@ -114,8 +119,7 @@ class Statements:
     def merged_groups(self) -> str:
         """Return the statement of ``DELTA`` and ``STORED`` added: the table ``KNOWN``.
 
-        It has what the view has of each group besides; ``RECOUNT`` says which groups it does not
-        know.
+        Its ``ACTION`` says what is to be done with a group. One that goes is as the view has it.
         """
         query = self.query
         merged = {name: sql for each in self.keepings for name, sql in each.merged.items()}
@@ -127,9 +131,26 @@ class Statements:
             groups[GROUP] = f"coalesce(s.{quoted(GROUP)}, {text})"
         stored = {f"{_WAS}{name}": f"s.{quoted(name)}" for name in self.columns}
         recount = " OR ".join(each.recount for each in self.keepings) or "false"
-        return (
-            f"SELECT {_listed(groups | merged | stored)}, {recount} AS {RECOUNT} FROM {DELTA} d "
+        joined = (
+            f"SELECT {_listed(groups | merged | stored)}, {recount} AS {_UNKNOWN} FROM {DELTA} d "
             f"LEFT JOIN {STORED} s ON {_same(query.groups, 'd', 's')}"
+        )
+        was = {name: quoted(f"{_WAS}{name}") for name in self.columns}
+        shown = {
+            name: quoted(name)
+            if name in groups
+            else f"CASE WHEN {ACTION} = '-D' THEN {was[name]} ELSE {quoted(name)} END"
+            for name in self.columns
+        }
+        differs = _differ([(quoted(name), was[name]) for name in self.columns if name in merged])
+        action = (
+            f"CASE WHEN {_UNKNOWN} THEN '{_RECOUNT}' WHEN {self._count} < 0 THEN '{_LOST}' "
+            f"WHEN {self._count} = 0 AND {was[query.count]} IS NULL THEN '{_NEVER}' "
+            f"WHEN {self._count} = 0 THEN '-D' WHEN {differs} THEN '+U' ELSE '{_SAME}' END"
+        )
+        return (
+            f"SELECT {_listed(shown)}, {ACTION} FROM "
+            f"(SELECT *, {action} AS {ACTION} FROM ({joined}))"
         )
 
     def recounted(self, relation: str) -> str:
@@ -141,7 +162,7 @@ class Statements:
         same = " AND ".join(
             f"({each.sql}) IS NOT DISTINCT FROM f.{quoted(each.name)}" for each in self.query.groups
         )
-        only = f"EXISTS (SELECT 1 FROM {KNOWN} f WHERE f.{RECOUNT} AND {same})"
+        only = f"EXISTS (SELECT 1 FROM {KNOWN} f WHERE f.{IS_RECOUNTED} AND {same})"
         return self.whole({self._alias: relation}, only=only)
 
     def shown_groups(self) -> str:
@@ -152,28 +173,26 @@ class Statements:
         counted = f"SELECT * FROM {COUNTED}"
         if any(each.recount == "true" for each in self.keepings):
             return counted
-        known = self._shown(f"(SELECT * FROM {KNOWN} WHERE NOT {RECOUNT})", f"{self._count} > 0")
-        return f"{known} UNION ALL {counted}"
+        return (
+            f"SELECT {self._names} FROM {KNOWN} WHERE {ACTION} IN ('+U', '{_SAME}') "
+            f"UNION ALL SELECT {self._names} FROM {COUNTED}"
+        )
 
     def checked_groups(self) -> str:
         """Return the statement that counts groups of ``KNOWN``.
 
         Those of fewer than 0 rows, of which there must be none, and those to be recounted.
         """
-        lost = f"count(*) FILTER (WHERE NOT {RECOUNT} AND {self._count} < 0)"
-        return f"SELECT {lost}, count(*) FILTER (WHERE {RECOUNT}) FROM {KNOWN}"
+        lost = f"count(*) FILTER (WHERE {ACTION} = '{_LOST}')"
+        return f"SELECT {lost}, count(*) FILTER (WHERE {IS_RECOUNTED}) FROM {KNOWN}"
 
     def known_changes(self) -> str:
         """Return the statement of the changes that ``KNOWN`` tells, with no group to recount."""
-        fresh = {name: quoted(name) for name in self.columns}
-        was = {name: quoted(f"{_WAS}{name}") for name in self.columns}
-        differs = _differ([(fresh[name], was[name]) for name in self.columns])
-        return (
-            f"SELECT {_listed(fresh)}, '+U' AS {ACTION} FROM {KNOWN} "
-            f"WHERE {self._count} > 0 AND ({differs}) "
-            f"UNION ALL SELECT {', '.join(was.values())}, '-D' FROM {KNOWN} "
-            f"WHERE {was[self.query.count]} IS NOT NULL AND {self._count} <= 0"
-        )
+        return f"SELECT {self._names}, {ACTION} FROM {KNOWN} WHERE {ACTION} IN ('+U', '-D')"
+
+    @property
+    def _names(self) -> str:
+        return ", ".join(map(quoted, self.columns))
 
     @property
     def _count(self) -> str:

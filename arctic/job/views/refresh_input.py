@@ -12,6 +12,7 @@ from arctic.job.edit.rows_among import Values, rows_among
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import ScanJob
 from arctic.job.reference import TableReference
+from arctic.job.views.most_rows import most_rows
 from arctic.job.views.source_rows import CHANGE_TYPE, Stretch
 from arctic.job.views.view_plan import ViewPlan
 from arctic.job.views.workspace import GIVEN, Workspace
@@ -74,14 +75,15 @@ class RefreshInput:
     def _changes(self, source: Source, *commits: str) -> tuple[ScanJob, str]:
         """Return the changed rows of a source, and what selects them with their ``SIGN``."""
         columns, stretch = [*self.columns(source), *commits], self.stretches[source.identifier]
-        job = self.plan.sources[source.identifier].changes(stretch, columns)
+        job = self._expected(self.plan.sources[source.identifier].changes(stretch, columns))
         sign = f"CAST(CASE {CHANGE_TYPE} WHEN 'insert' THEN 1 ELSE -1 END AS TINYINT) AS {SIGN}"
         return job, f"(SELECT {', '.join([*map(quoted, columns), sign])} FROM {GIVEN})"
 
     def rows(self, source: Source, among: Values | None = None) -> ScanJob:
         """Plan a read of the rows of a source, where its stretch ends."""
         end = self.stretches[source.identifier].end
-        return self.plan.sources[source.identifier].rows(end, self.columns(source), among)
+        table = self.plan.sources[source.identifier]
+        return self._expected(table.rows(end, self.columns(source), among))
 
     def newest_commit(self, source: Source) -> tuple[int, int]:
         """Return the number of the version where a source's stretch ends, and its time in ms."""
@@ -90,7 +92,7 @@ class RefreshInput:
 
     def difference(self) -> str:
         """Return the statement of the changes that turn ``STORED`` into ``FRESH``."""
-        return difference(self.plan.schema.names, self.plan.key)
+        return self.space.held(difference(self.plan.schema.names, self.plan.key))
 
     def load_stored(self, among: Values | None = None) -> None:
         """Fill ``STORED`` with rows of the view: with all of them, or at least those needed."""
@@ -100,4 +102,9 @@ class RefreshInput:
             self.plan.schema.names,
             among,
         )
-        self.space.load(STORED, job)
+        self.space.load(STORED, self._expected(job))
+
+    def _expected(self, job: ScanJob) -> ScanJob:
+        """Return a read, once the workspace knows how much comes."""
+        self.space.expect(most_rows(job))
+        return job

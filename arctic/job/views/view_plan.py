@@ -16,6 +16,7 @@ import pyarrow.types as pt
 from arctic.errors import InvalidInputError, UnsupportedError
 from arctic.iceberg.values.schema import arrow_schema, iceberg_schema
 from arctic.job.read.scan_job import ScanJob
+from arctic.job.views.most_rows import most_rows
 from arctic.job.views.source_rows import SourceTable
 from arctic.job.views.workspace import Workspace
 from arctic.views.parse_view import parse_view
@@ -121,10 +122,11 @@ def whole_rows(
     relations = {name: relation(place) for place, name in enumerate(jobs)}
     space.drop(*relations.values())
     for name, job in jobs.items():
+        space.expect(most_rows(job))
         space.load(relations[name], job)
     statement = whole_statement(plan.definition.sql, relations)
     return space.batches(
-        statement if day is None else f"SELECT *, {day} AS {DAY} FROM ({statement})"
+        space.held(statement if day is None else f"SELECT *, {day} AS {DAY} FROM ({statement})")
     )
 
 

@@ -13,11 +13,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from arctic.cdc.engine import expression_errors, spilling_engine, streamed
+from arctic.cdc.engine import expression_errors, most_threads, spilling_engine, streamed
 from arctic.cdc.engine import name as quoted
 from arctic.job.read.scan_job import ScanJob
 
 MOST_BYTES = 2**30
+_THREAD_ROWS = 500_000
+"""That a thread is worth: each keeps groups of its own, and of few rows these cost most."""
 GIVEN = "given"
 """What a statement calls the rows of a read."""
 _EMPTY, _RESULT = "arctic_empty", "arctic_result"
@@ -32,6 +34,14 @@ class Workspace:
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
+        self._threads = 1
+
+    def expect(self, rows: int) -> None:
+        """Take more threads where so many rows are worth it."""
+        threads = min(-(-rows // _THREAD_ROWS), most_threads(MOST_BYTES))
+        if threads > self._threads:
+            self._connection.execute(f"SET threads = {threads}")
+            self._threads = threads
 
     def load(self, table: str, job: ScanJob, relation: str = GIVEN) -> None:
         """Fill a new table with the rows of a read, or with a selection of them."""
@@ -88,16 +98,24 @@ class Workspace:
         """Return the numbers of the one row that a statement returns."""
         return tuple(int(column[0].as_py()) for column in self.table(statement).columns)
 
-    def batches(self, statement: str) -> pa.RecordBatchReader:
-        """Return what a statement returns, batch by batch; nothing else may be asked meanwhile.
+    def held(self, statement: str) -> str:
+        """Return a statement of the same rows, put into a table, for ``batches``.
 
-        Its rows are put into a table before: DuckDB 1.5 was seen to wait for itself for ever where
-        one part of a UNION ALL fills the buffer of a result and the next part is to begin.
+        DuckDB 1.5 was seen to wait for itself for ever where one part of a UNION ALL fills the
+        buffer of a result and the next part is to begin.
         """
         self.drop(_RESULT)
         self.make(_RESULT, statement)
+        return f"SELECT * FROM {_RESULT}"
+
+    def batches(self, statement: str) -> pa.RecordBatchReader:
+        """Return rows of one table, batch by batch; nothing else may be asked meanwhile.
+
+        Args:
+            statement: which rows; what reads more than a table is ``held`` before.
+        """
         with expression_errors("view"):
-            return self._connection.execute(f"SELECT * FROM {_RESULT}").to_arrow_reader()
+            return self._connection.execute(statement).to_arrow_reader()
 
     def types(self, statement: str) -> list[str]:
         """Return the types of a statement's columns, as DuckDB calls them."""
@@ -120,6 +138,6 @@ def workspace() -> Iterator[Workspace]:
     """Yield an empty workspace."""
     with (
         tempfile.TemporaryDirectory(prefix="arctic-view-") as folder,
-        spilling_engine(folder, MOST_BYTES) as connection,
+        spilling_engine(folder, MOST_BYTES, threads=1) as connection,
     ):
         yield Workspace(connection)

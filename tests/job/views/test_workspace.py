@@ -24,10 +24,11 @@ def test_the_difference_of_large_views_is_told_to_its_end() -> None:
 
     def look() -> None:
         with workspace() as space:
+            space.expect(ROWS)
             made = "i * 2 AS id, hash(i) % 200000 AS of, (i % 1000) * 2.5::DOUBLE AS v"
             space.make(FRESH, f"SELECT {made} FROM range({ROWS}) t(i)")
             space.make(STORED, f"SELECT id, of, v + CAST(id % 200 = 0 AS INT) AS v FROM {FRESH}")
-            rows = space.batches(difference(["id", "of", "v"], ["id"]))
+            rows = space.batches(space.held(difference(["id", "of", "v"], ["id"])))
             found.extend(len(batch) for batch in rows)
 
     worker = Thread(target=look, daemon=True)

@@ -9,7 +9,7 @@ from arctic.errors import FormatError
 from arctic.job.views.refresh_input import RefreshInput
 from arctic.job.views.workspace import GIVEN
 from arctic.views.sql_tree import quoted
-from arctic.views.view_statements import COUNTED, DELTA, FRESH, KNOWN, RECOUNT, STORED
+from arctic.views.view_statements import COUNTED, DELTA, FRESH, IS_RECOUNTED, KNOWN, STORED
 
 
 def changed_groups(given: RefreshInput) -> str:
@@ -50,7 +50,7 @@ def _recount(given: RefreshInput) -> None:
     """Count the groups that changes do not tell from all of their rows."""
     space, query = given.space, given.query
     names = ", ".join(quoted(each.name) for each in query.groups)
-    wanted = space.table(f"SELECT {names} FROM {KNOWN} WHERE {RECOUNT}")
+    wanted = space.table(f"SELECT {names} FROM {KNOWN} WHERE {IS_RECOUNTED}")
     among = {
         each.column[1]: wanted.column(each.name) for each in query.groups if each.column is not None
     }
