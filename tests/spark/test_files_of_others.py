@@ -9,9 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.transforms import BucketTransform, IdentityTransform
+from pyiceberg.typedef import Record
 from pyiceberg.types import LongType, NestedField, StringType
 
 import arctic
@@ -116,3 +118,60 @@ def test_columns_that_changed_are_told(lake: Lake) -> None:
     plan = check(lake, "id", "area", is_scan=False, is_python=True)
 
     assert "column 'area': it was called 'region' before" in plan
+
+
+def append_file(lake: Lake, rows: pa.Table) -> None:
+    """Commit a file as another engine does, whatever it says of its columns."""
+    path = f"{lake.warehouse}/of-others.parquet"
+    pq.write_table(rows, path)
+    file = DataFile.from_args(
+        content=DataFileContent.DATA,
+        file_path=f"file://{path}",
+        file_format=FileFormat.PARQUET,
+        partition=Record(),
+        record_count=rows.num_rows,
+        file_size_in_bytes=Path(path).stat().st_size,
+    )
+    file.spec_id = 0
+    with plain_catalog(lake.warehouse) as catalog:
+        change = catalog.load_table(NAME).transaction()
+        with change.update_snapshot().fast_append() as snapshot:
+            snapshot.append_data_file(file)
+        change.commit_transaction()
+
+
+def of_others(*columns: tuple[str, int | None, list[Any]]) -> pa.Table:
+    """Return rows of columns that have these names, and ids or none."""
+    return pa.table(
+        [pa.array(values) for _, _, values in columns],
+        schema=pa.schema(
+            pa.field(
+                name,
+                pa.array(values).type,
+                metadata=None if number is None else {"PARQUET:field_id": str(number)},
+            )
+            for name, number, values in columns
+        ),
+    )
+
+
+def test_columns_of_other_writers_go_by_their_ids(lake: Lake) -> None:
+    """A file may call them as it likes, in any order, and leave some out."""
+    adopted(lake)
+    append_file(lake, of_others(("place", 2, ["eu", "us"]), ("id", 1, [200, 201])))
+
+    check(lake, "id", "region", is_scan=True, is_python=False)
+    assert lake.load().filter("region = 'eu'").select("id").collect() == [(200,)]
+
+
+def test_a_file_that_says_nothing_of_its_columns_is_refused(lake: Lake) -> None:
+    """Without ids and a name mapping nobody knows: the one reader says so as the other does."""
+    adopted(lake)
+    append_file(lake, of_others(("id", None, [200]), ("region", None, ["eu"])))
+
+    with pytest.raises(arctic.FormatError, match="no column has a field id"):
+        arctic.read(NAME, columns=["id", "region"], warehouse=lake.warehouse).read_all()
+    frame = lake.load().select("id", "region")
+    assert "FileScan parquet" in shown_plan(frame)
+    with pytest.raises(Exception, match="doesn't contain any field Ids"):
+        frame.collect()

@@ -85,6 +85,8 @@ class ScanAnswer:
     they are read unless Spark reads the files itself."""
     paths: Sequence[str]
     """Of these other files; those with deletes come first."""
+    field_ids: Sequence[int]
+    """Of the columns that the scan wants: by them Spark finds the columns in these files."""
     row_counts: Sequence[int]
     """Of each file that has deletes."""
     work: Sequence[str] | None

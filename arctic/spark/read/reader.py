@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import StructType
 
+from arctic.columns.field_ids import known_field_id
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.engine_scan import EngineScan, begin_engine_scan
 from arctic.job.read.engine_share import Engine
@@ -97,6 +98,7 @@ def no_files(*, merged: int) -> ScanAnswer:
         rows=None,
         merged=merged,
         paths=[],
+        field_ids=[],
         row_counts=[],
         work=None,
         verifies_pages=False,
@@ -129,6 +131,7 @@ def _answer(scan: EngineScan, question: ScanQuestion) -> ScanAnswer:
         rows=shared.rows,
         merged=shared.merged,
         paths=[hadoop_path(path) for path in paths],
+        field_ids=[known_field_id(column) for column in scan.schema] if paths else [],
         row_counts=[file.record_count for file in shared.dirty_files],
         work=None if work is None else work_texts(work),
         verifies_pages=settings.verifies_pages,

@@ -253,6 +253,24 @@ def test_files_without_field_ids_are_adopted(folder: str, tmp_path: Path) -> Non
         assert rows_of(read(folder, "db.t_fresh")) == rows_of(table.read().read_all())
 
 
+def test_a_file_that_says_nothing_of_its_columns_is_refused(folder: str, tmp_path: Path) -> None:
+    """Where its keys are looked at, or else by whoever reads it."""
+    path = tmp_path / "given.parquet"
+    pq.write_table(rows(range(20), 1), path)
+
+    def add(table: Table) -> None:
+        table.add_files([f"file://{path}"])
+        with table.transaction() as change:
+            change.remove_properties("schema.name-mapping.default")
+
+    plain(folder, fill=add)
+    with pytest.raises(arctic.FormatError, match="no column has a field id"):
+        arctic.adopt("db.t", primary_key="id", warehouse=folder)
+    table = arctic.adopt("db.t", primary_key="id", check_key=False, warehouse=folder)
+    with pytest.raises(arctic.FormatError, match="no column has a field id"):
+        table.read().read_all()
+
+
 def test_changed_columns_are_adopted(folder: str) -> None:
     """Field ids with a gap, and several schemas."""
 

@@ -80,6 +80,7 @@ TOLD = ScanAnswer(
     rows=7,
     merged=1,
     paths=["file:/w/a%20b.parquet", "file:/w/</answer>é.parquet"],
+    field_ids=[1, 12],
     row_counts=[4],
     work=["d29y", "aw=="],
     verifies_pages=True,
@@ -92,6 +93,7 @@ NOTHING = ScanAnswer(
     rows=None,
     merged=0,
     paths=[],
+    field_ids=[],
     row_counts=[],
     work=None,
     verifies_pages=False,
@@ -226,7 +228,7 @@ def test_java_reads_the_answers_of_the_golden_file(java: Java) -> None:
 @pytest.mark.spark
 @pytest.mark.parametrize(
     "field",
-    ["pin", "size_bytes", "merged", "paths", "row_counts", "verifies_pages"],
+    ["pin", "size_bytes", "merged", "paths", "field_ids", "row_counts", "verifies_pages"],
 )
 def test_java_refuses_an_answer_without_one_of_its_fields(java: Java, field: str) -> None:
     """It would read too little, or another state."""

@@ -22,8 +22,10 @@ import org.apache.spark.sql.execution.datasources.HadoopFsRelation;
 import org.apache.spark.sql.execution.datasources.LogicalRelation$;
 import org.apache.spark.sql.execution.datasources.PartitionDirectory;
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat;
+import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 
@@ -70,7 +72,7 @@ public class ParquetFiles {
     // Spark takes the share of the numbers of rows off again where they are left out.
     double width = 8 + columns.defaultSize();
     double share = dead == null ? 1 : (width + 2 * DataTypes.LongType.defaultSize()) / width;
-    return new ParquetFiles(told.merged, columns,
+    return new ParquetFiles(told.merged, withIds(columns, told.fieldIds),
         new Index(told.paths, settings, (long) (bytes * share), dead), told.verifiesPages);
   }
 
@@ -78,6 +80,8 @@ public class ParquetFiles {
   public LogicalPlan rows(scala.collection.immutable.Seq output) {
     HashMap options = new HashMap(index.settings); // tasks are told so, and Spark prints none of it
     options.put("datetimeRebaseMode", "CORRECTED");
+    options.put("spark.sql.parquet.fieldId.read.enabled", "true");
+    options.put("spark.sql.parquet.fieldId.read.ignoreMissing", "false"); // a file without is refused
     options.put("ignoreMissingFiles", "false"); // whatever the session says: rows are never skipped
     options.put("ignoreCorruptFiles", "false");
     if (verifies) {
@@ -102,6 +106,18 @@ public class ParquetFiles {
           (Expression) files.output().apply(first)), files);
     }
     return new Project(Trees.seq(named), files);
+  }
+
+  /** By their names alone columns would also be found in a file that says nothing of its columns. */
+  private static StructType withIds(StructType columns, List ids) {
+    StructField[] fields = (StructField[]) columns.fields().clone();
+    for (int i = 0; i < fields.length; i++) {
+      Metadata metadata = new MetadataBuilder().withMetadata(fields[i].metadata())
+          .putLong(ParquetUtils.FIELD_ID_METADATA_KEY(), ((Number) ids.get(i)).longValue()).build();
+      fields[i] = new StructField(fields[i].name(), fields[i].dataType(), fields[i].nullable(),
+          metadata);
+    }
+    return new StructType(fields);
   }
 
   /** Columns without null stay so: a statement may put them where none must be. */

@@ -139,6 +139,8 @@ public final class Protocol {
     public final int merged;
     /** Files that Spark may read itself; those with deletes come first. */
     public final List paths;
+    /** Of the columns of the scan, by which they are found in these files. */
+    public final List fieldIds;
     /** Rows of each file that has deletes. */
     public final List rowCounts;
     /** What asks for the dead rows of these; null: all are clean. */
@@ -157,6 +159,7 @@ public final class Protocol {
           : Long.valueOf(((Number) told.get("rows")).longValue());
       merged = ((Number) needed(told, "merged")).intValue();
       paths = (List) needed(told, "paths");
+      fieldIds = (List) needed(told, "field_ids");
       rowCounts = (List) needed(told, "row_counts");
       work = (List) told.get("work");
       verifiesPages = ((Boolean) needed(told, "verifies_pages")).booleanValue();
