@@ -111,6 +111,7 @@ class SimTable:
             position_deletes=marks,
             surplus_position_deletes=0,
             fragment_nodes=small.files,
+            least_nodes=nodes,
             joinable_nodes=0,
             overlapping=0,
             worn_segments=segments if is_worn else 0,

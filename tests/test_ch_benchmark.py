@@ -72,6 +72,8 @@ def test_arctic_mirrors_the_shop_at_work_and_answers_as_it_does(work: Work, tmp_
     text = section([result], PLAN, queries=ASKED, repeats=1, note="")
     assert "| freshness: written until visible |" in text
     assert growth(result, PLAN, ASKED) in text
+    assert "Of the 22 queries, Q1, Q5, Q11, Q18\nof CH-benCHmark" in text
+    assert "The 22 queries\n" in section([result], PLAN, queries=list(QUERIES), repeats=1, note="")
 
 
 def _differing(connection: duckdb.DuckDBPyConnection, work: Work, number: int) -> dict[int, str]:

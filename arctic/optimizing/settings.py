@@ -51,8 +51,6 @@ class OptimizeSettings:
     min_plan_interval_ms: int | None
     base_buckets: int
     """Nodes of a partition that was never divided into more."""
-    tiny_buckets: int
-    """Nodes of a partition that is tiny: as many as the table states, else one."""
     open_file_cost_bytes: int
 
     @classmethod
@@ -78,7 +76,6 @@ class OptimizeSettings:
         # What counts as small does not follow the size that a table chose, or it would rewrite
         # everything whenever it chooses.
         target = value(opt.OPTIMIZE_TARGET_SIZE)
-        buckets = opt.BASE_BUCKETS.value({}, properties)
         return cls(
             is_enabled=value(opt.OPTIMIZE_ENABLED),
             target_bytes=chosen(opt.OPTIMIZE_TARGET_SIZE, sizing.target_bytes),
@@ -93,14 +90,13 @@ class OptimizeSettings:
             max_change_files=value(opt.MAX_FILE_COUNT),
             max_task_bytes=chosen(opt.MAX_TASK_SIZE, sizing.target_bytes),
             min_plan_interval_ms=min_plan_interval_ms(options, properties),
-            base_buckets=buckets,
-            tiny_buckets=buckets if opt.BASE_BUCKETS.is_given(properties) else 1,
+            base_buckets=opt.BASE_BUCKETS.value({}, properties),
             open_file_cost_bytes=opt.OPEN_FILE_COST.value({}, properties),
         )
 
     @property
     def tiny_bytes(self) -> int:
-        """A partition up to this size, inclusive, is tiny.
+        """A partition up to this size, inclusive, is tiny, unless it states how many nodes it has.
 
         To open its files costs more than to read them, and a file of it is a fragment, which goes
         to deeper nodes once there is more.

@@ -22,7 +22,7 @@ BASE_BUCKETS = Option(
     default=4,
     scopes=_TABLE,
     doc="Nodes that base files are written to; a power of two. Where a table does not state it, "
-    "partitions get more as they grow.",
+    "partitions get more as they grow, and tiny ones are one file.",
 )
 CHANGE_BUCKETS = Option(
     name="change.file-index.hash-bucket",

@@ -19,6 +19,9 @@ from arctic.table.property_names import TREES
 from arctic.tree.node import bucket_mask
 from arctic.tree.node_tree import NodeTree
 
+TINY_ROWS = 262_144
+"""More rows are worth several nodes, however few bytes they take: several tasks go over them."""
+
 _REMEDY = "remove it, and the trees grow anew"
 _MOST_CHARACTERS = 100_000
 """Catalogs keep properties whole. The largest trees stay; the others are found again when they are

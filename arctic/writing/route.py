@@ -31,7 +31,7 @@ than sorting them all: measured on two million rows, 4 ms against 15 ms for four
 DEEP_ROWS = 16_384
 """Changes for which a node is worth its files, below those that the table has anyway: deletes cost
 some 50 ns for each key, once for every node of base that they reach, and a file a millisecond."""
-_BASE_ROWS = 65_536
+BASE_ROWS = 65_536
 """Rows for which a base file of its own is worth it: some megabytes, joined by the next run."""
 _DEEPEST = 64
 """Nodes for the rows of a task that are more than a chunk; each has two open files."""
@@ -39,7 +39,7 @@ _DEEPEST = 64
 FEW_ROWS = 256
 """Changes for which a node is worth its files where there are many. A file of ten rows costs what
 one of a thousand does, to write, to list and to read."""
-_FEW_BYTES = 4 * 2**20
+_FEW_BYTES = 16 * 2**20
 """Arrow bytes beyond which rows are not few: a file of them is to be a fragment, which goes deeper
 when more are joined with it."""
 
@@ -169,7 +169,7 @@ def base_deepened(target: WriteTarget, rows: int, *, is_all: bool) -> WriteTarge
         rows: that are there to be written.
         is_all: whether they are all that the task has; if not, they are thought to fill the trees.
     """
-    nodes = max(1, rows // _BASE_ROWS) if is_all else 1 << MAX_TREE_DEPTH
+    nodes = max(1, rows // BASE_ROWS) if is_all else 1 << MAX_TREE_DEPTH
     return _down_to(target, nodes)
 
 

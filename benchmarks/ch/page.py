@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from benchmarks.ch.queries import QUERIES
 from benchmarks.ch.work import Plan
 from benchmarks.ch.workload import AT_WORK, AUTOPILOT, FRESH, query_phase, states
 from benchmarks.peers.report import remarks
@@ -55,6 +56,12 @@ def growth(system: SystemResult, plan: Plan, queries: Sequence[int]) -> str:
     )
 
 
+def _asked(queries: Sequence[int]) -> str:
+    if len(queries) == len(QUERIES):
+        return f"The {len(QUERIES)} queries"
+    return f"Of the {len(QUERIES)} queries, {', '.join(f'Q{number}' for number in queries)}"
+
+
 def section(
     systems: Sequence[SystemResult],
     plan: Plan,
@@ -67,13 +74,14 @@ def section(
     table = table_of(systems, lines(systems, plan, queries))
     grown = [said for said in (growth(each, plan, queries) for each in systems) if said]
     count = plan.batches * plan.transactions
+    asked = _asked(queries)
     return f"""A shop as in TPC-C, of {plan.size.warehouses} warehouses, {plan.size.items:,} items
 and {plan.size.customers:,} customers in each district, is at work in PostgreSQL: {2 * plan.rounds}
 rounds of {count:,} transactions, in TPC-C's shares and of one connection. Arctic mirrors all 12
 tables while it does, and is asked meanwhile; a change is visible when the mirror has confirmed its
 place in the log. The others get the same changes as PostgreSQL holds them after every
-{plan.transactions:,} transactions, as upserts and deletes by key, with nothing beside. The 22
-queries of CH-benCHmark run through Spark: fresh, after each of {plan.rounds} rounds without
+{plan.transactions:,} transactions, as upserts and deletes by key, with nothing beside. {asked}
+of CH-benCHmark run through Spark: fresh, after each of {plan.rounds} rounds without
 upkeep, after each system's own upkeep, and after {plan.rounds} more rounds with upkeep after each;
 {1 + repeats} times, of which the first does not count. PostgreSQL's own answers are the right ones.
 `make bench-ch` measures it, and with `--write-docs` writes this section.

@@ -226,7 +226,8 @@ def test_rows_expire_by_the_first_ordering_column(table: arctic.Table, level: st
     """What comes back is too old itself; what waits to be merged does not come back."""
     now = time.time_ns() // 1_000_000
     table.write(rows((1, 500, "old"), (2, now, "new")))
-    table.optimize(type="full", options={"self-optimizing.target-size": "1"})
+    apart = {"self-optimizing.target-size": "1"}
+    table.optimize(type="full", options=apart)
     table.write(rows((1, 400, "late")))
     options = {
         "data-expire.enabled": "true",
@@ -236,7 +237,7 @@ def test_rows_expire_by_the_first_ordering_column(table: arctic.Table, level: st
     }
     table.expire(options=options)
     assert notes(table) == {1: "old", 2: "new"}
-    table.optimize(type="minor")
+    table.optimize(type="minor", options=apart)
     table.expire(options=options)
     assert notes(table) == ({2: "new"} if level == "file" else {1: "old", 2: "new"})
 

@@ -38,6 +38,7 @@ HEALTHY = PartitionHealth(
     position_deletes=NOTHING,
     surplus_position_deletes=0,
     fragment_nodes=0,
+    least_nodes=4,
     joinable_nodes=0,
     overlapping=0,
     worn_segments=0,
@@ -59,6 +60,7 @@ def health(
     change_deletes: int = 0,
     position_deletes: int = 0,
     surplus: int = 0,
+    least_nodes: int = 4,
 ) -> PartitionHealth:
     """Return a partition of so many files."""
     return replace(
@@ -68,6 +70,7 @@ def health(
         change_deletes=number_of(change_deletes),
         position_deletes=number_of(position_deletes),
         surplus_position_deletes=surplus,
+        least_nodes=least_nodes,
     )
 
 
@@ -141,8 +144,7 @@ DUE = [
     ),
     Due(
         id="floor of many nodes",
-        health=health(fragments=16),
-        settings=changed(base_buckets=16),
+        health=health(fragments=16, least_nodes=16),
         expected="16 fragments < 17",
     ),
     Due(
@@ -413,6 +415,7 @@ def test_a_partition_is_counted_file_by_file() -> None:
         position_deletes=FileCounts(files=2, rows=21, bytes=25),
         surplus_position_deletes=1,
         fragment_nodes=1,
+        least_nodes=4,
         joinable_nodes=0,
         overlapping=0,
         worn_segments=2,

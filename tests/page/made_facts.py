@@ -94,6 +94,7 @@ def status(name: str, *partitions: str, reason: str = "14 fragments >= 12") -> T
                     position_deletes=_NOTHING,
                     surplus_position_deletes=0,
                     fragment_nodes=0,
+                    least_nodes=4,
                     joinable_nodes=0,
                     overlapping=0,
                     worn_segments=0,

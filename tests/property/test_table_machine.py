@@ -23,6 +23,7 @@ from tests.property.table_machine import rows as some_rows
 
 Key = tuple[Any, ...]
 BASE_NODES = "base.file-index.hash-bucket"
+CHANGE_NODES = "change.file-index.hash-bucket"
 
 
 class TableMachine(LakeMachine):
@@ -30,12 +31,18 @@ class TableMachine(LakeMachine):
 
     @initialize(
         layout=st.sampled_from(["plain", "in_key", "moving", "bucket_moving"]),
-        change_buckets=st.sampled_from([1, 2, 4, 8]),
+        change_buckets=st.sampled_from([None, 1, 2, 8]),
         base_buckets=st.sampled_from([None, 1, 4]),
         fragment_ratio=st.sampled_from([8, SEGMENTS_ONLY]),
+        tiny_bytes=st.sampled_from([1, 4_000, 4 * 2**20]),
     )
     def create(
-        self, layout: str, change_buckets: int, base_buckets: int | None, fragment_ratio: int
+        self,
+        layout: str,
+        change_buckets: int | None,
+        base_buckets: int | None,
+        fragment_ratio: int,
+        tiny_bytes: int,
     ) -> None:
         """Create a table whose key is its partition, decides it, or moves between partitions."""
         self.key = ("id", "region") if layout == "in_key" else ("id",)
@@ -44,8 +51,10 @@ class TableMachine(LakeMachine):
             primary_key=self.key,
             partition_by=partitions,
             properties={
-                "change.file-index.hash-bucket": str(change_buckets),
                 "self-optimizing.fragment-ratio": str(fragment_ratio),
+                # A few of its files are beyond the one in the middle: it is divided, and joined.
+                "read.split.open-file-cost": str(tiny_bytes),
+                **({} if change_buckets is None else {CHANGE_NODES: str(change_buckets)}),
                 # Runs with targets of their own divide nodes and join them where none is stated.
                 **({} if base_buckets is None else {BASE_NODES: str(base_buckets)}),
             },

@@ -211,7 +211,7 @@ def test_a_null_in_the_ordering_column_is_refused(tmp_path: Path) -> None:
         (100, "", {"few_rows": 50, "grows": True}, {1}),
         (99, "", {"few_rows": 50, "grows": False}, {3}),
         (99, "", {"few_rows": 0, "grows": True}, {3}),
-        (99, "x" * 50_000, {"few_rows": 50, "grows": True}, {3}),
+        (99, "x" * 200_000, {"few_rows": 50, "grows": True}, {3}),
         (99, "", {"few_rows": 50, "grows": True, "chunk_rows": 20}, {0}),
     ],
 )

@@ -42,9 +42,7 @@ def write_here(rows: pa.RecordBatchReader, options: Mapping[str, str]) -> None:
     """Write rows in this process, in one commit."""
     with taken_back_on_failure():
         job = begin_write(AskedWrite.of(options), rows.schema)
-        # Of many tables of a source few rows are changed at a time, and some never have many.
-        work = work_here(job, joins_tiny=True)
-        commit_write(job, [write_task(work, rows, partition_id=0, task_id=0)])
+        commit_write(job, [write_task(work_here(job), rows, partition_id=0, task_id=0)])
 
 
 def write_changes(

@@ -191,7 +191,7 @@ def _commit(
                 merged_up_to=each.merged_up_to,
                 is_full=each.type is OptimizeType.FULL,
                 path=survey.opened.partitioner.path(each.files.partition),
-                tree=each.files.tree,
+                tree=survey.tree_of(each.files),
             )
             for each in plan.partitions
         ),

@@ -35,6 +35,7 @@ from arctic.table.files import Partition
 from arctic.table.node_trees import NodeTrees
 from arctic.table.snapshot import TableSnapshot
 from arctic.table.table_description import Column
+from arctic.tree.node_tree import NodeTree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +51,11 @@ class Survey:
     """Most significant first, several in one place count alike; empty: rows are not sorted."""
     growth: Mapping[Partition, Growth]
     """How many nodes each partition is worth; empty where their number is fixed."""
+
+    def tree_of(self, files: PartitionFiles) -> NodeTree:
+        """Return the tree that the table is to remember for a partition: what rows grow into."""
+        growth = self.growth.get(files.partition)
+        return files.tree if growth is None else growth.after
 
     @property
     def sort_column(self) -> Column | None:
@@ -135,7 +141,9 @@ def survey_state(
         engine=table.merge_engine,
     )
     growth = {
-        each.partition: grow(each.tree, each.base, settings) for each in partitions if trees.grow
+        each.partition: grow(each.tree, each.base, settings, inserts=each.inserts)
+        for each in partitions
+        if trees.grow
     }
     return Survey(
         opened=opened,
@@ -144,7 +152,7 @@ def survey_state(
         partitions=tuple(
             replace(
                 each,
-                tree=growth[each.partition].after if trees.grow else each.tree,
+                tree=growth[each.partition].nodes if trees.grow else each.tree,
                 sort_column=table.column(terms[0][0]) if terms and len(terms[0]) == 1 else None,
             )
             for each in partitions

@@ -19,10 +19,11 @@ from arctic.iceberg.tables.open_table import Identity, OpenTable, reopen
 from arctic.iceberg.values.partitioning import parse_partition_field
 from arctic.job.read.asked_read import asked_cache, cached_access
 from arctic.job.write.asked_write import AskedWrite
+from arctic.table.node_trees import TINY_ROWS
 from arctic.writing.conform.conform import Conform
 from arctic.writing.conform.event_time import EventTime
 from arctic.writing.conform.merged_columns import merged_columns
-from arctic.writing.route import DEEP_ROWS, FEW_ROWS
+from arctic.writing.route import BASE_ROWS, FEW_ROWS
 from arctic.writing.target import WriteOptions, WriteTarget
 from arctic.writing.write_request import WriteMode, WriteRequest
 from arctic.writing.writer import plan_write
@@ -143,21 +144,20 @@ def write_target(opened: OpenTable, options: WriteOptions) -> WriteTarget:
     )
 
 
-def few_rows(opened: OpenTable, options: WriteOptions, *, joins_tiny: bool) -> int:
+def few_rows(opened: OpenTable, options: WriteOptions) -> int:
     """Return for how many rows a node of a small table is worth its files; 0: for any.
 
-    Args:
-        opened: the table.
-        options: of the write.
-        joins_tiny: whether a table that is tiny need not be divided at all.
+    A table that is tiny need not be divided at all.
     """
     if opened.change is None:
         return 0
-    size_bytes = _known_bytes(opened.base, opened.change)
+    size_bytes = _known("total-files-size", opened.base, opened.change)
     if size_bytes is None or size_bytes > options.target_file_bytes:
         return 0
-    if joins_tiny and options.grows and size_bytes <= _tiny_bytes(opened):
-        return DEEP_ROWS
+    rows = _known("total-records", opened.base, opened.change)
+    is_tiny = size_bytes <= _tiny_bytes(opened) and rows is not None and rows <= TINY_ROWS
+    if options.grows and is_tiny:
+        return BASE_ROWS
     is_far = not is_local(opened.io.location)
     is_crumbled = (_told(opened.change, "total-data-files") or 0) >= _MANY_FILES
     return FEW_ROWS if is_far or is_crumbled else 0
@@ -168,10 +168,10 @@ def _tiny_bytes(opened: OpenTable) -> int:
     return opt.OPEN_FILE_COST.value({}, opened.table.properties)
 
 
-def _known_bytes(*stores: Any) -> int | None:
-    """Return the bytes of all files of some stores together; None: their summaries do not say."""
-    sizes = [_told(store, "total-files-size") for store in stores]
-    return None if None in sizes else sum(size or 0 for size in sizes)
+def _known(what: str, *stores: Any) -> int | None:
+    """Return the sum of a number in the summaries of some stores; None: one does not say it."""
+    told = [_told(store, what) for store in stores]
+    return None if None in told else sum(number or 0 for number in told)
 
 
 def _told(store: Any, what: str) -> int | None:

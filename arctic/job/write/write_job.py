@@ -165,18 +165,18 @@ def begin_write(asked: AskedWrite, incoming: pa.Schema) -> WriteJob:
     )
 
 
-def work_here(job: WriteJob, *, joins_tiny: bool = False) -> WriteWork:
-    """Return what the only task does, which runs where the catalog can be asked.
+def joining_few(job: WriteJob) -> WriteJob:
+    """Return a write of few tasks: few rows of a small table go to fewer nodes."""
+    work, options = job.work, job.work.target.options
+    if work.is_done:
+        return job
+    options = replace(options, few_rows=few_rows(job.found(), options))
+    return replace(job, work=replace(work, target=replace(work.target, options=options)))
 
-    Args:
-        job: the write.
-        joins_tiny: whether few rows of a tiny table go to one node.
-    """
-    work, opened = job.work, job.found()
-    if not work.is_done:
-        options = work.target.options
-        options = replace(options, few_rows=few_rows(opened, options, joins_tiny=joins_tiny))
-        work = replace(work, target=replace(work.target, options=options))
+
+def work_here(job: WriteJob) -> WriteWork:
+    """Return what the only task does, which runs where the catalog can be asked."""
+    work, opened = joining_few(job).work, job.found()
     if job.locator is None or work.is_done:
         return work
     return replace(work, locate=LastingLocator(opened=opened, first=job.locator))

@@ -108,7 +108,7 @@ def _full(
     interval = settings.full_interval_ms
     if interval is None or age.ms <= interval:
         return None
-    allowed = _allowed_files(health, settings, is_keyed=is_keyed)
+    allowed = _allowed_files(health, is_keyed=is_keyed)
     if not (health.delete_files or health.inserts.files or health.fragments.files > allowed):
         return None
     return Verdict(
@@ -146,7 +146,7 @@ def _minor(
     if number >= least:
         return Verdict(type=OptimizeType.MINOR, reason=f"{_minor_text(health)} >= {least}")
     interval = settings.minor_interval_ms
-    at_rest = _allowed_files(health, settings, is_keyed=is_keyed)
+    at_rest = _allowed_files(health, is_keyed=is_keyed)
     pending = bool(health.unmerged_files) or number > at_rest
     if interval is not None and age.ms > interval and pending:
         return Verdict(
@@ -181,14 +181,14 @@ def _idle(health: PartitionHealth, settings: OptimizeSettings, *, is_keyed: bool
     return f"{_minor_text(health)} < {least_files(health, settings, is_keyed=is_keyed)}"
 
 
-def _allowed_files(health: PartitionHealth, settings: OptimizeSettings, *, is_keyed: bool) -> int:
+def _allowed_files(health: PartitionHealth, *, is_keyed: bool) -> int:
     """Return how many small files a partition has at rest: one for each of its nodes."""
-    return max(settings.base_buckets, health.fragment_nodes) if is_keyed else 1
+    return max(health.least_nodes, health.fragment_nodes) if is_keyed else 1
 
 
 def least_files(health: PartitionHealth, settings: OptimizeSettings, *, is_keyed: bool) -> int:
     """Return how many small files and deletes of a partition make a minor due."""
-    return max(_allowed_files(health, settings, is_keyed=is_keyed) + 1, settings.minor_file_count)
+    return max(_allowed_files(health, is_keyed=is_keyed) + 1, settings.minor_file_count)
 
 
 def _time(milliseconds: int) -> str:

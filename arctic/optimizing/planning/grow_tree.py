@@ -1,5 +1,7 @@
 """How many nodes a partition is worth: decided from what base holds, node by node.
 
+A tiny partition is worth none of them: its rows are in one file of the root.
+
 Strategy: a node is full when its live rows fill more than four files of the target size, or are
 more than one task should go over. A full one is divided; two neighbours are joined again where both
 together fill a quarter. Files above a node are counted as if their rows were spread evenly.
@@ -7,6 +9,8 @@ together fill a quarter. Files above a node are counted as if their rows were sp
 Rules:
     - What was divided is a quarter full at least, and what was joined is a quarter at most, so no
       tree goes back and forth over rows that stay.
+    - So is a tiny partition: divided rows come together where they and what is unmerged are half of
+      what stays together.
     - A run divides a node into four at most: rows may be spread unevenly, which the next one sees.
     - Deciding makes nothing due. New files go to the new nodes where files are made anyway.
     - What is unmerged does not count: after the run it is merged, and the tree would shrink again.
@@ -16,12 +20,13 @@ Rules:
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from arctic.optimizing.settings import OptimizeSettings
 from arctic.scan.explain import counted, size_text
 from arctic.scan.task import FileTask
+from arctic.table.node_trees import TINY_ROWS
 from arctic.tree.node import ROOT, TreeNode
 from arctic.tree.node_tree import MAX_TREE_DEPTH, NodeTree
 
@@ -36,6 +41,9 @@ _MOST_LEAVES = 1_024
 """Beyond so many a partition has several files in each node; they differ by ranges of the key."""
 _LEAST_SHARE = 2
 """A new file is so many times a fragment at least, or it would be rewritten by the next run."""
+_TINY_SPARE = 2
+WHOLE = NodeTree.uniform(ROOT.mask)
+"""The tree of rows that are not divided."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,10 +53,19 @@ class Growth:
     before: NodeTree
     after: NodeTree
     load: Load
+    tiny: str = ""
+    """Why the rows stay together whatever the tree says, for people; empty: they do not."""
+
+    @property
+    def nodes(self) -> NodeTree:
+        """What the files of a run are of."""
+        return WHOLE if self.tiny else self.after
 
     @property
     def reason(self) -> str:
         """Say it for people: ``5 nodes: node 6 holds 540 MiB of at most 512 MiB``."""
+        if self.tiny:
+            return self.tiny
         gone = self.before.leaves - self.after.leaves
         divided = [leaf for leaf in gone if not _is_in_a_leaf(leaf, self.after)]
         fullest = self.load.text(max(divided or self.after.leaves, key=self.load.order))
@@ -57,44 +74,43 @@ class Growth:
         return f"{count}{was}: {fullest}"
 
 
-def grow(tree: NodeTree, base: Iterable[FileTask], settings: OptimizeSettings) -> Growth:
+def grow(
+    tree: NodeTree,
+    base: Sequence[FileTask],
+    settings: OptimizeSettings,
+    *,
+    inserts: Sequence[FileTask] = (),
+) -> Growth:
     """Decide about the tree of one partition.
 
     Args:
         tree: as it was.
         base: its base files with their position deletes.
         settings: of the table.
+        inserts: that are not merged; they only count as to whether it is tiny.
     """
     load, least = Load(base, settings), settings.base_buckets
     after = tree
     if len(tree.leaves) != least or load.of(ROOT.node_id) > 1:
         after = _joined(_divided(tree, load), load, least_depth=(least - 1).bit_length())
-    return Growth(before=tree, after=after, load=load)
+    return Growth(before=tree, after=after, load=load, tiny=_tiny(base, inserts, settings))
 
 
 def output_nodes(
-    tree: NodeTree,
-    root: TreeNode,
-    rewritten_bytes: int,
-    settings: OptimizeSettings,
-    *,
-    is_tiny: bool,
+    tree: NodeTree, root: TreeNode, rewritten_bytes: int, settings: OptimizeSettings
 ) -> tuple[int, ...]:
     """Return the nodes that the rows of a task go to: ids that have all keys of its root.
 
     Small changes stay near the root of the tree, and sink as they are joined with others: in nodes
-    of their own they would be fragments, rewritten by every run. All rows of a tiny partition stay
-    where its changes have brought its files together.
+    of their own they would be fragments, rewritten by every run.
 
     Args:
         tree: of the partition.
         root: of the task's subtree, no leaf's descendant.
         rewritten_bytes: of the files that are rewritten.
         settings: of the table.
-        is_tiny: whether the partition is.
     """
-    least = settings.tiny_buckets if is_tiny else settings.base_buckets
-    mask = max(root.mask, least - 1)
+    mask = max(root.mask, settings.base_buckets - 1)
     nodes = tree.under(root, mask)
     while True:
         mask = 2 * mask + 1
@@ -145,6 +161,17 @@ class Load:
             return f"node {number} holds {counted(round(rows), 'row')} of at most {FULL_ROWS:,}"
         most = size_text(self._full_bytes)
         return f"node {number} holds {size_text(round(size))} of at most {most}"
+
+
+def _tiny(base: Sequence[FileTask], inserts: Sequence[FileTask], settings: OptimizeSettings) -> str:
+    """Say that rows are so few that one file of the root is best; empty: they are not."""
+    files = [task.file for task in (*base, *inserts)]
+    size, rows = sum(each.size_bytes for each in files), sum(each.record_count for each in files)
+    is_divided = any(task.file.node.mask >= settings.base_buckets - 1 for task in base)
+    spare = _TINY_SPARE if is_divided else 1
+    if size * spare > settings.tiny_bytes or rows * spare > TINY_ROWS:
+        return ""
+    return f"1 node: all files hold {size_text(size)} of at most {size_text(settings.tiny_bytes)}"
 
 
 def _sum(one: tuple[float, float], other: tuple[float, float]) -> tuple[float, float]:

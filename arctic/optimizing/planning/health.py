@@ -80,6 +80,8 @@ class PartitionHealth:
     """Position-delete files beyond the first of each data file."""
     fragment_nodes: int
     """Nodes with fragments: what a run leaves of them is one of each."""
+    least_nodes: int
+    """Of the partition: each may have one fragment that waits for others."""
     joinable_nodes: int
     """Nodes whose undersized segments would fill a file of the target size."""
     overlapping: int
@@ -175,6 +177,7 @@ def measure(files: PartitionFiles, settings: OptimizeSettings) -> PartitionHealt
                 if file.size_bytes <= settings.fragment_bytes
             }
         ),
+        least_nodes=min(settings.base_buckets, len(files.tree.leaves)),
         joinable_nodes=len(joinable_segments(data, files.tree, settings)),
         overlapping=max(
             map(

@@ -147,7 +147,6 @@ class _TaskMaker:
         self._ranges = ranges
         self._index = index
         self._rivals = rivals
-        self._is_tiny = _bytes([*files.base, *files.inserts]) <= settings.tiny_bytes
 
     def tasks(
         self, root: TreeNode, rewrite: Sequence[FileTask], mark: Sequence[FileTask]
@@ -212,9 +211,7 @@ class _TaskMaker:
             rivals=self._rivals.of(self._partition, root, data),
             row_range=part.row_range,
             target_bytes=-(-part.bytes // count) or size,
-            base_nodes=output_nodes(
-                self._tree, root, part.bytes, self._settings, is_tiny=self._is_tiny
-            ),
+            base_nodes=output_nodes(self._tree, root, part.bytes, self._settings),
             cost_bytes=2 * part.bytes
             + _bytes(mark) // _MARK_SHARE
             + packing_weight_bytes(

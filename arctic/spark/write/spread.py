@@ -24,7 +24,7 @@ from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 from arctic.job.write.plan_shuffle import learnt_shares, plan_shuffle, spread_job
 from arctic.job.write.shuffle import ARRIVAL_COLUMN, ROW_HASH_COLUMN, TASK_COLUMN, ShufflePlan
 from arctic.job.write.told_spread import told_spread
-from arctic.job.write.write_job import WriteJob
+from arctic.job.write.write_job import WriteJob, joining_few
 from arctic.spark.base.private_names import is_classic
 from arctic.spark.base.quoted import quoted
 from arctic.spark.base.spark_types import arrow_schema
@@ -85,7 +85,7 @@ def spread_rows(
     if is_few:
         # Of two tasks one may have all rows: Spark cuts a file where no row group begins.
         threads = min(_FEW_TASKS_THREADS, frame.sparkSession.sparkContext.defaultParallelism)
-        job = replace(job, work=replace(job.work, threads=threads))
+        job = joining_few(replace(job, work=replace(job.work, threads=threads)))
     if is_few and plan.may_stay:
         return SpreadRows(frame=frame, job=job, told={})
     arrived = frame.withColumn(ARRIVAL_COLUMN, F.monotonically_increasing_id())

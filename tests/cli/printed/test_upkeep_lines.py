@@ -20,10 +20,15 @@ Command = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def warehouse(tmp_path: Path) -> str:
-    """A table of two partitions, each written to three times."""
+    """A table of two partitions, each divided, and written to three times."""
     place = str(tmp_path)
     table = arctic.create_table(
-        "shop.users", SCHEMA, primary_key=["id", "city"], partition_by=["city"], warehouse=place
+        "shop.users",
+        SCHEMA,
+        primary_key=["id", "city"],
+        partition_by=["city"],
+        warehouse=place,
+        properties={"base.file-index.hash-bucket": "4"},
     )
     for _ in range(3):
         rows = [{"id": number, "city": city} for number in range(8) for city in ("Rome", "Oslo")]

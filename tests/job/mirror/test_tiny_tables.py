@@ -1,4 +1,4 @@
-"""Tables of a source that never have many rows: each lies in as few files as it can."""
+"""Tables that never have many rows, as many of a source: each lies in as few files as it can."""
 
 from __future__ import annotations
 
@@ -60,12 +60,13 @@ def test_a_tiny_table_is_one_file_and_is_divided_when_it_grows(tmp_path: Path, c
     table.optimize(type="minor")
     table.refresh()
     assert files(table) == [("B", 1)]
+    assert "arctic.tree" not in table.properties, "what it grows into is what all begin with"
     assert content(table) == expected
 
-    # Of no few rows, so that they go to all nodes that there are.
-    mirrored(table, tmp_path, "upsert", rows(4_000, 80_000, "more"))
-    expected |= dict.fromkeys(range(4_000, 84_000), "more")
-    assert {node for kind, node in files(table) if kind == "I"} == {4, 5, 6, 7}
+    # Of no few rows, so that they go to more nodes than one.
+    mirrored(table, tmp_path, "upsert", rows(4_000, 140_000, "more"))
+    expected |= dict.fromkeys(range(4_000, 144_000), "more")
+    assert {node for kind, node in files(table) if kind == "I"} == {2, 3}
     assert content(table) == expected
     table.optimize(type="minor")
     table.refresh()
@@ -73,7 +74,18 @@ def test_a_tiny_table_is_one_file_and_is_divided_when_it_grows(tmp_path: Path, c
     assert content(table) == expected
     mirrored(table, tmp_path, "upsert", rows(0, 100, "last"))
     assert {node for kind, node in files(table) if kind != "B"} == {4, 5, 6, 7}
-    assert content(table) == expected | dict.fromkeys(range(100), "last")
+    expected |= dict.fromkeys(range(100), "last")
+    assert content(table) == expected
+
+    # Most of its rows go, and what is left comes together again.
+    table.delete("id >= 1000")
+    table.optimize(type="full")
+    table.refresh()
+    assert files(table) == [("B", 4), ("B", 5), ("B", 6), ("B", 7)]
+    table.optimize(type="minor")
+    table.refresh()
+    assert files(table) == [("B", 1)]
+    assert content(table) == {key: text for key, text in expected.items() if key < 1_000}
 
 
 def test_a_table_that_states_its_nodes_keeps_them(tmp_path: Path) -> None:

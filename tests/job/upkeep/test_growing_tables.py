@@ -15,6 +15,9 @@ SCHEMA = pa.schema(
     [pa.field("id", pa.int64(), nullable=False), ("day", pa.int64()), ("noise", pa.int64())]
 )
 SMALL = {
+    # Nothing is tiny, nor written as if it were.
+    "read.split.open-file-cost": "1",
+    "change.file-index.hash-bucket": "4",
     "self-optimizing.target-size": "10000",
     "self-optimizing.min-plan-interval": "0",
     "self-optimizing.minor.trigger.file-count": "1",

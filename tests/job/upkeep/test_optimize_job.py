@@ -454,7 +454,7 @@ def test_more_changes_than_a_run_may_take_are_merged_by_several(tmp_path: Path) 
 
 def test_what_is_due_is_done_and_is_then_not_due(tmp_path: Path) -> None:
     """Status says what and why before, and when it was done after."""
-    stores.make(tmp_path, partition_by=())
+    stores.make(tmp_path, partition_by=(), base__file_index__hash_bucket="4")
     for number in range(3):
         write(tmp_path, [full(each, score=number) for each in range(20)])
     before = arctic.status("db.t", warehouse=str(tmp_path))

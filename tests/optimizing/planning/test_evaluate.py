@@ -138,7 +138,6 @@ def test_the_defaults_are_those_of_amoro() -> None:
             max_task_bytes=128 * MIB,
             min_plan_interval_ms=60_000,
             base_buckets=4,
-            tiny_buckets=1,
             open_file_cost_bytes=4 * MIB,
         )
         == DEFAULTS

@@ -10,6 +10,7 @@ from arctic.optimizing.planning.grow_tree import FULL_ROWS, grow, output_nodes
 from arctic.optimizing.settings import OptimizeSettings
 from arctic.scan.task import FileTask
 from arctic.table.files import FileKind
+from arctic.table.node_trees import TINY_ROWS
 from arctic.tree.node import ROOT, TreeNode
 from arctic.tree.node_tree import NodeTree
 from tests.factories.files import table_file
@@ -122,7 +123,7 @@ def test_a_tree_does_not_go_back_and_forth(files: list[FileTask], share: float) 
 @given(trees(), st.integers(0, 100_000))
 def test_new_files_are_larger_than_fragments_where_they_can_be(tree: NodeTree, size: int) -> None:
     """Or of the fewest nodes; rows of a leaf never go deeper."""
-    nodes = output_nodes(tree, ROOT, size, SETTINGS, is_tiny=False)
+    nodes = output_nodes(tree, ROOT, size, SETTINGS)
     least = tree.under(ROOT, SETTINGS.base_buckets - 1)
 
     assert nodes == least or size >= 2 * SETTINGS.fragment_bytes * len(nodes)
@@ -130,22 +131,51 @@ def test_new_files_are_larger_than_fragments_where_they_can_be(tree: NodeTree, s
 
 
 @pytest.mark.parametrize(
-    ("root", "stated", "is_tiny", "nodes"),
+    ("node", "size", "unmerged", "is_tiny"),
     [
-        (1, {}, True, (1,)),
-        (2, {}, True, (2,)),
-        (6, {}, True, (6,)),
-        (1, {}, False, (4, 5, 6, 7)),
-        (1, {"base.file-index.hash-bucket": "4"}, True, (4, 5, 6, 7)),
+        (1, 10, 0, True),
+        (1, 6, 4, True),
+        (1, 6, 5, False),
+        (2, 10, 0, True),
+        (4, 5, 0, True),
+        (4, 6, 0, False),
+        (4, 3, 3, False),
+        (16, 5, 0, True),
     ],
 )
-def test_rows_of_a_tiny_partition_stay_together(
-    root: int, stated: dict[str, str], is_tiny: bool, nodes: tuple[int, ...]
+def test_rows_of_a_tiny_partition_come_together_and_stay_so(
+    node: int, size: int, unmerged: int, is_tiny: bool
 ) -> None:
-    """Where their changes came together, unless the table states how many nodes it has."""
-    settings = OptimizeSettings.of({}, stated)
+    """Divided ones have to be half of it, with what is unmerged."""
+    inserts = [base(4, unmerged)] if unmerged else []
+    found = grow(FOUR, [base(node, size)], SETTINGS, inserts=inserts)
 
-    assert output_nodes(FOUR, TreeNode.from_id(root), 4, settings, is_tiny=is_tiny) == nodes
+    assert bool(found.tiny) == is_tiny
+    assert found.after == FOUR, "where its rows go once there are more"
+    assert found.nodes == (NodeTree.uniform(0) if is_tiny else FOUR)
+    if is_tiny:
+        held = size + unmerged
+        assert found.reason == f"1 node: all files hold {held} B of at most 10 B"
+        assert output_nodes(found.nodes, ROOT, held, SETTINGS) == (1,)
+
+
+def test_many_rows_of_few_bytes_are_not_tiny() -> None:
+    """Several tasks share them."""
+    assert grow(FOUR, [base(1, 10, rows=TINY_ROWS)], SETTINGS).tiny
+    assert not grow(FOUR, [base(1, 10, rows=TINY_ROWS + 1)], SETTINGS).tiny
+    assert not grow(FOUR, [base(4, 1, rows=TINY_ROWS // 2 + 1)], SETTINGS).tiny
+
+
+@given(st.integers(1, 20), st.integers(0, 20))
+def test_rows_that_stay_are_not_moved_twice(size: int, unmerged: int) -> None:
+    """Whatever a run decided, the next one decides, whether inserts replaced rows or not."""
+    inserts = [base(4, unmerged)] if unmerged else []
+    nodes = grow(FOUR, [], SETTINGS, inserts=[base(4, size), *inserts]).nodes
+    for merged in range(max(size, unmerged), size + unmerged + 1):
+        after = [base(leaf, merged // len(nodes.leaves) or 1) for leaf in nodes.leaves]
+        if nodes == FOUR and 2 * sum(task.file.size_bytes for task in after) <= 10:
+            continue  # Most of what was written is gone.
+        assert grow(FOUR, after, SETTINGS).nodes == nodes
 
 
 def test_what_is_tiny_costs_more_to_open_than_to_read() -> None:

@@ -25,6 +25,7 @@ CLEAN = PartitionHealth(
     position_deletes=NONE,
     surplus_position_deletes=0,
     fragment_nodes=0,
+    least_nodes=4,
     joinable_nodes=0,
     overlapping=0,
     worn_segments=0,

@@ -65,6 +65,7 @@ def asked(tmp_path: Path) -> Asked:
         SCHEMA,
         primary_key=["id", "region"],
         partition_by=["region"],
+        properties={"base.file-index.hash-bucket": "4"},
         warehouse=asked.warehouse,
     )
     asked.put((1, "eu"), (2, "us"))
