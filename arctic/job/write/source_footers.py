@@ -21,8 +21,9 @@ from arctic.mor.files.parquet_input import ParquetInput
 INT96_UNIT = "us"
 """Of times in 96 bits, as Spark has them; there are none in nanoseconds for all of its years."""
 _OLD_CALENDAR = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
-_VERSION = b"org.apache.spark.version"
-"""Before 3.0, days of the Julian calendar were written as such, and Spark reads them so."""
+_VERSION, _NEW_CALENDAR = b"org.apache.spark.version", b"3.1.0"
+"""Before, days of the Julian calendar were written as such, by 3.0 in times of 96 bits only, and
+Spark reads them so. It compares versions as texts, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +60,8 @@ def source_footer(
     with ParquetInput(path, open_file, int96_unit=INT96_UNIT) as parquet:
         metadata = parquet.metadata
         texts = metadata.metadata or {}
-        is_old = texts.get(_VERSION, b"3").startswith((b"1.", b"2."))
-        if is_old or any(name in texts for name in _OLD_CALENDAR):
+        is_old = texts.get(_VERSION, _NEW_CALENDAR) < _NEW_CALENDAR
+        if is_old or any(name in texts for name in _OLD_CALENDAR) or parquet.is_signed:
             return None
         if not all(_is_read_alike(parquet, field) for field in incoming):
             return None
@@ -88,7 +89,8 @@ def source_footer(
 def _is_read_alike(parquet: ParquetInput, field: pa.Field) -> bool:
     """Say whether a file has a column that Arrow reads as Spark does."""
     schema = parquet.schema
-    if len(schema.get_all_field_indices(field.name)) != 1:
+    # Spark takes no notice of their case, and refuses to choose among several.
+    if [name.lower() for name in schema.names].count(field.name.lower()) != 1:
         return False
     leaf = parquet.leaf_column(field.name)
     if leaf is None:

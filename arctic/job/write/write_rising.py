@@ -43,7 +43,7 @@ class WrittenShare:
 
     result: TaskResult
     ends: pa.Table
-    """Its first key and its last one."""
+    """Its first key and its last one; of a single row it is one."""
 
 
 def write_rising(job: WriteJob, shares: Sequence[FileShare], runner: TaskRunner) -> bool:
@@ -136,10 +136,12 @@ class RisingKeys:
             yield batch
 
     def ends(self) -> pa.Table:
-        """Return the first key and the last one of what was yielded, at least one row."""
+        """Return the first key and the last one of what was yielded; of a single row it is one."""
         if self._first is None or self._last is None:
             raise InternalError("a share without rows")
-        return pa.concat_tables([self._first, self._last])
+        # As keys rise, only those of one row are equal.
+        is_single = self._first.equals(self._last)
+        return self._first if is_single else pa.concat_tables([self._first, self._last])
 
 
 def _rise(keys: pa.Table) -> bool:

@@ -15,7 +15,7 @@ from arctic.table import footer_checksum
 from arctic.table.files import TableFile, WrittenFile
 
 _MAGIC = b"PAR1"
-_END_BYTES = 8
+END_BYTES = 8
 """The length of the footer and the magic."""
 GUESS_BYTES = 64 * 2**10
 """Read from the end of a file, where its footer is expected."""
@@ -89,9 +89,9 @@ def check_rows(metadata: Any, expected: Size | None) -> None:
 
 def _end(source: Any, size: int) -> FileEnd:
     tail = bytes(source.read_at(min(size, GUESS_BYTES), max(0, size - GUESS_BYTES)))
-    if len(tail) < len(_MAGIC) + _END_BYTES or not tail.endswith(_MAGIC):
+    if len(tail) < len(_MAGIC) + END_BYTES or not tail.endswith(_MAGIC):
         raise pa.ArrowInvalid("it does not end as a Parquet file")
-    length = int.from_bytes(tail[-_END_BYTES : -len(_MAGIC)], "little") + _END_BYTES
+    length = int.from_bytes(tail[-END_BYTES : -len(_MAGIC)], "little") + END_BYTES
     if length > size - len(_MAGIC):
         raise pa.ArrowInvalid(f"its footer of {length} bytes is longer than the file")
     if length > len(tail):

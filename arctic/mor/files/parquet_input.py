@@ -29,6 +29,7 @@ from arctic.mor.batch import BATCH_BYTES
 from arctic.mor.files.asked_ranges import FetchingFile, column_ranges, leaf_count, leaves_of, runs
 from arctic.mor.files.decoded_size import bound_of_few, row_bytes
 from arctic.mor.files.parquet_footer import (
+    END_BYTES,
     GUESS_BYTES,
     Size,
     as_native,
@@ -119,6 +120,14 @@ class ParquetInput:
                 found = bytes(as_native(self._source).read_at(size, start))
             footer_checksum.check_indexes(self.path, self.metadata.metadata, found)
         return start, found
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether more than metadata is in the footer, as where columns are encrypted.
+
+        Arrow ends the process when it is asked for the metadata of such a column.
+        """
+        return bool(self.metadata.serialized_size + END_BYTES != self._end.footer_bytes)
 
     @property
     def row_groups(self) -> range:

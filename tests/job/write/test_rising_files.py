@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta, timezone
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow.parquet import encryption
 
 import arctic
 from arctic.errors import StorageError
@@ -177,6 +179,21 @@ def test_row_groups_may_share_the_first_column_of_a_key(tmp_path: Path) -> None:
     assert arctic.read(NAME, warehouse=str(tmp_path / "lake")).read_all().num_rows == 40
 
 
+def test_a_task_may_have_a_single_row(tmp_path: Path) -> None:
+    """Its first key is its last one."""
+    rows = _numbers(*range(9))
+    files = _write(tmp_path / "in", rows, group_rows=8)
+    job = _begin(tmp_path, rows.schema, ["id"])
+    shares = _shares(job, files, rows.schema)
+
+    assert shares is not None
+    assert [share.rows for share in shares] == [8, 1]
+    assert write_rising(job, shares, _RUNNER)
+
+    read = arctic.read(NAME, warehouse=str(tmp_path / "lake")).read_all()
+    assert read.sort_by("id").to_pydict() == rows.to_pydict()
+
+
 def test_instants_in_96_bits_are_those_of_spark(tmp_path: Path) -> None:
     """To the microsecond, in every year."""
     days = (date(1, 1, 1), date(2024, 5, 6), date(9999, 12, 31))
@@ -307,16 +324,55 @@ def test_columns_that_spark_may_read_otherwise_are_left_to_it(
     assert _shares(job, _write(tmp_path / "in", odd), nested) is None
 
 
+def test_names_that_differ_in_case_only_are_left_to_spark(tmp_path: Path) -> None:
+    """It refuses to choose among them."""
+    rows = _numbers(*range(8))
+    job = _begin(tmp_path, rows.schema, ["id"])
+
+    other = _write(tmp_path / "other", rows.append_column("more", rows["id"]))
+    assert _shares(job, other, rows.schema) is not None
+    alike = _write(tmp_path / "alike", rows.append_column("ID", rows["id"]))
+    assert _shares(job, alike, rows.schema) is None
+
+
+def test_files_with_encrypted_columns_are_left_to_spark(tmp_path: Path) -> None:
+    """Anybody can read their footers, but Arrow ends the process when it meets such a column."""
+    rows = _numbers(*range(8))
+    path = tmp_path / "0.parquet"
+    factory = encryption.CryptoFactory(_OpenKeys)
+    way = encryption.EncryptionConfiguration(
+        footer_key="footer", column_keys={"column": ["id"]}, plaintext_footer=True
+    )
+    keys = factory.file_encryption_properties(encryption.KmsConnectionConfig(), way)
+    with pq.ParquetWriter(path, rows.schema, encryption_properties=keys) as writer:
+        writer.write_table(rows)
+    job = _begin(tmp_path, rows.schema, ["id"])
+
+    files = WholeFiles(paths=(str(path),), size_bytes=path.stat().st_size)
+    assert _shares(job, files, rows.schema) is None
+
+
+class _OpenKeys(encryption.KmsClient):  # type: ignore[misc]
+    """Keeps no secret."""
+
+    def __init__(self, _: Any) -> None:
+        super().__init__()
+
+    def wrap_key(self, key_bytes: bytes, _: str) -> bytes:
+        return b64encode(key_bytes)
+
+
 @pytest.mark.parametrize(
     "note",
     [
         {"org.apache.spark.version": "2.4.8"},
+        {"org.apache.spark.version": "3.0.3"},
         {"org.apache.spark.version": "3.5.0", "org.apache.spark.legacyDateTime": ""},
         {"org.apache.spark.version": "3.5.0", "org.apache.spark.legacyINT96": ""},
     ],
 )
 def test_files_of_the_old_calendar_are_left_to_spark(tmp_path: Path, note: dict[str, str]) -> None:
-    """It turns their days into those of today's calendar."""
+    """It turns their days into those of today's calendar; 3.0 has written instants so."""
     rows = _numbers(*range(8))
     job = _begin(tmp_path, rows.schema, ["id"])
 
