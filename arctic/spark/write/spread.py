@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
-from pyspark.sql.types import ArrayType, DataType, MapType, StructType
+from pyspark.sql.types import ArrayType, DataType, MapType, StringType, StructType
 
 from arctic.job.write.plan_shuffle import learnt_shares, plan_shuffle, spread_job
 from arctic.job.write.shuffle import ARRIVAL_COLUMN, ROW_HASH_COLUMN, TASK_COLUMN, ShufflePlan
@@ -100,13 +100,20 @@ def spread_rows(
         sent = arrived.withColumn(TASK_COLUMN, _task_column(frame, plan, count))
         sent = sent.repartitionById(count, F.col(TASK_COLUMN))
     spread = sent.sortWithinPartitions(
-        *[quoted(name) for name in plan.sort_columns], ARRIVAL_COLUMN
+        *[_sort_column(frame, name) for name in plan.sort_columns], ARRIVAL_COLUMN
     )
     return SpreadRows(
         frame=spread,
         job=spread_job(job, arrow_schema(spread.schema), deep_nodes=plan.deep_nodes),
         told=told_spread(job, plan),
     )
+
+
+def _sort_column(frame: DataFrame, name: str) -> Column:
+    column, kind = F.col(quoted(name)), frame.schema[name].dataType
+    # By its bytes, whatever its collation: so texts are told apart once Spark has handed them over.
+    is_collated = isinstance(kind, StringType) and kind != StringType()
+    return column.cast("binary") if is_collated else column
 
 
 def _task_column(frame: DataFrame, plan: ShufflePlan, count: int) -> Column:

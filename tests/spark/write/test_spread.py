@@ -119,6 +119,30 @@ def test_an_overwrite_has_the_last_row_of_each_key_however_many_tasks_have_it(
     assert lake.rows() == lake.arrow_rows()
 
 
+def test_keys_of_any_collation_are_told_apart_by_their_bytes(lake: Lake) -> None:
+    """Their order in Spark is another, and some are equal there."""
+    lake.create(primary_key=["region"])
+    rows = [(1, "a", 0.0), (2, "B", 0.0), (3, "A", 0.0), (4, "b", 0.0)]
+
+    lake.save(_collated(lake.frame(rows).repartition(3)), "overwrite")
+
+    assert lake.arrow_rows() == rows
+
+
+def test_the_last_text_of_any_collation_is_that_of_the_greatest_bytes(lake: Lake) -> None:
+    """In Spark it is another one."""
+    lake.create()
+    frame = lake.frame([(7, "a", 0.0), (7, "B", 0.0)]).repartition(3)
+
+    lake.save(_collated(frame), "append", **{"ordering-column": "region", "write-mode": "upsert"})
+
+    assert lake.arrow_rows() == [(7, "a", 0.0)]
+
+
+def _collated(frame: DataFrame) -> DataFrame:
+    return frame.withColumn("region", F.collate("region", "UTF8_LCASE"))
+
+
 def test_very_few_rows_whose_keys_need_one_task_have_one_in_all(lake: Lake) -> None:
     """Nothing is exchanged then; their order is that of the frame."""
     lake.create()
