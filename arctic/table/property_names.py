@@ -32,6 +32,8 @@ NAMES_BASE = "arctic.change-names-base"
 """On a base store that Arctic made: its change store carries ``BASE_UUID``."""
 CHANGE_MOVES_TO = "arctic.change-moves-to"
 """On a base store, while its table is renamed: where its change store is, once it has left."""
+GLUE_RENAME = "arctic.rename"
+"""On an entry of Glue whose table has another name: which rename did it."""
 OPTIMIZED_SEQUENCE = "arctic.optimized-sequence"
 """In the summary of a base snapshot: the path of the Puffin file that says what is merged. Also a
 property, where the legacy one would be longer than the catalog takes."""

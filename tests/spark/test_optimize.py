@@ -42,8 +42,9 @@ os._exit(0)
 
 
 def _changed(lake: Lake) -> list[tuple[Any, ...]]:
-    """Make a table with changes of both kinds; return its rows."""
-    lake.create(partition_by=["region"], properties={"self-optimizing.target-size": "800"})
+    """Make a table with changes of both kinds, in nodes that are stated; return its rows."""
+    nodes = {"base.file-index.hash-bucket": "4", "change.file-index.hash-bucket": "4"}
+    lake.create(partition_by=["region"], properties={"self-optimizing.target-size": "800", **nodes})
     lake.put([(number, "eu", float(number)) for number in range(20)])
     arctic.optimize(NAME, type="minor", warehouse=lake.warehouse)
     lake.put([(number, "us" if number == 3 else "eu", -1.0) for number in range(2, 6)])

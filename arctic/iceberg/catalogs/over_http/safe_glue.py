@@ -40,11 +40,10 @@ from pyiceberg.table import Table
 from pyiceberg.typedef import Identifier
 
 from arctic.retry import SMALL_RACES
+from arctic.table.property_names import GLUE_RENAME
 
 _RENAMED = "ARCTIC-RENAMED"
 """The type of an entry whose table has another name; every client takes such a one for no table."""
-_RENAME = "arctic.rename"
-"""The parameter that says which rename did it."""
 
 _Names = tuple[str, str]
 
@@ -118,11 +117,11 @@ class SafeGlueCatalog(GlueCatalog):
         """Drop an entry if it still is as it was seen; say whether it was."""
         mine = str(uuid4())
         ended = _construct_rename_table_input(names[1], seen)
-        ended["Parameters"] = {**seen["Parameters"], TABLE_TYPE: _RENAMED, _RENAME: mine}
+        ended["Parameters"] = {**seen["Parameters"], TABLE_TYPE: _RENAMED, GLUE_RENAME: mine}
         try:
             super()._update_glue_table(*names, ended, seen["VersionId"])
         except CommitFailedException:
-            if self._get_glue_table(*names)["Parameters"].get(_RENAME) != mine:
+            if self._get_glue_table(*names)["Parameters"].get(GLUE_RENAME) != mine:
                 return False
         except NoSuchTableError:
             return False
