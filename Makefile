@@ -53,7 +53,7 @@ WORKERS ?= 3
 # A file of tests stays in one process, and files begin in the order that conftest.py gives them.
 SPREAD := --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install demo test test-servers test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-ordering bench-merge-engines engines-beside-paimon bench-changes bench-views bench-optimize bench-memory bench-spark-memory bench-write bench-commits bench-growth bench-skipping bench-streaming bench-small-queries bench-sources bench-publish bench-repair bench-requests bench-cache bench-serve bench-peers bench-drift bench-tpch bench-ch bench-world engines matrix fuzz fuzz-layers soak sim ci clean
+.PHONY: help install demo test test-servers test-oldest quick mutants lint types layers fmt docs docs-site pictures house bench bench-merge bench-ordering bench-merge-engines engines-beside-paimon bench-changes bench-views bench-optimize bench-memory bench-spark-memory bench-key-joins bench-write bench-commits bench-growth bench-skipping bench-streaming bench-small-queries bench-sources bench-publish bench-repair bench-requests bench-cache bench-serve bench-peers bench-drift bench-tpch bench-ch bench-world engines matrix fuzz fuzz-layers soak sim ci clean
 
 help: ## Show these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -85,6 +85,7 @@ test-oldest: $(READY) $(OLDEST)/.installed ## Run the tests of what PySpark chan
 		$(addprefix tests/spark/, jvm base/test_private_names.py write/test_write_frame.py \
 		catalog/test_catalog.py catalog/test_catalog_writes.py::test_columns_are_added_by_a_write_that_says_so \
 		$(addprefix test_, clean_files.py deletion_vectors.py known_aggregates.py stream_offsets.py \
+		key_groups.py::test_a_union_keeps_groups key_groups.py::test_tables_in_buckets_join_by_them \
 		companion.py::test_jdbc_connect_and_a_shell_see_the_same_tables))
 
 .PHONY: archive prepare
@@ -215,6 +216,9 @@ bench-memory: $(READY) ## Load, change, read and optimize a table larger than th
 
 bench-spark-memory: $(READY) ## Measure the memory of a Spark session's processes that read a changed table
 	@$(PYTHON) -m benchmarks.spark_memory $(ARGS)
+
+bench-key-joins: $(READY) ## Measure two joins of TPC-H by buckets, with a shuffle and without
+	@$(PYTHON) -m benchmarks.key_joins $(ARGS)
 
 bench-write: $(READY) ## Measure loads and upserts beside pyarrow on the same rows
 	@$(PYTHON) -m benchmarks.writing $(ARGS)

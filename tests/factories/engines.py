@@ -12,5 +12,6 @@ ABLE = Engine(
     is_filtered=False,
     limit=None,
     own_columns=frozenset({"row_index"}),
+    groups=None,
 )
 """One that can do all that is asked of one."""

@@ -6,7 +6,7 @@ Must not know: engines by name, how they say their filters.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -26,6 +26,7 @@ from arctic.job.read.engine_share import (
 )
 from arctic.job.read.read_task import FirstRows, GroupReader
 from arctic.job.read.scan_job import ScanJob, scan_opened
+from arctic.scan.key_groups import KeyGroups, group_numbers, in_groups, possible_groups
 from arctic.scan.scan_input import SetApart
 from arctic.table.filters.predicate import Predicate
 from arctic.table.table_description import TableDescription
@@ -48,6 +49,11 @@ class EngineScan:
     settings: ReadSettings | None
     """In force whoever reads the files; None for a metadata table."""
     opened: OpenTable
+    possible_groups: tuple[KeyGroups, ...] = ()
+    """In which the rows could be read; where some were wanted, those that must be merged are a task
+    for each group, in order, or none."""
+    file_groups: tuple[int, ...] = ()
+    """Of each file that the engine may read, where groups were wanted."""
 
 
 def begin_engine_scan(
@@ -88,15 +94,31 @@ def begin_engine_scan(
         set_apart=share.set_apart,
         takes_others=share.hindrance_of_others is None,
     )
-    tell_read(job.plan)
-    others = () if job.plan is None else (*job.plan.dirty_groups, *job.plan.clean_groups)
+    if job.plan is None:
+        return EngineScan(
+            schema=job.schema,
+            reader=_reader(job, engine),
+            groups=job.groups,
+            shared=None,
+            settings=None,
+            opened=opened,
+        )
+    plan, table = job.plan, opened.table
+    wanted = None if engine is None else engine.groups
+    if wanted is None:
+        tell_read(plan)  # a scan is planned in groups after it was planned without
+    else:
+        plan = replace(plan, groups=in_groups(plan, table, wanted))
+    shared = shared_plan(plan, share)
     return EngineScan(
         schema=job.schema,
         reader=_reader(job, engine),
-        groups=(*job.groups, *others),
-        shared=None if job.plan is None else shared_plan(job.plan, share),
+        groups=(*plan.groups, *plan.dirty_groups, *plan.clean_groups),
+        shared=shared,
         settings=job.settings,
         opened=opened,
+        possible_groups=possible_groups(table, plan),
+        file_groups=() if wanted is None else group_numbers(shared.files, table, wanted),
     )
 
 

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from arctic.scan.key_groups import KeyGroups
 from arctic.scan.plan_scan import ScanPlan
 from arctic.scan.scan_input import SetApart
 from arctic.scan.task import NodeTask
@@ -46,6 +47,8 @@ class Engine:
     """Rows of the scan that the query wants at most, whichever they are; None: all of them."""
     own_columns: frozenset[str]
     """Columns that it adds to files by which it leaves rows out: it would not read a file's."""
+    groups: KeyGroups | None
+    """In which it wants the rows, each read by one task; None: in any."""
 
     @property
     def counted_limit(self) -> int | None:

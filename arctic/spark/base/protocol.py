@@ -52,6 +52,11 @@ literals, internal as Iceberg's, as ``{VALUE: 5}``, ``{DECIMAL: "1.5"}``, ``{BIN
 COLUMN, VALUE, DECIMAL, BINARY = "column", "value", "decimal", "binary"
 
 
+Grouping = Sequence[Any]
+"""A function that puts rows into groups, the names of its columns, the number of the groups:
+``["node(long)", ["id"], 4]``."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanQuestion:
     """What a scan knows of its query."""
@@ -68,6 +73,9 @@ class ScanQuestion:
     """Whether it can also leave rows out of those that have deletes."""
     limit: int | None
     """Rows of the scan that the query wants at most, whichever they are; None: all of them."""
+    groups: Grouping | None
+    """In which the rows are wanted, one of ``ScanAnswer.groupings`` with a divisor of its number;
+    None: in any. What must be merged then has a partition for each group, in order, or none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +105,10 @@ class ScanAnswer:
     """Of Hadoop, by which the files are reached; keys among them. They are not printed."""
     hindrance: str | None
     """Why Spark is given no files, or not all that it would read; None: nothing hinders."""
+    groupings: Sequence[Grouping]
+    """In which rows of equal keys can be read together."""
+    file_groups: Sequence[int]
+    """Of each path, where groups are wanted; else nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,9 @@ view also never sees a commit made after its first use. ``ArcticTable.java`` giv
 of its own, with the columns it needs and the filters it may use; ``OwnScans.java`` is the rule that
 puts it into queries, also of each ``newSession()``. A second rule, ``ReadWithSpark.java``, which
 the first installs, has Spark's own Parquet scan read the data files (see ``ParquetFiles.java``); a
-scan that this rule does not come by reads them itself. The catalog ``arctic`` comes with them.
+scan that this rule does not come by reads them itself. Where a join or a group-by can do without a
+shuffle, it has scans planned in groups of keys (``WantedGroups.java``), which ``GroupedReads.java``
+tells Spark of. The catalog ``arctic`` comes with them.
 
 A driver that is configured with ``arctic.spark.Extensions`` has the rules before any Python asks,
 and so have the sessions of a Spark Connect server; here its questions are only answered.

@@ -24,6 +24,7 @@ from arctic.job.read.engine_share import Engine
 from arctic.job.read.engine_work import engine_work
 from arctic.job.read.read_columns import check_types
 from arctic.job.read.read_task import GroupReader
+from arctic.scan.key_groups import KeyGroups
 from arctic.spark.base.handed_on import pin_text, pinned_snapshot, work_texts
 from arctic.spark.base.private_names import ROW_INDEX_COLUMN
 from arctic.spark.base.protocol import ScanAnswer, ScanQuestion, answered_by_worker
@@ -104,6 +105,8 @@ def no_files(*, merged: int) -> ScanAnswer:
         verifies_pages=False,
         settings={},
         hindrance=None,
+        groupings=[],
+        file_groups=[],
     )
 
 
@@ -116,7 +119,12 @@ def _engine(question: ScanQuestion) -> Engine:
         is_filtered=bool(question.hints),
         limit=question.limit,
         own_columns=_OWN_COLUMNS,
+        groups=None if question.groups is None else _key_groups(*question.groups),
     )
+
+
+def _key_groups(function: str, columns: Sequence[str], groups: int) -> KeyGroups:
+    return KeyGroups(function=function, columns=tuple(columns), groups=groups)
 
 
 def _answer(scan: EngineScan, question: ScanQuestion) -> ScanAnswer:
@@ -137,4 +145,6 @@ def _answer(scan: EngineScan, question: ScanQuestion) -> ScanAnswer:
         verifies_pages=settings.verifies_pages,
         settings=hadoop_settings(paths, io.properties),
         hindrance=shared.hindrance,
+        groupings=[[each.function, each.columns, each.groups] for each in scan.possible_groups],
+        file_groups=scan.file_groups,
     )

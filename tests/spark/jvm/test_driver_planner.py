@@ -20,7 +20,13 @@ from tests.spark.lake import NAME, Lake
 pytestmark = pytest.mark.spark
 
 QUESTION = ScanQuestion(
-    hints=[], parallelism=2, pin=None, spark_reads=False, takes_vectors=False, limit=None
+    hints=[],
+    parallelism=2,
+    pin=None,
+    spark_reads=False,
+    takes_vectors=False,
+    limit=None,
+    groups=None,
 )
 
 

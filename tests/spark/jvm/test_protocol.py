@@ -58,9 +58,16 @@ SCAN = ScanQuestion(
     spark_reads=True,
     takes_vectors=False,
     limit=3,
+    groups=["node(long, string)", ["id", "name"], 4],
 )
 FIRST_SCAN = ScanQuestion(
-    hints=[], parallelism=1, pin=None, spark_reads=False, takes_vectors=True, limit=None
+    hints=[],
+    parallelism=1,
+    pin=None,
+    spark_reads=False,
+    takes_vectors=True,
+    limit=None,
+    groups=None,
 )
 QUESTIONS: dict[str, Question] = {
     "place": PlaceQuestion(options={"path": "db.t", "snapshot-id": "5"}),
@@ -86,6 +93,8 @@ TOLD = ScanAnswer(
     verifies_pages=True,
     settings={"fs.s3a.bucket.b.endpoint": "http://127.0.0.1:9"},
     hindrance="property s3.signer has no counterpart in Hadoop",
+    groupings=[["node(long)", ["id"], 4], ["bucket(long)", ["id"], 16]],
+    file_groups=[3, 0],
 )
 NOTHING = ScanAnswer(
     pin="",
@@ -99,6 +108,8 @@ NOTHING = ScanAnswer(
     verifies_pages=False,
     settings={},
     hindrance=None,
+    groupings=[],
+    file_groups=[],
 )
 ANSWERS: dict[str, Answer] = {
     "place": PlaceAnswer(options={"path": "db.t", "warehouse": "/w"}),

@@ -52,6 +52,7 @@ class Asked:
             spark_reads=clean,
             takes_vectors=False,
             limit=limit,
+            groups=None,
         )
         return plan_reader(AskedRead.of(source), schema, question)
 

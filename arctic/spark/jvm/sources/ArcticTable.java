@@ -72,13 +72,42 @@ public final class ArcticTable extends PythonTable {
     return new PythonScan(named(name()), name(), columns, options, new Filter[0]);
   }
 
-  /** Plans in Python, once: in the process of the session, or else in a worker. */
-  private Scan plan(CaseInsensitiveStringMap options, StructType columns, List hints,
-      Integer limit) {
+  /** What one scan is to read, so that it can be planned more than once. */
+  static final class Wanted {
+    private final ArcticTable table;
+    private final CaseInsensitiveStringMap options;
+    private final StructType columns;
+    private final List hints;
+    /** Null: all rows. */
+    private final Integer limit;
+
+    Wanted(ArcticTable table, CaseInsensitiveStringMap options, StructType columns, List hints,
+        Integer limit) {
+      this.table = table;
+      this.options = options;
+      this.columns = columns;
+      this.hints = hints;
+      this.limit = limit;
+    }
+
+    ArcticTable table() {
+      return table;
+    }
+
+    /** Plans in Python, once: in the process of the session, or else in a worker. */
+    OwnScan planned(KeyGroupsAsked groups) {
+      return table.plan(this, groups);
+    }
+  }
+
+  private OwnScan plan(Wanted wanted, KeyGroupsAsked groups) {
+    CaseInsensitiveStringMap options = wanted.options;
+    StructType columns = wanted.columns;
     Map pinned = pins.ofThisQuery();
     Map table = Pins.table(options);
-    Map question = Protocol.scan(hints, SparkContext.getOrCreate().defaultParallelism(),
-        (String) pinned.get(table), ParquetFiles.areWanted(), planner != null, limit);
+    Map question = Protocol.scan(wanted.hints, SparkContext.getOrCreate().defaultParallelism(),
+        (String) pinned.get(table), ParquetFiles.areWanted(), planner != null, wanted.limit,
+        groups == null ? null : groups.told());
     Protocol.ScanAnswer told;
     PythonDataSourceReadInfo info;
     Map answer = Protocol.asked(
@@ -100,15 +129,21 @@ public final class ArcticTable extends PythonTable {
     own.setReadInfo(info);
     Scan scan = new PythonScan(own, name(), columns, options, new Filter[0]);
     Estimate estimate = Estimate.of(told, columns, schema);
-    String shown = Protocol.json(hints);
+    String shown = Protocol.json(wanted.hints);
     Map settings = HadoopFiles.unsaid(told.settings);
     String unreached = HadoopFiles.hindrance(told.paths, settings);
     ParquetFiles files = unreached != null ? null : ParquetFiles.of(told, settings, columns,
-        estimate.sizeInBytes().orElse(1L), planner);
+        estimate.sizeInBytes().orElse(1L), planner, groups);
     String hindrance = unreached != null ? unreached : told.hindrance;
-    return new OwnScan(scan, this, columns.json() + shown + limit + told.pin,
+    List groupings = new ArrayList();
+    for (int i = 0; wanted.limit == null && i < told.groupings.size(); i++) {
+      groupings.add(KeyGroupsAsked.of((List) told.groupings.get(i)));
+    }
+    // What Python has set apart for Spark is in no group of its own.
+    boolean isWhole = told.paths.isEmpty() || files != null;
+    return new OwnScan(scan, wanted, columns.json() + shown + wanted.limit + told.pin,
         hindrance == null ? shown : shown + "; Spark does not read its files: " + hindrance,
-        estimate, files, false);
+        estimate, files, false, isWhole ? groups : null, groupings);
   }
 
   /** Gathers what one scan needs, and plans it once. */
@@ -186,7 +221,8 @@ public final class ArcticTable extends PythonTable {
     }
 
     public Scan build() {
-      return answer != null ? answer : table.plan(options, columns, hints, limit);
+      return answer != null ? answer
+          : new Wanted(table, options, columns, hints, limit).planned(null);
     }
 
     private StructField narrowest() {

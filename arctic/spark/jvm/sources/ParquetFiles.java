@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.function.Function;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.paths.SparkPath;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -64,7 +65,7 @@ public class ParquetFiles {
 
   /** Returns null where there is none. */
   public static ParquetFiles of(Protocol.ScanAnswer told, Map settings, StructType columns,
-      long bytes, Function planner) {
+      long bytes, Function planner, KeyGroupsAsked groups) {
     if (told.paths.isEmpty()) {
       return null;
     }
@@ -73,7 +74,8 @@ public class ParquetFiles {
     double width = 8 + columns.defaultSize();
     double share = dead == null ? 1 : (width + 2 * DataTypes.LongType.defaultSize()) / width;
     return new ParquetFiles(told.merged, withIds(columns, told.fieldIds),
-        new Index(told.paths, settings, (long) (bytes * share), dead), told.verifiesPages);
+        new Index(told.paths, settings, (long) (bytes * share), dead, groups, told.fileGroups),
+        told.verifiesPages);
   }
 
   /** Returns a plan that yields the live rows, with the attributes of the scan it stands for. */
@@ -139,18 +141,43 @@ public class ParquetFiles {
     private final long bytes;
     /** Of the first files; null: all are clean. */
     private final DeadRows dead;
+    /** Null: files may be read in any. */
+    private final KeyGroupsAsked groups;
+    private final List fileGroups;
+    /** Of files as they were found. */
+    private final Map groupsByPath = new HashMap();
 
-    Index(List paths, Map settings, long bytes, DeadRows dead) {
+    Index(List paths, Map settings, long bytes, DeadRows dead, KeyGroupsAsked groups,
+        List fileGroups) {
       this.paths = paths;
       this.settings = settings;
       this.bytes = bytes;
       this.dead = dead;
+      this.groups = groups;
+      this.fileGroups = fileGroups;
+    }
+
+    KeyGroupsAsked groups() {
+      return groups;
+    }
+
+    /** Returns the group that all rows of a file are of. */
+    synchronized int groupOf(SparkPath path) {
+      return ((Integer) Protocol.needed(groupsByPath, path.urlEncoded())).intValue();
+    }
+
+    private synchronized void note(FileStatus[] found) {
+      for (int i = 0; i < fileGroups.size(); i++) {
+        groupsByPath.put(SparkPath.fromFileStatus(found[i]).urlEncoded(),
+            Integer.valueOf(((Number) fileGroups.get(i)).intValue()));
+      }
     }
 
     public scala.collection.immutable.Seq listFiles(
         scala.collection.immutable.Seq partitionFilters,
         scala.collection.immutable.Seq dataFilters) {
       FileStatus[] found = HadoopFiles.found(paths, settings);
+      note(found);
       int dirty = dead == null ? 0 : dead.files();
       ArrayList listed = new ArrayList();
       long firstRow = 0;
@@ -209,7 +236,8 @@ public class ParquetFiles {
 
     public boolean equals(Object other) {
       return other instanceof Index && ((Index) other).paths.equals(paths)
-          && java.util.Objects.equals(((Index) other).dead, dead);
+          && java.util.Objects.equals(((Index) other).dead, dead)
+          && java.util.Objects.equals(((Index) other).groups, groups);
     }
 
     public int hashCode() {

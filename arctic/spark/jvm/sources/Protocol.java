@@ -47,9 +47,9 @@ public final class Protocol {
     return question;
   }
 
-  /** Returns what a scan knows of its query; the pin and the limit may be null. */
+  /** Returns what a scan knows of its query; the pin, the limit and the groups may be null. */
   public static Map scan(List hints, int parallelism, String pin, boolean sparkReads,
-      boolean takesVectors, Integer limit) {
+      boolean takesVectors, Integer limit, List groups) {
     Map scan = new LinkedHashMap();
     scan.put("hints", hints);
     scan.put("parallelism", Integer.valueOf(parallelism));
@@ -57,6 +57,7 @@ public final class Protocol {
     scan.put("spark_reads", Boolean.valueOf(sparkReads));
     scan.put("takes_vectors", Boolean.valueOf(takesVectors));
     scan.put("limit", limit);
+    scan.put("groups", groups);
     return scan;
   }
 
@@ -151,6 +152,10 @@ public final class Protocol {
     public final Map settings;
     /** Why Spark is given no files, or not all; null: nothing hinders. */
     public final String hindrance;
+    /** What the scan could be planned in, as KeyGroupsAsked tells it. */
+    public final List groupings;
+    /** Of each path, where groups were asked for; else empty. */
+    public final List fileGroups;
 
     public ScanAnswer(Map told) {
       pin = (String) needed(told, "pin");
@@ -165,6 +170,8 @@ public final class Protocol {
       verifiesPages = ((Boolean) needed(told, "verifies_pages")).booleanValue();
       settings = (Map) needed(told, "settings");
       hindrance = (String) told.get("hindrance");
+      fileGroups = (List) needed(told, "file_groups");
+      groupings = (List) needed(told, "groupings");
     }
   }
 

@@ -1,12 +1,14 @@
 package arctic.spark;
 
 import java.util.ArrayList;
+import java.util.Map;
 import org.apache.spark.sql.ExperimentalMethods;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTable;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
@@ -17,7 +19,8 @@ import org.apache.spark.sql.types.DataTypes;
  * Has files read by Spark's own Parquet scan, beside the Python scan of those it cannot read.
  *
  * Runs when every scan is planned: the two are of one state of the table, and together hold each
- * data file once. A scan that this rule does not come by reads these files too.
+ * data file once. A scan that this rule does not come by reads these files too. Where a join or a
+ * grouping of the plan can use it, the scans are planned anew first, in groups of keys.
  */
 public final class ReadWithSpark extends Trees {
   private ReadWithSpark() {}
@@ -33,6 +36,8 @@ public final class ReadWithSpark extends Trees {
     }
     methods.extraOptimizations_$eq(
         (scala.collection.immutable.Seq) rules.appended(new ReadWithSpark()));
+    methods.extraStrategies_$eq((scala.collection.immutable.Seq) methods.extraStrategies().appended(
+        new GroupedReads()));
     if (session.conf().getOption(ParquetFiles.WANTED).isEmpty()) {
       session.conf().set(ParquetFiles.WANTED, "true");
     }
@@ -40,6 +45,41 @@ public final class ReadWithSpark extends Trees {
 
   public String ruleName() {
     return "arctic.spark.ReadWithSpark";
+  }
+
+  public TreeNode apply(TreeNode plan) {
+    return rewritten(new Regrouped(WantedGroups.of((LogicalPlan) plan)).rewritten(
+        (LogicalPlan) plan));
+  }
+
+  /** Puts scans in groups where they are wanted so. */
+  private static final class Regrouped extends Trees {
+    private final Map wanted;
+
+    Regrouped(Map wanted) {
+      this.wanted = wanted;
+    }
+
+    public String ruleName() {
+      return "arctic.spark.ReadWithSpark.Regrouped";
+    }
+
+    public LogicalPlan inPlaceOf(LogicalPlan node) {
+      if (wanted.isEmpty() || node instanceof Filter && isKept(((Filter) node).condition())
+          && node.children().apply(0) instanceof DataSourceV2ScanRelation) {
+        return node;
+      }
+      if (!(node instanceof DataSourceV2ScanRelation)) {
+        return null;
+      }
+      DataSourceV2ScanRelation relation = (DataSourceV2ScanRelation) node;
+      KeyGroupsAsked groups = WantedGroups.of(wanted, relation);
+      if (groups == null) {
+        return relation;
+      }
+      DataSourceV2ScanRelation grouped = ((OwnScan) relation.scan()).grouped(relation, groups);
+      return grouped == null ? relation : grouped;
+    }
   }
 
   public LogicalPlan inPlaceOf(LogicalPlan node) {
@@ -66,7 +106,7 @@ public final class ReadWithSpark extends Trees {
   private static LogicalPlan rows(DataSourceV2ScanRelation relation, Expression condition) {
     OwnScan scan = (OwnScan) relation.scan();
     // A union keeps a filter that must not reach the Parquet scan away from it.
-    boolean kept = condition != null && (!condition.deterministic() || comparesFloats(condition));
+    boolean kept = isKept(condition);
     ArrayList parts = new ArrayList();
     if (scan.files.merged > 0 || kept) {
       parts.add(where(scan.leavingFiles(relation), kept ? null : condition));
@@ -77,6 +117,10 @@ public final class ReadWithSpark extends Trees {
     }
     LogicalPlan rows = new Union(Trees.seq(parts), false, false);
     return kept ? where(rows, condition) : rows;
+  }
+
+  static boolean isKept(Expression condition) {
+    return condition != null && (!condition.deterministic() || comparesFloats(condition));
   }
 
   /** Writers leave NaN out of a file's bounds, by which Spark would then leave out its row. */
