@@ -33,13 +33,13 @@ def test_a_file_that_begins_like_others_has_its_own_checksum(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(checksum, "LONG_PART", 8)
         for long, short in files:
-            content = b"".join(sealed(PATH, [b'{"s":[', *long, *short]))
+            content = b"".join(sealed(PATH, [b'{"s":[', *long, *short, b"]}"]))
             assert check(f"/elsewhere/{PATH.rpartition('/')[2]}", content)
             zeros = content.replace(content[30:62], UNKNOWN.encode(), 1)
             expected = hashlib.blake2b(zeros + b"00001-x.metadata.json", digest_size=16)
             assert content[:30] == b'{"arctic-checksum":"name-last:'
             assert content[30:62] == expected.hexdigest().encode()
-            assert content[62:] == b'","s":[' + b"".join((*long, *short))
+            assert content[62:] == b'","s":[' + b"".join((*long, *short, b"]}"))
 
 
 @pytest.mark.parametrize("is_old", [False, True])

@@ -44,13 +44,9 @@ final class WantedGroups {
   /** Returns KeyGroupsAsked by the id of the first attribute of a relation: see of(relation). */
   static Map of(LogicalPlan plan) {
     Map groups = new HashMap();
-    if (!SparkSession.active().conf().get(WANTED, "false").equals("true")) {
-      return groups;
-    }
     WantedGroups wanted = new WantedGroups();
-    wanted.look(plan, null);
-    if (wanted.origins.isEmpty()) {
-      return groups;
+    if (SparkSession.active().conf().get(WANTED, "false").equals("true")) {
+      wanted.look(plan, null);
     }
     for (int i = 0; i < wanted.joins.size(); i++) {
       wanted.choose((Join) wanted.joins.get(i));
@@ -61,7 +57,7 @@ final class WantedGroups {
     int cores = SparkContext.getOrCreate().defaultParallelism();
     Object[] relations = wanted.chosen.keySet().toArray();
     for (int i = 0; i < relations.length; i++) {
-      Choice choice = ((Choice) wanted.chosen.get(relations[i]));
+      Choice choice = (Choice) wanted.chosen.get(relations[i]);
       int number = choice.top().groups;
       if (number >= cores && choice.top().largest / number <= MOST_BYTES_OF_A_GROUP) {
         groups.put(id((DataSourceV2ScanRelation) relations[i]), choice.offered.of(number));
