@@ -9,6 +9,7 @@ ABLE = Engine(
     snapshot=None,
     reads_files=True,
     skips_rows=True,
+    takes_groups=True,
     is_filtered=False,
     limit=None,
     own_columns=frozenset({"row_index"}),

@@ -50,10 +50,10 @@ class EngineScan:
     """In force whoever reads the files; None for a metadata table."""
     opened: OpenTable
     possible_groups: tuple[KeyGroups, ...] = ()
-    """In which the rows could be read; where some were wanted, those that must be merged are a task
-    for each group, in order, or none."""
+    """In which the rows could be read; nothing for an engine that takes none."""
     file_groups: tuple[int, ...] = ()
-    """Of each file that the engine may read, where groups were wanted."""
+    """Of each file that the engine may read, where groups were wanted: those that must be merged
+    are a task for each group then, in order, or none."""
 
 
 def begin_engine_scan(
@@ -105,6 +105,7 @@ def begin_engine_scan(
         )
     plan, table = job.plan, opened.table
     wanted = None if engine is None else engine.groups
+    takes_groups = engine is not None and engine.takes_groups
     if wanted is None:
         tell_read(plan)  # a scan is planned in groups after it was planned without
     else:
@@ -117,7 +118,7 @@ def begin_engine_scan(
         shared=shared,
         settings=job.settings,
         opened=opened,
-        possible_groups=possible_groups(table, plan),
+        possible_groups=possible_groups(table, plan) if takes_groups else (),
         file_groups=() if wanted is None else group_numbers(shared.files, table, wanted),
     )
 

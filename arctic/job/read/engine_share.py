@@ -41,6 +41,8 @@ class Engine:
     """Whether it reads files that no delete can touch by itself."""
     skips_rows: bool
     """Whether it can also leave rows out of files by their number."""
+    takes_groups: bool
+    """Whether it wants to know in which groups the rows could be read."""
     is_filtered: bool
     """Whether it filters rows that the scan yields."""
     limit: int | None

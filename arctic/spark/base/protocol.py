@@ -71,6 +71,8 @@ class ScanQuestion:
     """Whether Spark itself reads files that no delete can touch."""
     takes_vectors: bool
     """Whether it can also leave rows out of those that have deletes."""
+    takes_groups: bool
+    """Whether it wants to know in which groups rows of equal keys can be read together."""
     limit: int | None
     """Rows of the scan that the query wants at most, whichever they are; None: all of them."""
     groups: Grouping | None
@@ -106,7 +108,7 @@ class ScanAnswer:
     hindrance: str | None
     """Why Spark is given no files, or not all that it would read; None: nothing hinders."""
     groupings: Sequence[Grouping]
-    """In which rows of equal keys can be read together."""
+    """In which rows of equal keys can be read together; nothing where the scan takes none."""
     file_groups: Sequence[int]
     """Of each path, where groups are wanted; else nothing."""
 

@@ -116,6 +116,7 @@ def _engine(question: ScanQuestion) -> Engine:
         snapshot=pinned_snapshot(question.pin),
         reads_files=question.spark_reads,
         skips_rows=question.takes_vectors,
+        takes_groups=question.takes_groups,
         is_filtered=bool(question.hints),
         limit=question.limit,
         own_columns=_OWN_COLUMNS,

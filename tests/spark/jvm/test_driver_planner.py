@@ -25,6 +25,7 @@ QUESTION = ScanQuestion(
     pin=None,
     spark_reads=False,
     takes_vectors=False,
+    takes_groups=False,
     limit=None,
     groups=None,
 )

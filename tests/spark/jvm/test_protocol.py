@@ -57,6 +57,7 @@ SCAN = ScanQuestion(
     pin="cGlu",
     spark_reads=True,
     takes_vectors=False,
+    takes_groups=True,
     limit=3,
     groups=["node(long, string)", ["id", "name"], 4],
 )
@@ -66,6 +67,7 @@ FIRST_SCAN = ScanQuestion(
     pin=None,
     spark_reads=False,
     takes_vectors=True,
+    takes_groups=False,
     limit=None,
     groups=None,
 )

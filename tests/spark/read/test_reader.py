@@ -39,6 +39,7 @@ class Asked:
         pin: str | None = None,
         clean: bool = False,
         limit: int | None = None,
+        groups: bool = False,
         name: str = "db.t",
         options: Mapping[str, str] | None = None,
     ) -> ArcticReader:
@@ -51,6 +52,7 @@ class Asked:
             pin=pin,
             spark_reads=clean,
             takes_vectors=False,
+            takes_groups=groups,
             limit=limit,
             groups=None,
         )
@@ -135,6 +137,17 @@ def test_a_limit_ends_each_partition(asked: Asked, limit: int | None, rows: int)
     options = {"parallelism": "2", "parallel-multiple": "1"}
 
     assert len(_ids(asked.plan(limit=limit, options=options))) == rows
+
+
+def test_who_takes_no_groups_is_told_of_none(asked: Asked) -> None:
+    """They are worked out from all files of the plan."""
+    asked.put(*[(number, region) for number in range(10, 60) for region in ("eu", "us")])
+    answers = [asked.plan(groups=taken).answer for taken in (True, False)]
+
+    assert [None if each is None else each.groupings for each in answers] == [
+        [["node(long, string)", ("id", "region"), 4]],
+        [],
+    ]
 
 
 def test_a_limit_beside_a_filter_is_not_counted(asked: Asked) -> None:

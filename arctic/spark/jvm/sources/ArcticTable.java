@@ -105,9 +105,11 @@ public final class ArcticTable extends PythonTable {
     StructType columns = wanted.columns;
     Map pinned = pins.ofThisQuery();
     Map table = Pins.table(options);
+    // A limit ends each task of a plan; one that is in groups is asked for no others.
+    boolean takesGroups = groups == null && wanted.limit == null && KeyGroupsAsked.areWanted();
     Map question = Protocol.scan(wanted.hints, SparkContext.getOrCreate().defaultParallelism(),
-        (String) pinned.get(table), ParquetFiles.areWanted(), planner != null, wanted.limit,
-        groups == null ? null : groups.told());
+        (String) pinned.get(table), ParquetFiles.areWanted(), planner != null, takesGroups,
+        wanted.limit, groups == null ? null : groups.told());
     Protocol.ScanAnswer told;
     PythonDataSourceReadInfo info;
     Map answer = Protocol.asked(
@@ -136,7 +138,7 @@ public final class ArcticTable extends PythonTable {
         estimate.sizeInBytes().orElse(1L), planner, groups);
     String hindrance = unreached != null ? unreached : told.hindrance;
     List groupings = new ArrayList();
-    for (int i = 0; wanted.limit == null && i < told.groupings.size(); i++) {
+    for (int i = 0; i < told.groupings.size(); i++) {
       groupings.add(KeyGroupsAsked.of((List) told.groupings.get(i)));
     }
     // What Python has set apart for Spark is in no group of its own.

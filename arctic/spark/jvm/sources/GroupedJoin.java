@@ -139,7 +139,7 @@ public final class GroupedJoin extends SparkPlan {
   public RDD doExecute() {
     if (!areInGroups() && !(meets(left, 0) && meets(right, 1))) {
       throw new IllegalStateException("sides of " + nodeName() + " by " + leftKeys
-          + " are in no common partitions; set " + WantedGroups.WANTED
+          + " are in no common partitions; set " + KeyGroupsAsked.WANTED
           + " to false, and report it");
     }
     SortMergeJoinExec join = join(new InputAdapter(left), new InputAdapter(right));

@@ -75,7 +75,7 @@ public final class GroupedScan extends SparkPlan {
   private RDD whole(RDD rows) {
     if (rows.getNumPartitions() != groups.intValue()) {
       throw new IllegalStateException(rows.getNumPartitions() + " partitions of " + nodeName()
-          + "; expected " + groups + "; set " + WantedGroups.WANTED + " to false, and report it");
+          + "; expected " + groups + "; set " + KeyGroupsAsked.WANTED + " to false, and report it");
     }
     return rows;
   }

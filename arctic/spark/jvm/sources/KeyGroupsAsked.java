@@ -2,9 +2,12 @@ package arctic.spark;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.spark.sql.SparkSession;
 
 /** Groups of rows by their keys that a scan can be planned in, or is. */
 public final class KeyGroupsAsked {
+  static final String WANTED = "spark.arctic.joinWithoutShuffle";
+
   /** What tells the group of a row, with the types of the columns. */
   public final String function;
   /** Names of what the function takes. */
@@ -16,6 +19,11 @@ public final class KeyGroupsAsked {
     this.function = function;
     this.columns = columns;
     this.groups = groups;
+  }
+
+  /** Says whether scans of the session are asked for any. */
+  static boolean areWanted() {
+    return SparkSession.active().conf().get(WANTED, "false").equals("true");
   }
 
   static KeyGroupsAsked of(List told) {

@@ -49,13 +49,14 @@ public final class Protocol {
 
   /** Returns what a scan knows of its query; the pin, the limit and the groups may be null. */
   public static Map scan(List hints, int parallelism, String pin, boolean sparkReads,
-      boolean takesVectors, Integer limit, List groups) {
+      boolean takesVectors, boolean takesGroups, Integer limit, List groups) {
     Map scan = new LinkedHashMap();
     scan.put("hints", hints);
     scan.put("parallelism", Integer.valueOf(parallelism));
     scan.put("pin", pin);
     scan.put("spark_reads", Boolean.valueOf(sparkReads));
     scan.put("takes_vectors", Boolean.valueOf(takesVectors));
+    scan.put("takes_groups", Boolean.valueOf(takesGroups));
     scan.put("limit", limit);
     scan.put("groups", groups);
     return scan;
@@ -152,7 +153,7 @@ public final class Protocol {
     public final Map settings;
     /** Why Spark is given no files, or not all; null: nothing hinders. */
     public final String hindrance;
-    /** What the scan could be planned in, as KeyGroupsAsked tells it. */
+    /** What the scan could be planned in, as KeyGroupsAsked tells it; empty where it takes none. */
     public final List groupings;
     /** Of each path, where groups were asked for; else empty. */
     public final List fileGroups;

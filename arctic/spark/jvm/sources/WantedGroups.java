@@ -6,7 +6,6 @@ import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.spark.SparkContext;
-import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -29,7 +28,6 @@ import org.apache.spark.sql.internal.SQLConf;
  * too large for a task.
  */
 final class WantedGroups {
-  static final String WANTED = "spark.arctic.joinWithoutShuffle";
   private static final long MOST_BYTES_OF_A_GROUP = 1L << 30;
 
   /** From the id of an attribute to the column of a scan that it is, as Column. */
@@ -45,7 +43,7 @@ final class WantedGroups {
   static Map of(LogicalPlan plan) {
     Map groups = new HashMap();
     WantedGroups wanted = new WantedGroups();
-    if (SparkSession.active().conf().get(WANTED, "false").equals("true")) {
+    if (KeyGroupsAsked.areWanted()) {
       wanted.look(plan, null);
     }
     for (int i = 0; i < wanted.joins.size(); i++) {
