@@ -16,15 +16,11 @@ from arctic.scan.key_groups import (
     possible_groups,
 )
 from arctic.scan.plan_scan import ScanPlan, plan_scan
-from arctic.scan.scan_input import ScanInput, SetApart
-from arctic.scan.store_files import StoreFiles
-from arctic.scan.task import PruneCounts, ScanOptions
 from arctic.table.files import FileKind, Partition, TableFile
-from arctic.table.merge_engine import MergeEngine
-from arctic.table.snapshot import TableSnapshot
 from arctic.table.table_description import PartitionField, TableDescription
 from arctic.tree.node import TreeNode
-from tests.factories.files import KEY, table_file
+from tests.factories.files import table_file
+from tests.factories.scans import NO_FILES, store_files
 from tests.factories.tables import columns_of, table_of
 
 NODES = KeyGroups(function="node(long)", columns=("id",), groups=4)
@@ -50,32 +46,8 @@ def base(node: TreeNode, partition: Partition = ()) -> TableFile:
 
 def planned(files: Sequence[TableFile], *, is_merged_view: bool = True) -> ScanPlan:
     """Plan a read of files without changes."""
-    return plan_scan(
-        ScanInput(
-            table_name="db.t",
-            is_merged_view=is_merged_view,
-            files=StoreFiles(
-                base=tuple(files), position_deletes=(), change=(), pruned=PruneCounts()
-            ),
-            snapshot=TableSnapshot(
-                base_snapshot_id=1, change_snapshot_id=1, change_sequence_number=1
-            ),
-            key=KEY,
-            ordering=(),
-            engine=MergeEngine.LAST_ROW,
-            row_filter=None,
-            options=ScanOptions(
-                weight_ratio=1,
-                parallel_multiple=2,
-                parallelism=1,
-                target_bytes=1 << 20,
-                open_file_cost_bytes=1,
-                vector_min_rows=1,
-            ),
-            set_apart=SetApart.NOTHING,
-            takes_others=True,
-        )
-    )
+    given = replace(NO_FILES, files=store_files(files), is_merged_view=is_merged_view)
+    return plan_scan(given)
 
 
 DEEP = [base(TreeNode(3, index)) for index in range(3)] + [

@@ -9,14 +9,11 @@ import pytest
 
 from arctic.job.read.engine_share import FilesAsFound, Share, share_of, shared_plan
 from arctic.scan.plan_scan import plan_scan
-from arctic.scan.scan_input import ScanInput, SetApart
-from arctic.scan.store_files import StoreFiles
-from arctic.scan.task import PruneCounts, ScanOptions
+from arctic.scan.scan_input import SetApart
 from arctic.table.files import FileKind
-from arctic.table.merge_engine import MergeEngine
-from arctic.table.snapshot import TableSnapshot
 from tests.factories.engines import ABLE
-from tests.factories.files import KEY, name_of, named_file
+from tests.factories.files import name_of, named_file
+from tests.factories.scans import NO_FILES, store_files
 
 PLAIN = FilesAsFound(
     is_merged_view=True,
@@ -26,7 +23,6 @@ PLAIN = FilesAsFound(
     hides_columns=False,
 )
 ALL = Share(set_apart=SetApart.CLEAN_AND_DIRTY, hindrance=None, hindrance_of_others=None)
-SNAPSHOT = TableSnapshot(base_snapshot_id=1, change_snapshot_id=1, change_sequence_number=9)
 
 
 @pytest.mark.parametrize(
@@ -102,32 +98,15 @@ def test_an_engine_is_told_of_each_file_once() -> None:
     def told(
         *files: Any, apart: SetApart, of_others: str | None = "it may be missing"
     ) -> tuple[int, list[str], list[str], int, int, str | None]:
-        plan = plan_scan(
-            ScanInput(
-                table_name="db.t",
-                is_merged_view=True,
-                files=StoreFiles(
-                    base=files, position_deletes=(), change=(delete,), pruned=PruneCounts()
-                ),
-                snapshot=SNAPSHOT,
-                key=KEY,
-                ordering=(),
-                engine=MergeEngine.LAST_ROW,
-                row_filter=None,
-                options=ScanOptions(
-                    weight_ratio=1,
-                    parallel_multiple=2,
-                    parallelism=1,
-                    target_bytes=1 << 20,
-                    open_file_cost_bytes=1,
-                    vector_min_rows=1,
-                ),
-                set_apart=apart,
-                takes_others=of_others is None,
-            )
+        given = replace(
+            NO_FILES,
+            files=store_files(files, (delete,)),
+            set_apart=apart,
+            takes_others=of_others is None,
         )
+        plan = plan_scan(given)
         shared = shared_plan(plan, replace(ALL, set_apart=apart, hindrance_of_others=of_others))
-        assert shared.snapshot is SNAPSHOT
+        assert shared.snapshot is NO_FILES.snapshot
         return (
             shared.merged,
             [file.path for file in shared.files],
