@@ -52,12 +52,12 @@ final class WantedGroups {
     for (int i = 0; i < wanted.aggregates.size(); i++) {
       wanted.choose((Aggregate) wanted.aggregates.get(i));
     }
-    int cores = SparkContext.getOrCreate().defaultParallelism();
     Object[] relations = wanted.chosen.keySet().toArray();
     for (int i = 0; i < relations.length; i++) {
       Choice choice = (Choice) wanted.chosen.get(relations[i]);
       int number = choice.top().groups;
-      if (number >= cores && choice.top().largest / number <= MOST_BYTES_OF_A_GROUP) {
+      if (number >= SparkContext.getOrCreate().defaultParallelism()
+          && choice.top().largest / number <= MOST_BYTES_OF_A_GROUP) {
         groups.put(id((DataSourceV2ScanRelation) relations[i]), choice.offered.of(number));
       }
     }
