@@ -72,7 +72,7 @@ test: $(READY) $(ARCHIVE) ## Run the tests of everything that needs no server; A
 	@$(PYTEST) -n $(WORKERS) $(SPREAD) -m "not servers" $(ARGS)
 
 test-servers: export SPARK_SUBMIT_OPTS = -XX:SharedArchiveFile=$(abspath $(ARCHIVE)) $(SHORT_LIVED)
-test-servers: $(READY) $(ARCHIVE) $(DBT)/.installed $(JARS) $(AZURITE)/.installed ## Run the tests beside databases, brokers, object stores, clusters, a browser, other engines
+test-servers: $(READY) $(ARCHIVE) $(DBT)/.installed $(ENGINES)/.installed $(JARS) $(AZURITE)/.installed ## Run the tests beside databases, brokers, object stores, clusters, a browser, other engines
 	@$(PYTEST) -n $(WORKERS) $(SPREAD) -o testpaths=tests -m servers $(ARGS)
 
 $(ARCHIVE): $(READY) tests/jvm_archive.py
@@ -92,7 +92,7 @@ test-oldest: $(READY) $(OLDEST)/.installed ## Run the tests of what PySpark chan
 archive: $(ARCHIVE) ## Map the classes of Spark for the JVMs of tests
 	@:
 
-prepare: $(ARCHIVE) $(OLDEST)/.installed $(DBT)/.installed $(JARS) $(AZURITE)/.installed ## Make what all runs of tests need beside the environment
+prepare: $(ARCHIVE) $(OLDEST)/.installed $(DBT)/.installed $(ENGINES)/.installed $(JARS) $(AZURITE)/.installed ## Make what all runs of tests need beside the environment
 	@:
 
 $(OLDEST)/.installed: pyproject.toml $(READY)
@@ -263,7 +263,7 @@ bench-serve: $(READY) ## Measure what a service costs that has nothing to do; AR
 engines: $(READY) $(ENGINES)/.installed $(ICEBERG_JAVA)/.installed ## Try which engines read published tables; ARGS=--write-docs writes the pages
 	@$(PYTHON) -m benchmarks.engines --python $(abspath $(ENGINES))/bin/python $(ARGS)
 
-$(ENGINES)/.installed: pyproject.toml
+$(ENGINES)/.installed: pyproject.toml $(READY)
 	@$(PYTHON) -m venv $(ENGINES)
 	@$(ENGINES)/bin/python -m pip install --quiet --no-input --disable-pip-version-check 'pip>=25.1'
 	@$(ENGINES)/bin/python -m pip install --quiet --no-input --disable-pip-version-check \

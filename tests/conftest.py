@@ -44,6 +44,7 @@ SERVERS = (
     *("page/test_browser.py", "spark/cluster", "spark/connect", "spark/test_chain.py"),
     *("spark/test_companion.py", "spark/test_dbt.py", "spark/test_hdfs.py"),
     *("spark/test_mirror_postgres.py", "spark/test_object_store.py", "spark/test_vended_keys.py"),
+    "test_engines.py",
 )
 """Below this folder: tests that begin a server, a cluster, a browser or another engine."""
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +13,7 @@ from typing import Any
 import pytest
 
 from benchmarks.engines import one_liners
-from benchmarks.engines.__main__ import BEGIN, END, JAVA, NOT_IN_CI, PAGES, ROOT, TITLES
+from benchmarks.engines.__main__ import AWAY, BEGIN, END, JAVA, LINES, PAGES, READERS, ROOT, TITLES
 from benchmarks.engines.histories import OUTPUTS, publish_histories
 from benchmarks.engines.java_reader import outcomes, version
 from benchmarks.engines.readers import ENGINES, outcome
@@ -23,6 +26,8 @@ else:
 
 HERE = ("pyiceberg", "duckdb", "polars", "polars-native", "arrow", JAVA)
 """Engines that the environment of the tests has."""
+BESIDE = ("daft", "datafusion")
+"""Engines that it cannot have, in one of their own."""
 LAYOUTS = ("day", "adopted")
 STEPS = (1, 3, 5)
 """Of a history: some deletes, columns that changed, and what comes after all is merged."""
@@ -49,9 +54,18 @@ def states(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
     return folder, list(publish_histories(folder, LAYOUTS, STEPS))
 
 
+@pytest.fixture(scope="module")
+def beside() -> str:
+    """Return the Python that has the other engines."""
+    python = Path(sys.prefix) / "engines" / "bin" / "python"
+    if not python.exists():
+        pytest.skip("the other engines are not there; make test-servers installs them")
+    return str(python)
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::Warning")  # engines warn of what they like
-@pytest.mark.parametrize("engine", HERE)
+@pytest.mark.parametrize("engine", [*HERE, *BESIDE])
 def test_engines_read_what_the_pages_say(
     engine: str, states: tuple[Path, list[str]], request: pytest.FixtureRequest
 ) -> None:
@@ -59,6 +73,10 @@ def test_engines_read_what_the_pages_say(
     folder, names = states
     if engine == JAVA:
         said: list[dict[str, Any]] = [*outcomes(request.getfixturevalue("java"), folder, names)]
+    elif engine in BESIDE:
+        python = request.getfixturevalue("beside")
+        lines = _printed(python, READERS, engine, folder, *names)
+        said = [json.loads(line) for line in lines.splitlines()]
     else:
         said = [outcome(engine, folder, name) for name in names]
 
@@ -98,17 +116,37 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> str:
     return place
 
 
-@pytest.mark.parametrize("title", [each for each in one_liners.lines() if each not in NOT_IN_CI])
+@pytest.mark.parametrize("title", [each for each in one_liners.lines() if each not in AWAY])
 def test_lines_of_the_page_find_rows(
     title: str, warehouse: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As they stand there; `make engines` runs those of libraries that the tests lack."""
+    """As they stand there."""
     monkeypatch.setenv("ARCTIC_WAREHOUSE", warehouse)
 
     assert one_liners.found(title) == one_liners.due(one_liners.lines()[title])
 
 
+@pytest.mark.slow
+def test_lines_for_libraries_that_are_not_here_find_rows(beside: str) -> None:
+    """As they stand on the page, where Arctic can be imported too."""
+    printed = _printed(beside, LINES, *AWAY).splitlines()
+
+    assert [line.partition(":")[0] for line in printed] == list(AWAY)
+
+
 def test_every_library_of_the_page_has_a_line() -> None:
     """So that none is forgotten where the page is written anew."""
     named = {title.partition(",")[0] for title in one_liners.lines()}
-    assert named == {"DuckDB", "Polars", "pandas", "pyarrow", *NOT_IN_CI}
+    assert named == {"DuckDB", "Polars", "pandas", "pyarrow", *AWAY}
+
+
+def _printed(*command: object) -> str:
+    """Return what a program prints, which imports Arctic from here."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        [str(each) for each in command],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout

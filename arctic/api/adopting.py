@@ -30,9 +30,9 @@ def adopt(
         primary_key: the key columns in key order, or the name of the only one.
         files: a folder of Parquet files, with those below it, which become a new table of this
             name; the plain Iceberg table that has it, if left out.
-        check_key: look whether several rows have the same key. It needs DuckDB (extra ``cdc``),
-            half a GiB of memory, and room for the keys in the folder for temporary files. Without
-            it nobody notices keys that repeat, and reads return each of their rows.
+        check_key: look whether several rows have the same key. DuckDB looks, with half a
+            GiB of memory, and room for the keys in the folder for temporary files. Without it
+            nobody notices keys that repeat, and reads return each of their rows.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
 
@@ -97,8 +97,7 @@ def repair(
         catalog: a PyIceberg catalog instead, by name or by properties.
 
     Memory: half a GiB for keys, beyond that the folder for temporary files; some row groups of the
-    columns that deletes go by; and an entry for each file, of some KiB. It needs DuckDB (extra
-    ``cdc``).
+    columns that deletes go by; and an entry for each file, of some KiB.
 
     Raises:
         NotFoundError: no such table.

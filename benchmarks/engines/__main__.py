@@ -7,6 +7,7 @@ in a process of its own, and its rows are compared with those of ``arctic.read``
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import os
 import re
@@ -29,8 +30,8 @@ JAVA = "java"
 TITLES = {**{engine: said for engine, (said, *_) in ENGINES.items()}, JAVA: java_reader.TITLE}
 """Engine -> what the page calls it."""
 LINES = Path(__file__).with_name("one_liners.py")
-NOT_IN_CI = ("Daft", "DataFusion")
-"""Lines of docs/reading.md for libraries that the tests lack."""
+AWAY = ("Daft", "DataFusion")
+"""Lines of docs/reading.md for libraries that the environment of the tests lacks."""
 READERS = Path(__file__).with_name("readers.py")
 Outcome = dict[str, str]
 
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("engine", nargs="*", help=f"of {', '.join(TITLES)}; all")
     given = parser.parse_args(arguments)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    subprocess.run([given.python, str(LINES), *NOT_IN_CI], check=True, env=environment)
+    subprocess.run([given.python, str(LINES), *AWAY], check=True, env=environment)
     with tempfile.TemporaryDirectory(prefix="arctic-engines-") as folder:
         states = list(publish_histories(Path(folder)))
         rows = []
@@ -54,7 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             version = _run(*command, "--version").strip()
             lines = _run(*command, folder, *states).splitlines()
             rows.append(_row(engine, version, [json.loads(line) for line in lines]))
-    text = "\n".join([_header(len(states)), *rows])
+    today = datetime.datetime.now(tz=datetime.timezone.utc).date()
+    text = "\n".join([_header(len(states)), *rows, "", f"Tried on {today:%Y-%m-%d}."])
     print(text)
     if given.write_docs:
         for page in PAGES:
