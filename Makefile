@@ -84,6 +84,9 @@ test-oldest: $(READY) $(OLDEST)/.installed ## Run the tests of what PySpark chan
 	@PYTHONPATH=$(abspath $(OLDEST)) $(PYTEST) -n $(WORKERS) $(SPREAD) $(ARGS) \
 		$(addprefix tests/spark/, jvm base/test_private_names.py write/test_write_frame.py \
 		catalog/test_catalog.py catalog/test_catalog_writes.py::test_columns_are_added_by_a_write_that_says_so \
+		catalog/test_catalog_ddl.py::test_a_table_is_replaced_when_the_other_is_whole \
+		catalog/test_row_level.py::test_keys_move_with_their_rows_and_none_is_lost \
+		catalog/test_row_level.py::test_rows_move_between_partitions catalog/test_row_level_keyless.py \
 		$(addprefix test_, clean_files.py deletion_vectors.py known_aggregates.py stream_offsets.py \
 		key_groups.py::test_a_union_keeps_groups key_groups.py::test_tables_in_buckets_join_by_them \
 		companion.py::test_jdbc_connect_and_a_shell_see_the_same_tables))

@@ -41,10 +41,11 @@ settings.load_profile(_PROFILE)
 
 SERVERS = (
     *("catalogs", "java", "kafka", "mariadb", "mysql", "postgres", "s3", "stores"),
-    *("page/test_browser.py", "spark/cluster", "spark/connect", "spark/test_chain.py"),
+    *("http/test_page_calls.py", "http/test_served_pages.py", "page/test_browser.py"),
+    *("spark/cluster", "spark/connect", "spark/test_chain.py"),
     *("spark/test_companion.py", "spark/test_dbt.py", "spark/test_hdfs.py"),
     *("spark/test_mirror_postgres.py", "spark/test_object_store.py", "spark/test_vended_keys.py"),
-    "test_engines.py",
+    *("spark/catalog/test_other_catalogs.py", "test_ch_benchmark.py", "test_engines.py"),
 )
 """Below this folder: tests that begin a server, a cluster, a browser or another engine."""
 

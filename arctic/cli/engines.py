@@ -21,11 +21,10 @@ from arctic.with_spark import spark_conf as settings_of
 @click.option("--flags", is_flag=True, help="Print --conf flags in place of lines of a file.")
 @catalog_options
 def spark_conf(name: str, flags: bool, output: str, **place: Any) -> None:
-    r"""Print the settings with which spark-sql, a Thrift or a Connect server has the catalog.
+    """Print the settings with which spark-sql, a Thrift or a Connect server has the catalog.
 
-    \b
-      arctic spark-conf >> $SPARK_HOME/conf/spark-defaults.conf
-      eval spark-sql $(arctic spark-conf --flags)
+    They belong into spark-defaults.conf, or behind the name of the program: eval spark-sql
+    "$(arctic spark-conf --flags)".
     """
     settings = settings_of(name, **place_of(**place))
     if output == "json":
@@ -55,10 +54,8 @@ def spark_conf(name: str, flags: bool, output: str, **place: Any) -> None:
     help="The zip; what is there is replaced.",
 )
 def package(out: Path) -> None:
-    r"""Write this package to a zip, which Spark sends to workers that have all but it.
+    """Write this package to a zip, which Spark sends to workers that have all but it.
 
-    \b
-      arctic package --out arctic.zip
-      spark-submit --py-files arctic.zip program.py
+    As in spark-submit --py-files arctic-lakehouse.zip program.py.
     """
     click.echo(package_zip(out))

@@ -242,6 +242,7 @@ REFUSED = (
     "CREATE TABLE arctic.shop.no (id BIGINT, CONSTRAINT c CHECK (id > 0))",
     "CREATE TABLE arctic.shop.no (id BIGINT, v VARIANT)",
     "CREATE TABLE arctic.shop.no (id BIGINT, v INTERVAL DAY)",
+    "INSERT INTO t REPLACE WHERE id = 1 SELECT * FROM t",
     "ALTER TABLE t ADD PARTITION FIELD bucket(4, id)",
     "OPTIMIZE t ZORDER BY (city)",
     "CONVERT TO DELTA t",
