@@ -1,19 +1,19 @@
-"""Joins and group-bys by key without a shuffle: the same rows as with one."""
+"""Joins and group-bys by key without a shuffle: the rows that DuckDB finds."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from functools import partial
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame
-from pyspark.sql.functions import col, collect_list
+from pyspark.sql import DataFrame, SparkSession
 
 import arctic
 from arctic.scan.set_apart import dirty_files
@@ -23,417 +23,365 @@ pytestmark = pytest.mark.spark
 
 VECTORS = {"read.deletion-vector.min-rows": "1"}
 MERGE = {"read.deletion-vector.min-rows": "1000000000"}
+MERGED = "merged_"
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("v", pa.int64())])
-NODES = {"base.file-index.hash-bucket": "4", "change.file-index.hash-bucket": "4"}
-"""Stated, for a few rows would be in one."""
-WIDE = pa.schema(
+LINES = pa.schema(
     [
         pa.field("k", pa.int64(), nullable=False),
         pa.field("n", pa.int32(), nullable=False),
         pa.field("v", pa.int64()),
     ]
 )
+KEY = {"t": pa.string(), "d": pa.decimal128(20, 2), "b": pa.binary(), "y": pa.date32()}
+KEYED = pa.schema([*(pa.field(*each, nullable=False) for each in KEY.items()), ("v", pa.int64())])
+FLOATS = pa.schema([pa.field("id", pa.float64(), nullable=False), pa.field("v", pa.int64())])
+
+
+def pair(how: str, kind: str = "") -> str:
+    """Return a join of two tables, seen so."""
+    return f"select * from {kind}a a {how} join {kind}b b on a.id = b.id"
 
 
 @contextmanager
-def settings(lake: Lake, **values: str) -> Iterator[None]:
+def settings(spark: SparkSession, **values: str) -> Iterator[None]:
     """Change settings of the session, whose dots are written as two underscores."""
     names = {name.replace("__", "."): value for name, value in values.items()}
-    before = {name: lake.spark.conf.get(name, None) for name in names}
+    before = {name: spark.conf.get(name, None) for name in names}
     for name, value in names.items():
-        lake.spark.conf.set(name, value)
+        spark.conf.set(name, value)
     try:
         yield
     finally:
         for name, known in before.items():
             if known is None:
-                lake.spark.conf.unset(name)
+                spark.conf.unset(name)
             else:
-                lake.spark.conf.set(name, known)
+                spark.conf.set(name, known)
 
 
-@pytest.fixture(autouse=True)
-def no_broadcast(lake: Lake) -> Iterator[None]:
-    """Tables of tests are small enough to be sent to every task."""
-    wanted = {"spark__arctic__joinWithoutShuffle": "true"}
-    with settings(lake, spark__sql__autoBroadcastJoinThreshold="-1", **wanted):
-        yield
+@dataclass(frozen=True, kw_only=True)
+class Tables:
+    """Tables that tests share, as views of Spark's and of DuckDB's."""
+
+    lake: Lake
+    duck: duckdb.DuckDBPyConnection
+
+    def create(
+        self,
+        name: str,
+        schema: pa.Schema = SCHEMA,
+        *,
+        key: Sequence[str] = ("id",),
+        partition_by: Sequence[str] = (),
+        nodes: tuple[int, int] = (4, 4),
+    ) -> None:
+        """Make a table with nodes for base and for changes: a few rows would be in one."""
+        base, change = map(str, nodes)
+        arctic.create_table(
+            f"db.{name}",
+            schema,
+            primary_key=key,
+            partition_by=partition_by,
+            properties={
+                "base.file-index.hash-bucket": base,
+                "change.file-index.hash-bucket": change,
+            },
+            warehouse=self.lake.warehouse,
+        )
+
+    def write(self, name: str, mode: str, data: pa.Table) -> None:
+        """Write rows."""
+        arctic.write(f"db.{name}", data, mode=mode, warehouse=self.lake.warehouse)
+
+    def put(self, name: str, ids: range, factor: int, mode: str = "upsert") -> None:
+        """Write rows whose values follow from their ids; every seventh has none."""
+        values = [None if each % 7 == 0 else each * factor for each in ids]
+        data = pa.table({"id": list(ids), "v": values}, schema=SCHEMA)
+        self.write(name, mode, data.select(["id"]) if mode == "delete" else data)
+
+    def see(self, name: str, options: Mapping[str, str] = VECTORS, kind: str = "") -> None:
+        """Have queries see a table as it is now."""
+        view = kind + name
+        self.lake.load(f"db.{name}", **options).createOrReplaceTempView(view)
+        rows = arctic.read(f"db.{name}", warehouse=self.lake.warehouse).read_all()
+        self.duck.register(view, rows)
+
+    def plan(self, query: str, *, exchanges: int) -> str:
+        """Return the plan of a query, which has so many shuffles."""
+        return self._planned(query, exchanges)[1]
+
+    def check(self, query: str, *, exchanges: int) -> str:
+        """Compare rows with DuckDB's, and return the plan, which has so many shuffles."""
+        frame, plan = self._planned(query, exchanges)
+        rows = frame.collect()
+        expected = self.duck.sql(re.sub("left (semi|anti)", r"\1", query)).fetchall()
+
+        assert sorted(map(str, expected)) == sorted(str(tuple(row)) for row in rows)
+        assert rows
+        return plan
+
+    def _planned(self, query: str, exchanges: int) -> tuple[DataFrame, str]:
+        frame = self.lake.spark.sql(query)
+        plan = shown_plan(frame)
+        assert plan.count("Exchange hashpartitioning") == exchanges, plan
+        return frame, plan
 
 
-def create(
-    lake: Lake,
-    name: str,
-    schema: pa.Schema = SCHEMA,
-    *,
-    key: Sequence[str] = ("id",),
-    partition_by: Sequence[str] = (),
-    properties: Mapping[str, str] | None = None,
-) -> None:
-    """Make a table."""
-    arctic.create_table(
-        name,
-        schema,
-        primary_key=key,
-        partition_by=partition_by,
-        properties={**NODES, **(properties or {})},
-        warehouse=lake.warehouse,
-    )
+@pytest.fixture(scope="module")
+def shared(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Tables:
+    """Tables with changes on base, some of whose keys are in several, and frames of no table."""
+    lake = Lake(spark=spark, warehouse=str(tmp_path_factory.mktemp("groups")))
+    tables = Tables(lake=lake, duck=duckdb.connect())
+    tables.create("a")
+    tables.put("a", range(120), 1, "overwrite")
+    tables.put("a", range(100, 130), 3)
+    # Nodes further down are parts of those further up.
+    for name, nodes in (("b", (4, 4)), ("deep", (16, 8)), ("flat", (1, 1))):
+        tables.create(name, nodes=nodes)
+        tables.put(name, range(60, 200), 2, "overwrite")
+        tables.put(name, range(50, 70), 5)
+        tables.put(name, range(90, 95), 0, "delete")
+    tables.create("c")
+    tables.put("c", range(120), 1, "overwrite")
+    tables.put("c", range(0, 120, 4), 3)  # of one node
+    for name, key, buckets in (("orders", ("k",), 8), ("lines", ("k", "n"), 12)):
+        tables.create(name, LINES, key=key, partition_by=[f"bucket({buckets}, k)"])
+        lines = [(each, line) for each in range(-20, 100) for line in range(len(key))]
+        for mode, factor, chosen in (("overwrite", 1, lines), ("upsert", 3, lines[::5])):
+            columns = [*map(list, zip(*chosen, strict=True)), [k * factor for k, _ in chosen]]
+            tables.write(name, mode, pa.table(columns, schema=LINES))
+    for name in ("a", "b", "c", "deep", "flat", "orders", "lines"):
+        tables.see(name)
+    for name in ("a", "b", "c"):
+        tables.see(name, MERGE, kind=MERGED)
+    frame = [(each, each) for each in range(150)]
+    for name, first, second in (("f", "fid", "w"), ("g", "gid", "x")):
+        lake.frame(frame, f"{first} long, {second} long").createOrReplaceTempView(name)
+        tables.duck.register(name, pa.table(list(zip(*frame, strict=True)), names=[first, second]))
+    return tables
 
 
-def put(lake: Lake, name: str, ids: range, factor: int, mode: str = "upsert") -> None:
-    """Write rows whose values follow from their ids; every seventh has none."""
-    values = [None if each % 7 == 0 else each * factor for each in ids]
-    data = pa.table({"id": list(ids), "v": values}, schema=SCHEMA)
-    if mode == "delete":
-        data = data.select(["id"])
-    arctic.write(name, data, mode=mode, warehouse=lake.warehouse)
+@pytest.fixture
+def tables(shared: Tables) -> Iterator[Tables]:
+    """Tables, none of which is sent to every task or read by one though it is small enough."""
+    with settings(
+        shared.lake.spark,
+        spark__arctic__joinWithoutShuffle="true",
+        spark__sql__autoBroadcastJoinThreshold="-1",
+        spark__sql__files__maxPartitionBytes="1000",
+    ):
+        yield shared
 
 
-def pair(lake: Lake, **properties: str) -> None:
-    """Make two tables with changes on base, some of whose keys are in both."""
-    create(lake, "db.a")
-    create(lake, "db.b", properties=properties)
-    put(lake, "db.a", range(120), 1, "overwrite")
-    put(lake, "db.b", range(60, 200), 2, "overwrite")
-    put(lake, "db.a", range(100, 130), 3)
-    put(lake, "db.b", range(50, 70), 5)
-    put(lake, "db.b", range(90, 95), 0, "delete")
+@pytest.mark.parametrize("how", ["inner", "left", "right", "full", "left semi", "left anti"])
+def test_two_keyed_tables_join_without_a_shuffle(tables: Tables, how: str) -> None:
+    """Whatever rows without a partner become."""
+    assert "ArcticJoin" in tables.check(pair(how), exchanges=0)
 
 
-def assert_alike(
-    lake: Lake, ask: Callable[[], DataFrame], *, exchanges: int, otherwise: int | None
-) -> None:
-    """Compare rows and shuffles with those of the same query that shuffles."""
-    found = []
-    for wanted, expected in (("true", exchanges), ("false", otherwise)):
-        with settings(lake, spark__arctic__joinWithoutShuffle=wanted):
-            frame = ask()
-            plan = shown_plan(frame)
-            assert expected in (None, plan.count("Exchange hashpartitioning")), plan
-            found.append(sorted(map(str, frame.collect())))
-    assert found[0] == found[1]
-    assert found[0]
+def test_nothing_is_in_groups_unless_it_is_wanted(tables: Tables) -> None:
+    """The same queries shuffle."""
+    with settings(tables.lake.spark, spark__arctic__joinWithoutShuffle="false"):
+        plan = tables.plan(pair("full"), exchanges=2)
+        grouped = tables.plan("select id, sum(v) from b group by id", exchanges=1)
+
+    assert "ArcticGroups" not in plan + grouped
 
 
-def joined(lake: Lake, how: str = "inner", **options: str) -> DataFrame:
-    """Join the pair on its keys."""
-    a, b = lake.load("db.a", **options).alias("a"), lake.load("db.b", **options).alias("b")
-    return a.join(b, a["id"] == b["id"], how)
+def test_plans_that_do_not_adapt(tables: Tables) -> None:
+    """Their requirements are made sure of once, for the whole of them."""
+    with settings(tables.lake.spark, spark__sql__adaptive__enabled="false"):
+        tables.check(pair("full"), exchanges=0)
 
 
-@pytest.mark.parametrize(
-    ("adaptive", "hows"),
-    [
-        ("true", ("inner", "left", "right", "full", "left_semi", "left_anti")),
-        ("false", ("inner", "full")),
-    ],
-)
-def test_two_keyed_tables_join_without_a_shuffle(
-    lake: Lake, hows: Sequence[str], adaptive: str
-) -> None:
-    """Whatever rows without a partner become, with plans that adapt and without."""
-    pair(lake)
-    with settings(lake, spark__sql__adaptive__enabled=adaptive):
-        for how in hows:
-            assert_alike(lake, partial(joined, lake, how, **VECTORS), exchanges=0, otherwise=2)
+def test_whoever_reads_the_files(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Arctic, where Spark reads none; and both beside each other, with files that have deletes."""
+    with settings(tables.lake.spark, spark__arctic__readWithSpark="false"):
+        assert "FileScan" not in tables.check(pair("full"), exchanges=0)
+    assert "BatchScan" in tables.check(pair("full", MERGED), exchanges=0)
+    monkeypatch.setattr(dirty_files, "ROWS_OF_A_FILE", 15)
+    monkeypatch.setattr(dirty_files, "ROWS_OF_A_MERGE", 0)
+    monkeypatch.setattr(dirty_files, "ROWS_OF_BOTH", 0)
+    for name in ("a", "b"):
+        tables.see(name, {}, kind="mixed_")
+    plan = tables.check(pair("full", "mixed_"), exchanges=0)
+
+    assert "BatchScan" in plan
+    assert "FileScan" in plan
 
 
-@pytest.mark.parametrize("options", [VECTORS, MERGE, {}])
-def test_whoever_reads_the_files(
-    lake: Lake, options: Mapping[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Spark, Arctic, or both beside each other."""
-    if not options:
-        monkeypatch.setattr(dirty_files, "ROWS_OF_A_FILE", 15)
-        monkeypatch.setattr(dirty_files, "ROWS_OF_A_MERGE", 0)
-        monkeypatch.setattr(dirty_files, "ROWS_OF_BOTH", 0)
-    pair(lake)
-    frame = joined(lake, **options)
-    plan = shown_plan(frame)
-
-    assert ("BatchScan" in plan) == (options != VECTORS)
-    assert ("FileScan" in plan) == (options != MERGE or "ArcticUnion" in plan)
-    assert_alike(lake, lambda: joined(lake, **options), exchanges=0, otherwise=2)
-    with settings(lake, spark__arctic__readWithSpark="false"):
-        assert "FileScan" not in shown_plan(joined(lake))
-        assert_alike(lake, lambda: joined(lake), exchanges=0, otherwise=2)
-
-
-def test_a_union_keeps_groups(lake: Lake) -> None:
+def test_a_union_keeps_groups(tables: Tables) -> None:
     """Clean files that Spark reads beside others that Arctic merges."""
-    pair(lake)
-    create(lake, "db.c")
-    put(lake, "db.c", range(120), 1, "overwrite")
-    put(lake, "db.c", range(0, 120, 4), 3)  # of one node
-
-    def half_clean(how: str) -> DataFrame:
-        b, c = lake.load("db.b", **MERGE).alias("b"), lake.load("db.c", **MERGE).alias("c")
-        return c.join(b, b["id"] == c["id"], how)
-
-    assert "ArcticUnion" in shown_plan(half_clean("inner"))
-    for how in ("inner", "full", "left_anti"):
-        assert_alike(lake, partial(half_clean, how), exchanges=0, otherwise=2)
+    for how in ("full", "left anti"):
+        joined = f"merged_c c {how} join merged_b b on b.id = c.id"
+        assert "ArcticUnion" in tables.check(f"select * from {joined}", exchanges=0)
 
 
-def test_a_grouping_by_key_needs_no_shuffle(lake: Lake) -> None:
+def test_a_grouping_by_key_needs_no_shuffle(tables: Tables) -> None:
     """Of the key, of more than the key, and of a join of it; not of other columns."""
-    pair(lake)
-    by = lake.load("db.b", **VECTORS)
-
-    assert_alike(lake, lambda: by.groupBy("id").sum("v"), exchanges=0, otherwise=1)
-    assert_alike(lake, lambda: by.groupBy("v", "id").count(), exchanges=0, otherwise=1)
-    assert_alike(
-        lake,
-        lambda: by.selectExpr("id as other", "v").groupBy("other").max("v"),
+    tables.check("select id, sum(v) from b group by id", exchanges=0)
+    tables.check(
+        "select other, v, count(*) from (select id as other, v from b) b group by v, other",
         exchanges=0,
-        otherwise=1,
     )
-    assert_alike(lake, lambda: by.groupBy("v").count(), exchanges=1, otherwise=1)
-    assert_alike(
-        lake,
-        lambda: joined(lake, **VECTORS).groupBy("a.id").agg({"b.v": "sum"}),
-        exchanges=0,
-        otherwise=2,
+    tables.check(
+        "select a.id, sum(b.v), max(a.v) from a join b on a.id = b.id group by a.id", exchanges=0
     )
+    assert "ArcticGroups" not in tables.plan("select v, count(*) from b group by v", exchanges=1)
 
 
-def test_three_tables_and_one_with_itself(lake: Lake) -> None:
+def test_three_tables_and_one_with_itself(tables: Tables) -> None:
     """Joins of joins, and two scans of one table."""
-    pair(lake)
-    create(lake, "db.c")
-    put(lake, "db.c", range(40, 110), 7)
-
-    def three() -> DataFrame:
-        c = lake.load("db.c", **VECTORS).alias("c")
-        return joined(lake, **VECTORS).join(c, c["id"] == col("a.id"))
-
-    def itself() -> DataFrame:
-        a = lake.load("db.a", **VECTORS)
-        return a.alias("x").join(a.where("v > 20").alias("y"), "id").select("id", "x.v", "y.v")
-
-    assert_alike(lake, three, exchanges=0, otherwise=3)
-    assert_alike(lake, itself, exchanges=0, otherwise=2)
+    three = "select * from a join b on a.id = b.id join c on c.id = a.id"
+    tables.check(three, exchanges=0)
+    itself = "select x.id, x.v, y.v from a x join (select * from a where v > 20) y on x.id = y.id"
+    tables.check(itself, exchanges=0)
 
 
-def test_sides_that_joins_below_shuffle_are_in_no_groups(lake: Lake) -> None:
+def test_sides_that_joins_below_shuffle_are_in_no_groups(tables: Tables) -> None:
     """Though they were planned in the same ones, and are sorted by what is joined: by its first."""
-    pair(lake)
-    f = lake.spark.createDataFrame([(each, each) for each in range(150)], "fid long, w long")
-    g = lake.spark.createDataFrame([(each, each) for each in range(150)], "gid long, x long")
-
-    def above() -> DataFrame:
-        a = lake.load("db.a", **VECTORS)
-        b = lake.load("db.b", **VECTORS).selectExpr("id as other", "v as u")
-        left = a.join(f, (a["id"] == f["fid"]) & (a["v"] == f["w"]), "left")
-        right = b.join(g, b["other"] == g["gid"], "left")
-        return left.join(right, left["id"] == right["other"])
-
-    def inner() -> DataFrame:
-        a = lake.load("db.a", **VECTORS)
-        b = lake.load("db.b", **VECTORS).selectExpr("id as other", "v as u")
-        return b.join(a.join(f, a["id"] == f["fid"]), a["id"] == b["other"])
-
+    above = (
+        "select * from (select * from a left join f on a.id = f.fid and a.v = f.w) one"
+        " left join (select b.id as other, b.v as u, g.* from b left join g on b.id = g.gid) two"
+        " on one.id = two.other"
+    )
+    inner = (
+        "select * from b join (select a.id, a.v, w from a join f on a.id = f.fid) f on f.id = b.id"
+    )
     for adaptive in ("false", "true"):
-        with settings(lake, spark__sql__adaptive__enabled=adaptive):
-            assert_alike(lake, above, exchanges=5, otherwise=5)
-            assert_alike(lake, inner, exchanges=3, otherwise=3)
+        with settings(tables.lake.spark, spark__sql__adaptive__enabled=adaptive):
+            tables.check(above, exchanges=5)
+    with settings(tables.lake.spark, spark__sql__adaptive__enabled="false"):
+        tables.check(inner, exchanges=3)
 
 
-def test_other_joins_shuffle_both_sides(lake: Lake) -> None:
+def test_other_joins_shuffle_both_sides(tables: Tables) -> None:
     """With a frame that is no table, by other columns, and by columns of other types."""
-    pair(lake)
-    frame = lake.spark.createDataFrame([(each, each) for each in range(150)], "id long, w long")
     narrow = pa.schema([pa.field("id", pa.int32(), nullable=False), pa.field("v", pa.int64())])
-    create(lake, "db.n", narrow)
-    rows = pa.table({"id": [-5, 3, 70], "v": [1, 2, 3]}, schema=narrow)
-    arctic.write("db.n", rows, mode="upsert", warehouse=lake.warehouse)
-    a, b = lake.load("db.a", **VECTORS), lake.load("db.b", **VECTORS)
-
-    assert_alike(lake, lambda: a.join(frame, "id"), exchanges=2, otherwise=2)
-    assert_alike(lake, lambda: a.join(b, a["v"] == b["v"]), exchanges=2, otherwise=2)
-    assert_alike(lake, lambda: a.join(b, a["v"] == b["id"]), exchanges=2, otherwise=2)
-
-    def of_shuffled() -> DataFrame:
-        left = a.join(frame, "id", "left")
-        right = b.join(frame.withColumnRenamed("w", "x"), "id", "left")
-        return left.join(right, "id")
-
-    assert_alike(lake, of_shuffled, exchanges=4, otherwise=4)
-    n = lake.load("db.n")
-    assert_alike(lake, lambda: a.join(n, a["id"] == n["id"]), exchanges=2, otherwise=2)
+    tables.create("narrow", narrow)
+    tables.write("narrow", "upsert", pa.table({"id": [-5, 3], "v": [1, 2]}, schema=narrow))
+    tables.see("narrow")
+    for query in (
+        "a join f on a.id = f.fid",
+        "a join b on a.v = b.v",
+        "a join b on a.v = b.id",
+        "a join narrow on a.id = narrow.id",
+    ):
+        assert "ArcticGroups" not in tables.plan(f"select * from {query}", exchanges=2)
+    shuffled = "(select * from a left join f on a.id = f.fid) one"
+    others = "(select * from b left join g on b.id = g.gid) two"
+    tables.check(f"select * from {shuffled} join {others} on one.id = two.id", exchanges=4)
 
 
-def test_trees_of_other_depths_meet_at_the_smaller_one(lake: Lake) -> None:
-    """Nodes further down are parts of those further up."""
-    deep = {"base.file-index.hash-bucket": "16", "change.file-index.hash-bucket": "8"}
-    pair(lake, **deep)
+def test_trees_of_other_depths_meet_at_the_smaller_one(tables: Tables) -> None:
+    """Nodes further down are parts of those further up; a root is a single group."""
+    plan = tables.check("select * from a full join deep on a.id = deep.id", exchanges=0)
 
-    assert "ArcticGroups 4 by node(long)" in shown_plan(joined(lake, **VECTORS))
-    assert_alike(lake, lambda: joined(lake, "full", **VECTORS), exchanges=0, otherwise=2)
+    assert "ArcticGroups 4 by node(long)" in plan
+    # Fewer groups than cores are not worth it: one is read by one task.
+    flat = tables.plan("select * from a full join flat on a.id = flat.id", exchanges=2)
+    assert "ArcticGroups" not in flat
 
 
-def test_rows_stay_alike_after_optimizing(lake: Lake) -> None:
+def test_rows_stay_alike_after_optimizing(tables: Tables) -> None:
     """Of a minor, which leaves position deletes, and of a full."""
-    pair(lake)
+    tables.create("o")
+    tables.put("o", range(60, 200), 2, "overwrite")
+    tables.put("o", range(50, 70), 5)
     for kind in ("minor", "full"):
-        arctic.optimize("db.b", type=kind, warehouse=lake.warehouse)
-        put(lake, "db.b", range(10), 9)
-        assert_alike(lake, lambda: joined(lake, "full", **VECTORS), exchanges=0, otherwise=2)
+        arctic.optimize("db.o", type=kind, warehouse=tables.lake.warehouse)
+        tables.put("o", range(10), 9)
+        tables.see("o")
+        tables.check("select * from a full join o on a.id = o.id", exchanges=0)
 
 
-def test_filters_and_columns(lake: Lake) -> None:
-    """Of parts of the rows, by constants and by what a subquery finds."""
-    pair(lake)
-
-    def filtered() -> DataFrame:
-        return joined(lake, **VECTORS).where("a.v > 30 and b.v % 3 <> 1").select("a.id", "b.v")
-
-    def asked() -> DataFrame:
-        lake.load("db.a", **VECTORS).createOrReplaceTempView("a")
-        lake.load("db.b", **VECTORS).createOrReplaceTempView("b")
-        return lake.spark.sql(
-            "select a.id, b.v from a join b on a.id = b.id "
-            "where a.v > (select min(v) + 40 from b) "
-            "and b.id in (select id from a group by id having sum(v) < 400)"
-        )
-
-    assert_alike(lake, filtered, exchanges=0, otherwise=2)
-    assert_alike(lake, asked, exchanges=0, otherwise=None)
-    assert_alike(
-        lake,
-        lambda: joined(lake, **VECTORS).where("rand(3) >= 0").select("a.id"),
+def test_filters_and_columns(tables: Tables) -> None:
+    """Of parts of the rows, by constants, by what a subquery finds, and by chance."""
+    pair = "a join b on a.id = b.id"
+    tables.check(f"select a.id, b.v from {pair} where a.v > 30 and b.v % 3 <> 1", exchanges=0)
+    tables.check(
+        f"select a.id, b.v from {pair} where a.v > (select min(v) + 40 from b) "
+        "and b.id in (select id from a group by id having sum(v) < 400)",
         exchanges=0,
-        otherwise=2,
     )
+    tables.check(f"select a.id from {pair} where random() >= 0", exchanges=0)
 
 
-KEYS: dict[str, tuple[pa.DataType, Callable[[int], object]]] = {
-    "texts": (pa.string(), lambda each: f"kéy-{each}"),
-    "decimals": (pa.decimal128(20, 2), lambda each: Decimal(each) / 4 - 7),
-    "dates": (pa.date32(), lambda each: date.fromordinal(700_000 + each)),
-    "bytes": (pa.binary(), lambda each: str(each).encode() * 3),
-}
-
-
-@pytest.mark.parametrize("kind", KEYS)
-def test_keys_of_two_columns(lake: Lake, kind: str) -> None:
-    """In the order of the key, joined in another one."""
-    type_, value = KEYS[kind]
-    schema = pa.schema(
-        [
-            pa.field("p", type_, nullable=False),
-            pa.field("q", pa.int32(), nullable=False),
-            pa.field("v", pa.int64()),
+def test_keys_of_several_columns_and_types(tables: Tables) -> None:
+    """In the order of the key, joined in another one, all of them or it is shuffled."""
+    for name, numbers in (("one", range(60)), ("two", range(30, 90))):
+        tables.create(name, KEYED, key=tuple(KEY))
+        rows = [
+            (
+                f"kéy-{each % 7}",
+                Decimal(each) / 4 - 7,
+                str(each).encode() * 3,
+                date.fromordinal(700_000 + each),
+                each,
+            )
+            for each in numbers
         ]
-    )
-    for name, numbers in (("db.a", range(60)), ("db.b", range(30, 90))):
-        create(lake, name, schema, key=("p", "q"))
-        columns = [[value(each) for each in numbers], list(numbers), list(numbers)]
-        arctic.write(
-            name, pa.table(columns, schema=schema), mode="upsert", warehouse=lake.warehouse
-        )
-
-    def both() -> DataFrame:
-        a, b = lake.load("db.a").alias("a"), lake.load("db.b").alias("b")
-        return a.join(b, (a["q"] == b["q"]) & (a["p"] == b["p"]))
-
-    def crossed() -> DataFrame:
-        a, b = lake.load("db.a").alias("a"), lake.load("db.b").alias("b")
-        return a.join(b, (a["q"] == b["v"]) & (a["p"] == b["p"]))
-
-    assert_alike(lake, both, exchanges=0, otherwise=2)
-    assert_alike(
-        lake, lambda: lake.load("db.a").groupBy("q", "p").count(), exchanges=0, otherwise=1
-    )
-    # Not the whole key of one side, though a column of its type.
-    if kind == "dates":
-        assert_alike(
-            lake,
-            lambda: lake.load("db.a").join(lake.load("db.b"), "p").select("p"),
-            exchanges=2,
-            otherwise=2,
-        )
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        tables.write(name, "upsert", pa.table(columns, schema=KEYED))
+        tables.see(name)
+    on = " and ".join(f"one.{name} = two.{name}" for name in "ydtb")
+    joined = f"one join two on {on} group by one.y, one.b, one.d, one.t"
+    plan = tables.check(f"select one.y, one.d, one.t, sum(two.v) from {joined}", exchanges=0)
+    assert "by node(string, decimal(20, 2), binary, date) of [t, d, b, y]" in plan
+    less = on.replace("one.b = two.b", "one.v = two.v")
+    plan = tables.plan(f"select one.v from one join two on {less}", exchanges=2)
+    assert "ArcticGroups" not in plan
 
 
-def test_keys_of_floating_numbers_are_shuffled(lake: Lake) -> None:
+def test_keys_of_floating_numbers_are_shuffled(tables: Tables) -> None:
     """Zero is equal to its negative, and is in another node."""
-    schema = pa.schema([pa.field("id", pa.float64(), nullable=False), pa.field("v", pa.int64())])
-    for name, zero in (("db.a", 0.0), ("db.b", -0.0)):
-        create(lake, name, schema)
-        rows = pa.table({"id": [zero, 1.0, 2.5], "v": [1, 2, 3]}, schema=schema)
-        arctic.write(name, rows, mode="upsert", warehouse=lake.warehouse)
+    for name, zero in (("plus", 0.0), ("minus", -0.0)):
+        tables.create(name, FLOATS)
+        rows = pa.table({"id": [zero, 1.0, 2.5], "v": [1, 2, 3]}, schema=FLOATS)
+        tables.write(name, "upsert", rows)
+        tables.see(name)
 
-    assert_alike(lake, lambda: joined(lake), exchanges=2, otherwise=2)
-    assert joined(lake).count() == 3
-
-
-def buckets(lake: Lake, name: str, key: Sequence[str], count: int) -> None:
-    """Make a table in buckets of a column, with changes, and with a part of its rows deleted."""
-    create(lake, name, WIDE, key=key, partition_by=[f"bucket({count}, k)"])
-    numbers = range(-20, 100)
-    lines = [(each, line) for each in numbers for line in range(2 if len(key) > 1 else 1)]
-    for factor, chosen in ((1, lines), (3, lines[::5])):
-        columns = [
-            [each for each, _ in chosen],
-            [line for _, line in chosen],
-            [each * factor for each, _ in chosen],
-        ]
-        arctic.write(
-            name,
-            pa.table(columns, schema=WIDE),
-            mode="overwrite" if factor == 1 else "upsert",
-            warehouse=lake.warehouse,
-        )
+    frame = tables.lake.spark.sql("select * from plus join minus on plus.id = minus.id")
+    assert shown_plan(frame).count("Exchange hashpartitioning") == 2
+    assert frame.count() == 3
 
 
-def test_tables_in_buckets_join_by_them(lake: Lake) -> None:
+def test_tables_in_buckets_join_by_them(tables: Tables) -> None:
     """Of a part of the key, as orders and their lines; by as many as divide both numbers."""
-    buckets(lake, "db.a", ("k",), 8)
-    buckets(lake, "db.b", ("k", "n"), 12)
+    plan = tables.check(
+        "select o.k, o.v, sum(l.v) from orders o join lines l on o.k = l.k group by o.k, o.v",
+        exchanges=0,
+    )
 
-    def lines() -> DataFrame:
-        a, b = lake.load("db.a", **VECTORS).alias("a"), lake.load("db.b", **VECTORS).alias("b")
-        return a.join(b, a["k"] == b["k"]).groupBy("a.k", "a.v").agg({"b.v": "sum"})
-
-    assert "ArcticGroups 4 by bucket(long)" in shown_plan(lines())
-    assert_alike(lake, lines, exchanges=0, otherwise=2)
-    b = lake.load("db.b", **VECTORS)
-    assert_alike(lake, lambda: b.groupBy("k").sum("v"), exchanges=0, otherwise=1)
-    assert_alike(lake, lambda: b.groupBy("n").sum("v"), exchanges=1, otherwise=1)
+    assert "ArcticGroups 4 by bucket(long)" in plan
+    tables.check("select k, sum(v) from lines group by k", exchanges=0)
+    assert "ArcticGroups" not in tables.plan("select n, sum(v) from lines group by n", exchanges=1)
 
 
-@pytest.mark.parametrize("options", [VECTORS, MERGE])
-def test_tasks_are_sent_classes_of_spark_alone(lake: Lake, options: Mapping[str, str]) -> None:
+@pytest.mark.parametrize("kind", ["", MERGED])
+def test_tasks_are_sent_classes_of_spark_alone(tables: Tables, kind: str) -> None:
     """Executors have none of ours, and tasks are sent parts of the plan that they are of."""
-    pair(lake)
-    put(lake, "db.b", range(1_000, 1_400), 1, "overwrite")
-    put(lake, "db.b", range(1_000, 1_400, 4), 3)
-    frame = joined(lake, **options).groupBy("a.id").agg(collect_list("b.v"))
-    # Its join remembers both partitionings, once it is asked.
-    sent = lake.load("db.b", **options).withColumnRenamed("v", "w").hint("broadcast")
-    for each in (frame, frame.join(lake.load("db.a", **options).join(sent, "id"), "id")):
-        written: Any = lake.spark._jvm.java.io.ByteArrayOutputStream()  # type: ignore[union-attr]
-        stream = lake.spark._jvm.java.io.ObjectOutputStream(written)  # type: ignore[union-attr]
-        stream.writeObject(each._jdf.queryExecution().toRdd())
-        stream.flush()
+    spark = tables.lake.spark
+    grouped = f"select a.id, collect_list(a.v) x from {kind}a a {{}} group by a.id"
+    joined = grouped.format(f"join {kind}b b on a.id = b.id")
+    # A join of Spark's remembers the partitioning of its side, once it is asked.
+    sent = grouped.format("join f on a.id = f.fid").replace("select", "select /*+ broadcast(f) */")
+    query = f"select * from ({joined}) one join ({sent}) two on one.id = two.id"
+    frame = spark.sql(query)
+    written: Any = spark._jvm.java.io.ByteArrayOutputStream()  # type: ignore[union-attr]
+    stream = spark._jvm.java.io.ObjectOutputStream(written)  # type: ignore[union-attr]
+    stream.writeObject(frame._jdf.queryExecution().toRdd())
+    stream.flush()
 
-        ours = re.findall(rb"arctic[./]spark[./](?:Grouped|KeyGroups)\w*", written.toByteArray())
-        assert ours == []
-        assert "ArcticGroups" in shown_plan(each)
-
-
-def test_fewer_groups_than_cores_are_not_worth_it(lake: Lake) -> None:
-    """A group is read by one task."""
-    pair(lake, **{"base.file-index.hash-bucket": "1", "change.file-index.hash-bucket": "1"})
-
-    assert_alike(lake, lambda: joined(lake, **VECTORS), exchanges=2, otherwise=2)
+    ours = re.findall(rb"arctic[./]spark[./](?:Grouped|KeyGroups)\w*", written.toByteArray())
+    assert ours == []
+    assert "ArcticGroups" in shown_plan(frame)
 
 
-def test_a_small_table_is_broadcast(lake: Lake) -> None:
+def test_a_small_table_is_broadcast(tables: Tables) -> None:
     """No scan is asked for groups then."""
-    pair(lake)
-    with settings(lake, spark__sql__autoBroadcastJoinThreshold="10485760"):
-        plan = shown_plan(joined(lake, **VECTORS))
+    with settings(tables.lake.spark, spark__sql__autoBroadcastJoinThreshold="10485760"):
+        plan = tables.plan(pair("inner"), exchanges=0)
 
     assert "BroadcastHashJoin" in plan
     assert "ArcticGroups" not in plan
