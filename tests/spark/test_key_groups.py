@@ -34,6 +34,7 @@ LINES = pa.schema(
 )
 KEY = {"t": pa.string(), "d": pa.decimal128(20, 2), "b": pa.binary(), "y": pa.date32()}
 KEYED = pa.schema([*(pa.field(*each, nullable=False) for each in KEY.items()), ("v", pa.int64())])
+TEXTS = pa.schema([pa.field("id", pa.string(), nullable=False), pa.field("v", pa.int64())])
 FLOATS = pa.schema([pa.field("id", pa.float64(), nullable=False), pa.field("v", pa.int64())])
 
 
@@ -344,6 +345,19 @@ def test_keys_of_floating_numbers_are_shuffled(tables: Tables) -> None:
     frame = tables.lake.spark.sql("select * from plus join minus on plus.id = minus.id")
     assert shown_plan(frame).count("Exchange hashpartitioning") == 2
     assert frame.count() == 3
+
+
+def test_texts_that_a_collation_holds_for_equal_are_shuffled(tables: Tables) -> None:
+    """They are in other nodes, as their bytes are."""
+    tables.create("texts", TEXTS)
+    rows = [[f"{letter}{each}" for letter in "kK" for each in range(30)], list(range(60))]
+    tables.write("texts", "upsert", pa.table(rows, schema=TEXTS))
+    reader = tables.lake.spark.read.schema("id string collate utf8_lcase, v long").format("arctic")
+    texts = reader.option("warehouse", tables.lake.warehouse).load("db.texts")
+
+    frame = texts.groupBy("id").count()
+    assert shown_plan(frame).count("Exchange hashpartitioning") == 1
+    assert [row["count"] for row in frame.collect()] == [2] * 30
 
 
 def test_tables_in_buckets_join_by_them(tables: Tables) -> None:

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
 import org.apache.spark.sql.execution.FileSourceScanExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.datasources.FilePartition;
@@ -39,12 +40,14 @@ public final class GroupedScan extends SparkPlan {
     return scan.output();
   }
 
+  /** Texts that a collation holds for equal may be in other groups: their bytes are not. */
   public Partitioning outputPartitioning() {
     ArrayList keys = new ArrayList();
     for (int i = 0; i < columns.size(); i++) {
       for (int place = 0; place < output().length(); place++) {
         Attribute attribute = (Attribute) output().apply(place);
-        if (attribute.name().equals(columns.get(i))) {
+        if (attribute.name().equals(columns.get(i))
+            && UnsafeRowUtils.isBinaryStable(attribute.dataType())) {
           keys.add(attribute);
         }
       }
