@@ -15,8 +15,9 @@ Must not know: who joins what.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from arctic.errors import InternalError
 from arctic.scan.divide.join import join_tasks
@@ -41,7 +42,16 @@ class KeyGroups:
     """How many there are; the remainder by any divisor of it makes fewer."""
 
 
-def possible_groups(table: TableDescription, plan: ScanPlan) -> tuple[KeyGroups, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PossibleGroups:
+    """Groups in which the rows of a plan could be read."""
+
+    groups: KeyGroups
+    sizes_bytes: tuple[int, ...]
+    """Of the data files of each group."""
+
+
+def possible_groups(table: TableDescription, plan: ScanPlan) -> tuple[PossibleGroups, ...]:
     """Return the groups in which the rows of a plan could be read, nodes first."""
     files = [file for tasks in _all_tasks(plan) for file in _data(tasks)]
     if not plan.is_merged_view or not files:
@@ -63,32 +73,21 @@ def possible_groups(table: TableDescription, plan: ScanPlan) -> tuple[KeyGroups,
             possible.append(
                 KeyGroups(function=function, columns=(column.name,), groups=int(bucket[1]))
             )
-    return tuple(possible)
+    return tuple(
+        PossibleGroups(groups=groups, sizes_bytes=_sizes(files, table, groups))
+        for groups in possible
+    )
 
 
 def group_numbers(
     files: Iterable[TableFile], table: TableDescription, asked: KeyGroups
 ) -> tuple[int, ...]:
-    """Return the group of each file; raises as ``group_of``."""
-    return tuple([group_of(file, table, asked) for file in files])
-
-
-def group_of(file: TableFile, table: TableDescription, asked: KeyGroups) -> int:
-    """Return the group that all rows of a data file are of.
+    """Return the group of each data file, which all of its rows are of.
 
     Raises:
-        InternalError: it has rows of several.
+        InternalError: a file has rows of several.
     """
-    if asked.function.startswith("node("):
-        if (file.node.mask + 1) % asked.groups:
-            raise InternalError(f"{file.path}: node {file.node} in one of {asked.groups} groups")
-        return file.node.index % asked.groups
-    place, field = _bucket_field(table, asked)
-    buckets = _BUCKET.fullmatch(field.transform)
-    if buckets is None or int(buckets[1]) % asked.groups:
-        raise InternalError(f"{file.path}: {field.transform} in one of {asked.groups} groups")
-    value = file.partition[place]
-    return 0 if value is None else int(str(value)) % asked.groups
+    return tuple(map(_numbering(table, asked), files))
 
 
 def in_groups(
@@ -100,8 +99,9 @@ def in_groups(
         InternalError: a task has rows of several groups.
     """
     dealt: list[list[NodeTask]] = [[] for _ in range(asked.groups)]
+    number = _numbering(table, asked)
     for task in (task for group in plan.groups for task in group.tasks):
-        numbers = {group_of(file, table, asked) for file in _data([task])}
+        numbers = set(map(number, _data([task])))
         if len(numbers) > 1:
             raise InternalError(f"task of {task.node}: rows of groups {sorted(numbers)}")
         dealt[numbers.pop()].append(task)
@@ -126,6 +126,39 @@ def _data(tasks: Iterable[NodeTask]) -> list[TableFile]:
 def _function(name: str, types: Sequence[str]) -> str | None:
     """Return the text of a function; None: equal values of Spark's may have unequal hashes."""
     return None if set(types) & set(_UNEQUAL_HASHES) else f"{name}({', '.join(types)})"
+
+
+def _sizes(
+    files: Sequence[TableFile], table: TableDescription, groups: KeyGroups
+) -> tuple[int, ...]:
+    sizes = [0] * groups.groups
+    for file, number in zip(files, group_numbers(files, table, groups), strict=True):
+        sizes[number] += file.size_bytes
+    return tuple(sizes)
+
+
+def _numbering(table: TableDescription, asked: KeyGroups) -> Callable[[TableFile], int]:
+    """Return what tells the group of a file, and raises as ``group_numbers``."""
+    if asked.function.startswith("node("):
+        return partial(_node_number, groups=asked.groups)
+    place, field = _bucket_field(table, asked)
+    buckets = _BUCKET.fullmatch(field.transform)
+    if buckets is None or int(buckets[1]) % asked.groups:
+        raise InternalError(
+            f"table {table.name!r}: {field.transform} in one of {asked.groups} groups"
+        )
+    return partial(_bucket_number, place=place, groups=asked.groups)
+
+
+def _node_number(file: TableFile, *, groups: int) -> int:
+    if (file.node.mask + 1) % groups:
+        raise InternalError(f"{file.path}: node {file.node} in one of {groups} groups")
+    return file.node.index % groups
+
+
+def _bucket_number(file: TableFile, *, place: int, groups: int) -> int:
+    value = file.partition[place]
+    return 0 if value is None else int(str(value)) % groups
 
 
 def _bucket_field(table: TableDescription, asked: KeyGroups) -> tuple[int, PartitionField]:

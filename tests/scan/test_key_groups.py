@@ -10,8 +10,8 @@ import pytest
 from arctic.errors import InternalError
 from arctic.scan.key_groups import (
     KeyGroups,
+    PossibleGroups,
     group_numbers,
-    group_of,
     in_groups,
     possible_groups,
 )
@@ -57,12 +57,15 @@ DEEP = [base(TreeNode(3, index)) for index in range(3)] + [
 
 def test_nodes_are_groups_at_the_depth_of_the_highest_file() -> None:
     """A file of a node further up has rows of several groups."""
-    assert possible_groups(described(), planned(DEEP)) == (NODES,)
+    sizes = (100, 100, 100, 200)
+    assert possible_groups(described(), planned(DEEP)) == (
+        PossibleGroups(groups=NODES, sizes_bytes=sizes),
+    )
     assert possible_groups(described(), planned([base(TreeNode(0, 0)), *DEEP])) == ()
     assert group_numbers(DEEP, described(), NODES) == (0, 1, 2, 3, 3)
     assert group_numbers(DEEP, described(), replace(NODES, groups=2)) == (0, 1, 0, 1, 1)
     with pytest.raises(InternalError, match="in one of 4 groups"):
-        group_of(base(TreeNode(1, 0)), described(), NODES)
+        group_numbers([base(TreeNode(1, 0))], described(), NODES)
 
 
 def test_buckets_are_groups() -> None:
@@ -70,11 +73,14 @@ def test_buckets_are_groups() -> None:
     table = described(transform="bucket[12]", key=("id", "v"))
     files = [base(TreeNode(0, 0), (number,)) for number in (0, 5, 11, None)]
 
-    assert possible_groups(table, planned(files)) == (BUCKETS,)
+    sizes = (200, 0, 0, 0, 0, 100, 0, 0, 0, 0, 0, 100)
+    assert possible_groups(table, planned(files)) == (
+        PossibleGroups(groups=BUCKETS, sizes_bytes=sizes),
+    )
     assert group_numbers(files, table, BUCKETS) == (0, 5, 11, 0)
     assert group_numbers(files, table, replace(BUCKETS, groups=4)) == (0, 1, 3, 0)
     with pytest.raises(InternalError, match="in one of 5 groups"):
-        group_of(files[0], table, replace(BUCKETS, groups=5))
+        group_numbers(files, table, replace(BUCKETS, groups=5))
 
 
 @pytest.mark.parametrize("key_type", ["float", "double"])

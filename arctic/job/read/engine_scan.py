@@ -26,7 +26,7 @@ from arctic.job.read.engine_share import (
 )
 from arctic.job.read.read_task import FirstRows, GroupReader
 from arctic.job.read.scan_job import ScanJob, scan_opened
-from arctic.scan.key_groups import KeyGroups, group_numbers, in_groups, possible_groups
+from arctic.scan.key_groups import PossibleGroups, group_numbers, in_groups, possible_groups
 from arctic.scan.scan_input import SetApart
 from arctic.table.filters.predicate import Predicate
 from arctic.table.table_description import TableDescription
@@ -49,7 +49,7 @@ class EngineScan:
     settings: ReadSettings | None
     """In force whoever reads the files; None for a metadata table."""
     opened: OpenTable
-    possible_groups: tuple[KeyGroups, ...] = ()
+    possible_groups: tuple[PossibleGroups, ...] = ()
     """In which the rows could be read; nothing for an engine that takes none."""
     file_groups: tuple[int, ...] = ()
     """Of each file that the engine may read, where groups were wanted: those that must be merged

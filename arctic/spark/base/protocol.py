@@ -107,8 +107,9 @@ class ScanAnswer:
     """Of Hadoop, by which the files are reached; keys among them. They are not printed."""
     hindrance: str | None
     """Why Spark is given no files, or not all that it would read; None: nothing hinders."""
-    groupings: Sequence[Grouping]
-    """In which rows of equal keys can be read together; nothing where the scan takes none."""
+    groupings: Sequence[Sequence[Any]]
+    """In which rows of equal keys can be read together; nothing where the scan takes none. Each as
+    ``Grouping``, with the bytes of each group instead of their number."""
     file_groups: Sequence[int]
     """Of each path, where groups are wanted; else nothing."""
 

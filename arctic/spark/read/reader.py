@@ -146,6 +146,9 @@ def _answer(scan: EngineScan, question: ScanQuestion) -> ScanAnswer:
         verifies_pages=settings.verifies_pages,
         settings=hadoop_settings(paths, io.properties),
         hindrance=shared.hindrance,
-        groupings=[[each.function, each.columns, each.groups] for each in scan.possible_groups],
+        groupings=[
+            [each.groups.function, each.groups.columns, each.sizes_bytes]
+            for each in scan.possible_groups
+        ],
         file_groups=scan.file_groups,
     )

@@ -95,7 +95,7 @@ TOLD = ScanAnswer(
     verifies_pages=True,
     settings={"fs.s3a.bucket.b.endpoint": "http://127.0.0.1:9"},
     hindrance="property s3.signer has no counterpart in Hadoop",
-    groupings=[["node(long)", ["id"], 4], ["bucket(long)", ["id"], 16]],
+    groupings=[["node(long)", ["id"], [12345678901, 0]], ["bucket(long)", ["id"], [7, 8, 9]]],
     file_groups=[3, 0],
 )
 NOTHING = ScanAnswer(

@@ -14,11 +14,14 @@ public final class KeyGroupsAsked {
   public final List columns;
   /** How many; a divisor of it will do too. */
   public final int groups;
+  /** Of the data files of each, where a scan can be planned so; null: it is asked for them. */
+  final long[] bytes;
 
-  public KeyGroupsAsked(String function, List columns, int groups) {
+  private KeyGroupsAsked(String function, List columns, int groups, long[] bytes) {
     this.function = function;
     this.columns = columns;
     this.groups = groups;
+    this.bytes = bytes;
   }
 
   /** Says whether scans of the session are asked for any. */
@@ -26,9 +29,14 @@ public final class KeyGroupsAsked {
     return SparkSession.active().conf().get(WANTED, "false").equals("true");
   }
 
+  /** Returns what Python tells of a scan. */
   static KeyGroupsAsked of(List told) {
-    return new KeyGroupsAsked((String) told.get(0), (List) told.get(1),
-        ((Number) told.get(2)).intValue());
+    List sizes = (List) told.get(2);
+    long[] bytes = new long[sizes.size()];
+    for (int i = 0; i < bytes.length; i++) {
+      bytes[i] = ((Number) sizes.get(i)).longValue();
+    }
+    return new KeyGroupsAsked((String) told.get(0), (List) told.get(1), bytes.length, bytes);
   }
 
   /** Returns the same for Python. */
@@ -42,7 +50,7 @@ public final class KeyGroupsAsked {
 
   /** Returns fewer groups of the same function. */
   KeyGroupsAsked of(int number) {
-    return new KeyGroupsAsked(function, columns, number);
+    return new KeyGroupsAsked(function, columns, number, null);
   }
 
   public boolean equals(Object other) {

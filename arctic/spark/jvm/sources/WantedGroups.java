@@ -24,15 +24,12 @@ import org.apache.spark.sql.internal.SQLConf;
  * shuffle then.
  *
  * A guess that costs time where it is wrong, never rows: what is planned says for itself what groups
- * it has. A group is read by one task, so there must be as many as there are cores, and none of them
- * too large for a task.
+ * it has.
  */
 final class WantedGroups {
-  private static final long MOST_BYTES_OF_A_GROUP = 1L << 30;
-
   /** From the id of an attribute to the column of a scan that it is, as Column. */
   private final Map origins = new HashMap();
-  /** From a relation to what it is to be planned in, as Choice. */
+  /** From a relation to what it is to be planned in, as GroupsChoice. */
   private final Map chosen = new IdentityHashMap();
   private final List joins = new ArrayList();
   private final List aggregates = new ArrayList();
@@ -54,11 +51,11 @@ final class WantedGroups {
     }
     Object[] relations = wanted.chosen.keySet().toArray();
     for (int i = 0; i < relations.length; i++) {
-      Choice choice = (Choice) wanted.chosen.get(relations[i]);
-      int number = choice.top().groups;
-      if (number >= SparkContext.getOrCreate().defaultParallelism()
-          && choice.top().largest / number <= MOST_BYTES_OF_A_GROUP) {
-        groups.put(id((DataSourceV2ScanRelation) relations[i]), choice.offered.of(number));
+      KeyGroupsAsked worthIt = ((GroupsChoice) wanted.chosen.get(relations[i])).worthIt(
+          SparkContext.getOrCreate().defaultParallelism(),
+          ((SQLConf) SQLConf.get()).filesMaxPartitionBytes());
+      if (worthIt != null) {
+        groups.put(id((DataSourceV2ScanRelation) relations[i]), worthIt);
       }
     }
     return groups;
@@ -150,8 +147,8 @@ final class WantedGroups {
       for (int j = 0; j < offers.size(); j++) {
         KeyGroupsAsked mine = (KeyGroupsAsked) offers.get(j);
         KeyGroupsAsked other = partner(mine, pair[0].relation, pair[1].relation, pairs);
-        Choice left = other == null ? null : choice(pair[0].relation, mine);
-        Choice right = other == null ? null : choice(pair[1].relation, other);
+        GroupsChoice left = other == null ? null : choice(pair[0].relation, mine);
+        GroupsChoice right = other == null ? null : choice(pair[1].relation, other);
         if (left != null && right != null) {
           left.joinedWith(right);
         }
@@ -241,11 +238,10 @@ final class WantedGroups {
   }
 
   /** Returns what a relation is planned in; null: something else, for a join or grouping before. */
-  private Choice choice(DataSourceV2ScanRelation relation, KeyGroupsAsked offer) {
-    Choice known = (Choice) chosen.get(relation);
+  private GroupsChoice choice(DataSourceV2ScanRelation relation, KeyGroupsAsked offer) {
+    GroupsChoice known = (GroupsChoice) chosen.get(relation);
     if (known == null) {
-      known = new Choice(offer,
-          ((OwnScan) relation.scan()).estimateStatistics().sizeInBytes().orElse(0L));
+      known = new GroupsChoice(offer);
       chosen.put(relation, known);
     }
     return known.offered.equals(offer) ? known : null;
@@ -263,35 +259,6 @@ final class WantedGroups {
 
     boolean is(DataSourceV2ScanRelation other, Object column) {
       return relation == other && name.equals(column);
-    }
-  }
-
-  /** What a relation is planned in; those that are joined have the same number of groups. */
-  private static final class Choice {
-    private final KeyGroupsAsked offered;
-    private Choice joined;
-    private int groups;
-    private long largest;
-
-    Choice(KeyGroupsAsked offered, long bytes) {
-      this.offered = offered;
-      this.groups = offered.groups;
-      this.largest = bytes;
-    }
-
-    Choice top() {
-      return joined == null ? this : joined.top();
-    }
-
-    void joinedWith(Choice other) {
-      Choice mine = top();
-      Choice theirs = other.top();
-      if (mine != theirs) {
-        mine.joined = theirs;
-        theirs.largest = Math.max(mine.largest, theirs.largest);
-        theirs.groups = java.math.BigInteger.valueOf(mine.groups).gcd(
-            java.math.BigInteger.valueOf(theirs.groups)).intValue();
-      }
     }
   }
 }
