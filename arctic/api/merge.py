@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from arctic.job.edit.edit_report import EditReport
+from arctic.job.edit.merging.merge_aliases import unaliased
 from arctic.job.edit.merging.merge_clauses import Clause, When, all_columns, inserted
 from arctic.job.edit.merging.merge_job import merge_rows
 from arctic.job.edit.update_job import checked_assignments
@@ -21,17 +22,25 @@ _ALL = "*"
 class Merge:
     """What a merge is to do; nothing happens before ``execute``.
 
-    Expressions are SQL, in which ``target`` is a row of the table and ``source`` one of the source.
+    Expressions are SQL, in which ``target`` is a row of the table and ``source`` one of the source,
+    or what their aliases say.
     Clauses of one kind are tried in their order, and the first whose condition is true acts.
     """
 
-    def __init__(self, asked: AskedWrite, source: pa.Table, on: str | Sequence[str]) -> None:
+    def __init__(
+        self,
+        asked: AskedWrite,
+        source: pa.Table,
+        on: str | Sequence[str] | None,
+        aliases: Mapping[str, str],
+    ) -> None:
         self._table = asked
         self._source = source
-        self._on = on
+        self._aliases = aliases
+        self._on = unaliased(on, aliases)
         self._asked: list[_Asked] = []
 
-    def when_matched_update(self, *, set: Mapping[str, Any], condition: str | None = None) -> Merge:
+    def when_matched_update(self, set: Mapping[str, Any], *, condition: str | None = None) -> Merge:
         """Set columns of stored rows that a row of the source matches."""
         return self._with(When.MATCHED, condition, set)
 
@@ -44,7 +53,7 @@ class Merge:
         return self._with(When.MATCHED, condition, None)
 
     def when_not_matched_insert(
-        self, *, values: Mapping[str, Any], condition: str | None = None
+        self, values: Mapping[str, Any], *, condition: str | None = None
     ) -> Merge:
         """Insert rows of the source that match no stored row; other columns are null."""
         return self._with(When.NOT_MATCHED, condition, values)
@@ -54,7 +63,7 @@ class Merge:
         return self._with(When.NOT_MATCHED, condition, _ALL)
 
     def when_not_matched_by_source_update(
-        self, *, set: Mapping[str, Any], condition: str | None = None
+        self, set: Mapping[str, Any], *, condition: str | None = None
     ) -> Merge:
         """Set columns of stored rows that no row of the source matches."""
         return self._with(When.NOT_MATCHED_BY_SOURCE, condition, set)
@@ -78,7 +87,9 @@ class Merge:
         return committed(self._table, report)
 
     def _with(self, when: When, condition: str | None, what: Any) -> Merge:
-        self._asked.append((when, condition, what))
+        self._asked.append(
+            (when, unaliased(condition, self._aliases), unaliased(what, self._aliases))
+        )
         return self
 
     def _clauses(self, schema: pa.Schema, name: str) -> list[Clause]:

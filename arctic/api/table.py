@@ -23,6 +23,7 @@ from arctic.iceberg.values.names import METADATA_TABLES
 from arctic.job.changes.consumer_job import list_consumers
 from arctic.job.changes.named_tables import rename_named
 from arctic.job.edit.edit_report import EditReport
+from arctic.job.edit.merging.merge_aliases import merge_aliases
 from arctic.job.publish import after_edit
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import begin_scan
@@ -143,8 +144,8 @@ class Table(TableStates):
     def update(
         self,
         where: Any = None,
+        set: Mapping[str, Any] | None = None,
         *,
-        set: Mapping[str, Any],
         options: Mapping[str, str] | None = None,
     ) -> EditReport:
         """Set columns of the rows that a condition is true of, in one commit.
@@ -155,21 +156,30 @@ class Table(TableStates):
                 ``"'Rome'"``, or a number, truth value or None.
             options: as of ``delete``.
         """
-        return after_edit.update(self._options, set, where, options)
+        return after_edit.update(self._options, set or {}, where, options)
 
     def merge(
-        self, source: Any, on: str | Sequence[str], *, options: Mapping[str, str] | None = None
+        self,
+        source: Any,
+        on: str | Sequence[str] | None = None,
+        *,
+        source_alias: str | None = None,
+        target_alias: str | None = None,
+        options: Mapping[str, str] | None = None,
     ) -> Merge:
         """Begin a merge of rows into the table, which ``execute`` of what it returns carries out.
 
         Args:
             source: rows, as ``write`` takes them; all of them are held in memory.
             on: the columns that must be equal, or a condition such as
-                ``"target.id = source.user_id"``.
+                ``"target.id = source.user_id"``; None: the primary key.
+            source_alias: what expressions call a row of the source; None: ``source``.
+            target_alias: what they call a row of the table; None: ``target``.
             options: as of ``delete``.
         """
         asked = after_edit.asked_edit(self._options, options)
-        return Merge(asked, batches_of(source).read_all(), on)
+        aliases = merge_aliases(target=target_alias, source=source_alias)
+        return Merge(asked, batches_of(source).read_all(), on, aliases)
 
     def optimize(self, **arguments: Any) -> OptimizeReport:
         """Optimize in this process; takes the arguments of ``arctic.optimize`` but ``spark``."""

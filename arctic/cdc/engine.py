@@ -157,6 +157,18 @@ def check_expression(given: str) -> str:
     return given
 
 
+def tokens(given: str) -> list[str]:
+    """Return a text cut before each token of SQL but the first.
+
+    >>> tokens("a.b = 'c.d' -- e")
+    ['a', '.', 'b ', '= ', "'c.d' -- e"]
+    """
+    inner = [place for place, _ in _duckdb().tokenize(given)][1:]
+    data = given.encode()  # places count bytes
+    ends = zip([0, *inner], [*inner, len(data)], strict=True)
+    return [data[start:end].decode() for start, end in ends]
+
+
 @contextmanager
 def expression_errors(subject: str) -> Iterator[None]:
     """Say of expressions that DuckDB cannot evaluate what they were for.

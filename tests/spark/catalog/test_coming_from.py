@@ -75,8 +75,9 @@ RUN: dict[str, tuple[str, ...]] = {
         "WHEN NOT MATCHED THEN INSERT *",
     ),
     "merge in Python": (
-        'users.merge(rows, on="id").when_matched_update_all()'
-        ".when_not_matched_insert_all().execute()",
+        "users.merge(rows).when_matched_update_all().when_not_matched_insert_all().execute()",
+        'users.merge(rows, on="t.id = s.id", source_alias="s", target_alias="t")'
+        ".when_matched_update_all().execute()",
     ),
     "delete, update": (
         "DELETE FROM t WHERE id = 99",

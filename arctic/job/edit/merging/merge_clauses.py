@@ -90,7 +90,7 @@ class MergePlan:
 
 
 def merge_plan(
-    on: str | Sequence[str],
+    on: str | Sequence[str] | None,
     clauses: Sequence[Clause],
     *,
     schema: pa.Schema,
@@ -101,7 +101,7 @@ def merge_plan(
     """Check what a merge is to do.
 
     Args:
-        on: columns that are equal in both, or a condition of SQL.
+        on: columns that are equal in both, or a condition of SQL; None: the key.
         clauses: in the order in which they were given.
         schema: of the table.
         key: its key columns.
@@ -121,6 +121,12 @@ def merge_plan(
                 f"merge into table {name!r}: a clause for rows {when.value} stands behind one "
                 "without a condition, so it would never act"
             )
+    if on is None and not key:
+        raise InvalidInputError(
+            f"merge into table {name!r} on no condition: it has no primary key; expected on=, the "
+            'columns that are equal or a condition such as "target.id = source.user_id"'
+        )
+    on = list(key) if on is None else on
     equal = _equal_names(on, schema, source, name)
     text = (
         " AND ".join(

@@ -39,7 +39,7 @@ ClausesOf = Callable[[pa.Schema, str], Sequence[Clause]]
 def merge_rows(
     reference: TableReference,
     source: pa.Table,
-    on: str | Sequence[str],
+    on: str | Sequence[str] | None,
     clauses: ClausesOf,
 ) -> EditReport:
     """Merge a source into a table.
@@ -47,7 +47,7 @@ def merge_rows(
     Args:
         reference: the table.
         source: its rows.
-        on: the columns that are equal, or a condition.
+        on: the columns that are equal, or a condition; None: the key of the table.
         clauses: what to do with a table of these columns and this name.
 
     Raises:
@@ -60,7 +60,10 @@ def merge_rows(
 
 
 def _merged(
-    table: EditedTable, source: pa.Table, on: str | Sequence[str], clauses: ClausesOf
+    table: EditedTable,
+    source: pa.Table,
+    on: str | Sequence[str] | None,
+    clauses: ClausesOf,
 ) -> EditReport:
     opened = table.opened
     plan = merge_plan(
