@@ -32,10 +32,12 @@ from arctic.cli.verbs.adopt import adopt, release, repair
 from arctic.cli.verbs.complete import ready, windows
 from arctic.cli.verbs.consumer_commands import consumers, drop_consumer
 from arctic.cli.verbs.edit import delete, update
+from arctic.cli.verbs.evolve import evolve
 from arctic.cli.verbs.past import (
     branches,
     clone,
     create_branch,
+    create_tag,
     drop_branch,
     drop_tag,
     fast_forward,
@@ -98,10 +100,10 @@ def commands() -> None:
 for _command in (
     *(tables, show, explain, history),
     *(delete, update),
-    *(versions, tag, drop_tag, restore, clone),
+    *(versions, tag, create_tag, drop_tag, restore, clone),
     *(branches, create_branch, drop_branch, fast_forward),
     *(set_current_version, rollback_to_snapshot, rollback_to_timestamp),
-    *(set_properties, unset_properties, rename),
+    *(set_properties, unset_properties, rename, evolve),
     *(status, optimize, expire, clean_orphans, serve),
     ui,
     *(watermarks, retire_writer, ready, windows),

@@ -223,6 +223,34 @@ def test_properties_and_names_are_changed(run: Command, warehouse: str) -> None:
     assert (people.properties["weight-ratio"], "owner" in people.properties) == ("3", False)
 
 
+def test_columns_are_changed_all_at_once(run: Command, warehouse: str) -> None:
+    """Types are named as Iceberg or SQL names them; what is printed is what is there then."""
+    changes = ("--add", "seen=timestamptz", "--add", "n=INTEGER", "--rename", "city=town")
+    place = ("--warehouse", warehouse)
+    done = run("evolve", "shop.users", *changes, *place, "--output", "json")
+    text = run("evolve", "shop.users", "--widen", "n=bigint", "--drop", "seen", *place)
+
+    assert done.document["table"] == "shop.users"
+    kinds = {column["name"]: column["type"] for column in done.document["columns"]}
+    assert list(kinds.items())[-2:] == [("seen", "timestamp[us, tz=UTC]"), ("n", "int32")]
+    assert "town" in kinds
+    assert "city" not in kinds
+    schema = arctic.open_table("shop.users", warehouse=warehouse).schema
+    assert schema.names == [name for name in kinds if name != "seen"]
+    assert str(schema.field("n").type) == "int64"
+    assert "int64" in text.out.splitlines()[-1]
+
+
+def test_a_tag_is_made_by_the_name_that_sql_has_too(run: Command, warehouse: str) -> None:
+    """Which the list of commands leaves out."""
+    place = ("--warehouse", warehouse)
+
+    assert run("create-tag", "shop.users", "kept", *place).code == 0
+
+    assert "kept" in run("versions", "shop.users", *place).out
+    assert "create-tag" not in run("--help").out
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mistake:
     """A command that cannot work."""
@@ -271,6 +299,13 @@ MISTAKES = [
         says="did you mean 'self-optimizing.enabled'",
     ),
     Mistake(id="no value", arguments=("set", "shop.users", "owner"), code=2, says="NAME=VALUE"),
+    Mistake(id="no change", arguments=("evolve", "shop.users"), code=2, says="expected --add"),
+    Mistake(
+        id="no type",
+        arguments=("evolve", "shop.users", "--add", "price=decimal(90,2)"),
+        code=1,
+        says="column 'price': no type 'decimal(90,2)'; expected one of Iceberg's, such as int",
+    ),
     Mistake(
         id="two catalogs",
         arguments=("tables", "--catalog", "prod", "--property", "uri=x"),

@@ -92,14 +92,15 @@ def describe(
         name=table.name,
         primary_key=table.primary_key,
         partition_by=table.partition_by,
-        columns=_columns(table),
+        columns=columns_of(table),
         stores=_stores(table),
         nodes=table.inspect("nodes"),
         rows=rows,
     )
 
 
-def _columns(table: Table) -> pa.Table:
+def columns_of(table: Table) -> pa.Table:
+    """Return a row for each column of a table."""
     return pa.Table.from_pylist(
         [
             {"name": field.name, "type": str(field.type), "nullable": field.nullable}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import click
@@ -49,6 +50,11 @@ def tag(
             f"{table}: tag {made.name} is base snapshot {made.base_snapshot_id}, change snapshot "
             f"{made.change_snapshot_id}"
         )
+
+
+create_tag = copy(tag)
+"""The same by the name that it has in SQL, beside ``create-branch``."""
+create_tag.name, create_tag.hidden = "create-tag", True
 
 
 @click.command("drop-tag")

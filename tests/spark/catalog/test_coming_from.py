@@ -120,6 +120,9 @@ RUN: dict[str, tuple[str, ...]] = {
         "ALTER TABLE t DROP COLUMN most",
         "users.evolve_schema(add={'x': pa.int64()})",
         "users.evolve_schema(drop=['x'])",
+        "arctic evolve shop.users --add y=int",
+        "arctic evolve shop.users --widen y=long",
+        "arctic evolve shop.users --drop y",
     ),
     "let a write add columns": (
         "df.selectExpr('*', '1 AS y').write.format('arctic').option('mergeSchema', 'true')"
