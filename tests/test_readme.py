@@ -17,7 +17,7 @@ PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 
 def _needs_spark(page: Path) -> bool:
     code = "".join(snippet.code for snippet in snippets_of(page))
-    return "pyspark" in code or "local_session" in code
+    return any(name in code for name in ("pyspark", "local_session", "spark-conf"))
 
 
 WITHOUT_SPARK = [page for page in PAGES if snippets_of(page) and not _needs_spark(page)]

@@ -464,6 +464,19 @@ def test_rows_are_deleted_and_updated_by_a_condition(run: Command, warehouse: st
     assert run("delete", "shop.users", "--where", "no = 1", *place).code == 1
 
 
+def test_the_settings_of_no_catalog_cost_no_jar(
+    run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A place where no catalog can be is refused before a JVM begins to compile."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    refused = run("spark-conf", "--warehouse", "s3://bucket/lake")
+
+    assert (refused.code, refused.out) == (1, "")
+    assert "'s3://bucket/lake': the embedded SQLite catalog needs a local folder" in refused.err
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.spark
 def test_the_settings_of_a_catalog_are_printed_for_other_drivers(
     run: Command, tmp_path: Path

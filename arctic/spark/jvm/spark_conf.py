@@ -40,10 +40,11 @@ def settings_of(name: str, options: Mapping[str, str]) -> dict[str, str]:
             f"catalog {name!r}: expected letters, digits and underscores, such as 'arctic'"
         )
     catalog = f"spark.sql.catalog.{name}"
+    place = sealed(placed(options))  # Before the jar, which a wrong place is not worth.
     return {
         "spark.driver.extraClassPath": str(make_jar()),
         "spark.pyspark.python": sys.executable,
         EXTENSIONS: EXTENSION_CLASS,
         catalog: CATALOG_CLASS,
-        **{f"{catalog}.{option}": text for option, text in sealed(placed(options)).items()},
+        **{f"{catalog}.{option}": text for option, text in place.items()},
     }
