@@ -97,6 +97,18 @@ CALLS = [
         "shop.t.files",
     ),
     WrongCall(
+        "an open table for its name",
+        lambda w: arctic.publish(arctic.open_table("shop.orders", warehouse=w), warehouse=w),  # type: ignore[arg-type]
+        arctic.InvalidInputError,
+        "its name is table.name",
+    ),
+    WrongCall(
+        "publishing every so often in the wrong option",
+        lambda w: write(w, [ROW], options={"publish": "every 2 commits"}),
+        arctic.InvalidInputError,
+        "publish-every-commits",
+    ),
+    WrongCall(
         "another table in the options",
         lambda w: write(w, [ROW], options={"path": "shop.other"}),
         arctic.InvalidInputError,

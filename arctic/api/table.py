@@ -25,6 +25,8 @@ from arctic.job.changes.named_tables import rename_named
 from arctic.job.edit.edit_report import EditReport
 from arctic.job.edit.merging.merge_aliases import merge_aliases
 from arctic.job.publish import after_edit
+from arctic.job.publish.publish_job import end_publishing, publish_table
+from arctic.job.publish.publish_report import PublishReport
 from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.scan_job import begin_scan
 from arctic.job.reference import as_names, parse_reference, placed, table_reference
@@ -200,6 +202,14 @@ class Table(TableStates):
     def clean_orphans(self, **arguments: Any) -> ExpireReport:
         """Delete files that nothing refers to; takes ``dry_run`` and ``options`` of ``expire``."""
         return calls.clean_orphans(self._options, **arguments)
+
+    def publish(self, *, into: str | None = None, output: str | None = None) -> PublishReport:
+        """Show the newest rows as a plain Iceberg table; see ``arctic.publish``."""
+        return publish_table(table_reference(self._options), into, output)
+
+    def unpublish(self, into: str | None = None) -> tuple[str, ...]:
+        """Drop the published table, or all of them; see ``arctic.unpublish``."""
+        return end_publishing(table_reference(self._options), into)
 
     def watermarks(self) -> dict[str, int]:
         """Return each writer's own watermark; see ``arctic.watermarks``."""

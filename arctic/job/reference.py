@@ -126,16 +126,29 @@ def placed(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def call_options(
-    identifier: str | None, warehouse: str | None, catalog: Catalog | None
+    identifier: object, warehouse: str | None, catalog: Catalog | None
 ) -> dict[str, str]:
     """Return the arguments of a call as the options that say the same.
 
     >>> call_options("ns.t", "/lake", None)
     {'path': 'ns.t', 'warehouse': '/lake'}
+
+    Args:
+        identifier: the name of a table; None: the call is about no table.
+        warehouse: folder of the embedded catalog.
+        catalog: another catalog.
+
+    Raises:
+        InvalidInputError: a table that is no name, such as one that is open.
     """
     options: dict[str, str] = {}
-    if identifier is not None:
+    if isinstance(identifier, str):
         options["path"] = identifier
+    elif identifier is not None:
+        raise InvalidInputError(
+            f"table {identifier!r}: expected its name, 'namespace.table'; a table that is open has "
+            "verbs of its own, such as table.publish(), and its name is table.name"
+        )
     if warehouse is not None:
         options["warehouse"] = str(warehouse)
     if isinstance(catalog, str):

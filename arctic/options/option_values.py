@@ -135,12 +135,12 @@ def truth(text: str) -> bool:
     return text.strip().lower() == "true"
 
 
-def one_of(*choices: str) -> Callable[[str], str]:
-    """Return what reads one of some words."""
+def one_of(*choices: str, hint: str = "") -> Callable[[str], str]:
+    """Return what reads one of some words; the hint says where else it may be said."""
 
     def parse(text: str) -> str:
         if text.strip().lower() not in choices:
-            raise ValueError(f"expected one of {', '.join(choices)}")
+            raise ValueError(f"expected one of {', '.join(choices)}{hint and f'; {hint}'}")
         return text.strip().lower()
 
     return parse

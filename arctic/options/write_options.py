@@ -114,7 +114,9 @@ OPTIMIZE_EVERY = Option(
 )
 PUBLISH = Option(
     name="publish",
-    parse=one_of("none", "auto"),
+    parse=one_of(
+        "none", "auto", hint="after how many commits is said by option publish-every-commits"
+    ),
     default="none",
     scopes=_WRITE,
     doc="After the commit: publish nothing, or show the rows of now to other engines (auto).",

@@ -111,7 +111,7 @@ def test_a_write_stands_whose_table_cannot_be_published(
 
 
 def test_an_edit_publishes_what_it_committed(tmp_path: Path) -> None:
-    """As a write does, and only where it committed anything."""
+    """As a write does, and only where it committed anything; so does an open table that is told."""
     for number in range(3):
         write(tmp_path, number, publish="auto")
     table = arctic.open_table("db.t", warehouse=str(tmp_path))
@@ -129,6 +129,12 @@ def test_an_edit_publishes_what_it_committed(tmp_path: Path) -> None:
     assert published_at(tmp_path) == before
     table.delete("id = 7")
     assert shown(tmp_path) != now(tmp_path)
+    assert table.publish().snapshot_id is not None
+    assert shown(tmp_path) == now(tmp_path)
+    table.publish(into="db.other", output="clean")
+    assert shown(tmp_path, "db.other") == now(tmp_path)
+    assert table.unpublish("db.other") == ("db.other",)
+    assert table.unpublish() == ("db.t_fresh",)
 
 
 def published_at(folder: Path) -> int | None:
