@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.fs as fs
+import pyarrow.parquet as pq
 import pytest
+from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+from pyiceberg.table.snapshots import Operation
+from pyiceberg.typedef import Record
 
 import arctic
+from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
+from arctic.iceberg.commits.asking.staged_snapshot import SnapshotPlan
+from arctic.iceberg.commits.commit_loop import commit_snapshot
+from arctic.iceberg.commits.staging import staged_on
 from benchmarks.requests.object_store import ObjectStore, object_store
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("city", pa.string())])
@@ -27,7 +37,20 @@ ROLES = {
 }
 """Each may do what those before it may."""
 
-Call = Callable[[str, Mapping[str, str]], Any]
+Place = Mapping[str, str]
+Call = Callable[[str, Place], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A verb, and what its table must be for it to have something to do."""
+
+    role: str
+    """The least of the roles that may."""
+    call: Call
+    prepare: Call = lambda name, at: None
+    is_refused_late: bool = False
+    """The table is not as it was once a lesser role has tried."""
 
 
 @pytest.fixture(scope="module")
@@ -39,64 +62,180 @@ def keys() -> Iterator[tuple[ObjectStore, dict[str, tuple[str, str]]]]:
         yield store, known
 
 
-def made(name: str, catalog: Mapping[str, str]) -> None:
-    """Make a table whose stores both have rows, and files that nobody needs."""
-    arctic.create_table(name, SCHEMA, primary_key=["id"], catalog=catalog)
+def opened(name: str, at: Place) -> arctic.Table:
+    """Open a table."""
+    return arctic.open_table(name, catalog=at)
+
+
+def age(name: str, at: Place) -> None:
+    """Leave files that nobody needs, and changes that are not merged."""
     for _ in range(2):
-        arctic.write(name, ROWS, catalog=catalog)
-        arctic.optimize(name, type="full", catalog=catalog)
-    arctic.write(name, ROWS, catalog=catalog)
+        arctic.optimize(name, type="full", catalog=at)
+        arctic.write(name, ROWS, catalog=at)
 
 
-def delete(name: str, catalog: Mapping[str, str]) -> None:
-    """Delete a row by a condition."""
-    arctic.open_table(name, catalog=catalog).delete("city = 'Rome'")
+def leave_orphan(name: str, at: Place) -> None:
+    """Put a file beside those of the table that nobody refers to."""
+    catalog = open_catalog(CatalogConfig.from_options({f"catalog.{k}": v for k, v in at.items()}))
+    table = catalog.load_table(name)
+    with table.io.new_output(f"{table.location()}/data/left.parquet").create() as out:
+        out.write(b"of a failed write")
 
 
-def expire(name: str, catalog: Mapping[str, str]) -> None:
-    """Remove files; it says which of them have stayed."""
-    report = arctic.expire(name, options=AT_ONCE, catalog=catalog)
+def delete_by_equality(name: str, at: Place) -> None:
+    """Delete a row of a plain table by its key, as Flink does."""
+    release(name, at)
+    catalog = open_catalog(CatalogConfig.from_options({f"catalog.{k}": v for k, v in at.items()}))
+    table = catalog.load_table(name)
+    path = f"{table.location()}/data/by-key.parquet"
+    field = pa.field("id", pa.int64(), metadata={b"PARQUET:field_id": b"1"})
+    with table.io.new_output(path).create() as out:
+        pq.write_table(pa.table([[1]], schema=pa.schema([field])), out)
+    file = DataFile.from_args(
+        content=DataFileContent.EQUALITY_DELETES,
+        file_path=path,
+        file_format=FileFormat.PARQUET,
+        partition=Record(),
+        record_count=1,
+        file_size_in_bytes=len(table.io.new_input(path)),
+        equality_ids=[1],
+    )
+    file.spec_id = 0
+    plan = SnapshotPlan(operation=Operation.OVERWRITE, added=(file,))
+    commit_snapshot(table, lambda head, number: staged_on(head, plan, number))
+
+
+def release(name: str, at: Place) -> None:
+    """Make a table a plain one."""
+    arctic.optimize(name, type="full", catalog=at)
+    arctic.release(name, catalog=at)
+
+
+def repair(name: str, at: Place) -> None:
+    """Repair a table that needs it."""
+    assert arctic.repair(name, catalog=at).removed == 1
+
+
+def unpublish(name: str, at: Place) -> None:
+    """End it with all its files."""
+    (shown,) = arctic.unpublish(name, catalog=at)
+    refuse_left(shown, at)
+
+
+def release_with_files(name: str, at: Place) -> None:
+    """Give up the changes of a table with all their files."""
+    arctic.release(name, discard_changes=True, catalog=at)
+    refuse_left(f"{name}_change_", at)
+
+
+def refuse_left(name: str, at: Place) -> None:
+    """Fail where files of a table have stayed that is gone."""
+    store = fs.S3FileSystem(
+        access_key=at["s3.access-key-id"],
+        secret_key=at["s3.secret-access-key"],
+        endpoint_override=at["s3.endpoint"],
+        region=at["s3.region"],
+    )
+    folder = f"{at['warehouse']}/{name.replace('.', '/')}".removeprefix("s3://")
+    if any(each.is_file for each in store.get_file_info(fs.FileSelector(folder, True, True))):
+        raise arctic.StorageError(f"files of {name!r} have stayed")
+
+
+def fully(report: arctic.ExpireReport) -> None:
+    """Fail where a report of cleaning says which files have stayed."""
     for note in report.notes:
         raise arctic.StorageError(note)
 
 
-VERBS: dict[str, tuple[str, Call]] = {
-    "read": ("reader", lambda name, at: arctic.read(name, catalog=at).read_all()),
-    "changes": ("reader", lambda name, at: arctic.read_changes(name, catalog=at).read_all()),
-    "upsert": ("writer", lambda name, at: arctic.write(name, ROWS, catalog=at)),
-    "delete": ("writer", delete),
-    "optimize": ("writer", lambda name, at: arctic.optimize(name, type="full", catalog=at)),
-    "evolve": (
+VERBS = {
+    "read": Verb("reader", lambda name, at: opened(name, at).read().read_all()),
+    "changes": Verb("reader", lambda name, at: opened(name, at).read_changes().read_all()),
+    "status": Verb("reader", lambda name, at: arctic.status(name, catalog=at)),
+    "explain": Verb("reader", lambda name, at: arctic.explain(name, catalog=at)),
+    "dataset": Verb("reader", lambda name, at: arctic.dataset(name, catalog=at).to_table()),
+    "upsert": Verb("writer", lambda name, at: arctic.write(name, ROWS, catalog=at)),
+    "append": Verb("writer", lambda name, at: arctic.write(name, ROWS, mode="append", catalog=at)),
+    "delete": Verb("writer", lambda name, at: opened(name, at).delete("city = 'Rome'")),
+    "update": Verb("writer", lambda name, at: opened(name, at).update(set={"city": "'Bern'"})),
+    "merge": Verb(
         "writer",
-        lambda name, at: arctic.evolve_schema(name, add={"n": pa.int32()}, catalog=at),
+        lambda name, at: opened(name, at).merge(ROWS, on="id").when_matched_delete().execute(),
     ),
-    "create": ("maker", lambda name, at: arctic.create_table(f"{name}_new", SCHEMA, catalog=at)),
-    "publish": ("maker", lambda name, at: arctic.publish(name, catalog=at)),
-    "expire": ("cleaner", expire),
+    "optimize": Verb("writer", lambda name, at: opened(name, at).optimize(type="full")),
+    "evolve": Verb(
+        "writer", lambda name, at: opened(name, at).evolve_schema(add={"n": pa.int32()})
+    ),
+    "tags": Verb("writer", lambda name, at: opened(name, at).tag("first")),
+    "restore": Verb("writer", lambda name, at: opened(name, at).restore(1), age),
+    "repair": Verb("writer", repair, delete_by_equality),
+    "rename": Verb("writer", lambda name, at: arctic.rename(name, f"{name}_2", catalog=at)),
+    "create": Verb(
+        "maker", lambda name, at: arctic.create_table(f"{name}_new", SCHEMA, catalog=at)
+    ),
+    "publish": Verb("maker", lambda name, at: arctic.publish(name, catalog=at)),
+    "clone": Verb("maker", lambda name, at: arctic.clone(name, f"{name}_2", catalog=at)),
+    "adopt": Verb(
+        "maker",
+        lambda name, at: arctic.adopt(name, primary_key="id", check_key=False, catalog=at),
+        release,
+    ),
+    "unpublish": Verb(
+        "cleaner",
+        unpublish,
+        lambda name, at: arctic.publish(name, catalog=at),
+        is_refused_late=True,
+    ),
+    "release": Verb("cleaner", release_with_files, is_refused_late=True),
+    "expire": Verb(
+        "cleaner", lambda name, at: fully(opened(name, at).expire(options=AT_ONCE)), age
+    ),
+    "clean orphans": Verb(
+        "cleaner",
+        lambda name, at: fully(opened(name, at).clean_orphans(options=AT_ONCE)),
+        leave_orphan,
+    ),
+    "drop with purge": Verb(
+        "cleaner",
+        lambda name, at: arctic.drop_table(name, purge=True, catalog=at),
+        is_refused_late=True,
+    ),
 }
-"""The least of the roles that may, and what it does."""
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("name", VERBS)
 def test_a_verb_needs_what_the_page_says_and_no_more(
-    keys: tuple[ObjectStore, Mapping[str, tuple[str, str]]], tmp_path: Path, verb: str
+    keys: tuple[ObjectStore, Mapping[str, tuple[str, str]]], tmp_path: Path, name: str
 ) -> None:
     """The role before is refused, as a failure of the store; the role itself is not."""
     store, known = keys
 
     def catalog(role: str) -> dict[str, str]:
         pair = dict(zip(("s3.access-key-id", "s3.secret-access-key"), known[role], strict=True))
-        return {**store.catalog(tmp_path / "catalog.db", folder=verb), **pair}
+        return {**store.catalog(tmp_path / "catalog.db", folder=name.replace(" ", "-")), **pair}
 
-    made("shop.t", catalog("anybody"))
-    least, call = VERBS[verb]
-    before = list(ROLES)[: list(ROLES).index(least)][-1:]
-    for role in before:
+    def made(table: str) -> str:
+        at = catalog("anybody")
+        arctic.create_table(table, SCHEMA, primary_key=["id"], catalog=at)
+        arctic.write(table, ROWS, catalog=at)
+        verb.prepare(table, at)
+        return table
+
+    verb, table = VERBS[name], ""
+    for role in list(ROLES)[: list(ROLES).index(verb.role)][-1:]:
+        table = made("shop.before")
         with pytest.raises(arctic.StorageError):
-            call("shop.t", catalog(role))
-    call("shop.t", catalog(least))
+            verb.call(table, catalog(role))
+    if verb.is_refused_late or not table:
+        table = made("shop.t")
+    verb.call(table, catalog(verb.role))
 
+
+def test_the_page_says_what_was_tried() -> None:
+    """Each verb with its role, and the rights of this role; no verb more."""
     page = (Path(__file__).parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
-    (row,) = [line for line in page.splitlines() if line.startswith(f"| {least} |")]
-    assert all(f"`s3:{each}`" in row for each in ROLES[least])
-    assert verb in row
+    cells = [[cell.strip() for cell in line.split("|")[1:-1]] for line in page.splitlines()]
+    rows = {row[0]: row for row in cells if row and row[0] in ROLES}
+    assert list(rows) == list(ROLES)
+    for role, (_, verbs, rights, _) in rows.items():
+        assert verbs.split(", ") == [name for name, verb in VERBS.items() if verb.role == role]
+        assert rights == ", ".join(f"`s3:{each}`" for each in ROLES[role])
