@@ -23,8 +23,6 @@ from benchmarks.requests.verbs import Cost, Life
 
 LIBRARIES = {"Arrow": {}, "s3fs": {"py-io-impl": "pyiceberg.io.fsspec.FsspecFileIO"}}
 
-FILES = 10_000
-"""Of the table that is planned."""
 DELAY_MS = 50
 
 
@@ -43,7 +41,7 @@ def of_plain() -> list[Counts]:
 def from_far(more: Mapping[str, str]) -> list[Trip]:
     """Read, write and plan from far away, through one library."""
     with tempfile.TemporaryDirectory() as folder, object_store() as store:
-        return trips(store, Path(folder), more, files=FILES, delay_ms=DELAY_MS)
+        return trips(store, Path(folder), more, delay_ms=DELAY_MS)
 
 
 def main() -> None:

@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.requests.far import Trip
+from benchmarks.requests.far import MOST_ROUND_TRIPS, Trip
 from benchmarks.requests.plain import Counts
 from benchmarks.requests.verbs import Cost
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "object-stores.md"
 KINDS = ("GET", "HEAD", "PUT", "LIST", "DELETE")
 _READING = ("GET", "HEAD", "LIST")
+_FAR = ("requests", "round trips", "at most", "seconds")
 _BEGIN, _END = "<!-- {}: make bench-requests -->\n", "<!-- end of {} -->"
 
 
@@ -53,11 +54,15 @@ def beside_table(costs: Sequence[Cost], plain: Sequence[Counts]) -> list[str]:
 
 
 def far_table(trips: Mapping[str, Sequence[Trip]]) -> list[str]:
-    """Return the lines of a table: a call each, what it takes with each library."""
-    heads = [f"{name} {what}" for name in trips for what in ("requests", "round trips", "seconds")]
+    """Return the lines of a table: a call each, what it takes with each library, and may take."""
+    heads = [f"{name} {what}" for name in trips for what in _FAR]
     lines = [f"| call | {' | '.join(heads)} |", f"|---|{'--:|' * len(heads)}"]
-    for every in zip(*trips.values(), strict=True):
-        cells = [f"{each.requests} | {each.round_trips} | {each.seconds:.1f}" for each in every]
+    most = zip(*(MOST_ROUND_TRIPS[name] for name in trips), strict=True)
+    for every, bounds in zip(zip(*trips.values(), strict=True), most, strict=True):
+        cells = [
+            f"{each.requests} | {each.round_trips} | {bound} | {each.seconds:.1f}"
+            for each, bound in zip(every, bounds, strict=True)
+        ]
         lines.append(f"| {every[0].what} | {' | '.join(cells)} |")
     return lines
 
@@ -77,11 +82,25 @@ def page_with_far(page: str, trips: Mapping[str, Sequence[Trip]]) -> str:
     return _with(page, "round trips", far_table(trips))
 
 
+def far_told(page: str, name: str) -> list[tuple[str, int, int]]:
+    """Return what the page says of each call with a library: requests, and most round trips."""
+    _, _, text = _parts(page, "round trips")
+    head, _, *lines = [line.strip("| ").split(" | ") for line in text.split("\n") if line]
+    requests, most = (head.index(f"{name} {what}") for what in (_FAR[0], _FAR[2]))
+    return [(cells[0], int(cells[requests]), int(cells[most])) for cells in lines]
+
+
 def _with(page: str, what: str, lines: Sequence[str]) -> str:
+    before, after, _ = _parts(page, what)
+    return "".join((before, "\n", "\n".join(lines), "\n\n", after))
+
+
+def _parts(page: str, what: str) -> tuple[str, str, str]:
+    """Return what stands before a table with its mark, what from its end on, and the table."""
     begin, end = _BEGIN.format(what), _END.format(what)
     before, rest = page.split(begin)
-    _, after = rest.split(end)
-    return "".join((before, begin, "\n", "\n".join(lines), "\n\n", end, after))
+    text, after = rest.split(end)
+    return before + begin, end + after, text
 
 
 def _kinds(kind: str) -> tuple[str, ...]:

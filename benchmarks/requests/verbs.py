@@ -1,6 +1,6 @@
 """Every verb on a table whose files lie in an object store, and what each asks the store for.
 
-A table of four nodes goes through a life: written, changed, optimized, published, cleaned, dropped.
+A table goes through a life: written, changed, optimized, published, cleaned, dropped.
 After each verb that changes rows they are compared with a dictionary.
 
 Rules:
@@ -25,6 +25,10 @@ from benchmarks.requests.object_store import Asked, ObjectStore
 NAME = "shop.users"
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string())])
 ROWS = 40
+_STATED = {"base.file-index.hash-bucket": "4", "change.file-index.hash-bucket": "4"}
+"""A table that does not state its nodes is one file of each kind as long as it is tiny."""
+IN_ALL_NODES = 2_000
+"""Rows of a write that are worth a file in each of four nodes."""
 NOW = {"snapshot.keep.duration": "0s", "snapshot.keep.min-count": "1"}
 
 
@@ -52,12 +56,18 @@ class Life:
     """One table, and what must be in it."""
 
     def __init__(
-        self, store: ObjectStore, catalog: Mapping[str, str], *, written: int = ROWS
+        self,
+        store: ObjectStore,
+        catalog: Mapping[str, str],
+        *,
+        written: int = ROWS,
+        states_nodes: bool = False,
     ) -> None:
         self._store = store
         self._catalog = catalog
         self._written = written
-        """Rows of each upsert at the beginning: so few go to one node."""
+        """Rows of each upsert at the beginning: 40 go to one node."""
+        self._properties = _STATED if states_nodes else {}
         self.rows: dict[int, str] = {}
 
     def costs(self) -> Iterator[Cost]:
@@ -127,7 +137,7 @@ class Life:
 
     def _create(self) -> None:
         # As many tasks on every machine: tasks that share a file read it each for itself.
-        fixed = {"parallelism": "2"}
+        fixed = {"parallelism": "2", **self._properties}
         arctic.create_table(
             NAME, SCHEMA, primary_key=["id"], properties=fixed, catalog=self._catalog
         )

@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
-from benchmarks.requests.far import Trip, round_trips, trips
+import pytest
+
+from benchmarks.requests.__main__ import LIBRARIES
+from benchmarks.requests.far import MOST_ROUND_TRIPS, round_trips, trips
 from benchmarks.requests.object_store import Asked, ObjectStore
+from benchmarks.requests.page import PAGE, far_told
 
 DELAY_MS = 100
-MOST = {
-    "a read after": 12,
-    "a read of": 16,
-    "the changes": 20,
-    "an upsert": 18,
-    "a minor": 30,
-    "a plan": 13,
-}
-"""Round trips with Arrow, which asks how long a file is before it reads it: a fifth more than on a
-machine that has nothing else to do, where threads begin as soon as they may."""
 
 
-def test_round_trips_are_few_however_many_the_files(
-    server: ObjectStore, library: Mapping[str, str], tmp_path: Path
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_calls_take_the_requests_that_the_page_tells(
+    server: ObjectStore, name: str, tmp_path: Path
 ) -> None:
-    """Of a process that is new to the table, with every request taking a while."""
-    found = trips(server, tmp_path, library, files=3_000, delay_ms=DELAY_MS)
+    """Of a process that is new to the table; few of them wait, however many the files."""
+    found = trips(server, tmp_path, LIBRARIES[name], delay_ms=DELAY_MS)
 
-    for trip in found:
-        assert trip.round_trips <= most(trip), found
+    requests = [(each.what, each.requests) for each in found]
+    told = far_told(PAGE.read_text(encoding="utf-8"), name)
+    assert [each[:2] for each in told] == requests, "make bench-requests ARGS=--write-docs"
+    assert tuple(most for *_, most in told) == MOST_ROUND_TRIPS[name]
+    for trip, most in zip(found, MOST_ROUND_TRIPS[name], strict=True):
+        assert trip.round_trips <= most, found
         assert trip.seconds * 1_000 >= trip.round_trips * DELAY_MS
-
-
-def most(trip: Trip) -> int:
-    """Return the most round trips that a call may take."""
-    return next(number for what, number in MOST.items() if trip.what.startswith(what))
 
 
 def test_requests_that_wait_side_by_side_are_one_round_trip() -> None:
