@@ -25,7 +25,11 @@ from benchmarks.requests.object_store import Asked, ObjectStore
 NAME = "shop.users"
 SCHEMA = pa.schema([("id", pa.int64()), ("city", pa.string())])
 ROWS = 40
-_STATED = {"base.file-index.hash-bucket": "4", "change.file-index.hash-bucket": "4"}
+NODES = 4
+_STATED = {
+    "base.file-index.hash-bucket": str(NODES),
+    "change.file-index.hash-bucket": str(NODES),
+}
 """A table that does not state its nodes is one file of each kind as long as it is tiny."""
 IN_ALL_NODES = 2_000
 """Rows of a write that are worth a file in each of four nodes."""
@@ -125,6 +129,9 @@ class Life:
         yield "expire", lambda: self.table().expire(options=NOW)
         yield "clean orphans", lambda: self.table().clean_orphans()
         yield "read", self.check
+        self.table().set_properties(_STATED)
+        yield f"upsert, {NODES} nodes", lambda: self._upsert(range(IN_ALL_NODES), "Linz")
+        self.check()
         yield "unpublish", lambda: arctic.unpublish(NAME, catalog=self._catalog)
         yield "drop, purge", lambda: arctic.drop_table(NAME, purge=True, catalog=self._catalog)
 
