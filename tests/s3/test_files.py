@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from uuid import UUID
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import arctic
 from arctic.errors import FormatError, StorageError
 from arctic.iceberg.storage.checked_io import CheckedFileIO
 from arctic.iceberg.storage.checksum import sealed
@@ -18,6 +20,7 @@ from arctic.iceberg.storage.file_io import WHOLE_BYTES
 from arctic.iceberg.storage.table_io import TableIO
 from benchmarks.requests.object_store import BUCKET, ObjectStore
 
+COLUMNS = "abcdefg"
 RANDOM = "4-I-0-00001-0-2889679053109490213-00001.parquet"
 """As data files are named."""
 
@@ -63,6 +66,25 @@ def test_a_large_file_goes_up_in_parts_and_comes_in_parts(io: TableIO, server: O
         assert source.size() == len(content)
         assert source.read_at(3, 41_000_000) == content[41_000_000:41_000_003]
         assert source.read_at(2, 0) == content[:2]
+
+
+def test_columns_that_lie_side_by_side_come_in_one_request(
+    server: ObjectStore, library: Mapping[str, str], tmp_path: Path
+) -> None:
+    """Of all row groups of a large file; each read asks for its footer anew."""
+    numbers = np.random.default_rng(7).integers(-(2**62), 2**62, (len(COLUMNS), 200_000))
+    rows = pa.table(list(numbers), names=list(COLUMNS))
+    catalog = server.catalog(tmp_path / "wide.db", folder=tmp_path.name, **library)
+    table = arctic.create_table("shop.wide", rows.schema, catalog=catalog)
+    table.write(rows, options={"write.parquet.row-group-limit": "100000"})
+    server.asked()
+    for columns, ranges in ((COLUMNS, 1), ("ab", 2), ("ae", 4)):
+        for _ in range(2):
+            found = table.read(columns=list(columns), options={"parallelism": "1"}).read_all()
+            assert found.equals(rows.select(list(columns)))
+            # s3fs asks for the first MiB before, which would be all of a small file.
+            gets = 3 if library else 1 + ranges
+            assert server.counts() == {"HEAD": 1, "GET": gets}, columns
 
 
 @pytest.mark.parametrize("size", [0, 1, WHOLE_BYTES - 1, WHOLE_BYTES, WHOLE_BYTES + 1])
