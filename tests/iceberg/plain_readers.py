@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlparse
 
 import duckdb
@@ -39,10 +40,41 @@ def by_duckdb(folder: str | Path, name: str) -> pa.Table:
     return scanned_by_duckdb(location)
 
 
-def scanned_by_duckdb(metadata_file: str) -> pa.Table:
+def scanned_by_duckdb(metadata_file: str, where: str = "TRUE") -> pa.Table:
     """Read the table that a metadata file is of with DuckDB."""
     with _duckdb().cursor() as connection:
-        return connection.execute(f"SELECT * FROM iceberg_scan('{metadata_file}')").to_arrow_table()
+        return connection.execute(
+            f"SELECT * FROM iceberg_scan('{metadata_file}') WHERE {where}"
+        ).to_arrow_table()
+
+
+def assert_filters_find(
+    folder: str | Path, name: str, rows: Sequence[Mapping[str, Any]], *, by_duckdb: bool
+) -> None:
+    """By each column a reader finds all rows that have its least value, and its greatest.
+
+    Of a file with wrong bounds it finds none, which reading all rows does not show.
+
+    Args:
+        folder: of the warehouse.
+        name: of the table.
+        rows: all that it has; texts without quotes, and numbers.
+        by_duckdb: by this one, not by PyIceberg.
+    """
+    with plain_catalog(folder) as catalog:
+        table = catalog.load_table(name)
+        place = urlparse(table.metadata_location).path
+        for column in rows[0] if rows else ():
+            values = [row[column] for row in rows if row[column] is not None]
+            for value in {min(values), max(values)} if values else ():
+                where = f'"{column}" = {value!r}'
+                read = (
+                    scanned_by_duckdb(place, where)
+                    if by_duckdb
+                    else table.scan(row_filter=where).to_arrow()
+                )
+                expected = [row for row in rows if row[column] == value]
+                assert sorted(read.to_pylist(), key=repr) == sorted(expected, key=repr), where
 
 
 @cache

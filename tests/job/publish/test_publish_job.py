@@ -26,7 +26,7 @@ from arctic.job.publish.dead_rows import changes
 from arctic.job.publish.kept_masks import KEPT_MASKS
 from arctic.job.publish.merged_view import merged_view
 from arctic.mor.files.parquet_input import ParquetInput
-from tests.iceberg.plain_readers import by_duckdb, by_pyiceberg, plain_catalog
+from tests.iceberg.plain_readers import assert_filters_find, by_duckdb, by_pyiceberg, plain_catalog
 
 SCHEMA = pa.schema(
     [pa.field("id", pa.int64()), pa.field("region", pa.string()), pa.field("n", pa.int32())]
@@ -80,6 +80,12 @@ class Pair:
         expected = rows_of(arctic.read("db.t", warehouse=self.folder).read_all())
         for read in Readers:
             assert rows_of(read(self.folder, name)) == expected, read.__name__
+
+    def compare_filtered(self) -> None:
+        """Every reader finds the rows of the values that bounds are made of."""
+        rows = rows_of(arctic.read("db.t", warehouse=self.folder).read_all())
+        for read in Readers:
+            assert_filters_find(self.folder, NAME, rows, by_duckdb=read is by_duckdb)
 
 
 def rows_of(table: pa.Table) -> list[dict[str, Any]]:
@@ -145,9 +151,11 @@ def test_every_state_is_read_right(tmp_path: Path, partition_by: list[str], outp
         lambda: pair.table.optimize(type="full"),
         lambda: pair.delete(range(25, 28)),
     ]
-    for step in steps:
+    for number, step in enumerate(steps):
         step()
         pair.publish()
+        if number % 3 == 0:
+            pair.compare_filtered()
 
 
 @pytest.mark.parametrize("output", ["v2", "v3"])
@@ -330,14 +338,17 @@ def test_columns_follow(each_pair: Pair) -> None:
         warehouse=pair.folder,
     )
     pair.publish()
+    pair.compare_filtered()
     columns = {"id": [1, 90], "place": ["a", "b"], "n": [2**40, 2], "x": ["x", None]}
     table.write(pa.table(columns, schema=table.schema), mode="upsert")
     pair.publish()
+    pair.compare_filtered()
     table = arctic.evolve_schema("db.t", drop=["x", "place"], warehouse=pair.folder)
     table = arctic.evolve_schema("db.t", add={"place": pa.int64()}, warehouse=pair.folder)
     pair.publish()
     table.write(pa.table({"id": [2], "n": [3], "place": [7]}, schema=table.schema), mode="upsert")
     pair.publish()
+    pair.compare_filtered()
 
 
 def test_a_published_table_outlives_the_cleaning_of_the_pair(each_pair: Pair) -> None:
