@@ -24,11 +24,9 @@ from tests.catalogs.glue_server import MADE, UNMADE
 from tests.catalogs.moved import KEYS, check_commit_beside
 from tests.catalogs.verbs import (
     SCHEMA,
-    adopt_and_release,
     pairs,
-    publish_and_rename,
     rows_of,
-    write_and_merge,
+    use_every_verb,
 )
 from tests.catalogs.writers import check_writers
 
@@ -51,8 +49,7 @@ def glue() -> Iterator[dict[str, str]]:
 @pytest.mark.slow
 def test_every_verb_works(glue: dict[str, str]) -> None:
     """From the first table to the last, rows are those of a dict."""
-    publish_and_rename(write_and_merge(glue))
-    adopt_and_release(glue)
+    use_every_verb(glue)
 
 
 @pytest.mark.parametrize("database", [MADE, UNMADE])

@@ -26,11 +26,9 @@ from tests.catalogs.hive_server import running_metastore
 from tests.catalogs.refused_lock import check_refused_lock
 from tests.catalogs.verbs import (
     SCHEMA,
-    adopt_and_release,
     pairs,
-    publish_and_rename,
     rows_of,
-    write_and_merge,
+    use_every_verb,
 )
 from tests.catalogs.writers import check_writers
 
@@ -51,8 +49,7 @@ def hive(
 @pytest.mark.slow
 def test_every_verb_works(hive: dict[str, str]) -> None:
     """From the first table to the last, rows are those of a dict."""
-    publish_and_rename(write_and_merge(hive))
-    adopt_and_release(hive)
+    use_every_verb(hive)
 
 
 @pytest.mark.slow

@@ -23,11 +23,9 @@ from tests.catalogs.one_batch import check_a_batch_of_two_tables
 from tests.catalogs.rest_server import Door, opened_door
 from tests.catalogs.verbs import (
     SCHEMA,
-    adopt_and_release,
     pairs,
-    publish_and_rename,
     rows_of,
-    write_and_merge,
+    use_every_verb,
 )
 from tests.catalogs.writers import check_writers
 from tests.java.plain_java import running_java
@@ -53,8 +51,7 @@ def door(server: Door) -> Iterator[Door]:
 
 def test_every_verb_works(door: Door) -> None:
     """From the first table to the last, rows are those of a dict."""
-    publish_and_rename(write_and_merge(door.catalog))
-    adopt_and_release(door.catalog)
+    use_every_verb(door.catalog)
 
 
 def test_branches_are_written_beside_the_table(door: Door) -> None:

@@ -11,6 +11,8 @@ from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField, StringType
 
 import arctic
+from tests.job.adopt.test_repair_job import Plain as Sink
+from tests.job.adopt.test_repair_job import row
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("city", pa.string())])
 _AS_GIVEN = {"missing-columns": "null"}
@@ -19,6 +21,15 @@ _AT_ONCE = {
     "change.data.ttl.minutes": "0",
     "snapshot.keep.duration": "0min",
 }
+
+
+def use_every_verb(catalog: Mapping[str, str]) -> None:
+    """From the first table to the last, rows are those of a dict."""
+    shop = write_and_merge(catalog)
+    name_and_copy(shop)
+    publish_and_rename(shop)
+    adopt_and_release(catalog)
+    repair(catalog)
 
 
 class Shop:
@@ -93,6 +104,26 @@ def write_and_merge(catalog: Mapping[str, str]) -> Shop:
     return shop
 
 
+def name_and_copy(shop: Shop) -> None:
+    """Name a state, make a second table of it, and bring it back."""
+    table = arctic.open_table(shop.name, catalog=shop.catalog)
+    table.tag("before")
+    before = dict(shop.rows)
+    shop.upsert(range(2, 6), "Nuuk")
+    copy = Shop(shop.catalog)
+    copy.name, copy.rows = "shop.copy", dict(before)
+    arctic.clone(shop.name, copy.name, version="before", catalog=shop.catalog)
+    copy.check()
+    copy.upsert(range(1, 3), "Linz")
+    copy.check()
+    shop.check()
+    table.restore("before")
+    shop.rows = before
+    shop.check()
+    arctic.drop_table(copy.name, purge=True, catalog=shop.catalog)
+    shop.check()
+
+
 def publish_and_rename(shop: Shop) -> None:
     """Show a table to an engine that knows nothing of Arctic, and give it another name."""
     shop.upsert(range(2, 20), "Kyiv")
@@ -147,4 +178,25 @@ def adopt_and_release(catalog: Mapping[str, str], **access: str) -> None:
     found = plain.load_table("shop.plain").scan().to_arrow()
     assert pairs(found) == sorted(shop.rows.items())
     plain.drop_table("shop.plain")
+    plain.close()
+
+
+def repair(catalog: Mapping[str, str], **access: str) -> None:
+    """Name by their places the rows that another writer has deleted by their values.
+
+    Args:
+        catalog: its properties.
+        access: further ones, by which PyIceberg itself reaches files.
+    """
+    sink = Sink(catalog=catalog)
+    sink.commit([row(number) for number in range(5)], [])
+    sink.commit([row(1, n=2)], [("id", [row(1), row(3)]), ("id region", [row(4)])])
+    report = arctic.repair("db.t", catalog=catalog)
+    assert (report.removed, report.rows) == (2, 3)
+    assert arctic.repair("db.t", catalog=catalog).snapshot_id is None
+    plain = load_catalog("arctic", **catalog, **access)
+    found = plain.load_table("db.t").scan().to_arrow().to_pylist()
+    assert sorted(found, key=repr) == sorted(sink.alive, key=repr)
+    for namespace, name in plain.list_tables("db"):
+        plain.drop_table((namespace, name))
     plain.close()

@@ -15,7 +15,7 @@ from tests.catalogs.both_stores import CHECKS, Before, Places, before_commits_in
 from tests.catalogs.moved import KEYS, check_commit_beside
 from tests.catalogs.one_batch import check_one_transaction
 from tests.catalogs.refused_lock import check_refused_lock
-from tests.catalogs.verbs import SCHEMA, adopt_and_release, publish_and_rename, write_and_merge
+from tests.catalogs.verbs import SCHEMA, use_every_verb
 from tests.catalogs.writers import check_writers
 
 Catalog = dict[str, str]
@@ -45,8 +45,7 @@ def catalog(socket: Path, connection: pymysql.Connection, tmp_path: Path) -> Cat
 
 def test_every_verb_works(catalog: Catalog) -> None:
     """From the first table to the last, rows are those of a dict."""
-    publish_and_rename(write_and_merge(catalog))
-    adopt_and_release(catalog)
+    use_every_verb(catalog)
 
 
 @pytest.mark.slow

@@ -23,11 +23,9 @@ from tests.catalogs.one_batch import check_one_transaction
 from tests.catalogs.refused_lock import check_refused_lock
 from tests.catalogs.verbs import (
     SCHEMA,
-    adopt_and_release,
     pairs,
-    publish_and_rename,
     rows_of,
-    write_and_merge,
+    use_every_verb,
 )
 from tests.catalogs.writers import check_writers
 
@@ -58,8 +56,7 @@ def connection(dsn: str) -> Iterator[psycopg.Connection]:
 
 def test_every_verb_works(catalog: Catalog) -> None:
     """From the first table to the last, rows are those of a dict."""
-    publish_and_rename(write_and_merge(catalog))
-    adopt_and_release(catalog)
+    use_every_verb(catalog)
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ import arctic
 from arctic.iceberg.catalogs.catalog import CatalogConfig
 from arctic.iceberg.storage.file_io import ArrowIO
 from arctic.iceberg.tables.open_table import open_table
-from tests.catalogs.verbs import adopt_and_release, changed_shop, pairs
+from tests.catalogs.verbs import adopt_and_release, changed_shop, pairs, repair
 from tests.stores.servers import running_azure, running_google, running_hadoop
 
 _AT_ONCE = {"clean-orphan-file.min-existing-time-minutes": "0"}
@@ -24,7 +24,7 @@ Started = Callable[[], AbstractContextManager[Mapping[str, str]]]
 @pytest.mark.slow
 @pytest.mark.parametrize("started", [running_azure, running_google, running_hadoop])
 def test_a_keyed_table_lives_in_another_store_than_s3(started: Started, tmp_path: Path) -> None:
-    """Written, merged, followed, published, adopted and listed: its rows are those of a dict."""
+    """Written, merged, followed, published, adopted, repaired, listed: rows are those of a dict."""
     with started() as properties:
         catalog = {"type": "sql", "uri": f"sqlite:///{tmp_path}/lake.db", **properties}
         shop = changed_shop(catalog)
@@ -36,6 +36,7 @@ def test_a_keyed_table_lives_in_another_store_than_s3(started: Started, tmp_path
         assert pairs(seen) == sorted(shop.rows.items())
         plain.close()
         adopt_and_release(catalog, **other)
+        repair(catalog, **other)
 
         # Lists the folders of the table: every file that it finds is somebody's, but this.
         given = {f"catalog.{name}": text for name, text in catalog.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,19 +52,30 @@ class Plain:
     """A plain Iceberg table as Flink writes one, and the rows that are alive in it."""
 
     def __init__(
-        self, folder: Path, *, by_region: bool = False, by: str | None = None, version: int = 2
+        self,
+        folder: Path | None = None,
+        *,
+        catalog: Mapping[str, str] | None = None,
+        by_region: bool = False,
+        by: str | None = None,
+        version: int = 2,
     ) -> None:
         self.folder = str(folder)
+        self.place: dict[str, Any] = {"catalog": catalog} if catalog else {"warehouse": self.folder}
+        named = {f"catalog.{name}": text for name, text in (catalog or {}).items()}
+        config = CatalogConfig.from_options(named or self.place)
         self.by = "region" if by_region else by
         self.alive: list[Row] = []
         spec = PartitionSpec()
         if self.by is not None:
             field = PartitionField(IDS[self.by], 1000, IdentityTransform(), self.by)
             spec = PartitionSpec(field)
-        arctic.create_table(f"db.first_{next(_numbers)}", pa.schema(TYPES), warehouse=self.folder)
-        self.catalog = open_catalog(CatalogConfig.from_options({"warehouse": self.folder}))
+        arctic.create_table(f"db.first_{next(_numbers)}", pa.schema(TYPES), **self.place)
+        self.catalog = open_catalog(config)
         model = self.catalog.create_table("db.model", COLUMNS, partition_spec=spec)
         register_table(table_like(model, ("db", "t"), {}, version=version))
+        opened = open_any(config, "db.t")
+        self.io, self.location = opened.io, opened.base.location()
 
     def commit(self, rows: Sequence[Row], deletes: Sequence[tuple[str, Sequence[Row]]]) -> None:
         """Commit rows, and deletes of older rows by some columns, joined by blanks, at once."""
@@ -103,15 +114,19 @@ class Plain:
                 for name in names
             ]
         )
-        path = Path(self.folder) / f"file-{next(_numbers)}.parquet"
-        pq.write_table(pa.Table.from_pylist(rows, schema=schema), path)
+        path = f"{self.location}/data/file-{next(_numbers)}.parquet"
+        buffer = pa.BufferOutputStream()
+        pq.write_table(pa.Table.from_pylist(rows, schema=schema), buffer)
+        content = buffer.getvalue()
+        with self.io.create_output(path) as sink:
+            sink.write(content)
         file = DataFile.from_args(
             content=DataFileContent.EQUALITY_DELETES if deletes else DataFileContent.DATA,
-            file_path=f"file://{path}",
+            file_path=path,
             file_format=FileFormat.PARQUET,
             partition=Record() if self.by is None else Record(rows[0][self.by]),
             record_count=len(rows),
-            file_size_in_bytes=path.stat().st_size,
+            file_size_in_bytes=content.size,
             equality_ids=[IDS[name] for name in names] if deletes else None,
         )
         file.spec_id = 0
