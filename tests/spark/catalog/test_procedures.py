@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 import arctic
 from arctic.spark.base.private_names import jvm_context
+from tests.job.adopt.test_repair_job import Plain as Sink
+from tests.job.adopt.test_repair_job import row
 from tests.spark.catalog.sql import Sql
 
 pytestmark = pytest.mark.spark
@@ -145,6 +148,21 @@ def test_a_table_is_shared_with_other_engines(orders: Sql) -> None:
     assert adopted == [("shop.orders", ["id"])]
     orders("INSERT INTO arctic.shop.orders VALUES (1, 'Kyiv')")
     assert orders.rows("shop.orders") == [(1, "Kyiv"), (2, "Oslo"), (3, "Lima")]
+
+
+def test_deletes_of_another_writer_become_positions(sql: Sql) -> None:
+    """Of a plain Iceberg table, as the verb does it, and then it may be adopted."""
+    sink = Sink(Path(sql.warehouse))
+    sink.commit([row(1), row(2)], [])
+    sink.commit([], [("id", [row(1)])])
+    adopting = "CALL arctic.system.adopt('db.t', array('id'))"
+    assert "equality deletes" in sql.refused(adopting)
+    (done,) = sql("CALL arctic.system.repair('db.t')")
+    assert (done[0], done[2:5]) == ("db.t", (1, 1, 1))
+    (again,) = sql("CALL arctic.system.repair('arctic.db.t')")
+    assert again[1:5] == (None, 0, 0, 0)
+    sql(adopting)
+    assert sql.rows("db.t") == [tuple(row(2).values())]
 
 
 def test_a_job_waits_for_event_time(sql: Sql) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from arctic.job.adopt.adopt_job import adopt_table, release_table
+from arctic.job.adopt.repair_job import repair_table
 from arctic.job.complete.readiness import wait_until_ready
 from arctic.job.publish.publish_job import end_publishing, publish_table
 from arctic.job.read.asked_read import AskedRead
@@ -35,6 +36,12 @@ _PUBLISHED = pa.schema(
         ("seconds", pa.float64()),
     ]
 )
+_REPAIRED = pa.schema(
+    [
+        *(("table", pa.string()), ("snapshot_id", pa.int64()), ("removed", pa.int64())),
+        *(("added", pa.int64()), ("rows", pa.int64()), ("seconds", pa.float64())),
+    ]
+)
 
 
 def _publish(call: Call) -> Iterator[Mapping[str, Any]]:
@@ -57,6 +64,11 @@ def _release(call: Call) -> Iterator[Mapping[str, Any]]:
     reference = table_reference(call.options)
     release_table(reference, discards_changes=bool(call.given("discard_changes")))
     yield {"table": reference.identifier}
+
+
+def _repair(call: Call) -> Iterator[Mapping[str, Any]]:
+    report = repair_table(AskedRead.of(call.options))
+    yield {name: getattr(report, name) for name in _REPAIRED.names}
 
 
 def _ready(call: Call) -> Iterator[Mapping[str, Any]]:
@@ -110,6 +122,12 @@ SHARING_PROCEDURES: Mapping[str, Procedure] = {
         ),
         columns=pa.schema([("table", pa.string())]),
         run=_release,
+    ),
+    "repair": Procedure(
+        doc="Turns the equality deletes of any Iceberg table into positions, in one commit.",
+        parameters=(TABLE,),
+        columns=_REPAIRED,
+        run=_repair,
     ),
     "ready": Procedure(
         doc="Says whether all rows before a moment of event time are there, or waits for them.",
