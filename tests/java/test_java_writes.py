@@ -10,6 +10,8 @@ import pyarrow as pa
 import pytest
 
 import arctic
+from tests.java.canonical import lines
+from tests.java.cases import CASES, Case, make
 from tests.java.plain_java import PlainIceberg
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), pa.field("city", pa.string())])
@@ -169,6 +171,46 @@ def test_a_row_filter_drops_whole_files(shop: Shop) -> None:
     shop.rows = {key: city for key, city in shop.rows.items() if key >= end}
 
     shop.go_on()
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder for tables of every kind."""
+    return tmp_path_factory.mktemp("java")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_tables_of_every_kind_are_written_to(
+    case: Case, warehouse: Path, java: PlainIceberg, tmp_path: Path
+) -> None:
+    """Rows are taken away by their places, and appended again; manifests are written anew."""
+    catalog = {"warehouse": str(warehouse)}
+    name = make(case, catalog)
+    table = arctic.open_table(name, catalog=catalog)
+
+    def rows(**options: str) -> list[str]:
+        """Return those of Arctic."""
+        found = arctic.read(name, options=options, catalog=catalog).read_all()
+        return lines(found.select(table.schema.names))
+
+    merged, whole = rows(), rows(store="base")
+    with java.opened(warehouse) as plain:
+        base = plain.loadTable(java.identifier(name))
+        taken = java.files.takeAway(base)
+        java.rows.write(base, str(tmp_path / "rows"))
+        left = (tmp_path / "rows").read_text().split("\n")[:-1]
+        assert len(left) == len(whole) - sum(map(len, taken.values())) < len(whole)
+        assert rows(store="base") == left
+        java.files.giveBack(base, taken)
+        assert rows(store="base") == whole
+        base.rewriteManifests().clusterBy(java.itself()).commit()
+
+    assert rows(store="base") == whole
+    assert rows() == merged
+    table.optimize(type="full", options=_NOW)
+    assert rows() == merged
+    assert rows(store="base") == merged
 
 
 def test_deletes_by_values_are_refused(shop: Shop) -> None:
