@@ -12,14 +12,8 @@ import arctic
 from arctic.iceberg.catalogs.over_http import safe_glue
 from arctic.iceberg.catalogs.over_http.safe_glue import SafeGlueCatalog
 from arctic.retry import RetryPolicy
-from benchmarks.requests.object_store import (
-    ACCESS_KEY,
-    BUCKET,
-    REGION,
-    SECRET_KEY,
-    object_store,
-)
 from tests.catalogs.both_stores import CHECKS, Before, Places, before_commits
+from tests.catalogs.glue_catalog import running_glue
 from tests.catalogs.glue_server import MADE, UNMADE
 from tests.catalogs.moved import KEYS, check_commit_beside
 from tests.catalogs.verbs import (
@@ -34,16 +28,8 @@ from tests.catalogs.writers import check_writers
 @pytest.fixture(scope="module")
 def glue() -> Iterator[dict[str, str]]:
     """Start a catalog, and return its properties."""
-    with object_store("tests.catalogs.glue_server") as store:
-        yield {
-            "type": "glue",
-            "warehouse": f"s3://{BUCKET}/glue",
-            "glue.endpoint": store.endpoint,
-            "client.region": REGION,
-            "client.access-key-id": ACCESS_KEY,
-            "client.secret-access-key": SECRET_KEY,
-            "s3.endpoint": store.endpoint,
-        }
+    with running_glue() as catalog:
+        yield catalog
 
 
 @pytest.mark.slow

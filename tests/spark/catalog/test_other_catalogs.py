@@ -1,4 +1,4 @@
-"""The catalog of Spark above servers: Iceberg's REST catalog, PostgreSQL, Hive's metastore."""
+"""The catalog of Spark above servers: a REST catalog, PostgreSQL, Hive's metastore, Glue."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import arctic
+from tests.catalogs.glue_catalog import running_glue
 from tests.catalogs.hive_server import running_metastore
 from tests.catalogs.rest_server import opened_door
 from tests.java.plain_java import running_java
@@ -19,9 +20,10 @@ from tests.spark.catalog.small_plans import small_plans
 from tests.spark.catalog.sql import Sql
 
 pytestmark = pytest.mark.spark
+SECRETS = {"token", "client.secret-access-key"}
 
 
-@pytest.fixture(params=["rest", "postgres", "hive"])
+@pytest.fixture(params=["rest", "postgres", "hive", "glue"])
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """Start one; yield its name and what a client is configured with."""
     if request.param == "rest":
@@ -30,6 +32,9 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str
     elif request.param == "hive":
         with running_metastore("2.3", tmp_path) as catalog:
             yield "metastore", catalog
+    elif request.param == "glue":
+        with running_glue() as catalog:
+            yield "glue", catalog
     else:
         with running_cluster() as dsn:
             yield "postgres", catalog_of(dsn, tmp_path)
@@ -38,7 +43,7 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str
 def settings(name: str, catalog: Mapping[str, str]) -> dict[str, str]:
     """Return what Spark is told; what a catalog knows a client by is a secret."""
     place = f"spark.sql.catalog.{name}"
-    told = {f"{place}.catalog.{'secret.' * (key == 'token')}{key}": catalog[key] for key in catalog}
+    told = {f"{place}.catalog.{'secret.' * (key in SECRETS)}{key}": catalog[key] for key in catalog}
     return {place: "arctic.spark.catalog.ArcticCatalog", **told}
 
 
