@@ -3,7 +3,7 @@
 Each server is one of the tests', with its log written before the clock starts. What is measured is
 one run that catches up with it; the Parquet file gets the same rows, in as many row groups as there
 are batches. Beside the time of a run stands its processor time in this process, of which the server
-has no part.
+has no part. "The client alone" reads the same log and throws it away: no mirror can be faster.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pymysql
-from confluent_kafka import Producer
+from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from confluent_kafka.schema_registry import SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroSerializer
 from confluent_kafka.serialization import MessageField, SerializationContext
+from pymysqlreplication import BinLogStreamReader
+from pymysqlreplication.row_event import WriteRowsEvent
 
 import arctic
 from benchmarks.measure import Report, seconds
@@ -62,8 +65,12 @@ AVRO = {
     ],
 }  # fmt: skip
 STATEMENT_ROWS = 1_000
+SINGLE_SHARE = 20
+"""Statements of a row each are measured with one row in so many: writing them takes longest."""
 Taken = tuple[float, float]
 """The seconds of a run, and those that this process worked."""
+Found = tuple[str, Taken, int]
+"""What was measured, what it took, and how many rows it had."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -77,15 +84,15 @@ def main(arguments: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="arctic-bench-sources-") as folder:
         place = Path(folder)
         raw = _raw(rows, place, asked.batch)
-        found = [("upsert of the rows", _upsert(rows, place, asked.batch))]
+        found = [("upsert of the rows", _upsert(rows, place, asked.batch), asked.rows)]
         found += _mysql(rows, place, asked.batch)
         found += _kafka(rows, place, asked.batch)
     for number, clock in enumerate(("elapsed", "processor")):
         report.add(f"raw Parquet append, {clock}", raw[number], rows=asked.rows)
-        for what, taken in found:
+        for what, taken, count in found:
             report.add(
-                f"{what}, {clock}", taken[number], rows=asked.rows, limit=raw[number],
-                limit_name="raw",
+                f"{what}, {clock}", taken[number], rows=count,
+                limit=raw[number] * count / asked.rows, limit_name="raw",
             )  # fmt: skip
     report.show()
     return 0
@@ -140,7 +147,7 @@ def _upsert(rows: pa.Table, place: Path, batch: int) -> Taken:
     return _taken(write)
 
 
-def _mysql(rows: pa.Table, place: Path, batch: int) -> list[tuple[str, Taken]]:
+def _mysql(rows: pa.Table, place: Path, batch: int) -> list[Found]:
     with running_server() as socket:
         connection = pymysql.connect(unix_socket=str(socket), user="root", autocommit=True)
         dsn = f"mysql://root@localhost/shop?unix_socket={socket}"
@@ -162,6 +169,7 @@ def _mysql(rows: pa.Table, place: Path, batch: int) -> list[tuple[str, Taken]]:
                     "INSERT INTO orders VALUES (%s, %s, %s, %s, %s, %s)",
                     [tuple(row.values()) for row in rows.slice(start, STATEMENT_ROWS).to_pylist()],
                 )
+            alone = _taken(lambda: _thrown_away(str(socket), rows.num_rows))
             inserted = _taken(follow)
             cursor.execute("UPDATE orders SET status = 'done', price = price + 1")
             updated = _taken(follow)
@@ -175,11 +183,48 @@ def _mysql(rows: pa.Table, place: Path, batch: int) -> list[tuple[str, Taken]]:
                 )
             )  # fmt: skip
             _count("mysql.again", rows.num_rows, place)
-    return [("MySQL: inserts", inserted), ("MySQL: updates", updated), ("MySQL: copy", copied)]
+            single = _single(cursor, dsn, rows, place)
+    every = rows.num_rows
+    return [
+        ("MySQL: the client alone, inserts", alone, every),
+        ("MySQL: inserts", inserted, every),
+        ("MySQL: updates", updated, every),
+        ("MySQL: copy", copied, every),
+        ("MySQL: inserts of a row each", single, every // SINGLE_SHARE),
+    ]
 
 
-def _kafka(rows: pa.Table, place: Path, batch: int) -> list[tuple[str, Taken]]:
-    found = []
+def _single(cursor: Any, dsn: str, rows: pa.Table, place: Path) -> Taken:
+    few = rows.slice(0, rows.num_rows // SINGLE_SHARE)
+
+    def follow() -> None:
+        arctic.mirror_mysql(
+            dsn, "single", into="mysql", slot="single", once=True, interval_seconds=0,
+            warehouse=str(place),
+        )  # fmt: skip
+
+    cursor.execute("CREATE TABLE single LIKE orders")
+    follow()
+    for row in few.to_pylist():
+        cursor.execute("INSERT INTO single VALUES (%s, %s, %s, %s, %s, %s)", tuple(row.values()))
+    taken = _taken(follow)
+    _count("mysql.single", few.num_rows, place)
+    return taken
+
+
+def _thrown_away(socket: str, count: int) -> None:
+    """Read all inserts of the log; nobody reads their values."""
+    stream = BinLogStreamReader(
+        {"unix_socket": socket, "user": "root"}, server_id=7, resume_stream=True, log_pos=4,
+        log_file="bin.000001", only_events=[WriteRowsEvent], enable_logging=False,
+    )  # fmt: skip
+    read = sum(1 for _ in stream)
+    stream.close()
+    assert 0 < read <= count
+
+
+def _kafka(rows: pa.Table, place: Path, batch: int) -> list[Found]:
+    found: list[Found] = []
     with running_broker() as broker, running_registry() as registry:
         for named, envelope in (("debezium", "debezium"), ("json", "json"), ("avro", "json")):
             topic = f"orders_{named}"
@@ -202,9 +247,20 @@ def _kafka(rows: pa.Table, place: Path, batch: int) -> list[tuple[str, Taken]]:
                 )  # fmt: skip
                 assert report.quarantined == 0
 
-            found.append((f"Kafka: {named}", _taken(follow)))
+            alone = _taken(partial(_polled, broker, topic, rows.num_rows))
+            found.append((f"Kafka: the client alone, {named}", alone, rows.num_rows))
+            found.append((f"Kafka: {named}", _taken(follow), rows.num_rows))
             _count(f"{named}.orders", rows.num_rows, place)
     return found
+
+
+def _polled(broker: str, topic: str, count: int) -> None:
+    """Read all messages; nobody looks at them."""
+    client = Consumer({"bootstrap.servers": broker, "group.id": "alone"})
+    client.assign([TopicPartition(topic, 0, 0)])
+    while count > 0:
+        count -= len(client.consume(min(count, 10_000), timeout=5))
+    client.close()
 
 
 def _messages(rows: pa.Table, named: str, registry: str) -> Iterator[bytes]:

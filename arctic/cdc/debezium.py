@@ -16,7 +16,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from arctic.cdc.decode import Decoding, Encoding
 from arctic.cdc.engine import engine, in_pieces
@@ -29,9 +28,9 @@ from arctic.cdc.json_numbers import (
     plain_fields,
     unmarked,
 )
-from arctic.cdc.rows.json_images import is_plain
-from arctic.cdc.rows.unread_messages import listed_and_unread, message_table
-from arctic.cdc.unavailable import is_doubtful, is_unavailable, may_be_unavailable
+from arctic.cdc.rows.debezium_heads import SIDES, fields_of_rows, message_heads
+from arctic.cdc.rows.unread_messages import HEADS, listed_and_unread, message_table
+from arctic.cdc.unavailable import is_doubtful, is_unavailable
 
 
 def _available(fields: str) -> str:
@@ -120,30 +119,6 @@ FROM parsed WHERE NOT ignored AND reason IS NOT NULL ORDER BY seq
 """
 
 
-_PATHS = "['$.op', '$.source.schema', '$.source.db', '$.source.table']"
-_TYPES = "['$.before', '$.after', '$.source.table']"
-# What is told of a message whose rows can be read by columns: no schema beside it, and rows where
-# its kind of change has them.
-_FIELDS = f"""
-WITH looked AS (
-  SELECT CASE WHEN json_valid(message) THEN json_extract_string(message, {_PATHS}) END AS told,
-         CASE WHEN json_valid(message) THEN json_type(message, {_TYPES}) END AS kinds,
-         CASE WHEN json_valid(message) THEN json_keys(message, ['$.after', '$.before']) END AS keys
-  FROM messages
-), placed AS (
-  SELECT *, told[1] AS op, kinds[1] = 'OBJECT' AS has_old, kinds[2] = 'OBJECT' AS has_new,
-         coalesce(told[2], told[3]) || '.' || told[4] AS source
-  FROM looked
-)
-SELECT source, CASE op WHEN 'u' THEN 'U' WHEN 'd' THEN 'D' ELSE 'I' END AS kind,
-       CASE WHEN source IS NOT NULL AND kinds[3] = 'VARCHAR'
-                 AND ((op IN ('c', 'r', 'u') AND has_new) OR (op = 'd' AND has_old))
-            THEN to_json([CASE WHEN has_new THEN keys[1] END, CASE WHEN has_old THEN keys[2] END])
-                 ::VARCHAR END AS fields
-FROM placed
-"""
-
-
 def debezium_events(
     values: pa.Array | pa.ChunkedArray, keys: pa.Array | pa.ChunkedArray | None = None
 ) -> Events:
@@ -156,15 +131,10 @@ def debezium_events(
     Memory: a few times the messages.
     """
     given = message_table(values, keys, None)
-    messages = given["message"]
-    plain = pc.and_(is_plain(messages), pc.invert(pc.fill_null(may_be_unavailable(messages), True)))
-    with engine() as connection:
-        candidates = pa.table({"message": pc.if_else(plain, messages, None)})
-        connection.register("messages", in_pieces(candidates))
-        told = connection.sql(_FIELDS).to_arrow_table()
-    given = given.set_column(given.column_names.index("source"), "source", told["source"])
+    heads = message_heads(given["message"])
+    given = given.set_column(given.column_names.index("source"), "source", heads["source"])
     found = listed_and_unread(
-        given, told["fields"], sides=("after", "before"), read=_listed, kinds=told["kind"]
+        given, heads.select(HEADS.names), sides=SIDES, fields=fields_of_rows, read=_listed
     )
     return complete(found, of=len(values))
 

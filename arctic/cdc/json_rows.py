@@ -8,14 +8,14 @@ Rules:
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from arctic.cdc.engine import engine, in_pieces
 from arctic.cdc.events import BROKEN, EVENTS, Events, complete
 from arctic.cdc.json_numbers import fields_of, has_mark, marked, numbered_fields, plain_fields
-from arctic.cdc.rows.json_images import is_plain
-from arctic.cdc.rows.unread_messages import listed_and_unread, message_table
+from arctic.cdc.rows.json_documents import is_plain
+from arctic.cdc.rows.unread_messages import HEADS, listed_and_unread, message_table
 from arctic.errors import InvalidInputError
 
 _PARSE = f"""
@@ -54,6 +54,7 @@ FROM parsed WHERE reason IS NOT NULL ORDER BY seq
 """
 
 
+# Of each message, its fields as ``JsonMessages`` takes them.
 _FIELDS = """
 SELECT CASE WHEN json_valid(message) AND json_type(message) = 'OBJECT'
             THEN to_json([json_keys(message), NULL])::VARCHAR END AS fields
@@ -83,17 +84,18 @@ def json_events(
             "envelope 'json': rows are known by their topics; expected them to come from Kafka"
         )
     given = message_table(values, keys, topics)
-    fields = _fields(given["message"])
-    found = listed_and_unread(given, fields, sides=None, read=json_listed)
+    count = given.num_rows
+    every, none = np.ones(count, np.bool_), np.zeros(count, np.bool_)
+    inserts = pa.repeat("I", count)
+    heads = pa.table([is_plain(given["message"]), inserts, every, none], schema=HEADS)
+    found = listed_and_unread(given, heads, sides=None, fields=_fields, read=json_listed)
     return complete(found, of=len(values))
 
 
-def _fields(messages: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return the fields of messages that can be read by columns."""
-    plain = pc.if_else(is_plain(messages), messages, None)
+def _fields(messages: pa.Array) -> pa.Array:
     with engine() as connection:
-        connection.register("messages", in_pieces(pa.table({"message": plain})))
-        return connection.sql(_FIELDS).to_arrow_table()["fields"]
+        connection.register("messages", in_pieces(pa.table({"message": messages})))
+        return connection.sql(_FIELDS).to_arrow_table()["fields"].combine_chunks()
 
 
 def json_listed(given: pa.Table) -> Events:

@@ -75,6 +75,8 @@ class Binlog:
     _is_open: bool = False
     """Whether a transaction was begun and not completed."""
     _known: dict[Any, tuple[BinlogColumn, ...]] = field(default_factory=dict)
+    _last: dict[str, tuple[Any, tuple[BinlogColumn, ...]]] = field(default_factory=dict)
+    """Source -> what the client told of it last, and what that came to."""
 
     def close(self) -> None:
         """Leave the log."""
@@ -206,6 +208,9 @@ class Binlog:
         self._pending.append(LoggedRows(source=source, kind=kind, columns=columns, payload=payload))
 
     def _columns(self, source: str, given: Any) -> tuple[BinlogColumn, ...]:
+        last, columns = self._last.get(source, (None, ()))
+        if last is given:
+            return columns
         key = (
             source,
             *(
@@ -215,6 +220,7 @@ class Binlog:
         )
         if key not in self._known:
             self._known[key] = binlog_columns(source, given)
+        self._last[source] = given, self._known[key]
         return self._known[key]
 
     def _committed(self, event: Any, rows: list[LoggedRows]) -> list[LoggedRows]:

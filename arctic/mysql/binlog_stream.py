@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from arctic.errors import InvalidInputError, StorageError, UnsupportedError
+from arctic.mysql.binlog_tables import KnownTables
 from arctic.mysql.server import fetched, mysql_errors
 
 FIRST_POSITION = 4
@@ -100,9 +101,23 @@ def opened_stream(
 def _once_each() -> Any:
     """Return what opens the reader's two connections, and none when it has lost one.
 
-    It would go on in the middle of a transaction.
+    It would go on in the middle of a transaction. Nor is it told of a table what it knows.
     """
-    import pymysql  # noqa: PLC0415 - as in arctic.mysql.server
+    from pymysql import connections  # noqa: PLC0415 - as in arctic.mysql.server
+
+    class Connection(connections.Connection):
+        """Leaves out what the reader knows."""
+
+        def __init__(self, **given: Any) -> None:
+            self._known = KnownTables()
+            super().__init__(**given)
+
+        def _read_packet(self, *given: Any) -> Any:
+            read: Any = super()._read_packet
+            packet = read(*given)
+            while self._known.has(packet.get_all_data()):
+                packet = read(*given)
+            return packet
 
     opened = 0
 
@@ -111,7 +126,7 @@ def _once_each() -> Any:
         opened += 1
         if opened > 2:
             raise StorageError("the connection to the binary log was lost; run again")
-        return pymysql.connect(**given)
+        return Connection(**given)
 
     return opens
 

@@ -119,6 +119,26 @@ def test_changes_of_the_log_follow_the_copy(source: Followed) -> None:
     assert source.quarantine() == []
 
 
+def test_statements_of_a_row_each_are_followed(source: Followed) -> None:
+    """What the log repeats of the tables is taken in once; what is another table by then is not."""
+    source.tables = ("t", "u")
+    source.run("CREATE TABLE u (id INT PRIMARY KEY, d DECIMAL(6,2))")
+    source.mirror()
+    between = ["FLUSH TABLES", "ALTER TABLE t ADD COLUMN a INT", "FLUSH BINARY LOGS",
+               "ALTER TABLE u DROP COLUMN d, ADD COLUMN e INT", "TRUNCATE TABLE u"]  # fmt: skip
+    for number, statement in enumerate([*between, "FLUSH TABLES"]):
+        for key in range(20 * number + 10, 20 * number + 30):
+            source.run(f"INSERT INTO t (id, n) VALUES ({key}, {key})",
+                       f"REPLACE INTO u (id) VALUES ({key})")  # fmt: skip
+        source.run(statement)
+    source.mirror()
+    source.check()
+
+    assert len(source.rows("t")) == 122
+    assert len(source.rows("u")) == 20
+    assert source.quarantine() == []
+
+
 STEPS = [
     ("ALTER TABLE t ADD COLUMN plain VARCHAR(9), ADD INDEX (n)", 0),
     ("ALTER TABLE t RENAME COLUMN plain TO said", 0),

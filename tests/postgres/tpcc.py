@@ -77,6 +77,10 @@ class Shop:
         found = self._run("SELECT confirmed_flush_lsn::text FROM pg_replication_slots").fetchone()
         return None if found is None else str(found[0])
 
+    def has_rows(self, table: str) -> bool:
+        """Say whether a table has rows."""
+        return bool(self._run(f"SELECT EXISTS (SELECT FROM {table})").fetchone()[0])
+
     def alter(self, number: int) -> None:
         """Change some columns."""
         if number < len(_ALTERS):

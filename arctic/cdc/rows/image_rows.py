@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from arctic.cdc.decode import Encoding, decode
 from arctic.cdc.engine import engine, in_pieces
 from arctic.cdc.events import BROKEN
+from arctic.cdc.rows.certain_texts import certain_values
 from arctic.cdc.rows.event_rows import ACTION, ORDER, TypedRows
 from arctic.cdc.unread import Image, ReadColumn
 
@@ -202,6 +203,12 @@ def decoded_texts(
     Args:
         given: name -> texts of a column, and where they go.
     """
+    certain = {name: certain_values(array, column) for name, (array, column) in given.items()}
+    known = {name: values for name, values in certain.items() if values is not None}
+    return {**known, **_decoded({name: given[name] for name in given if name not in known})}
+
+
+def _decoded(given: Mapping[str, tuple[pa.Array, ReadColumn]]) -> Mapping[str, pa.Array]:
     if not given:
         return {}
     parts = [

@@ -34,9 +34,10 @@ def read_events(
 
     Memory: a few times the events.
     """
-    if unread is None or events["place"].null_count == events.num_rows:
+    unplaced = events["place"].null_count
+    if unread is None or unplaced == events.num_rows:
         return typed_rows(events, columns, key, ordering)
-    waiting = events.filter(events["place"].is_valid())
+    waiting = events.filter(events["place"].is_valid()) if unplaced else events
     parts = []
     is_left = np.ones(waiting.num_rows, np.bool_)
     images = unread.images(waiting["place"].to_numpy(), columns) if _are_plain(columns, key) else ()

@@ -10,8 +10,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from arctic.cdc.events import BROKEN, EVENTS, Events
-from arctic.cdc.rows.json_images import JsonMessages
+from arctic.cdc.rows.json_images import Fields, JsonMessages
 
+HEADS = pa.schema(
+    [
+        # Whether it is read by columns, once its table is known.
+        ("is_later", pa.bool_()),
+        # As in ``EVENTS``.
+        ("kind", pa.string()),
+        # Whether it has a row after, and one before.
+        ("has_new", pa.bool_()),
+        ("has_old", pa.bool_()),
+    ]
+)
+"""What is told of a message before its values are read."""
 _NONE = Events(events=EVENTS.empty_table(), broken=BROKEN.empty_table(), ignored=0, ends=0)
 
 
@@ -35,26 +47,26 @@ def message_table(
 
 def listed_and_unread(
     given: pa.Table,
-    fields: pa.ChunkedArray,
+    heads: pa.Table,
     *,
     sides: tuple[str, str] | None,
+    fields: Fields,
     read: Callable[[pa.Table], Events],
-    kinds: pa.ChunkedArray | None = None,
 ) -> Events:
     """Return the events of messages; those that are read by columns have a place.
 
     Args:
         given: as ``message_table`` makes it.
-        fields: as ``JsonMessages`` has them; null: the message is read at once.
+        heads: ``HEADS`` of the same messages.
         sides: where the rows of a message are; None: it is the row after.
+        fields: tells which fields these have.
         read: reads messages at once.
-        kinds: of the events that are read later; None: they are all inserts.
     """
-    is_later = fields.is_valid()
-    later = given.filter(is_later)
-    found = _NONE
-    if later.num_rows < given.num_rows:
-        found = read(given.filter(pc.invert(is_later)))
+    later, found = given, _NONE
+    if not pc.all(heads["is_later"]).as_py():
+        later = given.filter(heads["is_later"])
+        found = read(given.filter(pc.invert(heads["is_later"])))
+        heads = heads.filter(heads["is_later"])
     if not later.num_rows:
         return found
 
@@ -65,17 +77,18 @@ def listed_and_unread(
     unread = JsonMessages(
         messages=later["message"].combine_chunks(),
         sources=later["source"].combine_chunks(),
-        fields=fields.filter(is_later).combine_chunks(),
+        has_new=heads["has_new"].to_numpy(),
+        has_old=heads["has_old"].to_numpy(),
         sides=sides,
+        fields=fields,
         slowly=slowly,
     )
     count = later.num_rows
-    kind = pa.repeat("I", count) if kinds is None else kinds.filter(is_later)
     arrays = {
         "seq": later["seq"],
         "ends": np.zeros(count, np.int64),
         "source": later["source"],
-        "kind": kind,
+        "kind": heads["kind"],
         "message": later["message"],
         "place": np.arange(count, dtype=np.int64),
     }

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -15,6 +18,7 @@ from arctic.cdc.decode import Decoding, Encoding
 from arctic.cdc.events import Events
 from arctic.cdc.json_rows import json_events
 from arctic.cdc.rows.event_rows import TypedRows, typed_rows
+from arctic.cdc.rows.json_images import JsonMessages
 from arctic.cdc.rows.read_events import read_events
 from arctic.cdc.unread import ReadColumn
 from tests.cdc.listed import listed
@@ -138,6 +142,60 @@ def test_what_is_plain_is_read_by_columns_beside_what_is_not() -> None:
     result = read_events(found.events, COLUMNS, ["id"], unread=found.unread)
     assert result.rows["id"].to_pylist() == [n for n in range(5000) if n != 777]
     assert [row["seq"] for row in result.broken.to_pylist()] == [777]
+
+
+FILL = [*LIKELY, "x"]
+LIKE = ["null", '"x"', "7", "1.5", "true", '"AQ=="', '"2024-01-02 03:04:05"', "[1]", "{}"]
+
+
+@settings(max_examples=10)
+@given(st.sampled_from(FILL), st.sampled_from([*LIKE, "absent", "twice"]), st.integers(0, 120),
+       st.sampled_from(FILL), st.booleans())  # fmt: skip
+def test_messages_of_which_one_is_unlike_the_first_are_read_alike(
+    name: str, value: str, place: int, null: str, is_wrapped: bool
+) -> None:
+    """It leaves a field out, has another kind of value or a field that no other has."""
+    likely = [(each, LIKELY[each]) for each in LIKELY]
+    all_rows = [likely if n % 3 else [*likely[1:], ("id", str(n))] for n in range(120)]
+    all_rows = [[(n, "null" if n == null and k % 5 else v) for n, v in row]
+                for k, row in enumerate(all_rows)]  # fmt: skip
+    odd = [pair for pair in likely if pair[0] != name]
+    odd += [] if value == "absent" else [(name, value if value != "twice" else "7")]
+    odd += [(name, "7")] if value == "twice" else []
+    all_rows.insert(place, odd)
+    messages = ["{" + ",".join(f'"{n}":{v}' for n, v in row) + "}" for row in all_rows]
+    if is_wrapped:
+        wrap = '{{"op":"u","before":{0},"after":{0},"source":{{"db":"s","table":"t","id":null}}}}'
+        found = debezium_events(pa.array([wrap.format(each) for each in messages]))
+    else:
+        found = json_events(pa.array(messages), None, pa.array(["t"] * len(messages)))
+
+    same(found, COLUMNS, [])
+
+
+@pytest.mark.parametrize("is_wrapped", [False, True])
+def test_messages_that_are_alike_are_one_image(is_wrapped: bool) -> None:
+    """Nobody looks at the fields of each, whatever is null."""
+
+    def looked_up(_: pa.Array) -> pa.Array:
+        raise AssertionError("fields were looked up")
+
+    row = {"id": 1, "n": 5, "s": "x", "p": "1.5", "t": None}
+    texts = [json.dumps({**row, "id": number, "n": None if number % 2 else 7})
+             for number in range(500)]  # fmt: skip
+    if is_wrapped:
+        source = '{"db":"s","table":"t","name":null,"ts_ms":1}'
+        wrapped = [f'{{"before":null,"after":{each},"source":{source},"op":"c"}}' for each in texts]
+        found = debezium_events(pa.array(wrapped))
+    else:
+        found = json_events(pa.array(texts), None, pa.array(["t"] * 500))
+    assert isinstance(found.unread, JsonMessages)
+    unread = replace(found.unread, fields=looked_up)
+    (image,) = unread.images(np.arange(500), COLUMNS)
+
+    assert image.new is not None
+    assert image.new.keys() == row.keys()
+    same(replace(found, unread=unread), COLUMNS, [])
 
 
 def test_a_column_that_can_never_be_read_breaks_every_message() -> None:

@@ -1,0 +1,64 @@
+"""Whether parsed messages mention a field that is null, or leave it out: a parser tells neither.
+
+Strategy: in a valid document a field's name between quotes with a colon behind them is that field
+and nothing else, if no name of the document has a quote of its own: quotes in texts have a
+backslash before them. A message has a field once in each of its objects. So a name that is in the
+text as often as there are objects for it is in each of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.types as pt
+
+# It begins as nothing does that may stand between two texts.
+_PLAIN = re.compile(r'[A-Za-z_][^"\\]*')
+
+
+def mention_all(found: pa.Table, messages: pa.Array, names: Collection[str]) -> bool:
+    """Say whether all messages certainly mention all fields of some names.
+
+    Args:
+        found: the messages, parsed with all of their fields, each once.
+        messages: their texts.
+        names: of fields, wherever they are.
+    """
+    objects: Counter[str] = Counter()
+    null: set[str] = set()
+    has_lists = False
+    waiting = [(column, name, len(messages)) for name, column in _columns(found)]
+    while waiting:
+        array, name, count = waiting.pop()
+        objects[name] += count
+        if array.null_count > len(array) - count:
+            null.add(name)
+        has_lists = has_lists or pt.is_list(array.type)
+        if pt.is_struct(array.type):
+            within = len(array) - array.null_count
+            children = zip(array.flatten(), array.type.names, strict=True)
+            waiting += [(child, each, within) for child, each in children]
+    doubtful = null.intersection(names)
+    if not doubtful:
+        return True
+    if has_lists or not all(map(_PLAIN.fullmatch, objects)):
+        return False
+    text = _text_of(messages)
+    return all(text.count(f'"{name}":'.encode()) == objects[name] for name in doubtful)
+
+
+def _columns(found: pa.Table) -> list[tuple[str, pa.Array]]:
+    pairs = zip(found.column_names, found.columns, strict=True)
+    return [(name, column.combine_chunks()) for name, column in pairs]
+
+
+def _text_of(messages: pa.Array) -> bytes:
+    """Return all texts, one after the other."""
+    offsets = np.frombuffer(messages.buffers()[1], np.int32)[messages.offset :]
+    begin, end = int(offsets[0]), int(offsets[len(messages)])
+    text: bytes = messages.buffers()[2][begin:end].to_pybytes()
+    return text
