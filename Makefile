@@ -220,7 +220,7 @@ bench-memory: $(READY) ## Load, change, read and optimize a table larger than th
 bench-spark-memory: $(READY) ## Measure the memory of a Spark session's processes that read a changed table
 	@$(PYTHON) -m benchmarks.spark_memory $(ARGS)
 
-bench-key-joins: $(READY) ## Measure two joins of TPC-H by buckets, with a shuffle and without
+bench-key-joins: $(READY) ## Measure joins and group-bys by key, with a shuffle and without
 	@$(PYTHON) -m benchmarks.key_joins $(ARGS)
 
 bench-write: $(READY) ## Measure loads and upserts beside pyarrow on the same rows
