@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
@@ -129,9 +129,15 @@ class State:
     """The merged view."""
     base: Rows
     """The base store alone, as PyIceberg reads it."""
-    leaves: int = field(compare=False)
-    """Of the trees of both regions: a second try may divide once more."""
-    is_sorted: bool = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """How the rows lie, which is another one where a second try divides once more."""
+
+    leaves: int
+    """Of the trees of both regions."""
+    is_sorted: bool
     """Whether each base file has its rows in the order of the sort column."""
 
 
@@ -148,17 +154,23 @@ def stores(lake: str) -> list[Table]:
 
 def look(lake: str) -> State:
     """Read a table."""
-    base = StaticTable.from_metadata(stores(lake)[0].metadata_location)
     table = arctic.open_table("c.t", warehouse=lake)
-    trees = NodeTrees.of(table.properties, is_keyed=True)
-    files = [urlparse(task.file.file_path).path for task in base.scan().plan_files()]
+    return State(rows=as_rows(table.read().read_all()), base=as_rows(_base(lake).scan().to_arrow()))
+
+
+def shape(lake: str) -> Shape:
+    """Look at the nodes and the files of a table."""
+    trees = NodeTrees.of(arctic.open_table("c.t", warehouse=lake).properties, is_keyed=True)
+    files = [urlparse(task.file.file_path).path for task in _base(lake).scan().plan_files()]
     orders = [pq.read_table(path, columns=["by"]).column("by").to_pylist() for path in files]
-    return State(
-        rows=as_rows(table.read().read_all()),
-        base=as_rows(base.scan().to_arrow()),
+    return Shape(
         leaves=sum(len(trees.tree(f"region={region}").leaves) for region in REGIONS),
         is_sorted=all(by == sorted(by) for by in orders),
     )
+
+
+def _base(lake: str) -> StaticTable:
+    return StaticTable.from_metadata(stores(lake)[0].metadata_location)
 
 
 def as_rows(table: pa.Table) -> Rows:

@@ -23,6 +23,7 @@ from tests.property.crash_table import (
     prepare,
     reachable,
     run,
+    shape,
 )
 
 CI_STRIDE = 15
@@ -122,16 +123,19 @@ def crash_everywhere(folder: str, number: int, stride: int) -> Findings:
     in_child(lambda: prepare(lake))
     shutil.copytree(lake, saved)
     before, files = in_child(lambda: look(lake)), len(on_disk(lake))
+    shape_before = in_child(lambda: shape(lake))
     kinds = kinds_of_steps(lambda: run(operation, lake))
     assert kinds.count("create") - kinds.count("delete") == len(on_disk(lake)) - files
-    done = in_child(lambda: look(lake))
+    done, shape_after = in_child(lambda: look(lake)), in_child(lambda: shape(lake))
     assert before is not None
     assert done is not None
+    assert shape_before is not None
+    assert shape_after is not None
     findings = Findings(
         operation=operation.__name__,
         steps=len(kinds),
-        leaves=(before.leaves, done.leaves),
-        is_sorted=done.is_sorted,
+        leaves=(shape_before.leaves, shape_after.leaves),
+        is_sorted=shape_after.is_sorted,
     )
     # Another offset for each operation. What decides is never left out: the steps before and after
     # a COMMIT or a deletion.
