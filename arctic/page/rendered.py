@@ -15,7 +15,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
 from typing import Any
 from urllib.parse import quote
 
@@ -23,7 +23,7 @@ from arctic.errors import UnsupportedError
 from arctic.page.views import words
 from arctic.scan.explain import counted, size_text
 
-_FOLDER = Path(__file__).parent
+_FOLDER = files("arctic.page")
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 """What no HTML document may hold, and no UTF-8."""
 
@@ -74,7 +74,7 @@ def policy() -> str:
 def shipped() -> Mapping[str, str]:
     """Return the style sheet and the script, by file name."""
     return {
-        name: (_FOLDER / "shipped" / name).read_text(encoding="utf-8")
+        name: _FOLDER.joinpath("shipped").joinpath(name).read_text(encoding="utf-8")
         for name in ("page.css", "page.js")
     }
 
@@ -93,7 +93,7 @@ def _environment() -> Any:
             "pages need Jinja; install the extra, in a checkout: pip install '.[serve]'"
         ) from error
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_FOLDER / "templates"),
+        loader=jinja2.PackageLoader("arctic.page"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         finalize=_printable,

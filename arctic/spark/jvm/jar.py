@@ -145,7 +145,7 @@ def sources() -> Mapping[str, str]:
 def _fingerprint(jvm: Any) -> str:
     build = jvm.org.apache.spark.SparkBuildInfo
     digest = hashlib.sha256(f"{build.spark_version()} {build.spark_revision()}".encode())
-    digest.update(Path(__file__).read_bytes())
+    digest.update(files("arctic.spark.jvm").joinpath("jar.py").read_bytes())
     for name, text in sources().items():
         digest.update(f"\n{name}\n{text}".encode())
     return digest.hexdigest()[:16]

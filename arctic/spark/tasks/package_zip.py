@@ -11,8 +11,12 @@ import tempfile
 import zipfile
 from importlib.resources import files
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from arctic.errors import StorageError
+
+if TYPE_CHECKING:
+    from importlib.abc import Traversable  # elsewhere from Python 3.14 on
 
 _PACKAGES = ("arctic", "pyspark_arctic")
 _MADE_AT = (1980, 1, 1, 0, 0, 0)
@@ -31,7 +35,7 @@ def write_package_zip(path: Path) -> None:
             try:
                 with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as zipped:
                     for package in _PACKAGES:
-                        _add(zipped, Path(str(files(package))))
+                        _add(zipped, files(package), package)
                 os.chmod(file.name, 0o644)  # who runs executors may be somebody else
                 os.replace(file.name, path)
             except BaseException:
@@ -44,8 +48,10 @@ def write_package_zip(path: Path) -> None:
         ) from error
 
 
-def _add(zipped: zipfile.ZipFile, package: Path) -> None:
-    for path in sorted(package.rglob("*")):
-        name = path.relative_to(package.parent)
-        if path.is_file() and "__pycache__" not in name.parts:
-            zipped.writestr(zipfile.ZipInfo(name.as_posix(), _MADE_AT), path.read_bytes())
+def _add(zipped: zipfile.ZipFile, folder: Traversable, name: str) -> None:
+    for each in sorted(folder.iterdir(), key=lambda each: each.name):
+        inside = f"{name}/{each.name}"
+        if each.is_file():
+            zipped.writestr(zipfile.ZipInfo(inside, _MADE_AT), each.read_bytes())
+        elif each.name != "__pycache__":
+            _add(zipped, each, inside)

@@ -1,7 +1,8 @@
 """Programs on a cluster, each of which compares its tables with what they must hold.
 
-Run as a process: ``python -m tests.spark.cluster.driver PROGRAM MASTER FOLDER``; it prints what is
-done, a line each. The session speculates: of a slow task a second one begins.
+Run as a process: ``python -m tests.spark.cluster.driver PROGRAM MASTER FOLDER``, or this file by
+``spark-submit``; it prints what is done, a line each. The session speculates: of a slow task a
+second one begins.
 """
 
 from __future__ import annotations
@@ -205,12 +206,23 @@ def bare(lake: Lake) -> None:
     sent = arctic.package_zip(lake.folder / "arctic.zip")
     lake.spark.sparkContext.addPyFile(sent)
     arctic.register(lake.spark)
+    _done_with_what_was_sent(lake)
+    print("sent", flush=True)
+
+
+def submitted(lake: Lake) -> None:
+    """Be sent along by ``spark-submit --py-files``: driver and workers import what was sent."""
+    assert ".zip" in arctic.__file__, arctic.__file__
+    _done_with_what_was_sent(lake)
+    print("submitted", flush=True)
+
+
+def _done_with_what_was_sent(lake: Lake) -> None:
     lake.put(PLAIN, 0, 1_000, 1)
     lake.put(PLAIN, 500, 1_500, 2)
     lake.check()
     lake.optimize(PLAIN)
     lake.check()
-    print("sent", flush=True)
 
 
 def _refused(work: Callable[[], object]) -> None:
@@ -262,6 +274,7 @@ PROGRAMS: dict[str, Callable[[Lake], None]] = {
     "kills": kills,
     "speculation": speculation,
     "bare": bare,
+    "submitted": submitted,
 }
 
 

@@ -9,10 +9,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pyspark
 import pytest
 
 import arctic
 from arctic.errors import StorageError
+from tests.spark.cluster import driver
 from tests.spark.cluster.driver import SETTINGS
 from tests.spark.servers import connect_server
 
@@ -71,6 +73,23 @@ def test_workers_that_lack_the_package_get_it_as_a_file(master: str, tmp_path: P
     assert all("has no package arctic; " in error for error in errors)
     assert all("addPyFile(arctic.package_zip(" in error for error in errors)
     assert last == "sent"
+
+
+def test_a_program_is_submitted_with_the_package(master: str, tmp_path: Path) -> None:
+    """Neither its driver nor its workers have one of their own."""
+    sent, python = arctic.package_zip(tmp_path / "arctic.zip"), bare(tmp_path)
+    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    options = ("--master", master, "--py-files", sent, "--driver-memory", "700m")
+    done = subprocess.run(
+        [str(submit), *options, driver.__file__, "submitted", master, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_SECONDS,
+        env={**os.environ, "PYSPARK_PYTHON": python},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr[-4_000:]
+    assert done.stdout.splitlines()[-1] == "submitted"
 
 
 def test_a_server_that_lacks_the_package_gets_it_from_a_client(

@@ -21,14 +21,19 @@ sys.path[:0] = {path}
 import arctic, pyspark_arctic
 from arctic.spark.read import partition_reader
 from arctic.spark.write import task_writer
+from arctic.page.rendered import shipped
+from arctic.spark.jvm.jar import sources
+assert shipped() and sources()
+arctic.package_zip({again!r})
 print(json.dumps([arctic.__version__, arctic.__file__, task_writer.__file__]))
 """
 
 
 def test_what_tasks_import_comes_out_of_the_zip(tmp_path: Path) -> None:
-    """In a Python that sees packages, but no link to the sources of this one."""
+    """In a Python that sees packages, but no link to the sources of this one; and so does a zip."""
     made = arctic.package_zip(tmp_path / "new" / "arctic.zip")
-    program = WITHOUT_LINKS.format(path=[made, site.getsitepackages()[0]])
+    again = tmp_path / "again.zip"
+    program = WITHOUT_LINKS.format(path=[made, site.getsitepackages()[0]], again=str(again))
     done = subprocess.run(
         [sys.executable, "-S", "-c", program],
         capture_output=True,
@@ -42,6 +47,7 @@ def test_what_tasks_import_comes_out_of_the_zip(tmp_path: Path) -> None:
     assert version == arctic.__version__
     assert Path(made).stat().st_mode & 0o777 == 0o644
     assert all(place.startswith(made) for place in places)
+    assert again.read_bytes() == Path(made).read_bytes()
 
 
 def test_the_same_package_is_the_same_file(
