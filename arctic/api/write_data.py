@@ -82,7 +82,7 @@ def _write(rows: pa.RecordBatchReader, asked: AskedWrite) -> WriteReport:
         bytes=sum(file.size_bytes for file in result.files),
         seconds=time.monotonic() - started,
     )
-    after_write(asked, None, optimizes=asked.optimizes)
+    after_write(asked, job.target.table.properties, None, optimizes=asked.optimizes)
     return report
 
 

@@ -118,14 +118,14 @@ PUBLISH = Option(
         "none", "auto", hint="after how many commits is said by option publish-every-commits"
     ),
     default="none",
-    scopes=_WRITE,
+    scopes=_WRITE_TABLE,
     doc="After the commit: publish nothing, or show the rows of now to other engines (auto).",
 )
 PUBLISH_EVERY = Option(
     name="publish-every-commits",
     parse=positive_int,
     default=1,
-    scopes=_WRITE,
+    scopes=_WRITE_TABLE,
     doc="With publish=auto: only once so many commits, of whoever, are not published yet.",
 )
 MAX_TASKS = Option(

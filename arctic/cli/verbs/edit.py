@@ -48,6 +48,8 @@ def _condition(where: str) -> str | None:
 
 def _print(report: EditReport, output: str) -> None:
     if output == "json":
-        print_json({**asdict(report), "seconds": round(report.seconds, 3)})
+        known = {**asdict(report), "seconds": round(report.seconds, 3)}
+        del known["table_properties"]  # `arctic describe` shows them
+        print_json(known)
     else:
         click.echo(str(report))

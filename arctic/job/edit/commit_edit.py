@@ -153,7 +153,12 @@ def edited(
                 raise
             outrun = error
         else:
-            return replace(report, attempts=number + 1, seconds=time.monotonic() - started)
+            return replace(
+                report,
+                attempts=number + 1,
+                seconds=time.monotonic() - started,
+                table_properties=opened.table.properties,
+            )
     raise ConflictError(
         f"table {opened.table.name!r}: during each of {number + 1} attempts others "
         f"changed what had been read, and nothing was changed here; the last time: "

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,8 @@ class EditReport:
     attempts: int = 1
     """The first one included; others committed during each before the last."""
     seconds: float = 0.0
+    table_properties: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    """What the edited table says of itself; it decides what follows the commit."""
 
     def __str__(self) -> str:
         """Return a line for a terminal."""

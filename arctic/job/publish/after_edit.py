@@ -54,6 +54,6 @@ def update(
 
 def committed(asked: AskedWrite, report: EditReport) -> EditReport:
     """Do what was asked for, where anything was committed."""
-    if asked.asks_for_more and report.snapshot_id is not None:
-        after_write(asked, None, optimizes=asked.optimizes)
+    if report.snapshot_id is not None:
+        after_write(asked, report.table_properties, None, optimizes=asked.optimizes)
     return report

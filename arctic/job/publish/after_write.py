@@ -1,4 +1,4 @@
-"""What a write asked for once it is committed: the table optimized, and published.
+"""What a write or its table asked for once it is committed: the table optimized, and published.
 
 Rules:
     - The write is committed before: whatever fails here is a warning, never an error.
@@ -7,6 +7,7 @@ Rules:
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 
 from arctic.iceberg.ownership.published import published_names
 from arctic.iceberg.publishing.published_table import find_published
@@ -19,11 +20,18 @@ from arctic.job.upkeep.auto_optimize import optimize_after_write
 from arctic.job.write.asked_write import AskedWrite
 
 
-def after_write(asked: AskedWrite, runner: TaskRunner | None, *, optimizes: bool) -> None:
-    """Do what a committed write asked for.
+def after_write(
+    asked: AskedWrite,
+    properties: Mapping[str, str],
+    runner: TaskRunner | None,
+    *,
+    optimizes: bool,
+) -> None:
+    """Do what a committed write or its table asked for.
 
     Args:
         asked: the write.
+        properties: of the table that it was written to.
         runner: where the tasks of optimizing run; None: in threads of this process.
         optimizes: it is time for that; a stream does not with every batch.
 
@@ -33,10 +41,11 @@ def after_write(asked: AskedWrite, runner: TaskRunner | None, *, optimizes: bool
     reference = asked.reference.on_no_branch()
     if optimizes:
         optimize_after_write(reference, runner or LocalRunner.of_this_machine())
-    if asked.publish_every is None:
+    every = asked.publish_every(properties)
+    if every is None:
         return
     try:
-        publish_all(reference, every=asked.publish_every)
+        publish_all(reference, every=every)
     except Exception as error:  # noqa: BLE001 - a committed write does not fail, whatever this is
         name = reference.identifier
         reason = (str(error).strip().splitlines() or ["no message"])[0]

@@ -50,8 +50,6 @@ class AskedWrite:
     """The table is optimized once the write is committed."""
     optimize_every: int
     """Batches of a stream from one such run to the next."""
-    publish_every: int | None
-    """The table is published once so many commits are not; None: the write leaves it alone."""
     sets_rows: bool = False
     """Rows are those of a command: what a key had plays no part in what it has then."""
     where: Predicate | None = None
@@ -92,14 +90,25 @@ class AskedWrite:
             spread=opt.SPREAD.value(options),
             optimizes=opt.OPTIMIZE.value(options) == "auto",
             optimize_every=opt.OPTIMIZE_EVERY.value(options),
-            publish_every=_publish_every(options),
-            given=options,
+            given=_with_known_publish(options),
         )
 
-    @property
-    def asks_for_more(self) -> bool:
-        """Whether anything is to be done once the write is committed."""
-        return self.optimizes or self.publish_every is not None
+    def publish_every(self, properties: Mapping[str, str]) -> int | None:
+        """Say once how many commits are not published the write publishes them; None: it does not.
+
+        Args:
+            properties: of the table; what the call gave wins over them.
+        """
+        every = opt.PUBLISH_EVERY.value(self.given, properties)
+        return every if opt.PUBLISH.value(self.given, properties) == "auto" else None
+
+    def asks_for_more(self, properties: Mapping[str, str]) -> bool:
+        """Say whether anything is to be done once the write is committed.
+
+        Args:
+            properties: of the table.
+        """
+        return self.optimizes or self.publish_every(properties) is not None
 
     @property
     def needs_key(self) -> bool:
@@ -192,9 +201,11 @@ class AskedWrite:
         return self
 
 
-def _publish_every(options: Mapping[str, str]) -> int | None:
-    every = opt.PUBLISH_EVERY.value(options)
-    return every if opt.PUBLISH.value(options) == "auto" else None
+def _with_known_publish(options: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the options, once what is looked at after the commit is known to be understood."""
+    for later in (opt.PUBLISH, opt.PUBLISH_EVERY):
+        later.value(options)
+    return options
 
 
 def _mode(options: Mapping[str, str], *, overwrite: bool) -> WriteMode | None:

@@ -10,6 +10,7 @@ Must not know: how Spark found the rows.
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +19,7 @@ import pyarrow.types as pat
 from pyspark.sql import DataFrame
 
 from arctic.errors import ConflictError, InvalidInputError
+from arctic.job.edit.edit_report import EditReport
 from arctic.job.edit.merging.small_merge import small_merge
 from arctic.job.edit.small_edit import NotHereError, small_edit
 from arctic.job.edit.where import Where
@@ -76,18 +78,23 @@ def changed(asked: RowLevelQuestion, java_frame: Any) -> DoneAnswer:
     frame = frame_of_jvm(java_frame)
     write = AskedWrite.of(relevant_options(asked.options, Scope.WRITE))
     if asked.rows == _SOURCE_ROWS:
-        if not _is_merged_here(asked, frame, write.reference):
+        report = _merged_here(asked, frame, write.reference)
+        if report is None:
             return DoneAnswer(found=False)
-    elif not _is_done_here(asked, write.reference):
-        _written_by_tasks(asked, frame, write)
-    after_write(write, SparkRunner(frame.sparkSession), optimizes=write.optimizes)
+    else:
+        report = _done_here(asked, write.reference)
+    if report is None:
+        properties = _written_by_tasks(asked, frame, write)
+    else:
+        properties = report.table_properties
+    after_write(write, properties, SparkRunner(frame.sparkSession), optimizes=write.optimizes)
     return DoneAnswer(found=True)
 
 
-def _is_done_here(asked: RowLevelQuestion, reference: TableReference) -> bool:
-    """Say whether this process has carried the command out, without a job of Spark's."""
+def _done_here(asked: RowLevelQuestion, reference: TableReference) -> EditReport | None:
+    """Carry the command out in this process, without a job of Spark's; None: it cannot."""
     if asked.sets is None:
-        return False
+        return None
 
     def where_of(table: TableDescription) -> Predicate:
         try:
@@ -97,18 +104,19 @@ def _is_done_here(asked: RowLevelQuestion, reference: TableReference) -> bool:
 
     # An UPDATE of columns to themselves sets nothing, and deletes nothing either.
     new_rows = None if asked.rows == _GONE_ROWS else setter(asked.sets)
-    report = small_edit(
+    return small_edit(
         reference, asked.command, where_of, new_rows, overwritten=overwritten(asked.sets)
     )
-    return report is not None
 
 
-def _is_merged_here(asked: RowLevelQuestion, frame: DataFrame, reference: TableReference) -> bool:
-    """Say whether this process has carried a MERGE out with the few rows of its source."""
+def _merged_here(
+    asked: RowLevelQuestion, frame: DataFrame, reference: TableReference
+) -> EditReport | None:
+    """Carry a MERGE out in this process with the few rows of its source; None: it cannot."""
     assert asked.sets is not None  # the question says what is set
     tasks = narrow_tasks(frame, most_bytes=_MOST_SOURCE_BYTES, may_grow=False)
     if tasks is None or tasks > _MOST_SOURCE_TASKS:
-        return False
+        return None
     if 1 < tasks <= _MOST_IN_TURN:
         frame = frame.coalesce(1)
     schema = arrow_schema(frame.schema)
@@ -116,26 +124,29 @@ def _is_merged_here(asked: RowLevelQuestion, frame: DataFrame, reference: TableR
     most = MOST_SOURCE_ROWS if are_short else min(MOST_WIDE_ROWS, MOST_SOURCE_ROWS)
     found = frame.limit(most + 1).toArrow()
     if found.num_rows > most:
-        return False
+        return None
     try:
         source = found.cast(schema)
     except pa.ArrowException:
-        return False
-    return small_merge(reference, asked.command, source, setter(asked.sets)) is not None
+        return None
+    return small_merge(reference, asked.command, source, setter(asked.sets))
 
 
-def _written_by_tasks(asked: RowLevelQuestion, frame: DataFrame, write: AskedWrite) -> None:
+def _written_by_tasks(
+    asked: RowLevelQuestion, frame: DataFrame, write: AskedWrite
+) -> Mapping[str, str]:
+    """Carry the command out by tasks; return the properties of the table that they wrote to."""
     check_workers(frame.sparkSession)
     frame = read_again(frame, write.reference.identifier, what=asked.command)
     try:
-        _write(asked, frame, write)
+        return _write(asked, frame, write)
     except RepeatedKeyError as error:
         if asked.once != "source":
             raise
         raise CatalogFailureError(error.message, FailureKind.MERGE_CARDINALITY) from error
 
 
-def _write(asked: RowLevelQuestion, frame: DataFrame, write: AskedWrite) -> None:
+def _write(asked: RowLevelQuestion, frame: DataFrame, write: AskedWrite) -> Mapping[str, str]:
     command = Command(
         name=asked.command,
         rows=asked.rows,
@@ -169,7 +180,7 @@ def _write(asked: RowLevelQuestion, frame: DataFrame, write: AskedWrite) -> None
                 break
             _log.info("%s of %s may be done again: %s", asked.command, job.identifier, error)
         else:
-            return
+            return job.target.table.properties
     assert outrun is not None  # every try either returned or was outrun
     raise ConflictError(
         f"{asked.command} of table {job.identifier!r}: other commits came after its rows were read "

@@ -211,13 +211,13 @@ def _write(frame: DataFrame, options: dict[str, str], mode: str) -> None:
         save_rows(frame, given, overwrite=chosen == "overwrite")
         return
     asked = AskedWrite.of(given, overwrite=chosen == "overwrite")
-    for later in (OPTIMIZE, PUBLISH):
-        given.pop(later.name, None)
+    given |= {later.name: "none" for later in (OPTIMIZE, PUBLISH)}
     with taken_back_on_failure():
         job = begin_write(asked, arrow_schema(frame.schema))
         spread = spread_rows(frame, job)
         _save_natively(spread.frame, {**given, **spread.told}, chosen)
-    after_write(asked, SparkRunner(frame.sparkSession), optimizes=asked.optimizes)
+    properties = job.target.table.properties
+    after_write(asked, properties, SparkRunner(frame.sparkSession), optimizes=asked.optimizes)
 
 
 def _save_natively(frame: DataFrame, options: Mapping[str, str], mode: str) -> None:

@@ -24,7 +24,7 @@ from arctic.iceberg.tables.new_table import taken_back_on_failure
 from arctic.job.publish.after_write import after_write
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.plan_shuffle import plan_shuffle
-from arctic.job.write.write_job import begin_write
+from arctic.job.write.write_job import WriteJob, begin_write
 from arctic.retry import RetryPolicy
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.stream.checkpoint_file import CheckpointFile
@@ -86,14 +86,15 @@ class StreamSink:
         if not self._has_begun.wait(_START_SECONDS):
             raise InternalError("a stream wrote its first batch before it was started")
         batch = StreamBatch(query_id=self._query_id, batch_id=batch_id)
-        files = _written(frame, self._asked.of_batch(batch), self._shares)
+        job, files = _written(frame, self._asked.of_batch(batch), self._shares)
         if files and self._path_of is not None:
             self._learn(self._path_of, files)
         self._since_optimized += 1
         is_time = self._asked.optimizes and self._since_optimized >= self._asked.optimize_every
         if is_time:
             self._since_optimized = 0
-        after_write(self._asked, SparkRunner(frame.sparkSession), optimizes=is_time)
+        runner = SparkRunner(frame.sparkSession)
+        after_write(self._asked, job.target.table.properties, runner, optimizes=is_time)
 
     def _learn(self, path_of: Callable[[Partition], str], files: Iterable[WrittenFile]) -> None:
         rows = Counter[str]()
@@ -107,14 +108,14 @@ class StreamSink:
 
 def _written(
     frame: DataFrame, asked: AskedWrite, shares: PartitionShares
-) -> tuple[WrittenFile, ...]:
+) -> tuple[WriteJob, tuple[WrittenFile, ...]]:
     """Write one batch, again from its beginning where that is what a conflict asks for."""
     return _TRIES.run(lambda: _written_once(frame, asked, shares), on=ConflictError)
 
 
 def _written_once(
     frame: DataFrame, asked: AskedWrite, shares: PartitionShares
-) -> tuple[WrittenFile, ...]:
+) -> tuple[WriteJob, tuple[WrittenFile, ...]]:
     job = begin_write(asked, arrow_schema(frame.schema))
     spread = spread_rows(frame, job, shares=shares)
-    return write_frame(spread.frame, spread.job)
+    return job, write_frame(spread.frame, spread.job)

@@ -47,11 +47,11 @@ class StreamTaskMessage(WriterCommitMessage):
 class ArcticStreamWriter(DataSourceStreamArrowWriter):
     """Writes Arrow batches of one batch of a stream in tasks."""
 
-    def __init__(self, job: WriteJob, query_id: str, *, after: AskedWrite | None) -> None:
+    def __init__(self, job: WriteJob, query_id: str, *, after: AskedWrite) -> None:
         self._job = job
         self._query_id = query_id
         self._after = after
-        """The write, where it asks for more than commits."""
+        """The write; it or its table may ask for more than commits."""
 
     @message_first
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
@@ -76,9 +76,9 @@ class ArcticStreamWriter(DataSourceStreamArrowWriter):
             raise InternalError(f"{len(jobs)} of {len(told)} write tasks were the first one")
         batch = StreamBatch(query_id=self._query_id, batch_id=batchId)
         commit_write(replace(jobs[0], batch=batch), [each.result for each in told])
-        if self._after is not None:
-            is_time = batchId % self._after.optimize_every == self._after.optimize_every - 1
-            after_write(self._after, None, optimizes=self._after.optimizes and is_time)
+        is_time = batchId % self._after.optimize_every == self._after.optimize_every - 1
+        properties = jobs[0].target.table.properties
+        after_write(self._after, properties, None, optimizes=self._after.optimizes and is_time)
 
     @message_first
     def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:
@@ -117,7 +117,7 @@ def begin_stream_writer(
     return ArcticStreamWriter(
         begin_write(asked, arrow_schema(schema)),
         _query_id(asked.reference, checkpoint),
-        after=asked if asked.asks_for_more else None,
+        after=asked,
     )
 
 

@@ -14,7 +14,7 @@ from arctic.job.publish.after_write import after_write
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.command_write import check_seen
 from arctic.job.write.new_only import create_for_write
-from arctic.job.write.write_job import begin_write
+from arctic.job.write.write_job import WriteJob, begin_write
 from arctic.options import WRITE_MODE
 from arctic.retry import WHERE_OUTRUN
 from arctic.spark.base.spark_types import arrow_schema
@@ -73,15 +73,16 @@ def save_rows(
     if is_statement or asked.mode is WriteMode.OVERWRITE:
         frame = read_again(frame, asked.reference.identifier, what="a write")
 
-    def write() -> None:
+    def write() -> WriteJob:
         job = begin_write(asked, arrow_schema(frame.schema))
         if seen:
             check_seen(seen, job, what="overwrite")
-        if written_from_files(frame, job):
-            return
-        spread = spread_rows(frame, job)
-        write_frame(spread.frame, spread.job)
+        if not written_from_files(frame, job):
+            spread = spread_rows(frame, job)
+            write_frame(spread.frame, spread.job)
+        return job
 
     with taken_back_on_failure():
-        WHERE_OUTRUN.run(write, on=ReadLaterError)
-    after_write(asked, SparkRunner(frame.sparkSession), optimizes=asked.optimizes)
+        job = WHERE_OUTRUN.run(write, on=ReadLaterError)
+    properties = job.target.table.properties
+    after_write(asked, properties, SparkRunner(frame.sparkSession), optimizes=asked.optimizes)

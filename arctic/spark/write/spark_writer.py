@@ -46,7 +46,7 @@ class ArcticWriter(DataSourceArrowWriter):
         self._made = made
         """What the write made before it began."""
         self._after = after
-        """The write, where it asks for more than a commit."""
+        """The write, where it or its table asks for more than a commit."""
 
     @message_first
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
@@ -65,7 +65,8 @@ class ArcticWriter(DataSourceArrowWriter):
         if self._after is not None:
             # No session here, hence no tasks of Spark's; save() on a registered session keeps the
             # options to itself and has them.
-            after_write(self._after, None, optimizes=self._after.optimizes)
+            properties = self._job.target.table.properties
+            after_write(self._after, properties, None, optimizes=self._after.optimizes)
 
     @message_first
     def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
@@ -87,7 +88,8 @@ def begin_writer(
     asked = AskedWrite.of(options, overwrite=overwrite)
     with taken_back_on_failure() as made:
         job = begin_told(asked, arrow_schema(schema))
-    return ArcticWriter(job, after=asked if asked.asks_for_more else None, made=tuple(made))
+    asks = asked.asks_for_more(job.target.table.properties)
+    return ArcticWriter(job, after=asked if asks else None, made=tuple(made))
 
 
 def _results(messages: Sequence[WriterCommitMessage | None]) -> list[TaskResult]:

@@ -93,6 +93,45 @@ def test_a_write_may_leave_several_commits_together(tmp_path: Path) -> None:
     assert shown(tmp_path) == now(tmp_path), "nobody can tell how many commits have come"
 
 
+def test_a_property_has_every_write_and_edit_publish(tmp_path: Path) -> None:
+    """As the options do, which win over it; as often as another property says."""
+    write(tmp_path, 1)
+    table = arctic.open_table("db.t", warehouse=str(tmp_path))
+    table.set_properties({"publish": "auto"})
+
+    write(tmp_path, 2)
+    assert shown(tmp_path) == now(tmp_path)
+    table.update("id = 1", set={"n": "n + 10"})
+    assert shown(tmp_path) == now(tmp_path)
+    table.delete("id = 1")
+    assert shown(tmp_path) == now(tmp_path)
+    rows = pa.table({"id": [2, 7], "n": [0, 0]})
+    table.merge(rows, on="id").when_matched_update_all().when_not_matched_insert_all().execute()
+    assert shown(tmp_path) == now(tmp_path) != []
+    before = shown(tmp_path)
+    write(tmp_path, 4, publish="none")
+    table.delete("id = 7", options={"publish": "none"})
+    assert shown(tmp_path) == before != now(tmp_path)
+
+    table.set_properties({"publish-every-commits": "4"})
+    write(tmp_path, 5)
+    assert shown(tmp_path) == before
+    write(tmp_path, 6)
+    assert shown(tmp_path) == now(tmp_path)
+    table.unset_properties(["publish", "publish-every-commits"])
+    write(tmp_path, 7)
+    assert shown(tmp_path) != now(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["publish", "publish-every-commits"])
+def test_a_property_of_publishing_is_understood_or_refused(tmp_path: Path, name: str) -> None:
+    """When it is set: no write would be refused for it later."""
+    write(tmp_path, 1)
+    table = arctic.open_table("db.t", warehouse=str(tmp_path))
+    with pytest.raises(InvalidInputError, match=f"table property {name} = 'always'"):
+        table.set_properties({name: "always"})
+
+
 def test_a_write_stands_whose_table_cannot_be_published(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

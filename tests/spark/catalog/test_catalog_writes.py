@@ -16,6 +16,7 @@ import arctic
 from arctic.errors import InvalidInputError
 from arctic.job.write.commit_write import commit_write
 from arctic.spark.write.write_frame import write_frame
+from tests.iceberg.plain_readers import by_pyiceberg
 from tests.spark.catalog.sql import Sql
 
 pytestmark = pytest.mark.spark
@@ -245,6 +246,39 @@ def test_streams_read_and_write_tables_by_their_names(sql: Sql, tmp_path: Path) 
 
     assert query.exception() is None
     assert sql(f"SELECT * FROM {T}_copy ORDER BY id") == [(1, "us"), (2, "us")]
+
+
+def test_a_property_has_statements_streams_and_saves_publish(sql: Sql, tmp_path: Path) -> None:
+    """Each is shown to other engines when it returns, whoever has found the rows of a command."""
+    kept = "('publish' = 'auto', 'primaryKey' = 'id')"
+    sql(f"CREATE TABLE {T} (id BIGINT NOT NULL, region STRING) TBLPROPERTIES {kept}")
+
+    def stream() -> None:
+        sql("CREATE TABLE arctic.shop.more (id BIGINT, region STRING)")
+        sql("INSERT INTO arctic.shop.more VALUES (9, 'E')")
+        more = sql.spark.readStream.table("arctic.shop.more").select("id", "region")
+        writer = more.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        writer.trigger(availableNow=True).toTable(T).awaitTermination()
+
+    source = "(SELECT * FROM VALUES (1, 'C'), (5, 'D') AS v (id, region)) AS s"
+    for act in (
+        f"INSERT INTO {T} VALUES (1, 'A'), (2, 'A'), (3, 'B'), (4, 'B')",
+        f"UPDATE {T} SET region = 'Z' WHERE id = 1",
+        f"UPDATE {T} SET region = upper(region || 'x') WHERE id IN (SELECT 2)",
+        f"DELETE FROM {T} WHERE id = 3",
+        f"MERGE INTO {T} AS t USING {source} ON t.id = s.id WHEN MATCHED THEN UPDATE SET *",
+        f"MERGE INTO {T} AS t USING {source} ON t.id = s.id WHEN NOT MATCHED THEN INSERT * "
+        "WHEN NOT MATCHED BY SOURCE THEN DELETE",
+        lambda: _frame(sql, (7, "S")).writeTo(T).append(),
+        lambda: _frame(sql, (8, "S")).write.format("arctic").mode("upsert").save("shop.t"),
+        stream,
+    ):
+        before = sql.rows("shop.t")
+        act() if callable(act) else sql(act)
+        shown = by_pyiceberg(sql.warehouse, "shop.t_fresh").sort_by("id")
+        found = sql.rows("shop.t")
+        assert [tuple(row.values()) for row in shown.to_pylist()] == found != before, act
+    assert found == [(1, "C"), (5, "D"), (7, "S"), (8, "S"), (9, "E")]
 
 
 def test_columns_are_added_by_a_write_that_says_so(sql: Sql) -> None:
