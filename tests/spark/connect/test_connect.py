@@ -7,6 +7,7 @@ configured and nothing else. Those that cannot are named below, with the reason.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +15,13 @@ from pyspark.sql import SparkSession
 
 import arctic
 from tests.spark import (
+    test_clean_files,
     test_default_mode,
     test_deletion_vectors,
+    test_files_of_others,
+    test_filters,
     test_known_aggregates,
+    test_missing_columns,
     test_read,
     test_write,
 )
@@ -38,10 +43,38 @@ LEFT_OUT = {
     "test_only_new_deletes_are_looked_up": JVM,
     "test_a_stream_without_a_mode_upserts": STREAMS,
     "test_a_stream_makes_a_table_without_a_key_where_it_is_told": STREAMS,
+    "test_a_stream_keeps_what_its_rows_lack": STREAMS,
     "test_rows_are_those_of_a_merge_after_a_minor": SLOW,
 }
-SHARED = (test_read, test_write, test_default_mode, test_deletion_vectors, test_known_aggregates)
+SHARED = (
+    test_read,
+    test_write,
+    test_default_mode,
+    test_deletion_vectors,
+    test_known_aggregates,
+    test_clean_files,
+    test_files_of_others,
+    test_filters,
+    test_missing_columns,
+)
 """Of SQL a few: the server carries it out as it does for a shell."""
+NO_SESSION = "calls what plans or reads without a session"
+INSIDE = "calls what saves rows in the process that has a session with its JVM"
+FILES_LEFT_OUT = {
+    "test_key_groups.py": JVM,
+    "read/test_hadoop_access.py": NO_SESSION,
+    "read/test_hints.py": NO_SESSION,
+    "read/test_partition_reader.py": NO_SESSION,
+    "read/test_reader.py": NO_SESSION,
+    "read/test_skipping.py": JVM,
+    "write/test_frame_files.py": INSIDE,
+    "write/test_hand_over.py": INSIDE,
+    "write/test_node_column.py": INSIDE,
+    "write/test_own_rows.py": INSIDE,
+    "write/test_spread.py": INSIDE,
+    "write/test_write_frame.py": INSIDE,
+}
+"""Of reads and writes."""
 
 orders = test_procedures.orders
 test_calls = test_procedures.test_states_are_named_and_brought_back
@@ -75,6 +108,11 @@ def test_what_is_left_out_is_there() -> None:
     names = {name for module in SHARED for name in vars(module)}
 
     assert LEFT_OUT.keys() <= names
+    here = Path(__file__).parent.parent
+    files = {
+        f"{room}/{path.name}" for room in ("read", "write") for path in here.glob(f"{room}/test_*")
+    }
+    assert files | {"test_key_groups.py"} == FILES_LEFT_OUT.keys()
 
 
 def test_rows_are_shuffled_by_the_server(lake: Lake) -> None:
