@@ -1,7 +1,8 @@
 """Runs the pipeline of this folder once for each part of its feed, in one server of Spark Connect.
 
-``python -m tests.spark.pipeline_driver SETTINGS``, as JSON. What ``spark-pipelines run`` does,
-without a new server for each run.
+``python -m tests.spark.pipeline_driver SETTINGS REFRESHED``, as JSON: of the server, and part ->
+tables that begin anew with it. They are tagged ``before``, and the feed is then nothing but this
+part. What ``spark-pipelines run`` does, without a new server for each run; ``RUN`` is the part.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +31,8 @@ from pyspark.sql import SparkSession
 SPEC = Path("spark-pipeline.yml")
 
 
-def run(spark: Any) -> None:
-    """Run the pipeline once."""
+def run(spark: Any, refreshed: Sequence[str] = ()) -> None:
+    """Run the pipeline once, some of its tables from their beginning."""
     spec = cli.load_pipeline_spec(SPEC)
     graph = create_dataflow_graph(spark, spec.catalog, spec.database, spec.configuration)
     registry = SparkConnectGraphElementRegistry(spark, graph)
@@ -38,7 +40,7 @@ def run(spark: Any) -> None:
     events = start_run(
         spark,
         graph,
-        full_refresh=[],
+        full_refresh=list(refreshed),
         full_refresh_all=False,
         refresh=[],
         dry=False,
@@ -51,16 +53,23 @@ def main() -> None:
     """Run it for each part, and say how each run ended."""
     # A server in this process takes any free port only if the client is said to be a test; what
     # Spark itself does under that name begins in a JVM that is told of it, which this one is not.
-    settings = json.loads(sys.argv[1])
+    settings, refreshed = map(json.loads, sys.argv[1:])
     SparkContext._ensure_initialized(conf=SparkConf().setAll(list(settings.items())))
     os.environ["SPARK_TESTING"] = "1"
     server = SparkSession.builder.remote("local[2]")
     spark = server.config(map=settings).getOrCreate()
     spark.sql("CREATE NAMESPACE IF NOT EXISTS arctic.shop")
     for part in sorted(Path("parts").iterdir()):
+        os.environ["RUN"] = part.stem
+        tables = refreshed.get(part.stem, [])
+        for table in tables:
+            spark.sql(f"CALL arctic.system.create_tag('shop.{table}', 'before')").collect()
+        if tables:
+            shutil.rmtree("feed")
+            Path("feed").mkdir()
         shutil.copy(part, Path("feed", part.name))
         try:
-            run(spark)
+            run(spark, tables)
         except PySparkException as error:
             print(f"run {part.stem}: {error}")
         else:

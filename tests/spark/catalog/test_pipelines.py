@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import os
 import random
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path
@@ -17,20 +13,13 @@ from typing import Any
 import pyspark
 import pytest
 
-import arctic
-from tests.spark.catalog.small_plans import SMALL
+from tests.spark.pipelines import EXAMPLE, ROOT, Event, ran, rows
 
 pytestmark = [
     pytest.mark.spark,
     pytest.mark.slow,
     pytest.mark.skipif(pyspark.__version__ < "4.3", reason="Auto CDC is of Spark 4.3"),
 ]
-
-ROOT = Path(__file__).parents[3]
-EXAMPLE = ROOT / "examples" / "pipelines"
-Event = dict[str, Any]
-CHEAP = SMALL | {"spark.sql.adaptive.enabled": "false"}
-"""Settings of the flows, whose plans are large and whose rows are few."""
 
 
 def events() -> list[Event]:
@@ -83,45 +72,14 @@ def history(seen: Iterable[Event]) -> list[tuple[Any, ...]]:
     return found
 
 
-def rows(folder: Path, table: str, *columns: str) -> list[tuple[Any, ...]]:
-    """Return the rows of a table, without Spark."""
-    found = arctic.read(table, columns=columns, warehouse=str(folder / "warehouse")).read_all()
-    return sorted((tuple(row.values()) for row in found.to_pylist()), key=repr)
-
-
 def test_late_doubled_and_deleting_events_end_as_they_happened(tmp_path: Path) -> None:
     """As the newest rows and as history; each run goes on where the one before ended."""
     project = tmp_path / "project"
     shutil.copytree(EXAMPLE, project)
-    spec = project / "spark-pipeline.yml"
-    text = spec.read_text().replace("file:///tmp/customers-pipeline", f"file://{tmp_path}/storage")
-    cheap = "".join(f'  {name}: "{value}"\n' for name, value in CHEAP.items())
-    spec.write_text(re.sub(r"(configuration:\n)(  .*\n)+", rf"\1{cheap}", text))
-    shutil.rmtree(project / "feed")
-    for folder in ("feed", "parts"):
-        (project / folder).mkdir()
     told = parts(events())
-    for number, part in enumerate(told):
-        lines = "\n".join(json.dumps(event) for event in part)
-        (project / "parts" / f"{number}.json").write_text(lines)
-    settings = arctic.spark_conf(warehouse=str(project / "warehouse")) | {
-        "spark.ui.enabled": "false",
-        "spark.sql.connect.serverStacktrace.enabled": "false",
-        "spark.pyspark.python": os.environ.get("PYSPARK_PYTHON", sys.executable),
-    }
 
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.spark.pipeline_driver", json.dumps(settings)],
-        cwd=project,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        timeout=280,
-        check=False,
-    )
+    ends, said = ran(project, told)
 
-    said = done.stdout[-4_000:] + done.stderr[-4_000:]
-    ends = [line for line in done.stdout.splitlines() if line.startswith("run ")]
     assert ends == ["run 0: done", "run 1: done"], said
     seen = [event for part in told for event in part]
     assert rows(project, "shop.customers", "id", "city") == sorted(newest(seen), key=repr)
