@@ -17,6 +17,8 @@ SETTINGS = {
     "spark.default.parallelism": "2",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "OFF",
+    # What each execution tells the page of Spark, which is not served here: the shortest there is.
+    "spark.sql.ui.explainMode": "simple",
     # A worker that dies of a signal says where it was.
     "spark.python.worker.faulthandler.enabled": "true",
     # It lives for minutes, in which plans come and go by the thousand: with room for what dies

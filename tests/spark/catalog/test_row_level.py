@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from arctic.job.write.commit_write import commit_write
 from arctic.retry import RetryPolicy
 from arctic.spark.catalog import row_level
 from arctic.spark.write.write_frame import write_frame
+from tests.spark.catalog.small_plans import small_plans
 
 pytestmark = pytest.mark.spark
 
@@ -41,8 +42,14 @@ class Shop:
 
     @property
     def rows(self) -> Rows:
-        """All rows, in order."""
+        """All rows as Spark sees them, in order."""
         return sorted(self("SELECT * FROM {t}"), key=repr)
+
+    @property
+    def stored(self) -> Rows:
+        """The same as a reader without Spark sees them, which takes a tenth of the time."""
+        found = arctic.read("shop.t").read_all().to_pylist()
+        return sorted((tuple(row.values()) for row in found), key=repr)
 
     @property
     def commits(self) -> int:
@@ -61,23 +68,24 @@ class Shop:
         before = self.commits
         self(statement)
         assert self.commits == before + 1, statement
-        return self.rows
+        return self.stored
 
     def refused(self, statement: str) -> PySparkException:
         """Return the error of a statement, which has left the table as it was."""
-        before, rows = self.commits, self.rows
+        before, rows = self.commits, self.stored
         with pytest.raises(PySparkException) as caught:
             self(statement)
         assert "Traceback" not in str(caught.value)
-        assert (self.commits, self.rows) == (before, rows)
+        assert (self.commits, self.stored) == (before, rows)
         return caught.value
 
 
 @pytest.fixture
-def shop(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
-    """In a warehouse of its own."""
+def shop(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
+    """In a warehouse of its own; rows are few."""
     monkeypatch.setenv("ARCTIC_WAREHOUSE", str(tmp_path / "warehouse"))
-    return Shop(spark)
+    with small_plans(spark):
+        yield Shop(spark)
 
 
 KEYED = "(id BIGINT NOT NULL, v STRING, n INT, PRIMARY KEY (id))"
@@ -274,8 +282,8 @@ def test_small_changes_by_plain_values_need_no_job(
 
     assert found[0] == found[1]
     assert len({str(rows) for rows in found[0]}) > len(COLUMNS)
-    # Those of the look at the rows after each statement.
-    assert jobs[0] - jobs[1] >= len(statements)
+    assert jobs[0] >= len(statements)
+    assert jobs[1] == 0
 
 
 def test_a_merge_of_columns_by_the_key_leaves_what_tasks_leave(
