@@ -139,6 +139,8 @@ class SaveQuestion:
     """States in which the query has read the table already; or another one of the same path."""
     is_statement: bool
     """Whether it names the tables that it reads, as SQL does; else it is a ``save()`` by format."""
+    is_new: bool
+    """Whether the table was made for these rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -64,4 +64,5 @@ def _save(asked: SaveQuestion, frame: DataFrame) -> None:
         where=where,
         seen=seen,
         is_statement=asked.is_statement,
+        is_new=asked.is_new,
     )

@@ -1,8 +1,9 @@
 """Frames that are Parquet files as they lie, all rows of them: the plan tells which files.
 
 Rules:
-    - Only where Spark itself reads the files, row by row and as they say: no filter, no other
-      name, no value out of a path, no option or setting that has it read anything else.
+    - Only where Spark itself reads the files, row by row and as they say: no filter, no value
+      that is made or comes out of a path, no option or setting that has it read anything else.
+      Columns may have other names.
     - Nothing is run to find out, and whatever is not known means no.
 
 Must not know: what the files are wanted for.
@@ -18,9 +19,9 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
-from arctic.job.write.rising_files import WholeFiles, may_rise, rising_shares
+from arctic.job.write.loads.rising_files import WholeFiles, may_rise, rising_shares
+from arctic.job.write.loads.write_rising import write_rising
 from arctic.job.write.write_job import WriteJob
-from arctic.job.write.write_rising import write_rising
 from arctic.spark.base.private_names import is_classic, planned
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.tasks.spark_tasks import SparkRunner
@@ -29,6 +30,11 @@ from arctic.spark.write.narrow_input import thought_bytes
 _PACKAGE = "org.apache.spark.sql."
 _SOURCES = f"{_PACKAGE}execution.datasources."
 _PROJECT = f"{_PACKAGE}catalyst.plans.logical.Project"
+_EXPRESSIONS = f"{_PACKAGE}catalyst.expressions."
+_ATTRIBUTE = f"{_EXPRESSIONS}AttributeReference"
+_ALIAS = f"{_EXPRESSIONS}Alias"
+_CHECKED = f"{_EXPRESSIONS}objects.AssertNotNull"
+"""What an insert does to a column that takes no null. A write refuses nulls there by itself."""
 _RELATION = f"{_SOURCES}LogicalRelation"
 _FILES = f"{_SOURCES}HadoopFsRelation"
 _PARQUET = f"{_SOURCES}parquet.ParquetFileFormat"
@@ -97,15 +103,18 @@ def _found(frame: DataFrame) -> WholeFiles | None:
     if any(str(conf.get(name)).lower() != text for name, text in _AS_FILES_SAY.items()):
         return None
     plan = planned(frame).optimizedPlan()
-    wanted = list(_attributes(plan))
+    wanted: list[int | None] = [_id(each) for each in _items(plan.output())]
     while _class(plan) == _PROJECT:
+        read: dict[int | None, int | None] = {
+            _id(each): _read_by(each) for each in _items(plan.projectList())
+        }
+        wanted = [read.get(each) for each in wanted]
         plan = plan.child()
     if _class(plan) != _RELATION or _class(plan.relation()) != _FILES:
         return None
-    # An attribute that is made, or has another name, is none of those that are read.
-    if not set(wanted) <= set(_attributes(plan)):
-        return None
-    if [name.rpartition("#")[0] for name in wanted] != frame.columns:
+    stored: dict[int | None, str] = {_id(each): str(each.name()) for each in _items(plan.output())}
+    sources = [stored.get(each) for each in wanted]
+    if None in sources or len(set(sources)) < len(sources):
         return None
     files = plan.relation()
     options = str(files.options().keySet().mkString(_BETWEEN))
@@ -123,6 +132,11 @@ def _found(frame: DataFrame) -> WholeFiles | None:
     return WholeFiles(
         paths=tuple(path for path in paths if path is not None),
         size_bytes=int(location.sizeInBytes()),
+        renamed={
+            name: source
+            for name, source in zip(frame.columns, sources, strict=True)
+            if source is not None and source != name
+        },
     )
 
 
@@ -130,9 +144,23 @@ def _class(thing: Any) -> str:
     return str(thing.getClass().getName())
 
 
-def _attributes(plan: Any) -> Iterator[str]:
-    """Yield what a plan puts out, as ``name#id``."""
-    yield from str(plan.output().mkString(_BETWEEN)).split(_BETWEEN)
+def _items(sequence: Any) -> Iterator[Any]:
+    """Yield what is in a sequence of Scala's."""
+    for place in range(int(sequence.length())):
+        yield sequence.apply(place)
+
+
+def _id(expression: Any) -> int:
+    return int(expression.exprId().id())
+
+
+def _read_by(expression: Any) -> int | None:
+    """Return the attribute whose values an expression has, by its id; None: it makes others."""
+    if _class(expression) == _ALIAS:
+        expression = expression.child()
+    if _class(expression) == _CHECKED:
+        expression = expression.child()
+    return _id(expression) if _class(expression) == _ATTRIBUTE else None
 
 
 def _path(uri: str) -> str | None:

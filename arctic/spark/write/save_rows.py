@@ -5,14 +5,17 @@ Must not know: who saves.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame
 
+from arctic.errors import ConflictError
 from arctic.iceberg.tables.new_table import taken_back_on_failure
 from arctic.job.publish.after_write import after_write
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.command_write import check_seen
+from arctic.job.write.loads.first_load import as_inserts, into_base
 from arctic.job.write.new_only import create_for_write
 from arctic.job.write.write_job import WriteJob, begin_write
 from arctic.options import WRITE_MODE
@@ -26,6 +29,8 @@ from arctic.spark.write.write_frame import write_frame
 from arctic.table.filters.predicate import Predicate
 from arctic.table.snapshot import TableSnapshot
 from arctic.writing.write_request import WriteMode
+
+_log = logging.getLogger(__name__)
 
 
 def settled_new(
@@ -51,6 +56,7 @@ def save_rows(
     where: Predicate | None = None,
     seen: Sequence[TableSnapshot] = (),
     is_statement: bool = False,
+    is_new: bool = False,
 ) -> None:
     """Spread, write and commit the rows of a frame, and do what is asked for after that.
 
@@ -61,6 +67,7 @@ def save_rows(
         where: it replaces the partitions for which this holds, and no other; None: all.
         seen: states in which parts of the frame have read the table already.
         is_statement: SQL that names the tables it reads, and no frame that a user may have kept.
+        is_new: a statement has made the table for these rows.
 
     Raises:
         ConflictError: the table is in another state than one of these, or others committed each
@@ -77,12 +84,31 @@ def save_rows(
         job = begin_write(asked, arrow_schema(frame.schema))
         if seen:
             check_seen(seen, job, what="overwrite")
-        if not written_from_files(frame, job):
-            spread = spread_rows(frame, job)
-            write_frame(spread.frame, spread.job)
+        if not _written_as_first(frame, job, is_new=is_new):
+            _write(frame, job)
         return job
 
     with taken_back_on_failure():
         job = WHERE_OUTRUN.run(write, on=ReadLaterError)
     properties = job.target.table.properties
     after_write(asked, properties, SparkRunner(frame.sparkSession), optimizes=asked.optimizes)
+
+
+def _written_as_first(frame: DataFrame, job: WriteJob, *, is_new: bool) -> bool:
+    """Say whether the rows were written as the first ones of a table, which costs less."""
+    new = into_base(job) if is_new else None
+    first = as_inserts(job) if new is None else None
+    try:
+        if new is not None:
+            _write(frame, new)
+            return True
+        return first is not None and written_from_files(frame, first)
+    except ConflictError as error:
+        _log.info("the rows of %s are no first ones any more: %s", job.identifier, error)
+        return False
+
+
+def _write(frame: DataFrame, job: WriteJob) -> None:
+    if not written_from_files(frame, job):
+        spread = spread_rows(frame, job)
+        write_frame(spread.frame, spread.job)

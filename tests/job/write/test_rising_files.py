@@ -22,7 +22,7 @@ import arctic
 from arctic.errors import StorageError
 from arctic.job.tasks.run_tasks import LocalRunner
 from arctic.job.write.asked_write import AskedWrite
-from arctic.job.write.rising_files import (
+from arctic.job.write.loads.rising_files import (
     FileShare,
     WholeFiles,
     divided,
@@ -30,9 +30,9 @@ from arctic.job.write.rising_files import (
     may_rise,
     rising_shares,
 )
-from arctic.job.write.source_footers import KeyedGroup
+from arctic.job.write.loads.source_footers import KeyedGroup
+from arctic.job.write.loads.write_rising import write_rising
 from arctic.job.write.write_job import WriteJob, begin_write
-from arctic.job.write.write_rising import write_rising
 from arctic.table.filename import parse_base_name
 from arctic.tree.key_hash import hash_key
 

@@ -85,13 +85,27 @@ _WHOLE: dict[str, _Made] = {
     "some columns": lambda frame: frame.select("amount", "id"),
     "a view": lambda frame: frame.alias("other").select("other.id"),
 }
+_RENAMED: dict[str, tuple[_Made, dict[str, str]]] = {
+    "another name": (
+        lambda frame: frame.withColumnRenamed("region", "place"),
+        {"place": "region"},
+    ),
+    "another case": (lambda frame: frame.select("ID"), {"ID": "id"}),
+    "names that changed places": (
+        lambda frame: frame.selectExpr("id AS amount", "amount AS id"),
+        {"amount": "id", "id": "amount"},
+    ),
+    "names over names": (
+        lambda frame: frame.selectExpr("id AS a", "region").select(F.col("a").alias("b")),
+        {"b": "id"},
+    ),
+}
 _OTHER: dict[str, _Made] = {
+    "a column twice": lambda frame: frame.selectExpr("id", "id AS other"),
+    "another type": lambda frame: frame.selectExpr("CAST(id AS int) AS id"),
     "a filter": lambda frame: frame.where("id > 2"),
     "a limit": lambda frame: frame.limit(3),
     "a sample": lambda frame: frame.sample(0.5, 1),
-    "another name": lambda frame: frame.withColumnRenamed("region", "place"),
-    "another case": lambda frame: frame.select("ID"),
-    "names that changed places": lambda frame: frame.selectExpr("id AS amount", "amount AS id"),
     "a value": lambda frame: frame.withColumn("amount", F.col("amount") + 1),
     "a constant": lambda frame: frame.withColumn("more", F.lit(1)),
     "what Spark tells of a file": lambda frame: frame.select("id", "_metadata.file_path"),
@@ -112,6 +126,11 @@ def test_frames_that_are_files(lake: Lake, tmp_path: Path) -> None:
         assert files is not None, name
         assert sorted(files.paths) == sorted(map(str, on_disk)), name
         assert files.size_bytes == sum(path.stat().st_size for path in on_disk)
+        assert files.renamed == {}, name
+    for name, (made, renamed) in _RENAMED.items():
+        files = whole_files(made(frame))
+        assert files is not None, name
+        assert files.renamed == renamed, name
     assert [name for name, made in _OTHER.items() if whole_files(made(frame)) is not None] == []
 
 

@@ -111,13 +111,14 @@ public final class CatalogQuestions {
 
   /** The conditions of what is replaced are null where there are none. */
   public static Map save(Map options, boolean overwrites, List where, List pins,
-      boolean isStatement) {
+      boolean isStatement, boolean isNew) {
     Map question = question("save");
     question.put("options", options);
     question.put("overwrites", Boolean.valueOf(overwrites));
     question.put("where", where);
     question.put("pins", pins);
     question.put("is_statement", Boolean.valueOf(isStatement));
+    question.put("is_new", Boolean.valueOf(isNew));
     return question;
   }
 

@@ -230,7 +230,7 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
   }
 
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-    return new FrameWrite(name, with(info.options()), seen, true);
+    return new FrameWrite(name, with(info.options()), seen, true, isNew());
   }
 
   public RowLevelOperationBuilder newRowLevelOperationBuilder(RowLevelOperationInfo info) {
@@ -243,6 +243,11 @@ public class CatalogTable implements SupportsRead, SupportsWrite, SupportsRowLev
         && ((CatalogTable) other).name.equals(name)
         && ((CatalogTable) other).schema.equals(schema)
         && ((CatalogTable) other).told.options.equals(told.options);
+  }
+
+  /** Whether it was made for the rows that a statement brings. */
+  boolean isNew() {
+    return false;
   }
 
   /** Whether it is one of those that Spark may take for one another. */

@@ -74,7 +74,7 @@ public final class FormatSaves extends Rule {
     }
 
     public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-      return new FrameWrite(name, info.options(), new ArrayList(), false);
+      return new FrameWrite(name, info.options(), new ArrayList(), false, false);
     }
   }
 

@@ -20,16 +20,20 @@ final class FrameWrite implements WriteBuilder, V1Write, InsertableRelation, Sup
   private final List seen;
   /** Whether a statement names the tables that its rows are of. */
   private final boolean isStatement;
+  /** Whether the table was made for these rows. */
+  private final boolean isNew;
   /** Whether rows are replaced, and not added alone. */
   private boolean overwrites;
   /** Conditions of what is replaced; null: it needs none. */
   private List where;
 
-  FrameWrite(String name, CaseInsensitiveStringMap options, List seen, boolean isStatement) {
+  FrameWrite(String name, CaseInsensitiveStringMap options, List seen, boolean isStatement,
+      boolean isNew) {
     this.name = name;
     this.options = options;
     this.seen = seen;
     this.isStatement = isStatement;
+    this.isNew = isNew;
   }
 
   public WriteBuilder truncate() {
@@ -65,6 +69,6 @@ final class FrameWrite implements WriteBuilder, V1Write, InsertableRelation, Sup
 
   public void insert(Dataset frame, boolean unused) {
     Answers.to(CatalogQuestions.save(
-        options.asCaseSensitiveMap(), overwrites, where, seen, isStatement), frame);
+        options.asCaseSensitiveMap(), overwrites, where, seen, isStatement, isNew), frame);
   }
 }

@@ -12,6 +12,10 @@ final class StagedCatalogTable extends CatalogTable implements StagedTable {
     this.staged = told.staged;
   }
 
+  boolean isNew() {
+    return true;
+  }
+
   public void commitStagedChanges() {
     settle(true);
   }

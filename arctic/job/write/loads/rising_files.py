@@ -14,8 +14,8 @@ Must not know: Spark, how rows become files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from urllib.parse import urlsplit
 
@@ -25,7 +25,8 @@ from arctic import options as opt
 from arctic.errors import FormatError, StorageError, UnsupportedError
 from arctic.iceberg.storage.far_threads import far_threads
 from arctic.iceberg.storage.table_io import TableIO
-from arctic.job.write.source_footers import KeyedGroup, source_footer
+from arctic.job.write.loads.first_load import EMPTY
+from arctic.job.write.loads.source_footers import KeyedGroup, source_footer
 from arctic.job.write.write_job import WriteJob
 from arctic.mor.files.parquet_footer import Size
 from arctic.writing.write_request import WriteMode
@@ -41,6 +42,8 @@ class WholeFiles:
     paths: tuple[str, ...]
     size_bytes: int
     """Of all of them, when they were listed."""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """Columns that have another name in the files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +56,8 @@ class FileShare:
     """Path and size of a file, and which of its row groups, in the order of their keys."""
     columns: pa.Schema
     """Which, and what becomes of them."""
+    sources: tuple[str, ...]
+    """What each of them is called in the files."""
     rows: int
 
 
@@ -60,12 +65,17 @@ def may_rise(job: WriteJob) -> bool:
     """Say whether the rows of a write need only rise by their keys to be written as they come."""
     target, request = job.target, job.request
     table = target.table
-    if not table.is_keyed or request.mode is not WriteMode.OVERWRITE or job.work.is_done:
+    is_load = request.mode is WriteMode.OVERWRITE or _adds_to_nothing(job)
+    if not table.is_keyed or not is_load or job.work.is_done:
         return False
     if table.partition_fields or target.options.trees or request.knows_places:
         return False
     # A negative zero is as great as zero, and another key.
     return not any(type_.startswith(("float", "double")) for type_ in target.key_types)
+
+
+def _adds_to_nothing(job: WriteJob) -> bool:
+    return job.request.mode is WriteMode.APPEND and job.on_top_of == EMPTY
 
 
 def source_access(job: WriteJob) -> TableIO:
@@ -93,8 +103,12 @@ def rising_shares(
     if {*map(_store, files.paths)} != {own_store}:
         return None
 
+    sources = {name: files.renamed.get(name, name) for name in incoming.names}
+    stored = pa.schema([each.with_name(sources[each.name]) for each in incoming])
+
     def footer(file: int) -> tuple[Size, list[KeyedGroup]] | None:
-        return source_footer(files.paths[file], access.open_input, incoming, key[0], file=file)
+        first = sources[key[0]]
+        return source_footer(files.paths[file], access.open_input, stored, first, file=file)
 
     try:
         found = list(far_threads().map(footer, range(len(files.paths))))
@@ -117,6 +131,7 @@ def rising_shares(
                 for file, some in groupby(share, key=lambda group: group.file)
             ),
             columns=incoming,
+            sources=tuple(sources.values()),
             rows=sum(group.rows for group in share),
         )
         for number, share in enumerate(divided(ordered, tasks))
@@ -161,7 +176,9 @@ def _task_count(job: WriteJob, size_bytes: int, parallelism: int) -> int:
     properties = job.target.table.properties
     target_bytes = opt.OPTIMIZE_TARGET_SIZE.value({}, properties)
     fragment = target_bytes // opt.FRAGMENT_RATIO.value({}, properties)
-    most = max(1, size_bytes // ((job.target.options.base_mask + 1) * fragment))
+    options = job.target.options
+    mask = options.base_mask if job.request.mode is WriteMode.OVERWRITE else options.change_mask
+    most = max(1, size_bytes // ((mask + 1) * fragment))
     if job.max_tasks is not None:
         most = min(most, job.max_tasks)
     # Rounds that are full, so that no core waits for the last task.

@@ -26,8 +26,8 @@ from arctic.errors import FormatError, InternalError, InvalidInputError, Unsuppo
 from arctic.job.tasks.progress import SilentProgress
 from arctic.job.tasks.run_tasks import Task, TaskRunner
 from arctic.job.write.commit_write import abort_write, commit_write
-from arctic.job.write.rising_files import FileShare, source_access
-from arctic.job.write.source_footers import INT96_UNIT
+from arctic.job.write.loads.rising_files import FileShare, source_access
+from arctic.job.write.loads.source_footers import INT96_UNIT
 from arctic.job.write.write_job import WriteJob
 from arctic.job.write.write_task import WriteWork, write_task
 from arctic.mor.files.parquet_input import ParquetInput
@@ -103,8 +103,11 @@ def _batches(share: FileShare, open_file: Callable[[str], Any]) -> Iterator[pa.R
     for path, size, numbers in share.parts:
         with ParquetInput(path, open_file, size, int96_unit=INT96_UNIT) as parquet:
             for number in numbers:
-                for _, batch in parquet.batches(share.columns.names, [number], CHUNK_ROWS):
-                    columns = [batch.column(each.name).cast(each.type) for each in share.columns]
+                for _, batch in parquet.batches(share.sources, [number], CHUNK_ROWS):
+                    columns = [
+                        batch.column(source).cast(each.type)
+                        for source, each in zip(share.sources, share.columns, strict=True)
+                    ]
                     yield pa.RecordBatch.from_arrays(columns, schema=share.columns)
 
 
