@@ -88,6 +88,8 @@ test-oldest: $(READY) $(OLDEST)/.installed ## Run the tests of what PySpark chan
 		catalog/test_row_level.py::test_keys_move_with_their_rows_and_none_is_lost \
 		catalog/test_row_level.py::test_rows_move_between_partitions catalog/test_row_level_keyless.py \
 		$(addprefix test_, clean_files.py deletion_vectors.py known_aggregates.py stream_offsets.py \
+		partial_aggregates.py::test_drawn_queries_are_as_without \
+		partial_aggregates.py::test_sums_that_overflow_fail_or_wrap_as_sparks_do \
 		key_groups.py::test_a_union_keeps_groups key_groups.py::test_tables_in_buckets_join_by_them \
 		companion.py::test_jdbc_connect_and_a_shell_see_the_same_tables))
 

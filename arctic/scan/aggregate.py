@@ -31,6 +31,7 @@ class AggregateKind(Enum):
     COUNT = "count"
     MIN = "min"
     MAX = "max"
+    SUM = "sum"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +44,11 @@ class Aggregate:
 
     @property
     def is_answerable(self) -> bool:
-        """Whether bounds of the column's type are values of its rows."""
+        """Whether metadata can say it: what bounds of the column's type are."""
         if self.column is None or self.kind is AggregateKind.COUNT:
             return True
+        if self.kind is AggregateKind.SUM:
+            return False
         return self.column.type in _EXACT_TYPES or self.column.type.startswith("decimal")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -18,7 +18,9 @@ from arctic.columns.integers.row_set import RowSet
 from arctic.errors import StorageError
 from arctic.iceberg.storage.table_io import TableIO, is_file_gone
 from arctic.job.tasks.open_ahead import opened_ahead
+from arctic.mor.batch import at_least_one
 from arctic.mor.deletes.kept_deletes import KeptDeletes
+from arctic.mor.partial_aggregates import PartialGroups
 from arctic.mor.read import in_reading_order, read_group
 from arctic.mor.request import ReadRequest
 from arctic.mor.touched import Touched
@@ -101,3 +103,21 @@ class FirstRows:
             left -= batch.num_rows
             if left <= 0:
                 return
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupedRows:
+    """Reads of each group what somebody adds up who wants aggregates of its rows alone."""
+
+    reader: MergeReader
+    wanted: PartialGroups
+
+    def read(self, group: tuple[NodeTaskGroup, Mapping[str, RowSet]]) -> Iterator[pa.RecordBatch]:
+        """Yield the aggregates of the surviving rows, in any number of parts.
+
+        Args:
+            group: what one task reads, and rows that are known to be dead, by path.
+        """
+        tasks, dead = group
+        rows = replace(self.reader, dead=dead).read(tasks)
+        yield from at_least_one(self.wanted.of(rows), self.wanted.schema)

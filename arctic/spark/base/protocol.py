@@ -23,6 +23,7 @@ from pyspark.sql.types import StructType
 
 from arctic.spark.base.catalog_protocol import CatalogAnswer, FailureKind
 from arctic.spark.base.catalog_questions import CATALOG_QUESTIONS, CatalogQuestion
+from arctic.spark.base.partial_protocol import PartialAnswer, PartialQuestion
 
 QUESTION_KEY = "arctic.question"
 _OPENS, _CLOSES = "<answer>", "</answer>"
@@ -185,13 +186,29 @@ class Failure:
     """What a catalog's failure is to Spark."""
 
 
-Question = PlaceQuestion | PlanQuestion | AggregatesQuestion | DeadRowsQuestion | CatalogQuestion
-Answer = PlaceAnswer | PlanAnswer | AggregatesAnswer | DeadRowsAnswer | CatalogAnswer | Failure
+Question = (
+    PlaceQuestion
+    | PlanQuestion
+    | AggregatesQuestion
+    | PartialQuestion
+    | DeadRowsQuestion
+    | CatalogQuestion
+)
+Answer = (
+    PlaceAnswer
+    | PlanAnswer
+    | AggregatesAnswer
+    | PartialAnswer
+    | DeadRowsAnswer
+    | CatalogAnswer
+    | Failure
+)
 
 QUESTIONS: Mapping[str, type[Question]] = {
     "place": PlaceQuestion,
     "plan": PlanQuestion,
     "aggregates": AggregatesQuestion,
+    "partial": PartialQuestion,
     "dead_rows": DeadRowsQuestion,
     **CATALOG_QUESTIONS,
 }

@@ -18,13 +18,10 @@ Must not know: how a read is planned.
 
 from __future__ import annotations
 
-import base64
 import logging
-import pickle
 from decimal import Decimal
 from typing import Any
 
-from pyspark import cloudpickle
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
@@ -36,6 +33,7 @@ from arctic.job.read.asked_read import AskedRead
 from arctic.job.reference import placed
 from arctic.spark.base.catalog_questions import RowLevelQuestion
 from arctic.spark.base.handed_on import pin_text, pinned_snapshot
+from arctic.spark.base.partial_protocol import PartialQuestion
 from arctic.spark.base.private_names import gateway
 from arctic.spark.base.protocol import (
     AggregatesAnswer,
@@ -55,8 +53,9 @@ from arctic.spark.base.protocol import (
 from arctic.spark.base.spark_types import arrow_schema
 from arctic.spark.catalog.catalog_answers import answer_catalog
 from arctic.spark.jvm.held_objects import HeldObjects
+from arctic.spark.jvm.partial_planner import begun, planned_ahead
+from arctic.spark.jvm.pickled_reads import function_text, partition_text
 from arctic.spark.jvm.vectors_ahead import VectorsAhead
-from arctic.spark.read.reader import ArcticReader
 from arctic.spark.source import READS, plan_batch, relevant_options
 from arctic.spark.tasks.spark_tasks import SparkRunner
 
@@ -92,7 +91,9 @@ class DriverPlanner:
             answer = self._dead_rows(asked)
         elif isinstance(asked, PlaceQuestion):
             answer = _place(asked)
-        elif isinstance(asked, PlanQuestion | AggregatesQuestion):
+        elif isinstance(asked, PartialQuestion) and asked.begins:
+            answer = self._begun(asked)
+        elif isinstance(asked, PlanQuestion | AggregatesQuestion | PartialQuestion):
             answer = _known_or_planned(asked)
             if isinstance(answer, PlanAnswer) and answer.scan.work is not None:
                 self._vectors.planned(answer.scan.work)
@@ -109,6 +110,13 @@ class DriverPlanner:
         except Exception as error:  # noqa: BLE001 - it becomes an error of the query
             return Failure(error=f"{type(error).__name__}: {error}")
         return DeadRowsAnswer(bits=texts_of(b"".join(rows.to_bytes() for rows in dead)))
+
+    def _begun(self, asked: PartialQuestion) -> Answer:
+        runner = SparkRunner(self._session)
+        try:
+            return begun(asked, lambda work: self._vectors.dead_rows(work, runner))
+        except Exception as error:  # noqa: BLE001 - it becomes an error of the query
+            return Failure(error=f"{type(error).__name__}: {error}")
 
     class Java:
         """The interface that Py4J gives it."""
@@ -130,10 +138,14 @@ def _place(asked: PlaceQuestion) -> PlaceAnswer | None:
         return None
 
 
-def _known_or_planned(asked: PlanQuestion | AggregatesQuestion) -> Answer | None:
+def _known_or_planned(
+    asked: PlanQuestion | AggregatesQuestion | PartialQuestion,
+) -> Answer | None:
     try:
         if placed(asked.options) != asked.options:
             return None
+        if isinstance(asked, PartialQuestion):
+            return planned_ahead(asked)
         return _aggregated(asked) if isinstance(asked, AggregatesQuestion) else _planned(asked)
     except ArcticError:
         return None
@@ -147,9 +159,10 @@ def _planned(asked: PlanQuestion) -> PlanAnswer | None:
     reader = plan_batch(asked.options, schema, asked.scan)
     if reader.answer is None:
         return None
+    executed, arguments = reader.__reduce__()
     return PlanAnswer(
-        function=_text(_pickled_function(reader, schema)),
-        partitions=[_text(pickle.dumps(group)) for group in reader.groups],
+        function=function_text(executed(*arguments), schema),
+        partitions=[partition_text(group) for group in reader.groups],
         scan=reader.answer,
     )
 
@@ -168,17 +181,3 @@ def _aggregated(asked: AggregatesQuestion) -> AggregatesAnswer | None:
         return None
     values = [str(value) if isinstance(value, Decimal) else value for value in answer.values]
     return AggregatesAnswer(values=values, pin=pin_text(answer.snapshot))
-
-
-def _pickled_function(reader: ArcticReader, schema: StructType) -> bytes:
-    """Return what a worker unpickles: the function, and the type of what it yields."""
-    executed, arguments = reader.__reduce__()
-    # Its package has no types.
-    pickled: bytes = cloudpickle.dumps(  # type: ignore[no-untyped-call]
-        (executed(*arguments).read_pickled, schema)
-    )
-    return pickled
-
-
-def _text(pickled: bytes) -> str:
-    return base64.b64encode(pickled).decode()

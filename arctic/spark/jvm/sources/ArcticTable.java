@@ -57,7 +57,7 @@ public final class ArcticTable extends PythonTable {
     return new ArcticTable(source, new PythonTable(source, FORMAT, schema), pins, planner);
   }
 
-  private static PythonDataSourceV2 named(String format) {
+  static PythonDataSourceV2 named(String format) {
     PythonDataSourceV2 source = new PythonDataSourceV2();
     source.setShortName(format);
     return source;
@@ -158,9 +158,13 @@ public final class ArcticTable extends PythonTable {
     /** Null: all rows. */
     private Integer limit;
     /** Null: rows are wanted, or metadata does not say. */
-    private Scan answer;
+    private Scan known;
     /** Whether metadata was asked, which says the same for parts of an aggregate. */
     private boolean isAsked;
+    /** Columns whose averages are wanted, of which Spark asks for sums next. */
+    private final List averaged = new ArrayList();
+    /** Null: Spark makes aggregates itself. */
+    private Scan parts;
 
     Builder(ArcticTable table, CaseInsensitiveStringMap options) {
       this.table = table;
@@ -201,15 +205,20 @@ public final class ArcticTable extends PythonTable {
 
     /** Spark asks only where no filter is left, and first whether the answer would be whole. */
     public boolean supportCompletePushDown(Aggregation aggregation) {
-      return pushAggregation(aggregation);
+      averaged.addAll(AskedAggregates.averaged(aggregation));
+      if (!isAsked && hints.isEmpty()) {
+        isAsked = true;
+        known = KnownRow.of(table.planner, table.pins, table.schema, options, aggregation);
+      }
+      return known != null;
     }
 
     public boolean pushAggregation(Aggregation aggregation) {
-      if (!isAsked && hints.isEmpty()) {
-        isAsked = true;
-        answer = KnownRow.of(table.planner, table.pins, table.schema, options, aggregation);
+      if (!supportCompletePushDown(aggregation) && hints.isEmpty() && limit == null) {
+        parts = PartialAggregates.of(table.name(), table.planner, table.pins, table.schema, options,
+            aggregation, averaged);
       }
-      return answer != null;
+      return known != null || parts != null;
     }
 
     /** Each partition yields no more; Spark takes no more of all of them. */
@@ -223,7 +232,7 @@ public final class ArcticTable extends PythonTable {
     }
 
     public Scan build() {
-      return answer != null ? answer
+      return known != null ? known : parts != null ? parts
           : new Wanted(table, options, columns, hints, limit).planned(null);
     }
 

@@ -24,6 +24,11 @@ public final class Estimate implements Statistics {
         OptionalLong.of(told.rows.longValue()));
   }
 
+  /** Returns that of so many rows in memory. */
+  public static Estimate of(long rows, StructType columns) {
+    return new Estimate(OptionalLong.of(rows * (8 + columns.defaultSize())), OptionalLong.of(rows));
+  }
+
   public OptionalLong sizeInBytes() {
     return size;
   }

@@ -2,19 +2,13 @@ package arctic.spark;
 
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Function;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
-import org.apache.spark.sql.connector.expressions.NamedReference;
 import org.apache.spark.sql.connector.expressions.aggregate.AggregateFunc;
 import org.apache.spark.sql.connector.expressions.aggregate.Aggregation;
-import org.apache.spark.sql.connector.expressions.aggregate.Count;
-import org.apache.spark.sql.connector.expressions.aggregate.CountStar;
-import org.apache.spark.sql.connector.expressions.aggregate.Max;
-import org.apache.spark.sql.connector.expressions.aggregate.Min;
 import org.apache.spark.sql.connector.read.LocalScan;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -45,9 +39,9 @@ public final class KnownRow implements LocalScan {
     StructField[] fields = new StructField[functions.length];
     ArrayList named = new ArrayList();
     for (int i = 0; i < functions.length; i++) {
-      List name = named(functions[i]);
+      List name = AskedAggregates.named(functions[i]);
       // Where a row is stored is no column of the table.
-      if (name == null
+      if (name == null || name.get(0).equals("sum")
           || name.size() > 1 && relation.getFieldIndex((String) name.get(1)).isEmpty()) {
         return null;
       }
@@ -70,20 +64,6 @@ public final class KnownRow implements LocalScan {
       values[i] = internal(told.values.get(i), fields[i].dataType());
     }
     return new KnownRow(new StructType(fields), values);
-  }
-
-  /** Returns its kind and its column; null: none of ours. */
-  private static List named(AggregateFunc function) {
-    String kind = function instanceof Min ? "min" : function instanceof Max ? "max"
-        : function instanceof Count && !((Count) function).isDistinct() ? "count" : null;
-    if (function instanceof CountStar) {
-      return Collections.singletonList("count(*)");
-    }
-    if (kind == null || !(function.children()[0] instanceof NamedReference)) {
-      return null;
-    }
-    String[] names = ((NamedReference) function.children()[0]).fieldNames();
-    return names.length == 1 ? Arrays.asList(new Object[] {kind, names[0]}) : null;
   }
 
   private static Object internal(Object value, DataType type) {

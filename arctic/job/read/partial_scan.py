@@ -1,0 +1,299 @@
+"""A read of which an engine wants aggregates alone, each task's made where its rows are merged.
+
+It is planned as a read is of which the engine reads what files it can: so the dead rows of files
+that it knows are left out by their number here too.
+
+Rules:
+    - What an engine would compute otherwise is left to it: see ``_made_here``.
+
+Must not know: engines by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.types as pt
+
+from arctic.columns.integers.row_set import RowSet
+from arctic.iceberg.snapshots.list_files import list_files
+from arctic.iceberg.tables.open_table import OpenTable
+from arctic.job.read.asked_read import AskedRead
+from arctic.job.read.engine_scan import EngineScan, begin_engine_scan
+from arctic.job.read.engine_share import Engine
+from arctic.job.read.plan_rows import BATCH_ROWS
+from arctic.job.read.read_columns import check_types
+from arctic.job.read.read_task import GroupedRows, MergeReader
+from arctic.mor.files.file_columns import FileColumns
+from arctic.mor.files.parquet_footer import Size
+from arctic.mor.files.parquet_input import ParquetInput
+from arctic.mor.partial_aggregates import PartialAggregate, PartialGroups
+from arctic.scan.aggregate import AggregateKind
+from arctic.scan.exact_sums import SummedColumn, sums_stay_exact
+from arctic.scan.task import NodeTask, NodeTaskGroup
+from arctic.scan.worth_grouping import LEAST_ROWS, KeyChunk, groups_of
+from arctic.table.files import TableFile
+from arctic.table.snapshot import TableSnapshot
+from arctic.table.table_description import Column
+
+_KEYS = frozenset(
+    {"boolean", "int", "long", "date", "timestamp", "timestamptz", "string", "binary"}
+)
+_ORDERED = frozenset({"int", "long", "date", "timestamp", "timestamptz", "string"})
+_FLOATS = frozenset({"float", "double"})
+LEAST_ROWS_OF_A_GROUP = 10
+"""Of the table's, or the engine had better group by itself."""
+_MOST_BITS_BYTES = 8 * 2**20
+"""Of the dead rows of a group: an engine's JSON takes no longer text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedPartial:
+    """What an engine adds up."""
+
+    keys: tuple[str, ...]
+    aggregates: tuple[PartialAggregate, ...]
+    averaged: tuple[str, ...]
+    """Columns whose sums are parts of an average, which it may compute in doubles."""
+    takes_floats: bool
+    """Whether it takes sums of floating-point numbers in any order."""
+    yields: pa.Schema
+    """What it takes the keys and aggregates to be."""
+    relation: pa.Schema
+    """The columns that the query takes the table to have."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialScan:
+    """A planned read."""
+
+    scan: EngineScan
+    reader: GroupedRows
+    snapshot: TableSnapshot
+    rows: int
+    """That its tasks yield together, about."""
+
+    def groups(self, dead: Sequence[RowSet]) -> list[tuple[NodeTaskGroup, Mapping[str, RowSet]]]:
+        """Return what each task reads.
+
+        Args:
+            dead: the dead rows of the files with deletes, in the order of ``engine_work``.
+        """
+        shared = self.scan.shared
+        files = () if shared is None else shared.dirty_files
+        known = {file.path: rows for file, rows in zip(files, dead, strict=True)}
+        return [_told(group, known) for group in self.scan.groups]
+
+
+def plan_partial(
+    asked: AskedRead,
+    wanted: AskedPartial,
+    *,
+    snapshot: TableSnapshot | None,
+    parallelism: int,
+) -> PartialScan | None:
+    """Plan a read of aggregates; None: the rows had better be read, or must be.
+
+    Args:
+        asked: what the options say.
+        wanted: the aggregates.
+        snapshot: what another scan of the query has pinned.
+        parallelism: cores that the engine has for the query.
+
+    Raises:
+        ArcticError: as ``begin_scan``; InvalidInputError for a column of another type.
+    """
+    if asked.reference.metadata_table is not None or asked.store != "merged":
+        return None
+    opened = asked.reference.open()
+    relation = wanted.relation
+    check_types(pa.schema([opened.arrow_schema.field(name) for name in relation.names]), relation)
+    least_rows = LEAST_ROWS * parallelism
+    if not _made_here(opened, wanted) or _stored_rows(opened, least_rows) < least_rows:
+        return None
+    columns = dict.fromkeys(
+        [*wanted.keys, *(each.column for each in wanted.aggregates if each.column is not None)]
+    )
+    scan = begin_engine_scan(
+        asked,
+        columns=tuple(columns),
+        engine=_engine(snapshot, parallelism),
+        filter_for=lambda table: None,
+        unreached=lambda io: None,
+    )
+    if scan.shared is None or not isinstance(scan.reader, MergeReader) or not scan.groups:
+        return None
+    files = _files(scan)
+    rows = sum(file.record_count for file in files.values())
+    if rows < least_rows or not (wanted.keys or _is_merged(scan)):
+        return None
+    groups = groups_of(_key_chunks(scan, wanted.keys, files)) if wanted.keys else 1
+    if groups is None or groups * len(scan.groups) * LEAST_ROWS_OF_A_GROUP > rows:
+        return None
+    if not _stays_exact(scan, wanted, files):
+        return None
+    made = PartialGroups(keys=wanted.keys, aggregates=wanted.aggregates, schema=wanted.yields)
+    return PartialScan(
+        scan=scan,
+        reader=GroupedRows(reader=scan.reader, wanted=made),
+        snapshot=scan.shared.snapshot,
+        rows=groups * len(scan.groups),
+    )
+
+
+def _engine(snapshot: TableSnapshot | None, parallelism: int) -> Engine:
+    return Engine(
+        parallelism=parallelism,
+        snapshot=snapshot,
+        reads_files=True,
+        skips_rows=True,
+        takes_groups=False,
+        is_filtered=False,
+        limit=None,
+        own_columns=frozenset(),
+        groups=None,
+    )
+
+
+def _made_here(opened: OpenTable, wanted: AskedPartial) -> bool:
+    """Say whether each aggregate is one whose parts add up to what the engine would say.
+
+    Keys are compared as bytes or numbers, so those of floating-point numbers are not: there are two
+    zeros, and many that are no number.
+    """
+    columns = {column.name: column for column in opened.table.columns}
+    expected = []
+    for name in wanted.keys:
+        if not _is_of(columns[name], _KEYS):
+            return False
+        expected.append(opened.arrow_schema.field(name).type)
+    for each in wanted.aggregates:
+        if each.kind in (AggregateKind.COUNT_ROWS, AggregateKind.COUNT):
+            expected.append(pa.int64())
+            continue
+        column = columns[str(each.column)]
+        of_column = opened.arrow_schema.field(column.name).type
+        if each.kind is AggregateKind.SUM:
+            if not _is_of(column, {"int", "long"}) and not (
+                wanted.takes_floats and column.type in _FLOATS
+            ):
+                return False
+            expected.append(_sum_type(of_column))
+        elif _is_of(column, _ORDERED):
+            expected.append(of_column)
+        else:
+            return False
+    return list(wanted.yields.types) == expected
+
+
+def _is_of(column: Column, types: frozenset[str] | set[str]) -> bool:
+    return column.type in types or column.type.startswith("decimal(")
+
+
+def _sum_type(of_column: pa.DataType) -> pa.DataType:
+    if pt.is_decimal(of_column):
+        return of_column
+    return pa.float64() if pt.is_floating(of_column) else pa.int64()
+
+
+def _stored_rows(opened: OpenTable, unknown: int) -> int:
+    """Return how many the newest state has, as far as its stores tell at once."""
+    told = 0
+    for store in (opened.base, opened.change):
+        newest = None if store is None else store.current_snapshot()
+        if newest is not None and newest.summary is not None:
+            told += int(newest.summary.get("total-records") or unknown)
+    return told
+
+
+def _is_merged(scan: EngineScan) -> bool:
+    """Say whether an engine does more than to read files: that alone it does as fast."""
+    return scan.shared is not None and bool(scan.shared.merged or scan.shared.dirty_tasks)
+
+
+def _files(scan: EngineScan) -> dict[str, TableFile]:
+    return {
+        part.file.path: part.file
+        for group in scan.groups
+        for task in group.tasks
+        for part in task.data
+    }
+
+
+def _key_chunks(
+    scan: EngineScan, keys: Sequence[str], files: Mapping[str, TableFile]
+) -> list[KeyChunk]:
+    """Return what the footer of the largest file tells of the keys in its largest row group."""
+    reader: Any = scan.reader
+    file = max(files.values(), key=lambda each: (each.record_count, each.path))
+    columns = {column.name: column for column in scan.opened.table.columns}
+    with ParquetInput(file.path, reader.io.open_input, Size.of(file)) as parquet:
+        names = FileColumns(file, parquet.schema, reader.request).names
+        metadata = parquet.metadata
+        widest = max(parquet.row_groups, key=lambda number: metadata.row_group(number).num_rows)
+        found = []
+        for key in keys:
+            name = names.get(columns[key].field_id)
+            leaf = None if name is None or parquet.is_signed else parquet.leaf_column(name)
+            chunk = None if leaf is None else metadata.row_group(widest).column(leaf)
+            found.append(KeyChunk(type=columns[key].type, dictionary_bytes=_dictionary(chunk)))
+    return found
+
+
+def _dictionary(chunk: Any) -> int | None:
+    if chunk is None or not chunk.has_dictionary_page:
+        return None
+    return int(chunk.data_page_offset - chunk.dictionary_page_offset)
+
+
+def _stays_exact(scan: EngineScan, wanted: AskedPartial, files: Mapping[str, TableFile]) -> bool:
+    """Say whether sums of decimals fit their columns' types, and averages are of exact doubles."""
+    table, schema = scan.opened.table, scan.opened.arrow_schema
+    summed = {each.column for each in wanted.aggregates if each.kind is AggregateKind.SUM}
+    bounded = []
+    for column in table.columns:
+        of_column = schema.field(column.name).type
+        if column.name in summed and pt.is_decimal(of_column):
+            digits = of_column.precision, of_column.scale
+            bounded.append(SummedColumn(column=column, digits=digits))
+        elif column.name in summed.intersection(wanted.averaged) and column.type not in _FLOATS:
+            bounded.append(SummedColumn(column=column, digits=None))
+    if not bounded:
+        return True
+    if table.fold is not None or scan.shared is None:
+        return False  # rows have values that are in no file
+    listed = list_files(
+        scan.opened,
+        scan.shared.snapshot,
+        field_ids={each.column.field_id for each in bounded},
+        row_filter=None,
+        with_merged=bool(table.order_columns),
+    )
+    read = [file for file in (*listed.base, *listed.change) if file.path in files]
+    return len(read) == len(files) and sums_stay_exact(bounded, read, at_once=BATCH_ROWS)
+
+
+def _told(
+    group: NodeTaskGroup, known: Mapping[str, RowSet]
+) -> tuple[NodeTaskGroup, Mapping[str, RowSet]]:
+    """Return a group that merges nothing whose dead rows are known, and these rows."""
+    dead: dict[str, RowSet] = {}
+    tasks = []
+    for task in group.tasks:
+        paths = [part.file.path for part in task.data]
+        of_task = {path: known[path] for path in paths if path in known}
+        more = sum(rows.nbytes for rows in (*dead.values(), *of_task.values()))
+        if len(of_task) < len(paths) or more > _MOST_BITS_BYTES:
+            tasks.append(task)
+            continue
+        dead |= of_task
+        tasks.append(_without_deletes(task))
+    return replace(group, tasks=tuple(tasks)), dead
+
+
+def _without_deletes(task: NodeTask) -> NodeTask:
+    data = tuple([replace(part, position_deletes=()) for part in task.data])
+    return replace(task, data=data, change_deletes=(), rivals=())

@@ -1,0 +1,53 @@
+"""What the JVM asks Python of aggregates that tasks make, and how Python answers.
+
+The other half of ``PartialProtocol.java``.
+
+Must not know: how anything is answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialQuestion:
+    """Are aggregates of all rows made by the tasks that read them, in parts that Spark adds up?"""
+
+    options: Mapping[str, str]
+    """Of the relation."""
+    schema: Mapping[str, Any]
+    """The columns that the query takes the table to have, as Spark writes a ``StructType``."""
+    yields: Mapping[str, Any]
+    """The same of what a scan of the parts returns: the keys, then the aggregates."""
+    keys: Sequence[str]
+    """Columns by which rows are grouped; none: all rows are one group."""
+    aggregates: Sequence[Sequence[str]]
+    """For each its kind, then its column unless it counts rows: ``[["count(*)"], ["sum", "n"]]``;
+    rows of a scan have them in this order."""
+    averaged: Sequence[str]
+    """Columns whose sums are wanted for their averages."""
+    floats: bool
+    """Whether sums of floating-point numbers are wanted, in whatever order they are made."""
+    parallelism: int
+    """Cores that Spark has for the query."""
+    pin: str | None
+    """What another scan of the same query was told; None: this one is the first."""
+    begins: bool
+    """Whether the query begins now. Before, nothing is done that a plan alone is not worth."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialAnswer:
+    """They are."""
+
+    pin: str
+    """The state that was asked about."""
+    rows: int
+    """That all tasks return together, about."""
+    function: str
+    """As in ``PlanAnswer``; empty: the query has not begun."""
+    partitions: Sequence[str]
+    """Likewise."""

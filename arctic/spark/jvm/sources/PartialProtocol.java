@@ -1,0 +1,61 @@
+package arctic.spark;
+
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.sql.types.StructType;
+
+/** What the JVM asks Python of aggregates that tasks make: see partial_protocol.py. */
+public final class PartialProtocol {
+  private PartialProtocol() {}
+
+  /** Returns the question whether tasks make aggregates; the pin may be null. */
+  public static Map partial(Map options, StructType relation, StructType yields, List keys,
+      List aggregates, List averaged, boolean floats, int parallelism, String pin) {
+    Map question = new LinkedHashMap();
+    question.put("ask", "partial");
+    question.put("options", options);
+    question.put("schema", Protocol.fields(relation.json()));
+    question.put("yields", Protocol.fields(yields.json()));
+    question.put("keys", keys);
+    question.put("aggregates", aggregates);
+    question.put("averaged", averaged);
+    question.put("floats", Boolean.valueOf(floats));
+    question.put("parallelism", Integer.valueOf(parallelism));
+    question.put("pin", pin);
+    question.put("begins", Boolean.FALSE);
+    return question;
+  }
+
+  /** Returns the same question of a query that begins, on the state that was asked about. */
+  public static Map begun(Map question, String pin) {
+    Map begun = new LinkedHashMap(question);
+    begun.put("pin", pin);
+    begun.put("begins", Boolean.TRUE);
+    return begun;
+  }
+
+  /** They do. */
+  public static final class PartialAnswer {
+    public final String pin;
+    /** That all tasks return together, about. */
+    public final long rows;
+    /** What a worker runs on the partitions; empty: the query has not begun. */
+    public final byte[] function;
+    /** Each pickled. */
+    public final List partitions;
+
+    public PartialAnswer(Map told) {
+      pin = (String) Protocol.needed(told, "pin");
+      rows = ((Number) Protocol.needed(told, "rows")).longValue();
+      function = Base64.getDecoder().decode((String) Protocol.needed(told, "function"));
+      List pickled = (List) Protocol.needed(told, "partitions");
+      partitions = new ArrayList();
+      for (int i = 0; i < pickled.size(); i++) {
+        partitions.add(Base64.getDecoder().decode((String) pickled.get(i)));
+      }
+    }
+  }
+}

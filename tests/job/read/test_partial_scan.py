@@ -1,0 +1,265 @@
+"""Aggregates that tasks make: which are left to the engine, and that the parts are of live rows."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import arctic
+from arctic.job.read import partial_scan
+from arctic.job.read.asked_read import AskedRead
+from arctic.job.read.engine_work import engine_work
+from arctic.job.read.partial_scan import AskedPartial, PartialScan, plan_partial
+from arctic.job.vectors.vector_work import look_up
+from arctic.mor.partial_aggregates import PartialAggregate
+from arctic.scan.aggregate import AggregateKind as Kind
+
+NAME = "db.t"
+SCHEMA = pa.schema(
+    [
+        pa.field("id", pa.int64(), nullable=False),
+        pa.field("region", pa.string()),
+        pa.field("n", pa.int32()),
+        pa.field("price", pa.decimal128(14, 2)),
+        pa.field("ratio", pa.float64()),
+        pa.field("tags", pa.list_(pa.string())),
+    ]
+)
+ROWS = 20_000
+VECTORS = "read.deletion-vector.min-rows"
+SUMS = {Kind.SUM: pa.int64(), Kind.COUNT: pa.int64(), Kind.COUNT_ROWS: pa.int64()}
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A table of merged rows, some of them replaced since, and some deleted."""
+    monkeypatch.setattr(partial_scan, "LEAST_ROWS", 1)
+    folder = str(tmp_path)
+    create(folder)
+    return folder
+
+
+def create(
+    folder: str, *, ordering: tuple[str, ...] = (), properties: Mapping[str, str] | None = None
+) -> None:
+    """Make the table, without deletes where only events that say more can be."""
+    arctic.create_table(
+        NAME,
+        SCHEMA,
+        primary_key=["id"],
+        ordering_columns=ordering,
+        properties=properties,
+        warehouse=folder,
+    )
+    put(folder, range(ROWS), "overwrite")
+    put(folder, range(0, ROWS, 10), "upsert")
+    if not ordering and not properties:
+        gone = pa.table({"id": pa.array(range(0, ROWS, 40))})
+        arctic.write(NAME, gone, mode="delete", warehouse=folder)
+
+
+def put(folder: str, ids: range, mode: str) -> None:
+    """Write rows that say how they were written."""
+    rows: list[dict[str, Any]] = [
+        {
+            "id": id_,
+            "region": None if id_ % 7 == 0 else mode,
+            "n": (id_ + len(mode)) % 6 or None,
+            "price": Decimal((id_ + len(mode)) % 7 * id_) / 4,
+            "ratio": id_ / 2,
+            "tags": [],
+        }
+        for id_ in ids
+    ]
+    arctic.write(NAME, pa.Table.from_pylist(rows, SCHEMA), mode=mode, warehouse=folder)
+
+
+def planned(
+    warehouse: str,
+    *aggregates: tuple[Kind, str | None],
+    keys: tuple[str, ...] = ("region",),
+    takes_floats: bool = False,
+    averaged: tuple[str, ...] = (),
+    yields: pa.Schema | None = None,
+    path: str = NAME,
+    options: Mapping[str, str] | None = None,
+) -> PartialScan | None:
+    """Plan as Spark asks for it."""
+    types = {name: SCHEMA.field(name).type for name in SCHEMA.names}
+    fields = [pa.field(key, types[key]) for key in keys]
+    for kind, column in aggregates:
+        of_column = types.get(str(column), pa.int64())
+        made = pa.types.is_decimal(of_column) or pa.types.is_floating(of_column)
+        is_count = kind in (Kind.COUNT, Kind.COUNT_ROWS)
+        plain = of_column if made and not is_count else SUMS.get(kind, of_column)
+        fields.append(pa.field(f"{kind.value}({column})", plain))
+    wanted = AskedPartial(
+        keys=keys,
+        aggregates=tuple(PartialAggregate(kind=kind, column=name) for kind, name in aggregates),
+        averaged=averaged,
+        takes_floats=takes_floats,
+        yields=yields or pa.schema(fields),
+        relation=SCHEMA,
+    )
+    asked = AskedRead.of({"path": path, "warehouse": warehouse, **(options or {})})
+    return plan_partial(asked, wanted, snapshot=None, parallelism=2)
+
+
+def parts_of(scan: PartialScan, *, looked_up: bool = True) -> list[dict[str, Any]]:
+    """Return what the tasks yield, each as if it ran elsewhere."""
+    work = engine_work(scan.scan)
+    dead = [] if work is None else look_up(work)
+    groups = scan.groups(dead) if looked_up else [(group, {}) for group in scan.scan.groups]
+    reader = pickle.loads(pickle.dumps(scan.reader))
+    found = [
+        row
+        for group in groups
+        for batch in reader.read(pickle.loads(pickle.dumps(group)))
+        for row in batch.to_pylist()
+    ]
+    return sorted(found, key=str)
+
+
+ASKED = (
+    (Kind.COUNT_ROWS, None),
+    (Kind.SUM, "n"),
+    (Kind.SUM, "price"),
+    (Kind.MIN, "price"),
+    (Kind.MAX, "region"),
+)
+
+
+@pytest.mark.parametrize("vectors", ["1", "1000000"], ids=["by row numbers", "merged"])
+def test_the_parts_are_of_the_rows_that_live(warehouse: str, vectors: str) -> None:
+    """Whether their dead rows are known or found by a merge."""
+    scan = planned(warehouse, *ASKED, options={VECTORS: vectors})
+    assert scan is not None
+    rows = arctic.read(NAME, warehouse=warehouse).read_all()
+    groups = rows.group_by("region").aggregate([("id", "count"), ("n", "sum"), ("price", "sum")])
+
+    parts = parts_of(scan)
+
+    together: dict[Any, list[Any]] = {}
+    for part in parts:
+        region, count, n, price, *_ = part.values()
+        known = together.setdefault(region, [0, 0, Decimal(0)])
+        together[region] = [known[0] + count, known[1] + n, known[2] + price]
+    assert together == {
+        row["region"]: [row["id_count"], row["n_sum"], row["price_sum"]]
+        for row in groups.to_pylist()
+    }
+    assert parts == parts_of(scan, looked_up=False)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"aggregates": [(Kind.SUM, "ratio")]},
+        {"aggregates": [(Kind.MIN, "ratio")]},
+        {"aggregates": [(Kind.MAX, "ratio")], "takes_floats": True},
+        {"aggregates": [(Kind.COUNT_ROWS, None)], "keys": ("ratio",)},
+        {"aggregates": [(Kind.COUNT_ROWS, None)], "keys": ("tags",)},
+        {"aggregates": [(Kind.MIN, "tags")]},
+        {"aggregates": [(Kind.COUNT_ROWS, None)], "yields": pa.schema({"r": pa.int32()})},
+        {"aggregates": [(Kind.COUNT_ROWS, None)], "options": {"store": "base"}},
+        {"aggregates": [(Kind.COUNT_ROWS, None)], "path": f"{NAME}.snapshots"},
+    ],
+    ids=str,
+)
+def test_what_the_engine_would_say_otherwise_is_left_to_it(
+    warehouse: str, asked: dict[str, Any]
+) -> None:
+    """Floating-point numbers, what is nested, and rows of another kind."""
+    aggregates = asked.pop("aggregates")
+
+    assert planned(warehouse, *aggregates, **asked) is None
+
+
+def test_floating_point_sums_are_made_for_who_takes_them_in_any_order(warehouse: str) -> None:
+    """Who asks for them knows that their last digits are those of some order."""
+    scan = planned(warehouse, (Kind.SUM, "ratio"), keys=(), takes_floats=True)
+
+    assert scan is not None
+    rows = arctic.read(NAME, warehouse=warehouse).read_all()
+    assert sum(part["sum(ratio)"] for part in parts_of(scan)) == sum(rows["ratio"].to_pylist())
+
+
+def test_groups_that_are_nearly_as_many_as_the_rows_are_left_to_the_engine(
+    warehouse: str,
+) -> None:
+    """Every row of them would cross by itself."""
+    assert planned(warehouse, (Kind.COUNT_ROWS, None), keys=("id",)) is None
+    assert planned(warehouse, (Kind.COUNT_ROWS, None)) is not None
+
+
+def test_one_group_of_rows_that_need_no_merge_is_left_to_the_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It reads files as fast as a task here."""
+    monkeypatch.setattr(partial_scan, "LEAST_ROWS", 1)
+    arctic.create_table(NAME, SCHEMA, primary_key=["id"], warehouse=str(tmp_path))
+    put(str(tmp_path), range(ROWS), "overwrite")
+
+    assert planned(str(tmp_path), (Kind.SUM, "n"), keys=()) is None
+    assert planned(str(tmp_path), (Kind.SUM, "n")) is not None
+
+
+def test_small_tables_are_left_to_the_engine(
+    warehouse: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To begin a task takes longer than it saves."""
+    monkeypatch.setattr(partial_scan, "LEAST_ROWS", 100_000)
+
+    assert planned(warehouse, (Kind.COUNT_ROWS, None)) is None
+
+
+ADDS_UP = {
+    "write.merge-engine": "aggregate",
+    "write.merge-engine.aggregate-functions": "n: sum",
+}
+
+
+@pytest.mark.parametrize(
+    ("ordering", "properties"),
+    [(("price",), {}), ((), {"write.merge-engine": "first-row"}), ((), ADDS_UP)],
+    ids=["ordered", "first rows", "added up"],
+)
+@pytest.mark.parametrize("vectors", ["1", "1000000"], ids=["by row numbers", "merged"])
+def test_every_kind_of_table_is_aggregated_as_it_is_read(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    ordering: tuple[str, ...],
+    properties: dict[str, str],
+    vectors: str,
+) -> None:
+    """Where more than a later delete decides which row of a key is read."""
+    monkeypatch.setattr(partial_scan, "LEAST_ROWS", 1)
+    create(str(tmp_path), ordering=ordering, properties=properties)
+    asked = ((Kind.COUNT_ROWS, None), (Kind.SUM, "n"), (Kind.COUNT, "n"))
+
+    scan = planned(str(tmp_path), *asked, keys=(), options={VECTORS: vectors})
+
+    assert scan is not None
+    parts = [[each or 0 for each in part.values()] for part in parts_of(scan)]
+    rows = arctic.read(NAME, warehouse=str(tmp_path)).read_all()
+    numbers = rows["n"].drop_null().to_pylist()
+    found = [sum(column) for column in zip(*parts, strict=True)]
+    assert found == [len(rows), sum(numbers), len(numbers)]
+
+
+def test_sums_that_bounds_do_not_hold_are_left_to_the_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table that adds rows up has values that no file has."""
+    monkeypatch.setattr(partial_scan, "LEAST_ROWS", 1)
+    create(str(tmp_path), properties=ADDS_UP)
+
+    assert planned(str(tmp_path), (Kind.SUM, "price")) is None
+    assert planned(str(tmp_path), (Kind.SUM, "n"), averaged=("n",)) is None
+    assert planned(str(tmp_path), (Kind.SUM, "n")) is not None
