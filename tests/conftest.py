@@ -46,6 +46,7 @@ SERVERS = (
     *("spark/test_companion.py", "spark/test_dbt.py", "spark/test_hdfs.py"),
     *("spark/test_mirror_postgres.py", "spark/test_object_store.py", "spark/test_vended_keys.py"),
     *("spark/catalog/test_other_catalogs.py", "test_ch_benchmark.py", "test_engines.py"),
+    "test_serve.py",
 )
 """Below this folder: tests that begin a server, a cluster, a browser or another engine."""
 

@@ -13,8 +13,8 @@ from pyspark.sql import DataFrame, SparkSession
 import arctic
 from arctic.iceberg.storage.file_io import ArrowIO
 from tests.catalogs.verbs import pairs
+from tests.serve import SERVERS
 from tests.spark import s3a_driver as driver
-from tests.stores.servers import running_hadoop
 
 PLAIN = "db.plain"
 
@@ -22,9 +22,8 @@ PLAIN = "db.plain"
 @pytest.fixture(scope="module")
 def hadoop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
     """Start a name node and a data node; return the properties of a catalog of tables there."""
-    with running_hadoop() as properties:
-        database = tmp_path_factory.mktemp("hadoop") / "lake.db"
-        yield {"type": "sql", "uri": f"sqlite:///{database}", **properties}
+    with SERVERS["hdfs"](tmp_path_factory.mktemp("hadoop")) as properties:
+        yield properties
 
 
 def save(frame: DataFrame, name: str, catalog: Mapping[str, str], *, mode: str) -> None:

@@ -10,12 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import arctic
-from tests.catalogs.glue_catalog import running_glue
-from tests.catalogs.hive_server import running_metastore
-from tests.catalogs.rest_server import opened_door
-from tests.java.plain_java import running_java
-from tests.postgres.cluster import running_cluster
-from tests.postgres.test_catalog import catalog_of
+from tests.serve import SERVERS
 from tests.spark.catalog.small_plans import small_plans
 from tests.spark.catalog.sql import Sql
 
@@ -26,18 +21,8 @@ SECRETS = {"token", "client.secret-access-key"}
 @pytest.fixture(params=["rest", "postgres", "hive", "glue"])
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     """Start one; yield its name and what a client is configured with."""
-    if request.param == "rest":
-        with running_java() as jvm, opened_door(jvm, tmp_path) as door:
-            yield "rest", door.catalog
-    elif request.param == "hive":
-        with running_metastore("2.3", tmp_path) as catalog:
-            yield "metastore", catalog
-    elif request.param == "glue":
-        with running_glue() as catalog:
-            yield "glue", catalog
-    else:
-        with running_cluster() as dsn:
-            yield "postgres", catalog_of(dsn, tmp_path)
+    with SERVERS[request.param](tmp_path) as catalog:
+        yield {"hive": "metastore"}.get(request.param, request.param), dict(catalog)
 
 
 def settings(name: str, catalog: Mapping[str, str]) -> dict[str, str]:

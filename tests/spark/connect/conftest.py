@@ -10,10 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import arctic
+from tests.serve import SERVERS
 from tests.spark.catalog.sql import Sql
 from tests.spark.catalog.test_row_level import Shop
-from tests.spark.conftest import SETTINGS
-from tests.spark.servers import connect_server
 
 Begin = Callable[[str], SparkSession]
 
@@ -24,15 +23,13 @@ def begin(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Begin]:
     # Needs packages that classic Spark does without.
     from pyspark.sql.connect.session import SparkSession as Client  # noqa: PLC0415
 
-    folder = tmp_path_factory.mktemp("connect")
-    settings = arctic.spark_conf(warehouse=str(folder / "warehouse")) | SETTINGS
     clients: list[SparkSession] = []
-    with connect_server(folder, settings) as address:
+    with SERVERS["connect"](tmp_path_factory.mktemp("connect")) as properties:
 
         def begun(warehouse: str) -> SparkSession:
             # Past the public builder, which wants no classic session beside a client.
             builder: Any = Client.builder
-            client: SparkSession = builder.remote(address).create()
+            client: SparkSession = builder.remote(properties["spark.remote"]).create()
             client.conf.set("spark.sql.catalog.arctic.warehouse", warehouse)
             arctic.register(client)
             clients.append(client)
