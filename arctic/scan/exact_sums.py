@@ -15,6 +15,8 @@ from arctic.table.files import TableFile
 from arctic.table.table_description import Column
 
 _EXACT_AS_DOUBLE = 2**53
+_MOST_DIGITS_AS_DOUBLE = 11
+"""An average has four more behind the point, and a double has fifteen for certain."""
 _DIGITS = 76
 """Python's own arithmetic of decimals rounds to 28."""
 
@@ -26,6 +28,18 @@ class SummedColumn:
     column: Column
     digits: tuple[int, int] | None
     """Of a decimal, all of them and those behind the point; None: it is of whole numbers."""
+
+
+def is_divided_as_double(column_type: str) -> bool:
+    """Say whether an engine that has the rows makes an average of decimals by dividing a double.
+
+    Of parts it divides a decimal, and an average that ends in a 5 is rounded otherwise.
+
+    >>> [is_divided_as_double(each) for each in ("decimal(11, 2)", "decimal(12, 2)", "long")]
+    [True, False, False]
+    """
+    digits = column_type.removeprefix("decimal(").partition(",")[0]
+    return digits.isdigit() and int(digits) <= _MOST_DIGITS_AS_DOUBLE
 
 
 def sums_stay_exact(

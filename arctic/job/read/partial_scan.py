@@ -25,14 +25,14 @@ from arctic.job.read.asked_read import AskedRead
 from arctic.job.read.engine_scan import EngineScan, begin_engine_scan
 from arctic.job.read.engine_share import Engine
 from arctic.job.read.plan_rows import BATCH_ROWS
-from arctic.job.read.read_columns import check_types
+from arctic.job.read.read_columns import check_types, project
 from arctic.job.read.read_task import GroupedRows, MergeReader
 from arctic.mor.files.file_columns import FileColumns
-from arctic.mor.files.parquet_footer import Size
+from arctic.mor.files.parquet_footer import Size, dictionary_bytes
 from arctic.mor.files.parquet_input import ParquetInput
 from arctic.mor.partial_aggregates import PartialAggregate, PartialGroups
 from arctic.scan.aggregate import AggregateKind
-from arctic.scan.exact_sums import SummedColumn, sums_stay_exact
+from arctic.scan.exact_sums import SummedColumn, is_divided_as_double, sums_stay_exact
 from arctic.scan.task import NodeTask, NodeTaskGroup
 from arctic.scan.worth_grouping import LEAST_ROWS, KeyChunk, groups_of
 from arctic.table.files import TableFile
@@ -57,7 +57,7 @@ class AskedPartial:
     keys: tuple[str, ...]
     aggregates: tuple[PartialAggregate, ...]
     averaged: tuple[str, ...]
-    """Columns whose sums are parts of an average, which it may compute in doubles."""
+    """Columns whose sums are parts of an average, which it may compute as a double."""
     takes_floats: bool
     """Whether it takes sums of floating-point numbers in any order."""
     yields: pa.Schema
@@ -94,6 +94,7 @@ def plan_partial(
     *,
     snapshot: TableSnapshot | None,
     parallelism: int,
+    is_agreed: bool,
 ) -> PartialScan | None:
     """Plan a read of aggregates; None: the rows had better be read, or must be.
 
@@ -102,24 +103,24 @@ def plan_partial(
         wanted: the aggregates.
         snapshot: what another scan of the query has pinned.
         parallelism: cores that the engine has for the query.
+        is_agreed: whether the engine counts on them; the table may have become small since.
 
     Raises:
-        ArcticError: as ``begin_scan``; InvalidInputError for a column of another type.
+        ArcticError: as ``begin_scan``; InvalidInputError for a used column of another type.
     """
     if asked.reference.metadata_table is not None or asked.store != "merged":
         return None
     opened = asked.reference.open()
-    relation = wanted.relation
-    check_types(pa.schema([opened.arrow_schema.field(name) for name in relation.names]), relation)
-    least_rows = LEAST_ROWS * parallelism
+    used = [*wanted.keys, *(each.column for each in wanted.aggregates if each.column is not None)]
+    columns = tuple(dict.fromkeys(used))
+    found = project(opened.arrow_schema, columns, table_name=opened.table.name)
+    check_types(found, pa.schema([wanted.relation.field(name) for name in columns]))
+    least_rows = 0 if is_agreed else LEAST_ROWS * parallelism
     if not _made_here(opened, wanted) or _stored_rows(opened, least_rows) < least_rows:
         return None
-    columns = dict.fromkeys(
-        [*wanted.keys, *(each.column for each in wanted.aggregates if each.column is not None)]
-    )
     scan = begin_engine_scan(
         asked,
-        columns=tuple(columns),
+        columns=columns,
         engine=_engine(snapshot, parallelism),
         filter_for=lambda table: None,
         unreached=lambda io: None,
@@ -177,6 +178,8 @@ def _made_here(opened: OpenTable, wanted: AskedPartial) -> bool:
         column = columns[str(each.column)]
         of_column = opened.arrow_schema.field(column.name).type
         if each.kind is AggregateKind.SUM:
+            if column.name in wanted.averaged and is_divided_as_double(column.type):
+                return False
             if not _is_of(column, {"int", "long"}) and not (
                 wanted.takes_floats and column.type in _FLOATS
             ):
@@ -239,14 +242,9 @@ def _key_chunks(
             name = names.get(columns[key].field_id)
             leaf = None if name is None or parquet.is_signed else parquet.leaf_column(name)
             chunk = None if leaf is None else metadata.row_group(widest).column(leaf)
-            found.append(KeyChunk(type=columns[key].type, dictionary_bytes=_dictionary(chunk)))
+            size = None if chunk is None else dictionary_bytes(chunk)
+            found.append(KeyChunk(type=columns[key].type, dictionary_bytes=size))
     return found
-
-
-def _dictionary(chunk: Any) -> int | None:
-    if chunk is None or not chunk.has_dictionary_page:
-        return None
-    return int(chunk.data_page_offset - chunk.dictionary_page_offset)
 
 
 def _stays_exact(scan: EngineScan, wanted: AskedPartial, files: Mapping[str, TableFile]) -> bool:

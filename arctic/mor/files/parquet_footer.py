@@ -50,6 +50,13 @@ class FileEnd(NamedTuple):
         return None if start < 0 else self.content[start : start + size]
 
 
+def dictionary_bytes(chunk: Any) -> int | None:
+    """Return how long the dictionary of a column chunk is as it is stored; None: it has none."""
+    if not chunk.has_dictionary_page:
+        return None
+    return int(chunk.data_page_offset - chunk.dictionary_page_offset)
+
+
 def as_native(source: Any) -> Any:
     """Return what reads at any place; a Python file is wrapped."""
     return source if isinstance(source, pa.NativeFile) else pa.PythonFile(source, mode="r")

@@ -87,4 +87,5 @@ def _planned(asked: PartialQuestion) -> PartialScan | None:
         wanted,
         snapshot=pinned_snapshot(asked.pin),
         parallelism=asked.parallelism,
+        is_agreed=asked.begins,
     )

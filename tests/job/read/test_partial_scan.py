@@ -19,6 +19,7 @@ from arctic.job.read.partial_scan import AskedPartial, PartialScan, plan_partial
 from arctic.job.vectors.vector_work import look_up
 from arctic.mor.partial_aggregates import PartialAggregate
 from arctic.scan.aggregate import AggregateKind as Kind
+from arctic.table.snapshot import TableSnapshot
 
 NAME = "db.t"
 SCHEMA = pa.schema(
@@ -89,8 +90,10 @@ def planned(
     yields: pa.Schema | None = None,
     path: str = NAME,
     options: Mapping[str, str] | None = None,
+    relation: pa.Schema = SCHEMA,
+    snapshot: TableSnapshot | None = None,
 ) -> PartialScan | None:
-    """Plan as Spark asks for it."""
+    """Plan as Spark asks for it: on a snapshot, what it was told of before."""
     types = {name: SCHEMA.field(name).type for name in SCHEMA.names}
     fields = [pa.field(key, types[key]) for key in keys]
     for kind, column in aggregates:
@@ -105,10 +108,12 @@ def planned(
         averaged=averaged,
         takes_floats=takes_floats,
         yields=yields or pa.schema(fields),
-        relation=SCHEMA,
+        relation=relation,
     )
     asked = AskedRead.of({"path": path, "warehouse": warehouse, **(options or {})})
-    return plan_partial(asked, wanted, snapshot=None, parallelism=2)
+    return plan_partial(
+        asked, wanted, snapshot=snapshot, parallelism=2, is_agreed=snapshot is not None
+    )
 
 
 def parts_of(scan: PartialScan, *, looked_up: bool = True) -> list[dict[str, Any]]:
@@ -208,6 +213,42 @@ def test_one_group_of_rows_that_need_no_merge_is_left_to_the_engine(
 
     assert planned(str(tmp_path), (Kind.SUM, "n"), keys=()) is None
     assert planned(str(tmp_path), (Kind.SUM, "n")) is not None
+
+
+def test_averages_that_the_engine_divides_as_doubles_are_left_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their last digits may be others; a sum of the same column is what it is."""
+    monkeypatch.setattr(partial_scan, "LEAST_ROWS", 1)
+    short = SCHEMA.set(3, pa.field("price", pa.decimal128(11, 2)))
+    rows = [{"id": id_, "region": "a", "price": Decimal(id_ % 7)} for id_ in range(ROWS)]
+    arctic.create_table(NAME, short, primary_key=["id"], warehouse=str(tmp_path))
+    table = pa.Table.from_pylist(rows, short)
+    arctic.write(NAME, table, mode="overwrite", warehouse=str(tmp_path))
+    yields = pa.schema({"region": pa.string(), "sum(price)": pa.decimal128(11, 2)})
+
+    def of_sums(*averaged: str) -> PartialScan | None:
+        asked = (Kind.SUM, "price")
+        return planned(str(tmp_path), asked, averaged=averaged, yields=yields, relation=short)
+
+    assert of_sums("price") is None
+    assert of_sums() is not None
+
+
+def test_what_was_agreed_on_is_made_of_a_table_that_others_change(warehouse: str) -> None:
+    """It has become small, and has lost a column: the engine reads no rows by then."""
+    before = planned(warehouse, (Kind.COUNT_ROWS, None))
+    assert before is not None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partial_scan, "LEAST_ROWS", 5_000)
+        put(warehouse, range(1), "overwrite")
+        arctic.evolve_schema(NAME, drop="tags", warehouse=warehouse)
+
+        after = planned(warehouse, (Kind.COUNT_ROWS, None), snapshot=before.snapshot)
+
+        assert planned(warehouse, (Kind.COUNT_ROWS, None)) is None
+    assert after is not None
+    assert parts_of(after) == parts_of(before)
 
 
 def test_small_tables_are_left_to_the_engine(
