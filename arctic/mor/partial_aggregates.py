@@ -115,8 +115,8 @@ class PartialGroups:
             made = [
                 _of_all(column, kind, rows) for column, kind in zip(columns, kinds, strict=True)
             ]
-            arrays = [pa.array([each.as_py()], each.type) for each in made]
-            return self._batch(arrays)
+            # Not by way of Python, whose dates end with the year 9999.
+            return self._batch([pa.repeat(each, 1) for each in made])
         names = [f"c{place}" for place in range(len(columns))]
         table = pa.table(list(columns), names=names)
         first = len(self.keys)

@@ -170,6 +170,19 @@ def test_without_aggregates_groups_are_the_distinct_keys() -> None:
     ]
 
 
+@pytest.mark.parametrize(("kind", "value"), [(pa.date32(), 6_669_000), (pa.timestamp("us"), 2**58)])
+def test_extremes_may_be_of_years_that_python_does_not_know(kind: pa.DataType, value: int) -> None:
+    """A table may have them: Spark writes years of five digits and more."""
+    number = pa.int32() if kind == pa.date32() else pa.int64()
+    rows = pa.record_batch([pa.array([value, None, 0], number).cast(kind)], names=["at"])
+    made = (PartialAggregate(kind=Kind.MAX, column="at"),)
+    wanted = PartialGroups(keys=(), aggregates=made, schema=pa.schema({"most": kind}))
+
+    (part,) = wanted.of([rows])
+
+    assert part.column("most").cast(number).to_pylist() == [value]
+
+
 def test_rows_without_columns_are_counted() -> None:
     """A reader yields them so where nothing else is wanted."""
     made = (PartialAggregate(kind=Kind.COUNT_ROWS, column=None),)
