@@ -185,6 +185,11 @@ def test_what_spark_would_say_otherwise_or_faster_it_says(
     same(spark, query, made=False)
 
 
+def test_another_word_does_not_switch_it_on(spark: SparkSession, typed: tuple[str, ...]) -> None:
+    """As with the other settings."""
+    same(spark, "SELECT flag, count(*) FROM changed GROUP BY flag", how="False", made=False)
+
+
 def test_floating_point_sums_are_made_if_asked_for(
     spark: SparkSession, typed: tuple[str, ...]
 ) -> None:

@@ -52,10 +52,10 @@ public final class PartialAggregates implements Scan, Batch, SupportsReportStati
   static PartialAggregates of(String format, Function planner, Pins pins, StructType relation,
       CaseInsensitiveStringMap options, Aggregation aggregation, List averaged) {
     String wanted = SparkSession.active().conf().get(WANTED, "false");
-    if (planner == null || wanted.equals("false")) {
+    boolean floats = wanted.equals(WITH_FLOATS);
+    if (planner == null || !floats && !wanted.equals("true")) {
       return null;
     }
-    boolean floats = wanted.equals(WITH_FLOATS);
     AskedAggregates asked = AskedAggregates.of(aggregation, relation, floats);
     if (asked == null) {
       return null;
