@@ -50,8 +50,8 @@ SERVERS = (
 )
 """Below this folder: tests that begin a server, a cluster, a browser or another engine."""
 
-# Needs dbt, which has an environment of its own: its test runs it there.
-collect_ignore = ["spark/dbt_suites.py"]
+# Run by their tests in another process: with dbt, which has an environment of its own; in a pipeline.
+collect_ignore = ["spark/dbt_suites.py", "spark/pipeline_cases.py"]
 
 
 def _begins_servers(path: Path) -> bool:

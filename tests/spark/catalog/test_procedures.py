@@ -192,7 +192,7 @@ def test_procedures_are_listed_and_described(sql: Sql) -> None:
     """All of them in one namespace."""
     listed = sql("SHOW PROCEDURES IN arctic.system")
 
-    assert len(listed) == 28
+    assert len(listed) == 29
     assert all(row[:2] == ("arctic", ["system"]) for row in listed)
     assert sql("SHOW PROCEDURES IN arctic") == listed
     assert sql("SHOW PROCEDURES IN arctic.shop") == []

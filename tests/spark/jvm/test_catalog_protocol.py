@@ -44,7 +44,7 @@ ANSWERS: dict[str, type[Any]] = {
     "done": DoneAnswer,
     "failure": Failure,
 }
-HALVES = {"Protocol", "catalog/CatalogQuestions", "catalog/CatalogProtocol"}
+HALVES = {"Protocol", "PartialProtocol", "catalog/CatalogQuestions", "catalog/CatalogProtocol"}
 
 
 @pytest.mark.parametrize("name", ASKED)
