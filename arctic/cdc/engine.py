@@ -158,14 +158,14 @@ def check_expression(given: str) -> str:
 
 
 def tokens(given: str) -> list[str]:
-    """Return a text cut before each token of SQL but the first.
+    """Return a text cut before each token of SQL; what is before the first one is a piece too.
 
-    >>> tokens("a.b = 'c.d' -- e")
-    ['a', '.', 'b ', '= ', "'c.d' -- e"]
+    >>> tokens(" a.b = 'c.d' -- e")
+    [' ', 'a', '.', 'b ', '= ', "'c.d' -- e"]
     """
-    inner = [place for place, _ in _duckdb().tokenize(given)][1:]
+    places = [place for place, _ in _duckdb().tokenize(given)]
     data = given.encode()  # places count bytes
-    ends = zip([0, *inner], [*inner, len(data)], strict=True)
+    ends = zip([0, *places], [*places, len(data)], strict=True)
     return [data[start:end].decode() for start, end in ends]
 
 

@@ -47,6 +47,18 @@ def test_the_sides_may_be_called_as_the_other_one_is_by_default(tmp_path: Path) 
     assert rows_of(table) == [{**ROWS[0], "n": -9}, *ROWS[1:]]
 
 
+def test_what_stands_before_the_first_word_hides_no_alias(tmp_path: Path) -> None:
+    """Conditions of several lines begin with a line break, and some with a comment."""
+    table = make(tmp_path, "keyed")
+
+    merge = table.merge(
+        SOURCE, "\n  source.id = target.id\n", source_alias="target", target_alias="source"
+    )
+    merge.when_matched_update({"n": " source.n - target.n", "x": "/* x */ target.n"}).execute()
+
+    assert rows_of(table) == [{**ROWS[0], "n": -9, "x": 10.0}, *ROWS[1:]]
+
+
 def test_without_a_condition_the_key_must_be_equal(tmp_path: Path) -> None:
     """Which is an upsert that reads nothing; a table without a key has none to compare."""
     table = make(tmp_path / "keyed", "keyed")
