@@ -41,11 +41,10 @@ def after_write(
     reference = asked.reference.on_no_branch()
     if optimizes:
         optimize_after_write(reference, runner or LocalRunner.of_this_machine())
-    every = asked.publish_every(properties)
-    if every is None:
-        return
     try:
-        publish_all(reference, every=every)
+        every = asked.publish_every(properties)
+        if every is not None:
+            publish_all(reference, every=every)
     except Exception as error:  # noqa: BLE001 - a committed write does not fail, whatever this is
         name = reference.identifier
         reason = (str(error).strip().splitlines() or ["no message"])[0]

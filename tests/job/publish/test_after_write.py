@@ -149,6 +149,20 @@ def test_a_write_stands_whose_table_cannot_be_published(
     assert arctic.read("db.t", warehouse=str(tmp_path)).read_all().num_rows == 1
 
 
+def test_a_write_stands_whose_table_says_what_nobody_understands(tmp_path: Path) -> None:
+    """Another engine may have set the property; whoever is told of an error writes again."""
+    write(tmp_path, 1)
+    with plain_catalog(tmp_path) as catalog, catalog.load_table("db.t").transaction() as change:
+        change.set_properties({"publish": "always"})
+
+    with pytest.warns(RuntimeWarning, match="table property publish = 'always'"):
+        write(tmp_path, 2)
+    with pytest.warns(RuntimeWarning, match="table property publish = 'always'"):
+        arctic.open_table("db.t", warehouse=str(tmp_path)).delete("id = 1")
+
+    assert now(tmp_path) == [{"id": 2, "n": 2}]
+
+
 def test_an_edit_publishes_what_it_committed(tmp_path: Path) -> None:
     """As a write does, and only where it committed anything; so does an open table that is told."""
     for number in range(3):
