@@ -14,6 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 
 _ODD = r"[\n\r\x{FDD0}]|\\[uU][fF][dD][dD]0"
+_MOST_OPENED = 1000
+"""Braces of a message, and brackets: some ten times as many within each other end the process."""
 _MOST_BYTES = 2**26
 _BLOCK_BYTES = 2**20
 
@@ -22,6 +24,9 @@ def is_plain(messages: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray
     """Return which messages may be read so; null is not."""
     is_object = pc.and_(pc.starts_with(messages, "{"), pc.ends_with(messages, "}"))
     is_odd = pc.match_substring_regex(messages, _ODD)
+    for opening in "{[":
+        opened = pc.count_substring(messages, opening)
+        is_odd = pc.or_(is_odd, pc.greater(opened, _MOST_OPENED))
     return pc.fill_null(pc.and_(is_object, pc.invert(is_odd)), False)
 
 

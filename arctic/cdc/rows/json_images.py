@@ -101,7 +101,8 @@ class JsonMessages:
             found = documents(messages, schema, others="error")
             names = {name for side in wanted if side is not None for name in side}
             return self._both(found, wanted) if mention_all(found, messages, names) else None
-        except pa.ArrowInvalid:
+        except (pa.ArrowInvalid, RecursionError):
+            # Of types deep within each other, where other fields have them.
             return None
 
     def _by_fields(

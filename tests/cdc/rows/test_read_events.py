@@ -18,6 +18,7 @@ from arctic.cdc.decode import Decoding, Encoding
 from arctic.cdc.events import Events
 from arctic.cdc.json_rows import json_events
 from arctic.cdc.rows.event_rows import TypedRows, typed_rows
+from arctic.cdc.rows.json_documents import is_plain
 from arctic.cdc.rows.json_images import JsonMessages
 from arctic.cdc.rows.read_events import read_events
 from arctic.cdc.unread import ReadColumn
@@ -196,6 +197,34 @@ def test_messages_that_are_alike_are_one_image(is_wrapped: bool) -> None:
     assert image.new is not None
     assert image.new.keys() == row.keys()
     same(replace(found, unread=unread), COLUMNS, [])
+
+
+@pytest.mark.parametrize("depth", [900, 3000])
+@pytest.mark.parametrize(("begin", "end"), [('{"a":', "}"), ("[", "]"), ('[{"a":', "}]")])
+@pytest.mark.parametrize("is_wrapped", [False, True])
+def test_values_deep_within_each_other_are_read_alike(
+    depth: int, begin: str, end: str, is_wrapped: bool
+) -> None:
+    """Nobody wants the field that has them; it neither stops the rows nor ends the process."""
+    deep = f'{{"id":1,"n":5,"x":{begin * depth}1{end * depth}}}'
+    messages = [deep, *(f'{{"id":{number},"n":5}}' for number in range(99))]
+    if is_wrapped:
+        wrap = '{{"op":"c","after":{0},"source":{{"db":"s","table":"t"}}}}'
+        found = debezium_events(pa.array([wrap.format(each) for each in messages]))
+    else:
+        found = json_events(pa.array(messages), None, pa.array(["t"] * len(messages)))
+
+    same(found, COLUMNS, [])
+
+
+def test_messages_of_very_many_braces_are_not_parsed_together() -> None:
+    """They may be within each other."""
+    within, beside = '{"a":' * 2000 + "1" + "}" * 2000, '{"a":' + "[" * 2000 + "]" * 2000 + "}"
+    few = '{"a":' * 900 + "1" + "}" * 900
+
+    found = is_plain(pa.array([within, beside, few, None, '{"a":[]}']))
+
+    assert found.to_pylist() == [False, False, True, False, True]
 
 
 def test_a_column_that_can_never_be_read_breaks_every_message() -> None:
