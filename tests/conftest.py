@@ -50,7 +50,7 @@ SERVERS = (
 )
 """Below this folder: tests that begin a server, a cluster, a browser or another engine."""
 
-# Run by their tests in another process: with dbt, which has an environment of its own; in a pipeline.
+# Their tests run them in another process: with dbt, which has its own environment; in a pipeline.
 collect_ignore = ["spark/dbt_suites.py", "spark/pipeline_cases.py"]
 
 

@@ -307,6 +307,12 @@ MISTAKES = [
         says="column 'price': no type 'decimal(90,2)'; expected one of Iceberg's, such as int",
     ),
     Mistake(
+        id="type that no column can have",
+        arguments=("evolve", "shop.users", "--add", "u=uuid"),
+        code=1,
+        says="column 'u': type uuid is unknown to Spark; use string or fixed[16]",
+    ),
+    Mistake(
         id="two catalogs",
         arguments=("tables", "--catalog", "prod", "--property", "uri=x"),
         code=2,

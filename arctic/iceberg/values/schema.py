@@ -231,10 +231,11 @@ _PRIMITIVES: tuple[tuple[Callable[[Any], bool], Any], ...] = (
 def _check_iceberg_field(path: str, column: NestedField) -> None:
     if column.initial_default is not None or column.write_default is not None:
         raise InvalidInputError(f"column {path!r}: default values need Iceberg format version 3")
-    _check_iceberg_type(path, column.field_type)
+    check_iceberg_type(path, column.field_type)
 
 
-def _check_iceberg_type(path: str, iceberg_type: IcebergType) -> None:
+def check_iceberg_type(path: str, iceberg_type: IcebergType) -> None:
+    """Refuse a type that no column of a table can have; the path names it in the message."""
     for child_path, child in _children(path, iceberg_type):
         _check_iceberg_field(child_path, child)
     if isinstance(iceberg_type, UUIDType):

@@ -7,7 +7,7 @@ from pyiceberg.exceptions import ValidationError
 from pyiceberg.types import NestedField
 
 from arctic.errors import InvalidInputError
-from arctic.iceberg.values.schema import arrow_type
+from arctic.iceberg.values.schema import arrow_type, check_iceberg_type
 
 _OF_SQL = {"bigint": "long", "integer": "int", "real": "float", "bool": "boolean"}
 
@@ -23,7 +23,7 @@ def named_type(text: str, *, column: str) -> pa.DataType:
         column: that is to have it, for a message.
 
     Raises:
-        InvalidInputError: no such type.
+        InvalidInputError: no such type, or none that a column can have.
     """
     name = text.strip().lower()
     try:
@@ -33,4 +33,5 @@ def named_type(text: str, *, column: str) -> pa.DataType:
             f"column {column!r}: no type {text!r}; expected one of Iceberg's, such as int, long, "
             "double, string, date, timestamptz or decimal(9,2)"
         ) from error
+    check_iceberg_type(column, field.field_type)
     return arrow_type(field.field_type)
