@@ -161,8 +161,9 @@ def test_a_backlog_that_grows_is_seen() -> None:
     """Not one that goes up and down."""
     assert growth([float(number) for number in range(80)]) is not None
     assert growth([0.0, 4.0, 9.0, 12.0, 10.0, 14.0, 11.0, 12.0]) is None
-    assert excess([0.02] * 11 + [0.9] * 9) is None
-    assert excess([0.02] * 9 + [0.2] * 11) is not None
+    assert excess([0.02] * 60 + [0.9] * 40) is None
+    assert excess([0.02] * 40 + [0.2] * 60) is not None
+    assert excess([0.2] * 60) is None
 
 
 def test_a_backlog_counts_what_no_run_has_merged(tmp_path: Path) -> None:
