@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import redirect_stdout
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from io import StringIO
 from typing import Any
@@ -96,3 +96,19 @@ def shown_plan(frame: DataFrame) -> str:
     with redirect_stdout(shown):
         frame.explain()
     return shown.getvalue()
+
+
+@contextmanager
+def with_settings(spark: SparkSession, given: Mapping[str, str]) -> Iterator[None]:
+    """Set settings for a time."""
+    before = {name: spark.conf.get(name, None) for name in given}
+    for name, value in given.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            if old is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, old)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,7 +17,7 @@ import arctic
 from arctic.job.vectors import deletion_vectors
 from arctic.job.vectors.vector_work import VectorWork, look_up
 from arctic.scan.set_apart import dirty_files
-from tests.spark.lake import NAME, Lake, shown_plan
+from tests.spark.lake import NAME, Lake, shown_plan, with_settings
 from tests.spark.test_clean_files import PLAIN, SCHEMA, SHAPES, put, result, rows
 
 pytestmark = pytest.mark.spark
@@ -41,17 +40,6 @@ def assert_alike(lake: Lake, *names: str, by: Mapping[str, str] = VECTORS) -> No
 def reads_by_vectors(frame: DataFrame) -> bool:
     """Say whether rows are left out of Parquet files by their number."""
     return "_arctic_first_row" in shown_plan(frame)
-
-
-@contextmanager
-def setting(lake: Lake, name: str, value: str) -> Iterator[None]:
-    """Change a setting of the session."""
-    before = lake.spark.conf.get(name)
-    lake.spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        lake.spark.conf.set(name, before or "true")
 
 
 def changed(lake: Lake, *, partition_by: tuple[str, ...] = ()) -> None:
@@ -119,7 +107,7 @@ def test_rows_do_not_depend_on_how_spark_reads(lake: Lake, name: str, value: str
     changed(lake)
     expected = result(lake.load(**MERGE).select(*PLAIN))
 
-    with setting(lake, name, value):
+    with with_settings(lake.spark, {name: value}):
         frame = lake.load(**VECTORS).select(*PLAIN)
         assert reads_by_vectors(frame)
         assert result(frame) == expected
@@ -134,7 +122,7 @@ def test_many_row_groups_and_splits(lake: Lake) -> None:
     put(lake, rows(0, 5_000), "overwrite")
     gone = [number for number in range(5_000) if random.Random(number).random() < 0.3]
     put(lake, rows(0, 5_000).filter(pc.is_in(pa.array(range(5_000)), pa.array(gone))), "delete")
-    with setting(lake, "spark.sql.files.maxPartitionBytes", "20000"):
+    with with_settings(lake.spark, {"spark.sql.files.maxPartitionBytes": "20000"}):
         frame = lake.load(**VECTORS).select("id", "region")
         assert reads_by_vectors(frame)
         assert frame.rdd.getNumPartitions() > 2

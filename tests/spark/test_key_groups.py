@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -17,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 import arctic
 from arctic.scan.set_apart import dirty_files
-from tests.spark.lake import Lake, shown_plan
+from tests.spark.lake import Lake, shown_plan, with_settings
 
 pytestmark = pytest.mark.spark
 
@@ -41,23 +40,6 @@ FLOATS = pa.schema([pa.field("id", pa.float64(), nullable=False), pa.field("v", 
 def pair(how: str, kind: str = "") -> str:
     """Return a join of two tables, seen so."""
     return f"select * from {kind}a a {how} join {kind}b b on a.id = b.id"
-
-
-@contextmanager
-def settings(spark: SparkSession, **values: str) -> Iterator[None]:
-    """Change settings of the session, whose dots are written as two underscores."""
-    names = {name.replace("__", "."): value for name, value in values.items()}
-    before = {name: spark.conf.get(name, None) for name in names}
-    for name, value in names.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, known in before.items():
-            if known is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, known)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,11 +147,13 @@ def shared(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Tab
 @pytest.fixture
 def tables(shared: Tables) -> Iterator[Tables]:
     """Tables, none of which is sent to every task or read by one though it is small enough."""
-    with settings(
+    with with_settings(
         shared.lake.spark,
-        spark__arctic__joinWithoutShuffle="true",
-        spark__sql__autoBroadcastJoinThreshold="-1",
-        spark__sql__files__maxPartitionBytes="1000",
+        {
+            "spark.arctic.joinWithoutShuffle": "true",
+            "spark.sql.autoBroadcastJoinThreshold": "-1",
+            "spark.sql.files.maxPartitionBytes": "1000",
+        },
     ):
         yield shared
 
@@ -182,7 +166,7 @@ def test_two_keyed_tables_join_without_a_shuffle(tables: Tables, how: str) -> No
 
 def test_nothing_is_in_groups_unless_it_is_wanted(tables: Tables) -> None:
     """The same queries shuffle."""
-    with settings(tables.lake.spark, spark__arctic__joinWithoutShuffle="false"):
+    with with_settings(tables.lake.spark, {"spark.arctic.joinWithoutShuffle": "false"}):
         plan = tables.plan(pair("full"), exchanges=2)
         grouped = tables.plan("select id, sum(v) from b group by id", exchanges=1)
 
@@ -191,13 +175,13 @@ def test_nothing_is_in_groups_unless_it_is_wanted(tables: Tables) -> None:
 
 def test_plans_that_do_not_adapt(tables: Tables) -> None:
     """Their requirements are made sure of once, for the whole of them."""
-    with settings(tables.lake.spark, spark__sql__adaptive__enabled="false"):
+    with with_settings(tables.lake.spark, {"spark.sql.adaptive.enabled": "false"}):
         tables.check(pair("full"), exchanges=0)
 
 
 def test_whoever_reads_the_files(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
     """Arctic, where Spark reads none; and both beside each other, with files that have deletes."""
-    with settings(tables.lake.spark, spark__arctic__readWithSpark="false"):
+    with with_settings(tables.lake.spark, {"spark.arctic.readWithSpark": "false"}):
         assert "FileScan" not in tables.check(pair("full"), exchanges=0)
     assert "BatchScan" in tables.check(pair("full", MERGED), exchanges=0)
     monkeypatch.setattr(dirty_files, "ROWS_OF_A_FILE", 15)
@@ -250,9 +234,9 @@ def test_sides_that_joins_below_shuffle_are_in_no_groups(tables: Tables) -> None
         "select * from b join (select a.id, a.v, w from a join f on a.id = f.fid) f on f.id = b.id"
     )
     for adaptive in ("false", "true"):
-        with settings(tables.lake.spark, spark__sql__adaptive__enabled=adaptive):
+        with with_settings(tables.lake.spark, {"spark.sql.adaptive.enabled": adaptive}):
             tables.check(above, exchanges=5)
-    with settings(tables.lake.spark, spark__sql__adaptive__enabled="false"):
+    with with_settings(tables.lake.spark, {"spark.sql.adaptive.enabled": "false"}):
         tables.check(inner, exchanges=3)
 
 
@@ -394,7 +378,7 @@ def test_tasks_are_sent_classes_of_spark_alone(tables: Tables, kind: str) -> Non
 
 def test_a_small_table_is_broadcast(tables: Tables) -> None:
     """No scan is asked for groups then."""
-    with settings(tables.lake.spark, spark__sql__autoBroadcastJoinThreshold="10485760"):
+    with with_settings(tables.lake.spark, {"spark.sql.autoBroadcastJoinThreshold": "10485760"}):
         plan = tables.plan(pair("inner"), exchanges=0)
 
     assert "BroadcastHashJoin" in plan

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pyarrow as pa
 import pytest
@@ -15,7 +14,7 @@ import arctic
 from arctic.job.read import partial_scan
 from arctic.mor import partial_aggregates
 from arctic.spark.jvm import driver_planner
-from tests.spark.lake import NAME, Lake, shown_plan
+from tests.spark.lake import NAME, Lake, shown_plan, with_settings
 
 pytestmark = pytest.mark.spark
 
@@ -65,7 +64,7 @@ def typed(
 @pytest.fixture(autouse=True)
 def wanted(spark: SparkSession) -> Iterator[None]:
     """Have tasks make aggregates, as a user asks for it."""
-    with setting(spark, spark__arctic__aggregateWithArrow="true"):
+    with with_settings(spark, {"spark.arctic.aggregateWithArrow": "true"}):
         yield
 
 
@@ -75,31 +74,13 @@ def take_few_rows(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(partial_scan, "LEAST_ROWS_OF_A_GROUP", 1)
 
 
-@contextmanager
-def setting(spark: SparkSession, **values: str) -> Iterator[None]:
-    """Set what a session is set to for a while."""
-    before = {}
-    for name, value in values.items():
-        key = name.replace("__", ".")
-        before[key] = spark.conf.get(key, None)
-        spark.conf.set(key, value)
-    try:
-        yield
-    finally:
-        for key, old in before.items():
-            if old is None:
-                spark.conf.unset(key)
-            else:
-                spark.conf.set(key, old)
-
-
 def same(spark: SparkSession, query: str, *, made: bool = True, how: str = "true") -> DataFrame:
     """Hold a query against itself with the setting off, and say whether tasks made aggregates."""
-    with setting(spark, spark__arctic__aggregateWithArrow="false"):
+    with with_settings(spark, {"spark.arctic.aggregateWithArrow": "false"}):
         plain = spark.sql(query)
         assert MADE not in shown_plan(plain)
         expected = sorted(map(str, plain.collect()))
-    with setting(spark, spark__arctic__aggregateWithArrow=how):
+    with with_settings(spark, {"spark.arctic.aggregateWithArrow": how}):
         frame = spark.sql(query)
         assert (MADE in shown_plan(frame)) == made, query
         assert sorted(map(str, frame.collect())) == expected, query
@@ -221,9 +202,9 @@ def test_sums_that_overflow_fail_or_wrap_as_sparks_do(
     )
     lake.view("huge")
     query = "SELECT k, sum(n), count(n) FROM huge GROUP BY k"
-    with setting(lake.spark, spark__sql__ansi__enabled="false"):
+    with with_settings(lake.spark, {"spark.sql.ansi.enabled": "false"}):
         same(lake.spark, query)
-    with setting(lake.spark, spark__sql__ansi__enabled="true"):
+    with with_settings(lake.spark, {"spark.sql.ansi.enabled": "true"}):
         same(lake.spark, "SELECT k, try_sum(n) FROM huge GROUP BY k")
         # An average of such values is one of doubles.
         same(lake.spark, "SELECT k, avg(n) FROM huge GROUP BY k", made=False)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
+
+from tests.spark.lake import with_settings
 
 SMALL = {
     # A plan of a few rows costs less as it stands than as a program that is compiled for it.
@@ -13,22 +15,6 @@ SMALL = {
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "2",
 }
-
-
-@contextmanager
-def with_settings(spark: SparkSession, given: Mapping[str, str]) -> Iterator[None]:
-    """Set settings for a time."""
-    before = {name: spark.conf.get(name, None) for name in given}
-    for name, value in given.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, old in before.items():
-            if old is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, old)
 
 
 @contextmanager

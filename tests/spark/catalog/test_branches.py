@@ -6,8 +6,8 @@ import pytest
 
 import arctic
 from tests.spark.catalog.row_level.case import ROWS
-from tests.spark.catalog.small_plans import with_settings
 from tests.spark.catalog.sql import Rows, Sql
+from tests.spark.lake import with_settings
 
 pytestmark = pytest.mark.spark
 

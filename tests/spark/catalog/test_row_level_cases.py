@@ -27,7 +27,8 @@ from tests.spark.catalog.row_level import (
     updates,
 )
 from tests.spark.catalog.row_level.case import KEYLESS, TABLES, VIEWS, Case, Row
-from tests.spark.catalog.small_plans import small_plans, with_settings
+from tests.spark.catalog.small_plans import small_plans
+from tests.spark.lake import with_settings
 
 pytestmark = pytest.mark.spark
 MERGES = [*merges.MERGES, *merge_more.MERGES, *merge_refusals.MERGES]

@@ -8,7 +8,7 @@ from typing import Any
 from tests.spark.catalog.random_sql.drawn import TYPES, constant, literal
 from tests.spark.catalog.random_sql.model import Outcome, Row, relation
 from tests.spark.catalog.random_sql.sql_history import SQL_NAME, History
-from tests.spark.catalog.small_plans import with_settings
+from tests.spark.lake import with_settings
 
 
 def overwrite(history: History) -> None:
