@@ -76,6 +76,8 @@ def release(
         InvalidInputError: changes that are not merged; a table without a key, or one that is
             published.
         ConflictError: others wrote to it meanwhile; it is as it was.
+        StorageError: the catalog cannot be reached. Or files could not be deleted: it is a plain
+            table all the same, and the error names what stays.
     """
     reference = table_reference(call_options(identifier, warehouse, catalog))
     release_table(reference, discards_changes=discard_changes)

@@ -72,7 +72,8 @@ def unpublish(
 
     Raises:
         NotFoundError: no such table, or it is not published under this name.
-        StorageError: the catalog cannot be reached; call again.
+        StorageError: the catalog cannot be reached; call again. Or files could not be deleted: the
+            published table is gone all the same, and the error names what stays.
     """
     return end_publishing(table_reference(call_options(identifier, warehouse, catalog)), into)
 

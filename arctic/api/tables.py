@@ -126,6 +126,8 @@ def drop_table(
             the same folders.
         ConflictError: with ``purge``, somebody renamed or registered the table meanwhile; its files
             stay.
+        StorageError: the catalog cannot be reached. Or, with ``purge``, files could not be deleted:
+            the table is gone all the same, and the error names what stays.
     """
     reference = table_reference(call_options(identifier, warehouse, catalog))
     drop_named(reference.config, reference.identifier, purge=purge)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -130,15 +130,21 @@ def release_with_files(name: str, at: Place) -> None:
 
 def refuse_left(name: str, at: Place) -> None:
     """Fail where files of a table have stayed that is gone."""
+    if files_of(name.replace(".", "/"), at):
+        raise arctic.StorageError(f"files of {name!r} have stayed")
+
+
+def files_of(folder: str, at: Place) -> list[str]:
+    """Return the files in a folder of the warehouse."""
     store = fs.S3FileSystem(
         access_key=at["s3.access-key-id"],
         secret_key=at["s3.secret-access-key"],
         endpoint_override=at["s3.endpoint"],
         region=at["s3.region"],
     )
-    folder = f"{at['warehouse']}/{name.replace('.', '/')}".removeprefix("s3://")
-    if any(each.is_file for each in store.get_file_info(fs.FileSelector(folder, True, True))):
-        raise arctic.StorageError(f"files of {name!r} have stayed")
+    place = f"{at['warehouse']}/{folder}".removeprefix("s3://")
+    found = store.get_file_info(fs.FileSelector(place, True, True))
+    return [each.path for each in found if each.is_file]
 
 
 def fully(report: arctic.ExpireReport) -> None:
@@ -239,3 +245,66 @@ def test_the_page_says_what_was_tried() -> None:
     for role, (_, verbs, rights, _) in rows.items():
         assert verbs.split(", ") == [name for name, verb in VERBS.items() if verb.role == role]
         assert rights == ", ".join(f"`s3:{each}`" for each in ROLES[role])
+
+
+def make_view(name: str, at: Place) -> None:
+    """Make a table of the rows of another one, which it holds from then on."""
+    arctic.materialize(f"SELECT id, city FROM {name}", "shop.v", catalog=at)
+
+
+LEAVING: Mapping[str, tuple[Call, Call, str, Sequence[str]]] = {
+    "unpublish": (
+        lambda name, at: arctic.publish(name, catalog=at),
+        lambda name, at: arctic.unpublish(name, catalog=at),
+        "shop.t_fresh",
+        ["t_fresh"],
+    ),
+    "release": (
+        lambda name, at: None,
+        lambda name, at: arctic.release(name, discard_changes=True, catalog=at),
+        "shop.t_change_",
+        ["t_change_"],
+    ),
+    "drop with purge": (
+        make_view,
+        lambda name, at: arctic.drop_table("shop.v", purge=True, catalog=at),
+        "shop.v",
+        ["v", "v_change_"],
+    ),
+}
+"""Verb -> what comes before, the verb, the table that is gone then, its folders."""
+
+
+@pytest.mark.parametrize("verb", LEAVING)
+def test_who_may_not_delete_is_told_what_stays(
+    keys: tuple[ObjectStore, Mapping[str, tuple[str, str]]],
+    tmp_path: Path,
+    verb: str,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The table is gone, every file of it is in the log, and a view holds its source no longer."""
+    store, known = keys
+    place = store.catalog(tmp_path / "catalog.db", folder=f"left-{verb.replace(' ', '-')}")
+    prepare, call, gone, folders = LEAVING[verb]
+
+    def given(role: str) -> dict[str, str]:
+        pair = zip(("s3.access-key-id", "s3.secret-access-key"), known[role], strict=True)
+        return {**place, **dict(pair)}
+
+    at = given("anybody")
+    arctic.create_table("shop.t", SCHEMA, primary_key=["id"], catalog=at)
+    arctic.write("shop.t", ROWS, catalog=at)
+    prepare("shop.t", at)
+
+    with pytest.raises(arctic.StorageError, match="could not be deleted and stay: ") as refused:
+        call("shop.t", given("maker"))
+
+    config = CatalogConfig.from_options({f"catalog.{k}": v for k, v in at.items()})
+    catalog = open_catalog(config)
+    assert not catalog.table_exists(gone)
+    assert not [name for name in catalog.load_table("shop.t").properties if "consumer" in name]
+    left = {f"s3://{each}" for name in folders for each in files_of(f"shop/{name}", at)}
+    assert left
+    (record,) = [each for each in caplog.records if "these files stay" in each.message]
+    assert set(record.message.splitlines()[1:]) == left
+    assert any(repr(path) in refused.value.message for path in left)

@@ -24,6 +24,7 @@ from arctic.iceberg.catalogs.catalog import load_table
 from arctic.iceberg.catalogs.refresh import refresh
 from arctic.iceberg.ownership.clones import check_uncloned
 from arctic.iceberg.ownership.folders import delete_own_files
+from arctic.iceberg.ownership.left_files import check_none_left
 from arctic.iceberg.ownership.published import check_unpublished
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.tables.set_properties import commit_properties
@@ -47,7 +48,8 @@ def part_pair(opened: OpenTable) -> None:
     Raises:
         ConflictError: others committed to it since it was opened; it is a pair as before.
         InvalidInputError: it was published or cloned meanwhile; it is a pair as before.
-        StorageError: the catalog cannot be reached; call again.
+        StorageError: the catalog cannot be reached; call again. Or it is a plain table, and the
+            error says which files of the change store have stayed.
     """
     base, change, name = opened.base, opened.change, opened.table.name
     before = dict(base.properties)
@@ -72,7 +74,8 @@ def part_pair(opened: OpenTable) -> None:
         raise
     with catalog_errors(f"drop table {'.'.join(found.name())!r}"):
         base.catalog.drop_table(found.name())
-    delete_own_files(found)
+    left = delete_own_files(found)
+    check_none_left(f"table {name!r} is a plain table, and its change store is dropped", left)
 
 
 def _out_of_reach(change: Table, place: tuple[str, ...], aside: tuple[str, ...]) -> Table | None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pyiceberg.catalog import Catalog
 from pyiceberg.table import Table
 
+from arctic.errors import StorageError, UnsupportedError
 from arctic.iceberg.ownership.known_tables import KnownTable, known_tables
 from arctic.iceberg.ownership.reachable import normalised
 from arctic.iceberg.storage.metadata_document import METADATA_FILE
@@ -113,11 +114,19 @@ def own_files(store: Table, *folders: str) -> list[FoundFile]:
     return [file for files in listed for file in files if is_own(file.path, [store])]
 
 
-def delete_own_files(store: Table) -> None:
-    """Delete what writers of tables made in the folders of a store, as far as that goes."""
+def delete_own_files(store: Table) -> tuple[str, ...]:
+    """Delete what writers of tables made in the folders of a store; return what may have stayed.
+
+    That is the folders where they cannot be looked into.
+    """
     io = TableIO.of(store)
-    io.delete_quietly([file.path for file in own_files(store) if is_a_tables(file.path)])
+    try:
+        made = [file.path for file in own_files(store) if is_a_tables(file.path)]
+    except (StorageError, UnsupportedError):
+        return tuple(f"{store.location()}/{folder}" for folder in FOLDERS)
+    left = io.delete_quietly(made)
     io.delete_if_empty(store.location(), with_empty_folders=True)
+    return left
 
 
 def is_a_tables(path: str) -> bool:

@@ -15,6 +15,7 @@ from pyiceberg.table import Table
 from arctic.errors import NotFoundError
 from arctic.iceberg.catalogs.catalog import load_table
 from arctic.iceberg.ownership.folders import delete_own_files
+from arctic.iceberg.ownership.left_files import check_none_left
 from arctic.iceberg.ownership.published import published_names, shown_as, shows
 from arctic.iceberg.publishing.published_table import name_in_base, output_of
 from arctic.iceberg.tables.open_table import OpenTable
@@ -35,7 +36,8 @@ def drop_published(opened: OpenTable, name: str | None) -> tuple[str, ...]:
 
     Raises:
         NotFoundError: none of this name.
-        StorageError: the catalog cannot be reached; call again.
+        StorageError: the catalog cannot be reached; call again. Or they are gone, and the error
+            says which of their files have stayed.
     """
     base = opened.base
     known = tuple(sorted({*published_names(base), *shown_as(base.catalog, base)}))
@@ -45,8 +47,9 @@ def drop_published(opened: OpenTable, name: str | None) -> tuple[str, ...]:
             f"table {opened.table.name!r} is not published as {name!r}; it is published as {there}"
         )
     names = known if name is None else (name,)
+    left: list[str] = []
     for each in names:
-        drop_shown(base, each)
+        left += drop_shown(base, each)
         commit_properties(
             base.catalog,
             base,
@@ -58,17 +61,23 @@ def drop_published(opened: OpenTable, name: str | None) -> tuple[str, ...]:
         again = _shown(base, each)
         if again is not None:
             name_in_base(opened, each, output_of(again))
+    gone = ", ".join(map(repr, names))
+    check_none_left(f"table {opened.table.name!r} is no longer published as {gone}", left)
     return names
 
 
-def drop_shown(base: Table, name: str) -> None:
-    """Drop the table of a name with its own files, if it shows this base store."""
+def drop_shown(base: Table, name: str) -> tuple[str, ...]:
+    """Drop the table of a name with its own files, if it shows this base store.
+
+    Returns:
+        Those that could not be deleted.
+    """
     published = _shown(base, name)
     if published is None:
-        return
+        return ()
     with catalog_errors(f"drop table {name!r}"), contextlib.suppress(NoSuchTableError):
         base.catalog.drop_table(published.name())
-    delete_own_files(published)
+    return delete_own_files(published)
 
 
 def _shown(base: Table, name: str) -> Table | None:

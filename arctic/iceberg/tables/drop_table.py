@@ -35,6 +35,7 @@ from arctic.iceberg.ownership.folders import (
     shared_by,
 )
 from arctic.iceberg.ownership.known_tables import known_tables
+from arctic.iceberg.ownership.left_files import check_none_left
 from arctic.iceberg.ownership.published import check_unpublished, shown_by
 from arctic.iceberg.ownership.strangers import strangers
 from arctic.iceberg.storage.table_io import TableIO
@@ -62,7 +63,8 @@ def drop_table(config: CatalogConfig, identifier: str, *, purge: bool = False) -
             or, as far as its metadata lies there, of another catalog.
         UnsupportedError: an Iceberg table that is not Arctic's.
         ConflictError: with ``purge``, others renamed or registered the table meanwhile.
-        StorageError: the catalog cannot be reached, or files cannot be deleted.
+        StorageError: the catalog cannot be reached; or the table is gone, and the error says which
+            of its files have stayed.
     """
     parts = parse_identifier(identifier)
     catalog = open_catalog(config)
@@ -81,10 +83,7 @@ def drop_table(config: CatalogConfig, identifier: str, *, purge: bool = False) -
             raise ConflictError(
                 f"purge of {'.'.join(parts)!r}: {kept_by}, by others meanwhile; the files stay"
             )
-        for store in stores:
-            for folder in FOLDERS:
-                _delete_what_tables_make(store, f"{store.location()}/{folder}")
-            TableIO.of(store).delete_if_empty(store.location())
+        _purge(".".join(parts), stores)
 
 
 def _stores(catalog: Catalog, parts: tuple[str, ...]) -> list[Table]:
@@ -121,14 +120,35 @@ def _strange_metadata(stores: list[Table]) -> Iterator[str]:
                 yield stranger.reason
 
 
-def _delete_what_tables_make(store: Table, folder: str) -> None:
-    """Delete a folder; only the files of tables where it also holds others."""
+def _purge(name: str, stores: list[Table]) -> None:
+    left: list[str] = []
+    causes: list[StorageError] = []
+    for store in stores:
+        for folder in FOLDERS:
+            place = f"{store.location()}/{folder}"
+            try:
+                left += _delete_what_tables_make(store, place)
+            except StorageError as error:  # the others may go all the same
+                causes.append(error)
+                left += _what_is_left(store, place)
+        TableIO.of(store).delete_if_empty(store.location())
+    check_none_left(f"table {name!r} is dropped", left, cause=next(iter(causes), None))
+
+
+def _delete_what_tables_make(store: Table, folder: str) -> tuple[str, ...]:
+    """Delete a folder; only the files of tables where it also holds others. Return what stays."""
     io = TableIO.of(store)
     files = [file.path for file in io.list_files(folder)]
     if all(map(is_a_tables, files)):
         io.delete_tree(folder)
-        return
-    left = io.delete_quietly(filter(is_a_tables, files))
-    if left:
-        raise StorageError(f"cannot delete file {left[0]!r}")
+        return ()
     _log.warning("files that no table makes stay in %r", folder)
+    return io.delete_quietly(filter(is_a_tables, files))
+
+
+def _what_is_left(store: Table, folder: str) -> list[str]:
+    try:
+        found = TableIO.of(store).list_files(folder)
+    except StorageError:
+        return [folder]
+    return [file.path for file in found if is_a_tables(file.path)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 
-from arctic.errors import ArcticError, FormatError
+from arctic.errors import ArcticError, FormatError, StorageError
 from arctic.iceberg.catalogs.catalog import CatalogConfig, load_table, open_catalog
 from arctic.iceberg.tables.drop_table import drop_table
 from arctic.iceberg.tables.open_table import OpenTable
@@ -29,7 +29,13 @@ def drop_named(config: CatalogConfig, identifier: str, *, purge: bool = False) -
         ConflictError: a source was changed by others all the time; the table is dropped then.
     """
     properties = _properties(config, identifier)
-    drop_table(config, identifier, purge=purge)
+    try:
+        drop_table(config, identifier, purge=purge)
+    except StorageError:
+        with suppress(ArcticError):  # what failed first is told
+            if load_table(open_catalog(config), parse_identifier(identifier)) is None:
+                leave_sources(config, properties, identifier)  # only files of it are left
+        raise
     leave_sources(config, properties, identifier)
 
 
