@@ -243,6 +243,25 @@ def test_a_record_of_settings_has_no_default_of_what_an_option_says() -> None:
     assert told & defaults == set()
 
 
+def test_no_name_of_an_option_stands_outside_its_list() -> None:
+    """A literal elsewhere would be a second home: it stays behind when the option is renamed.
+
+    ``snapshot-id`` is a field of Iceberg's metadata too.
+    """
+    package = Path(arctic.__file__).parent
+    names = {name for option in OPTIONS for name in option.names if set(name) & set(".-")}
+    found = {
+        f"{path.relative_to(package).as_posix()}: {node.value}"
+        for path in package.rglob("*.py")
+        if path.parent != package / "options"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and node.value in names
+        if node.value != "snapshot-id" or package / "iceberg" not in path.parents
+    }
+
+    assert found == set()
+
+
 def _told_by_options(record: ast.ClassDef) -> Iterator[tuple[str, str]]:
     """Return the fields that are given the value of an option, in a class or by one."""
     for call in ast.walk(record):

@@ -26,6 +26,7 @@ from arctic.job.upkeep.expire_job import expire_table
 from arctic.job.upkeep.optimize_job import optimize_table
 from arctic.job.views.refresh_job import refresh_view
 from arctic.optimizing.report import OptimizeReport
+from arctic.options import FULL_INTERVAL
 from arctic.service.cleaning_queue import Cleaning
 from arctic.service.event_log import Say, why
 from arctic.service.slot_runner import CancelledError, StoppingError
@@ -33,7 +34,7 @@ from arctic.service.watching.wishes import CleaningStep, Wishes
 from arctic.table.expire_report import ExpireReport
 
 _MOST_JUMP_MS = 60_000
-_WITHOUT_FULL = {"self-optimizing.full.trigger.interval": "-1"}
+_WITHOUT_FULL = {FULL_INTERVAL.name: "-1"}
 
 
 class Outcome(Enum):

@@ -24,7 +24,7 @@ from pyiceberg.io import load_file_io
 from pyiceberg.io.pyarrow import parquet_file_to_data_file
 from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
 from pyiceberg.schema import Schema
-from pyiceberg.table import Table, TableProperties
+from pyiceberg.table import Table
 from pyiceberg.table.metadata import new_table_metadata
 from pyiceberg.table.snapshots import Operation
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
@@ -53,6 +53,7 @@ from arctic.iceberg.ownership.new_location import new_location
 from arctic.iceberg.ownership.registered_table import register_table
 from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.translate import catalog_errors
+from arctic.iceberg.values.named_columns import NAME_MAPPING
 from arctic.iceberg.values.names import check_new_name, parse_identifier
 from arctic.iceberg.values.schema import iceberg_schema
 
@@ -176,9 +177,7 @@ def _new_table(catalog: Catalog, parts: tuple[str, ...], columns: Schema, place:
     mapping = metadata.schema().name_mapping.model_dump_json()
     return Table(
         identifier=parts,
-        metadata=metadata.model_copy(
-            update={"properties": {TableProperties.DEFAULT_NAME_MAPPING: mapping}}
-        ),
+        metadata=metadata.model_copy(update={"properties": {NAME_MAPPING: mapping}}),
         metadata_location=f"{location}/metadata/00000-{metadata.table_uuid}.metadata.json",
         io=load_file_io(properties=dict(catalog.properties), location=location),
         catalog=catalog,

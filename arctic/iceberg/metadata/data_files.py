@@ -33,6 +33,7 @@ from pyiceberg.types import DateType, PrimitiveType, TimestampType, TimestamptzT
 
 from arctic.errors import InternalError
 from arctic.iceberg.metadata.bounds import FILE_OFFSET_ID
+from arctic.iceberg.values.named_columns import METRICS_OF_COLUMN
 from arctic.table.filename import parse_base_name, parse_change_name, parse_position_delete_name
 from arctic.table.files import FileKind, WrittenFile
 from arctic.table.positions.position_delete import DELETED_PATH_ID, DELETED_POSITION_ID
@@ -44,7 +45,6 @@ _PARSERS = {
     FileKind.CHANGE_DELETE: parse_change_name,
     FileKind.POS_DELETE: parse_position_delete_name,
 }
-_METRICS = "write.metadata.metrics.column."
 _FULL = "full"
 _CACHED_PLANS = 64
 _TIMES = (DateType, TimeType, TimestampType, TimestamptzType)
@@ -184,7 +184,7 @@ def _metrics_plan(
     modes = dict(properties)
     for column in schema.columns:
         if column.field_id in full_ids:
-            modes[_METRICS + column.name] = _FULL
+            modes[METRICS_OF_COLUMN + column.name] = _FULL
     plan = compute_statistics_plan(schema, modes)
     times: dict[int, PrimitiveType] = {
         field_id: collector.iceberg_type

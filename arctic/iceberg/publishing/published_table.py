@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import CommitFailedException
-from pyiceberg.table import Table, TableProperties
+from pyiceberg.table import Table
 from pyiceberg.table.update import (
     AddSchemaUpdate,
     SetCurrentSchemaUpdate,
@@ -30,8 +30,10 @@ from arctic.iceberg.ownership.registered_table import register_table, table_like
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.tables.set_properties import commit_properties
 from arctic.iceberg.translate import catalog_errors
+from arctic.iceberg.values.named_columns import NAME_MAPPING
 from arctic.iceberg.values.names import check_new_name, parse_identifier
 from arctic.iceberg.values.same_schemas import same_schemas
+from arctic.options import MAY_DELETE
 from arctic.table.property_names import (
     PUBLISHED_OF,
     PUBLISHED_OUTPUT,
@@ -44,7 +46,6 @@ V2, V3, CLEAN = "v2", "v3", "clean"
 OUTPUTS = (V2, V3, CLEAN)
 """Position deletes of Iceberg's format version 2, deletion vectors of version 3, or copies of files
 without their dead rows."""
-_NAME_MAPPING = TableProperties.DEFAULT_NAME_MAPPING
 
 
 def find_published(catalog: Catalog, name: str) -> Table | None:
@@ -175,21 +176,21 @@ def _updates(published: Table, base: Table) -> list[TableUpdate]:
             updates.append(AddSchemaUpdate(schema=added))
         schema_id = known[0].schema_id if known else -1
         updates.append(SetCurrentSchemaUpdate.model_validate({"schema-id": schema_id}))
-    mapping = base.properties.get(_NAME_MAPPING)
-    if mapping is not None and mapping != published.properties.get(_NAME_MAPPING):
-        updates.append(SetPropertiesUpdate(updates={_NAME_MAPPING: mapping}))
+    mapping = base.properties.get(NAME_MAPPING)
+    if mapping is not None and mapping != published.properties.get(NAME_MAPPING):
+        updates.append(SetPropertiesUpdate(updates={NAME_MAPPING: mapping}))
     return updates
 
 
 def _properties(base: Table, output: str) -> dict[str, str]:
     properties = {
         **DEFAULT_PROPERTIES,
-        "gc.enabled": "false",
+        MAY_DELETE.name: "false",
         PUBLISHED_OF: str(base.metadata.table_uuid),
         PUBLISHED_OUTPUT: output,
     }
-    if _NAME_MAPPING in base.properties:
-        properties[_NAME_MAPPING] = base.properties[_NAME_MAPPING]
+    if NAME_MAPPING in base.properties:
+        properties[NAME_MAPPING] = base.properties[NAME_MAPPING]
     return properties
 
 

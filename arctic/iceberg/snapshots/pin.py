@@ -27,6 +27,7 @@ from arctic.iceberg.snapshots.tags import TagState, find_tag, tags_of
 from arctic.iceberg.snapshots.versions import table_versions
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.values.partition_key import partition_keys
+from arctic.options import AS_OF_TIMESTAMP, SNAPSHOT_ID, VERSION
 from arctic.retry import AT_ONCE
 from arctic.table.files import Partition
 from arctic.table.snapshot import NOTHING_MERGED, TableSnapshot
@@ -58,8 +59,8 @@ def pin(
         FormatError: what is merged is contradictory or not readable.
         StorageError: the catalog or a file cannot be reached.
     """
-    given = {"snapshot-id": snapshot_id, "as-of-timestamp": as_of_ms, "version": version}
-    said = [f"{name} = {value}" for name, value in given.items() if value is not None]
+    given = ((SNAPSHOT_ID, snapshot_id), (AS_OF_TIMESTAMP, as_of_ms), (VERSION, version))
+    said = [f"{option.name} = {value}" for option, value in given if value is not None]
     if len(said) > 1:
         raise InvalidInputError(f"{' and '.join(said)}: give only one of them")
     if version is not None:

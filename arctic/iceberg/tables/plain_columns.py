@@ -10,6 +10,7 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.types import NestedField
 
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.iceberg.values.named_columns import NAME_MAPPING
 
 _PLAIN = (
     types.BinaryType,
@@ -24,7 +25,6 @@ _PLAIN = (
     types.TimestampType,
     types.TimestamptzType,
 )
-_NAME_MAPPING = "schema.name-mapping.default"
 _SAME_EVERYWHERE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 """Names that every writer writes as they are; Iceberg's spell others in letters that Avro takes."""
 
@@ -38,8 +38,8 @@ def odd_columns(opened: OpenTable) -> Mapping[str, str]:
     """
     base = opened.base
     columns = base.schema().columns
-    if _NAME_MAPPING in base.properties:
-        why = f"{_NAME_MAPPING} says that files of others may have other columns"
+    if NAME_MAPPING in base.properties:
+        why = f"{NAME_MAPPING} says that files of others may have other columns"
         return dict.fromkeys((column.name for column in columns), why)
     if not _has_all_schemas(base.metadata):
         why = "the metadata has forgotten which columns the table had before"

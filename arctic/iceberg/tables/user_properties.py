@@ -19,7 +19,7 @@ from pyiceberg.table.name_mapping import parse_mapping_from_json
 
 from arctic.errors import InvalidInputError
 from arctic.iceberg.catalogs.pair import check_buckets
-from arctic.iceberg.values.named_columns import OF_ONE_COLUMN
+from arctic.iceberg.values.named_columns import METRICS_OF_COLUMN, NAME_MAPPING, OF_ONE_COLUMN
 from arctic.options import OPTIONS, Option, Scope, nearest
 from arctic.redact import names_a_secret
 from arctic.table.property_names import OPTION_PREFIXES, is_own
@@ -41,8 +41,6 @@ _METRICS = (
     re.compile(r"none|counts|full|truncate\([1-9]\d*\)", re.IGNORECASE),
     "none, counts, full or truncate(16)",
 )
-_METRICS_OF_COLUMN = "write.metadata.metrics.column."
-_NAME_MAPPING = "schema.name-mapping.default"
 _VALUES: Mapping[str, tuple[re.Pattern[str], str]] = {
     "base.write.format": _PARQUET,
     "change.write.format": _PARQUET,
@@ -244,11 +242,11 @@ def _check_value(name: str, text: str) -> None:
         option.value({}, {name: text})
         return
     pattern, expected = _VALUES.get(name, (None, ""))
-    if name.startswith(_METRICS_OF_COLUMN):
+    if name.startswith(METRICS_OF_COLUMN):
         pattern, expected = _METRICS
     if pattern is not None and not pattern.fullmatch(text):
         raise InvalidInputError(f"table property {name} = {text!r}: expected {expected}")
-    if name == _NAME_MAPPING:
+    if name == NAME_MAPPING:
         try:
             parse_mapping_from_json(text)
         except ValueError as error:

@@ -36,8 +36,11 @@ _OPTIONS: tuple[Option[Any], ...] = (
     SEQUENCE_GROUPS,
     SORT_COLUMNS,
 )
+NAME_MAPPING = "schema.name-mapping.default"
+"""Iceberg's: which columns those of files without field ids are."""
+METRICS_OF_COLUMN = "write.metadata.metrics.column."
 OF_ONE_COLUMN = (
-    "write.metadata.metrics.column.",
+    METRICS_OF_COLUMN,
     "write.parquet.bloom-filter-enabled.column.",
     "write.parquet.bloom-filter-fpp.column.",
     "write.parquet.bloom-filter-ndv.column.",

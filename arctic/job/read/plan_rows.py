@@ -26,6 +26,7 @@ from arctic.errors import InvalidInputError
 from arctic.iceberg.metadata.gc_pause import collector_paused
 from arctic.iceberg.snapshots.list_files import list_files
 from arctic.iceberg.tables.open_table import OpenTable
+from arctic.iceberg.values.named_columns import NAME_MAPPING
 from arctic.job.read.asked_read import ReadSettings
 from arctic.last_used import LastUsed
 from arctic.mor.request import ReadRequest, RowValues
@@ -210,7 +211,7 @@ def merge_request(
 
 
 def _name_mapping(properties: Mapping[str, str]) -> Mapping[str, int] | None:
-    text = properties.get("schema.name-mapping.default")
+    text = properties.get(NAME_MAPPING)
     if text is None:
         return None
     return {

@@ -24,6 +24,7 @@ from arctic.mor.partial_aggregates import PartialGroups
 from arctic.mor.read import in_reading_order, read_group
 from arctic.mor.request import ReadRequest
 from arctic.mor.touched import Touched
+from arctic.options import CHANGE_TTL_MINUTES, SNAPSHOT_KEEP_MS
 from arctic.scan.task import NodeTaskGroup
 
 
@@ -37,8 +38,8 @@ def telling_of_expiry() -> Iterator[None]:
             raise
         raise StorageError(
             f"{error.message}; if a cleaning deleted it while it was read, read again, and keep "
-            "snapshots longer than reads take with table properties snapshot.keep.duration and "
-            "change.data.ttl.minutes"
+            f"snapshots longer than reads take with table properties {SNAPSHOT_KEEP_MS.name} and "
+            f"{CHANGE_TTL_MINUTES.name}"
         ) from error.__cause__
 
 
@@ -89,7 +90,7 @@ class ArrowReader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstRows:
-    """Reads of each group what somebody wants who takes no more than so many rows."""
+    """Reads the first rows of each group, for a query with a limit."""
 
     reader: GroupReader
     rows: int

@@ -33,9 +33,11 @@ from arctic.job.write.write_job import begin_write
 from arctic.options import (
     MERGE_SCHEMA,
     OPTIMIZE,
+    PARTITION_BY,
     PRIMARY_KEY,
     PUBLISH,
     SAVE_MODE,
+    WRITE_MODE,
     Scope,
     check_known,
 )
@@ -194,7 +196,7 @@ def _save_on_server(frame: DataFrame, options: dict[str, str], mode: str) -> Non
     if mode in OWN_MODES:
         given = _with_mode(given, mode)
     elif mode == "append":
-        given.setdefault("write-mode", "append")
+        given.setdefault(WRITE_MODE.name, "append")
     elif mode in NEW_ONLY_MODES:
         given[SAVE_MODE.name] = mode
     _save_natively(frame, given, chosen)
@@ -206,7 +208,7 @@ def _write(frame: DataFrame, options: dict[str, str], mode: str) -> None:
         given = _with_mode(given, chosen)
         chosen = "append"
     elif chosen == "append":
-        given.setdefault("write-mode", "append")
+        given.setdefault(WRITE_MODE.name, "append")
     if is_classic(frame.sparkSession):
         save_rows(frame, given, overwrite=chosen == "overwrite")
         return
@@ -246,22 +248,22 @@ def _refuse_layouts(asked: _Asked) -> None:
 
 
 def _with_mode(options: dict[str, str], mode: str) -> dict[str, str]:
-    given = options.get("write-mode", mode)
+    given = options.get(WRITE_MODE.name, mode)
     if given.strip().lower() != mode:
         raise InvalidInputError(
-            f"option write-mode = {given!r} with mode({mode!r}); expected one of them"
+            f"option {WRITE_MODE.name} = {given!r} with mode({mode!r}); expected one of them"
         )
-    return {**options, "write-mode": mode}
+    return {**options, WRITE_MODE.name: mode}
 
 
 def _with_partitions(options: dict[str, str], columns: tuple[str, ...]) -> dict[str, str]:
     if not columns:
         return options
     text = ", ".join(columns)
-    for name in ("partitionby", "partition-by"):
+    for name in map(str.lower, PARTITION_BY.names):
         if name in options:
             raise InvalidInputError(
                 f"option {name} = {options[name]!r} with partitionBy({text!r}); "
                 "expected one of them"
             )
-    return {**options, "partitionby": text}
+    return {**options, PARTITION_BY.name.lower(): text}
