@@ -1,8 +1,8 @@
-"""Values that were used last, by key, as many as there is room for; what was made of growing lists.
+"""Caches: of the values that were used last, by key; of values made of lists that grow.
 
 Rules:
-    - Each weighs something, such as its bytes, and all that are held never weigh more than whoever
-      puts one allows.
+    - Each value has a weight, such as its bytes. Whoever puts one says how much all may weigh
+      together, and the values that were not used for longest go.
     - A child of a fork begins with none: the lock may be held by a thread that it does not have.
 
 Must not know: what the values are.
@@ -88,7 +88,7 @@ class LastUsed(Generic[K, V]):
 
 
 class GrowingLists(Generic[V]):
-    """What was made of ``_MOST_LISTS`` lists that grow at their end; safe for threads and forks."""
+    """Values made of up to ``_MOST_LISTS`` growing lists; safe for threads and forks."""
 
     def __init__(
         self,
@@ -106,9 +106,9 @@ class GrowingLists(Generic[V]):
         self._kept: LastUsed[object, tuple[Sequence[Any], int, V]] = LastUsed()
 
     def of(self, key: object, items: Sequence[Any]) -> V:
-        """Return what is made of the items; that of a shorter list with this key is gone on with.
+        """Return the value of a list; it is made from that of a shorter list with this key, if any.
 
-        Values of other lists are theirs still: whoever makes one changes nothing in place.
+        ``grown`` changes no value in place: the shorter list may still be in use with its own.
         """
         before, count, value = self._kept.get(key) or ((), 0, None)
         if value is None or before is not items or count != len(items):

@@ -1,7 +1,7 @@
 """How much memory a process of this machine may take, and how much of it is one task's.
 
-A container's limit counts where it is less than the machine has, and so does what the system grants
-a process. Nothing is measured: what others take at the moment says nothing about later.
+It is the least of three numbers: the memory of the machine, the limit of the container, the limit
+that the system sets a process. Memory that others use is not measured: it says nothing about later.
 
 Must not know: what memory is for.
 """

@@ -35,8 +35,8 @@ def materialize(
             conditions of one table with a primary key, GROUP BY of any table, or a join of two by
             the whole primary key of one of them.
         into: ``namespace.table``, which is created.
-        kind: ``rows``: what the statement returns; ``scd2``: every version of that, with when it
-            was so; ``daily``: what it was at the end of each day.
+        kind: ``rows``: the rows of the statement; ``scd2``: every version that each of them had,
+            with the time in which it held; ``daily``: the rows at the end of each day.
         full: compute all rows anew at every refresh. Any statement will do then, and the table
             has no primary key.
         partition_by: of the table, as ``create_table`` takes it.
@@ -79,8 +79,9 @@ def refresh(
 
     Args:
         view: ``namespace.table``, as ``materialize`` made it.
-        full: compute all rows anew, and write those that differ; what came to a history since its
-            last refresh counts as one change, and days that nobody knows any more are left out.
+        full: compute all rows anew, and write those that differ. A history (``scd2``) gets all that
+            changed since its last refresh as one change; days (``daily``) whose state has expired
+            are left out.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
 

@@ -106,8 +106,9 @@ CATCHING_UP = RetryPolicy(retries=49)
 it is far cheaper than to begin the write anew."""
 
 COMMANDS = RetryPolicy(retries=19, total_ms=60_000, sure_retries=4)
-"""For a command that is done again where another one changed what it has read. Two that change the
-same rows without a pause are as likely to win, so one in thirty would lose five times in a row."""
+"""For a command that is done again because another one changed what it has read. Of two commands
+that change the same rows without a pause each wins half of the races, so with five tries one in
+thirty would lose all of them."""
 
 SMALL_RACES = RetryPolicy(retries=19, min_wait_ms=100, max_wait_ms=100)
 """For several processes that do the same small thing at the same moment."""

@@ -102,15 +102,16 @@ def mirror_mysql(
 ) -> MirrorReport:
     """Copy tables of MySQL or MariaDB, then follow their changes; see ``docs/cdc.md``.
 
-    As ``mirror_postgres`` does it, from the binary log: each change once, in the order of commits,
-    columns followed, what a table cannot hold exactly in ``<into>.cdc_quarantine``.
+    As ``mirror_postgres``, but from the binary log: each change is applied once, in the order of
+    commits, and the columns are followed. Events that a table cannot hold exactly go to
+    ``<into>.cdc_quarantine``.
 
     Args:
         dsn: ``mysql://user:password@host:port/database``; ``?unix_socket=/path`` for a socket.
         tables: names as ``schema.table``, or ``schema.table:name`` for a mirror of another name;
             each needs a primary key.
         into: the namespace that gets a table for each.
-        slot: names the mirror at the server, which has one reader under a name at a time.
+        slot: names the mirror at the server; only one process at a time can use a name.
         once: return when everything that was committed before the call is mirrored.
         max_changes: about how many changes one batch has; a transaction is never cut.
         interval_seconds: seconds to wait when there is nothing to do.

@@ -73,13 +73,13 @@ def serve(
         webhook: address that events are posted to.
         event_command: program that is run for an event, with a JSON document as its input.
         spark: the session that runs the tasks of groups whose executors are ``spark``.
-        read_only: look at tables and answer calls about them, and do nothing to any; groups and
-            what else says how to work mean nothing then.
-        say: is called with each event and its facts; else the logger ``arctic.service`` is.
+        read_only: look at tables and answer calls about them, but change none; groups, executors
+            and schedulers have no meaning then.
+        say: is called with each event and its facts; None: events go to logger ``arctic.service``.
         warehouse: folder of the embedded catalog.
         catalog: a PyIceberg catalog instead, by name or by properties.
-        catalogs: several instead, by a name for each. A group or an executor of one alone is named
-            ``catalog/group``; a history is kept beside the file, in one for each.
+        catalogs: several catalogs instead, name -> catalog. ``catalog/group`` names a group or
+            executor of one of them alone. Each keeps its history in a file beside ``history``.
 
     Memory: that of the tasks that run at a time, as ``optimize`` says, and 2 KB for each partition.
 

@@ -52,11 +52,11 @@ def local_session(
 def spark_conf(
     name: str = "arctic", *, warehouse: str | None = None, catalog: Catalog | None = None
 ) -> dict[str, str]:
-    """Return the settings that give Arctic's catalog to a Spark that no Python begins.
+    """Return the settings that give Arctic's catalog to a Spark that is not started by Python.
 
     For the spark-sql shell, the Thrift server, spark-submit and the server of Spark Connect, as
-    lines of ``spark-defaults.conf`` or ``--conf``. The first query that names the catalog starts a
-    Python beside that driver: this one. Where Python begins the session, ``register`` is enough.
+    lines of ``spark-defaults.conf`` or ``--conf``. The first query that names the catalog starts
+    this Python beside that driver. In a PySpark session ``register`` is enough.
 
     Args:
         name: of the catalog, as in ``SELECT * FROM arctic.shop.orders``.
@@ -65,7 +65,7 @@ def spark_conf(
 
     Raises:
         InvalidInputError: a name that SQL cannot write, or a warehouse that cannot be one.
-        StorageError: there is no Java, which makes the jar that the settings name.
+        StorageError: there is no Java to make the jar with that the settings name.
     """
     from arctic.spark.jvm.spark_conf import settings_of  # noqa: PLC0415 - late, as in register
 
@@ -73,10 +73,10 @@ def spark_conf(
 
 
 def package_zip(path: str | os.PathLike[str]) -> str:
-    """Write this package to a zip, for workers of a cluster that have what it needs, but not it.
+    """Write this package to a zip, for a cluster on whose workers it is not installed.
 
     ``spark.sparkContext.addPyFile(arctic.package_zip("arctic.zip"))`` hands it to them, and so does
-    ``spark-submit --py-files arctic.zip``. They need pyarrow and PyIceberg of their own.
+    ``spark-submit --py-files arctic.zip``. The workers must have pyarrow and PyIceberg.
 
     Args:
         path: of the zip; what is there is replaced.

@@ -28,8 +28,8 @@ def adopt(
     Args:
         identifier: ``namespace.table``, an Iceberg table of format version 2.
         primary_key: the key columns in key order, or the name of the only one.
-        files: a folder of Parquet files, with those below it, which become a new table of this
-            name; the plain Iceberg table that has it, if left out.
+        files: a folder; the Parquet files in and below it become a new table of this name. None:
+            the plain Iceberg table of this name is adopted.
         check_key: look whether several rows have the same key. DuckDB looks, with half a
             GiB of memory, and room for the keys in the folder for temporary files. Without it
             nobody notices keys that repeat, and reads return each of their rows.
@@ -62,8 +62,8 @@ def release(
 ) -> None:
     """Make a table with a primary key a plain Iceberg table again: its base store, as it is.
 
-    The change store goes, with its files. A write at the same time either fails, because the table
-    is gone, or is faster, and the release is refused.
+    The change store goes, with its files. Where somebody writes at the same time, one of the two
+    fails: the write, because the table is gone, or the release, because the write was faster.
 
     Args:
         identifier: ``namespace.table``.

@@ -22,9 +22,9 @@ _ALL = "*"
 class Merge:
     """What a merge is to do; nothing happens before ``execute``.
 
-    Expressions are SQL, in which ``target`` is a row of the table and ``source`` one of the source,
-    or what their aliases say.
-    Clauses of one kind are tried in their order, and the first whose condition is true acts.
+    Expressions are SQL. In them ``target`` is a row of the table and ``source`` one of the source,
+    unless the merge was given other names. Clauses of one kind are tried in their order, and the
+    first whose condition is true acts.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Merge:
         return self._with(When.MATCHED, condition, set)
 
     def when_matched_update_all(self, *, condition: str | None = None) -> Merge:
-        """Set every column of stored rows that a row of the source matches, to what it has."""
+        """Set every column of the stored rows that a row of the source matches to its values."""
         return self._with(When.MATCHED, condition, _ALL)
 
     def when_matched_delete(self, *, condition: str | None = None) -> Merge:
@@ -59,7 +59,7 @@ class Merge:
         return self._with(When.NOT_MATCHED, condition, values)
 
     def when_not_matched_insert_all(self, *, condition: str | None = None) -> Merge:
-        """Insert rows of the source that match no stored row, with every column of theirs."""
+        """Insert rows of the source that match no stored row, with all of their columns."""
         return self._with(When.NOT_MATCHED, condition, _ALL)
 
     def when_not_matched_by_source_update(

@@ -96,7 +96,7 @@ class Table(TableStates):
         return open_dataset(self._options, **arguments)
 
     def to_pandas(self, **arguments: Any) -> Any:
-        """Return rows as a DataFrame of pandas, which must be there; else as ``read``."""
+        """Return rows as a pandas DataFrame; takes the arguments of ``arctic.read``."""
         rows = self.read(**arguments).read_all()
         try:
             return rows.to_pandas()
@@ -169,14 +169,14 @@ class Table(TableStates):
         target_alias: str | None = None,
         options: Mapping[str, str] | None = None,
     ) -> Merge:
-        """Begin a merge of rows into the table, which ``execute`` of what it returns carries out.
+        """Begin a merge of rows into the table; ``execute()`` of the result carries it out.
 
         Args:
             source: rows, as ``write`` takes them; all of them are held in memory.
             on: the columns that must be equal, or a condition such as
                 ``"target.id = source.user_id"``; None: the primary key.
-            source_alias: what expressions call a row of the source; None: ``source``.
-            target_alias: what they call a row of the table; None: ``target``.
+            source_alias: the name of a row of the source in expressions; None: ``source``.
+            target_alias: the name of a row of the table in them; None: ``target``.
             options: as of ``delete``.
         """
         asked = after_edit.asked_edit(self._options, options)

@@ -1,10 +1,10 @@
-"""One state of a table as a dataset of pyarrow, which engines scan with filters of theirs.
+"""One state of a table as a dataset of pyarrow: engines scan it with their own filters.
 
 DuckDB finds such an object by its name in a query, Polars takes it in ``scan_pyarrow_dataset``.
 
 Rules:
-    - A dataset is one state: scans of one query that see two of it see the same rows.
-    - Whatever pyarrow's class can do beyond a scan is refused: it knows of no files here.
+    - A dataset is one state of the table, so two scans of one query see the same rows.
+    - A dataset can only be scanned. Other methods of pyarrow's class are refused: it has no files.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
 """Which type may become which: the one table, by three questions of growing patience.
 
 Rules:
-    - ``promotes``: a column of a table may change its type so, and every older file stays readable.
-    - ``reads_as``: values of a file are read so, none of them changed: what promotes, and the other
-      Arrow layouts and units of one logical type.
-    - ``takes``: a value that is written is taken so where it fits, and is refused by itself where
-      it does not.
-    - A double is no float, and a time without a zone no instant, to any of the three.
+    - ``promotes``: a column of a table may change to this type; every older file stays readable.
+    - ``reads_as``: values of a file can be read as this type, none of them changed. It is true of
+      what promotes, and of other Arrow layouts and units of one logical type.
+    - ``takes``: values that are written may become this type; each that does not fit is refused.
+    - For all three a double never becomes a float, nor a time without a zone an instant.
 
 Must not know: nested types, whose parts are asked about one by one.
 """

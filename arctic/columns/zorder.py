@@ -1,4 +1,4 @@
-"""One number for several columns, such that rows near one another in all of them have near numbers.
+"""One number for several columns: rows that are near one another in all of them have near numbers.
 
 Strategy: each value becomes a rank, by quantiles of values that were seen before, so that a column
 that crowds around some value is divided there as finely as one that is even. The bits of the ranks

@@ -4,9 +4,9 @@ Strategy: values of a row follow one another, and each says how long it is. So o
 field in every message at once, as far as the messages are long.
 
 Rules:
-    - Only what is certain is taken: a message that is cut, too long or written otherwise than
-      writers do is left to whoever reads it by itself, and so is one whose texts JSON, or what
-      reads it, might not give back as they are.
+    - Messages that are certain are read so, others one by one by somebody else: those that are cut,
+      too long or unusual in their bytes, and those whose texts might not come through JSON as they
+      are.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def take_rivals(
     open_file: OpenFile,
     positions: PositionDeletes,
 ) -> Mapping[str, RowSet]:
-    """Let an index know what rivals have, so that it kills the inserts that one of them outdoes.
+    """Tell an index the greatest values that rivals have: it kills the inserts that they outdo.
 
     Args:
         task: with rivals.

@@ -1,13 +1,13 @@
 """Aggregates of the rows that one task reads: a row for each group, or several, which add up.
 
-Strategy: a batch is grouped as it comes; what comes of many batches is grouped again when there is
-as much of it as was grouped before, so each group is added up a few times, whatever their number.
+Strategy: each batch is grouped as it comes. The groups of many batches are grouped again once there
+are twice as many as after the last time, so each is added up a few times, however many there are.
 
 Rules:
-    - Whoever adds the rows up that come out has what the rows that came in would give, in whatever
-      order: a group may come out several times.
-    - A sum is exact, or is not made: what might not fit its type comes out in parts that do. Those
-      of floating-point numbers are as their order has them, as everywhere.
+    - A group may come out several times, in any order. Added up, its rows give what all rows that
+      came in give.
+    - A sum is exact, or is not made: one that might not fit its type comes out in parts that do.
+      Sums of floating-point numbers depend on the order of the rows, as everywhere.
     - Without keys there is always one group, also of no rows.
 
 Memory: a batch, and twice ``MOST_GROUPS`` groups.

@@ -3,10 +3,10 @@
 A property of the base store remembers it, written with the run that decides it.
 
 Rules:
-    - Only what was measured of the table decides, so that everyone who asks is told the same:
-      services, commands and pages.
+    - A choice depends on what was measured of the table and on nothing else: services, commands
+      and pages show the same.
     - A choice moves by whole steps: up once a step is exceeded by a quarter, down once a lower one
-      would have a quarter to spare. What is measured differs from run to run; a choice does not.
+      would have a quarter to spare. Measures differ a little from run to run; choices do not.
     - Deciding makes nothing due, and nobody has to know what was decided.
 """
 

@@ -16,8 +16,8 @@ _VERSION, _WITH_KIND = 1, 2
 """Those that know no kinds refuse the second."""
 ROWS, HISTORY, DAYS = "rows", "scd2", "daily"
 KINDS = (ROWS, HISTORY, DAYS)
-"""What a view keeps: what its statement returns; every version of that; what it was at the end of
-each day."""
+"""Which rows a view keeps: those that its statement returns; every version of each of them; those
+that it returned at the end of each day."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,8 @@ Rules:
     - A file that bears the name of a known one stays: it may be the same by another path.
     - Where another table keeps its files too, or where no listed file is known, nothing is
       touched: what looks like an orphan there may be somebody's rows.
-    - Where the same table goes on in another catalog, what that refers to stays; and so does what
-      tables refer to that show the merged view of this one, or are clones.
+    - A file stays that another table refers to: the same table in another catalog, a published
+      view of this one, or a clone.
     - A file with a name that no writer of tables gives stays: nobody knows whose it is.
 
 Source: amoro IcebergTableMaintainer.cleanOrphanFiles @96a4d781a. Differs: files that the other

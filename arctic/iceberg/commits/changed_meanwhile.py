@@ -1,12 +1,13 @@
 """What others did to the rows of a table between the beginning of a write and its commit.
 
 Rules:
-    - Each commit of base is looked at: what came and went again may have been read in between.
-    - So is what it hides of the change store, which is all that a removal may do.
-    - A commit that only puts files in the place of others with the same rows is no change. In a
-      table with a key that is all that optimizing does, and expiry takes no file of changes that
-      base does not hold: who has read rows, and knows them by their keys, has read the same.
-    - What cannot be found out any more counts as a change.
+    - Each commit of base is looked at: rows that came and went again may have been read in between.
+    - The rows of the change store that a commit of base hides are looked at too: a removal may do
+      nothing else.
+    - A commit that replaces files by others with the same rows is no change. In a table with a key
+      optimizing does only that, and expiry removes only change files that base holds: a reader who
+      knows rows by their keys has read the same.
+    - A commit of which nothing can be found out any more counts as a change.
 """
 
 from __future__ import annotations

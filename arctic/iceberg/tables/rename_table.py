@@ -7,11 +7,12 @@ Strategy, for a table with a key:
     4. Base gets its new name.
 
 Rules:
-    - After every step the table can be read and written under its old name, because base names
-      every place that its change store can be in. So whoever stops in between leaves a table that
-      works, and the same call finishes what is left.
-    - Base forgets a place only while nobody can be about to move the change store there: it is
-      changed as it was seen, or not at all, and a move that others began is finished first.
+    - After every step the table can be read and written under its old name: base names each place
+      where its change store may be. A rename that stops half way leaves a table that works, and the
+      same call finishes it.
+    - Base forgets a place only while nobody can be about to move the change store there: its
+      properties change as they were seen, or not at all, and a move that others began is finished
+      first.
     - Files stay where they are: a table's folder keeps its first name.
 """
 

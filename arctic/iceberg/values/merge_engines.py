@@ -1,11 +1,10 @@
 """Merge engines: which one a table has, and which it can have.
 
 Rules:
-    - An engine is given when the table is created, and stays: the rows of files that were merged
-      by another one have been decided otherwise.
-    - The key decides the partition: rows of a key could not be merged with one in another.
-    - A table with any engine but the default says so in what its readers must know, so that a
-      reader of another version refuses it.
+    - An engine is given when the table is created, and stays: base files hold what it has decided.
+    - The key decides the partition: a row is never merged with one in another partition.
+    - A table with any engine but the default lists it among what readers must know, and versions
+      that do not know it refuse the table.
 """
 
 from __future__ import annotations

@@ -62,10 +62,10 @@ def delete_where(reference: TableReference, where: Any) -> EditReport:
 
 
 def covers(reference: TableReference, where: Predicate) -> bool:
-    """Say whether no engine need find the rows of a delete by a filter, as the table is now.
+    """Say whether a delete by a filter is done here, and not by an engine that finds its rows.
 
-    So it is where metadata is enough, and where rows of a key are held against one another: what
-    finds a row by its key alone does not know the values that its delete must have.
+    It is where metadata is enough. It is too where rows of a key are held against one another: an
+    engine finds a row by its key, and does not know the values that its delete must have.
 
     Args:
         reference: the table.

@@ -60,7 +60,7 @@ class Where:
 
     @property
     def read(self) -> ReadRows:
-        """What a command looks at that changes every row which it means."""
+        """What a command has read that changes each row of its condition."""
         return ReadRows(sees=self.meets, columns=frozenset(self.columns), predicate=self.predicate)
 
     def matching(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -1,8 +1,8 @@
 """How far the time of a source has come in its mirror.
 
-Strategy: a look at the source's clock, and at its log right after it. Whatever anybody could see in
-the source at that time is in the log by then, so a mirror that has come so far has all of it,
-whatever times transactions note themselves.
+Strategy: look at the source's clock, then at once at the end of its log. All that could be seen in
+the source at that time lies in the log before that end. So a mirror that has followed the log to
+there is complete up to that time, whatever times the transactions themselves note.
 """
 
 from __future__ import annotations

@@ -114,7 +114,7 @@ def _knowing_places(asked: AskedWrite, incoming: pa.Schema) -> WriteJob:
 
 
 def check_seen(seen: Sequence[TableSnapshot], job: WriteJob, *, what: str) -> TableSnapshot:
-    """Return the state that a write begins in, which is the one that its rows were read in so far.
+    """Return the state that a write begins in, if all of its rows were read in that state.
 
     Args:
         seen: the states in which something has been read, of whatever table.

@@ -50,10 +50,10 @@ def row_bytes(metadata: Any, row_groups: Iterable[int], leaves: Collection[int],
 
 
 def bound_of_few(metadata: Any, schema: pa.Schema, row_groups: Iterable[int]) -> int | None:
-    """Return bytes that no row takes more of, where so few are stored that this says enough.
+    """Return a bound of the bytes of a row, without looking at each column, of few stored bytes.
 
-    A value is never longer than its column chunk is without compression. None: that would say too
-    much of many rows, or nothing of lists, which repeat values; each column is to be looked at.
+    A value is never longer than its column chunk is without compression. None: of many rows that
+    bound would be far too high, of lists, which repeat values, it is none; look at each column.
     """
     widest, rows = 1, 0
     for number in row_groups:

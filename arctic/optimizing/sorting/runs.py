@@ -1,10 +1,10 @@
 """Runs: sources of rows whose chunks come in order, merged by ranges instead of row by row.
 
-Strategy: every run has one chunk in memory. Whatever comes up to the least of their last rows is
-complete: no chunk that is still to come can hold a row before it. Those rows leave together, the
-run that ended there loads its next chunk, and so on. What leaves is in order against what left
-before and what leaves later; inside, rows come run by run. So rows of a large run pass through
-without being compared, which is what makes merging few changes into many rows cheap.
+Strategy: every run has one chunk in memory, and of the last rows of these chunks one is the least.
+No later chunk can hold a row before it. All rows up to it leave together as one range; the run that
+ends there loads its next chunk, and so on. Ranges leave in order; inside a range, rows come run by
+run. So most rows of a large run are never compared, and merging few changes into many rows is
+cheap.
 
 Rules:
     - No row of a chunk comes after a row of the run's next chunk. Inside a chunk there is no order,

@@ -1,12 +1,12 @@
 """A heavy node becomes several tasks, each with some of its data files.
 
 Rules:
-    - A file is never cut, so a node of one large file stays one task, and so does one whose inserts
-      are folded: a key may be in each of its files.
+    - A file is never cut, so a node of one large file stays one task. A node whose inserts are
+      folded stays one too: a key may be in each of its files.
     - Each data file goes to exactly one part; each part gets the deletes that can touch it.
-    - A node whose deletes weigh too much is left whole: every part would read them again. So is
-      one that is hardly heavier than others: keys are spread by their hashes, so that of all nodes
-      about a half weighs a little more than the average.
+    - A node whose deletes weigh too much is left whole: every part would read them again.
+    - A node a little heavier than the average is left whole: hashes spread keys, so about half of
+      all nodes are.
     - Parts are runs of files in key order, so that deletes of some keys burden few parts: where
       keys rise with time, most updates touch the newest keys only.
 

@@ -1,10 +1,10 @@
 """Services for several catalogs, from their beginning to the end of all.
 
 Rules:
-    - Each catalog has its own tables, groups, slots and threads: one that is away, or hangs, keeps
-      nobody else waiting, and is tried again until it is back.
-    - What waiting cannot mend, such as a catalog that is not configured, or a session of Spark that
-      has ended, ends all of them at once.
+    - Each catalog has its own tables, groups, slots and threads. One that is away or hangs is tried
+      again until it is back; the others do not wait for it.
+    - A failure that time does not mend ends all of them at once: a catalog that is not configured,
+      a session of Spark that has ended.
 """
 
 from __future__ import annotations

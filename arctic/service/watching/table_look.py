@@ -1,4 +1,4 @@
-"""What the service remembers of a table, so that one that nobody changed is not listed again.
+"""What the service remembers of a table: one that nobody changed is not listed again.
 
 Rules:
     - What is due depends on the time as well: it is decided anew at each look, from the counts of

@@ -175,15 +175,16 @@ class RowLevelQuestion:
     """What they are: keys to ``delete``, whole rows to ``upsert``, rows with ``actions``, or those
     of the ``source`` of a MERGE, its key and what is set, which may be left undone."""
     once: str | None
-    """A key is refused that several rows of the ``source`` have, or several rows of the ``target``
-    are given; None: there are none."""
+    """``source``: a key that several of its rows have is refused; ``target``: one that several rows
+    of the table are given; None: no key is refused for that."""
     checks_inserts: bool
     """Whether an inserted key may be stored already, and is refused then."""
     is_blind: bool
     """Whether the rows were made without a look at the table."""
     reads: str | None
-    """Of the table: rows that fulfil ``where``, whatever is stored or not under ``keys`` that do,
-    or only those whose keys are ``written``; None: perhaps any."""
+    """What the command read of the table: the rows that fulfil ``where``; all that is stored or
+    missing under the ``keys`` that fulfil it; the rows whose keys are ``written``; None: perhaps
+    any row."""
     where: Sequence[Any]
     """Conditions, each as ``Hints.java`` writes it."""
     pins: Sequence[str]

@@ -1,8 +1,8 @@
 """Named errors on their way through Spark, which shows Python errors as tracebacks.
 
-A worker prints the traceback of what ended it, unless ``SPARK_HIDE_TRACEBACK`` is set at that
-moment: then only the error, so that its message is the first line that a user sees. Where more
-than the call, the data or the table may be at fault, the traceback follows the message as a note.
+A worker prints the traceback of the error that ends it. With ``SPARK_HIDE_TRACEBACK`` set at that
+moment it prints the error alone, and its message is the first line that a user sees. Where the
+fault may lie elsewhere than in the call, the data or the table, the traceback follows as a note.
 """
 
 from __future__ import annotations

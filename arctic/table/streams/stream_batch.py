@@ -1,4 +1,4 @@
-"""Which batch of which writer a commit is, so that a batch is committed once.
+"""The batch of a stream that a commit is of: its writer and its number. Each is committed once.
 
 The store that a batch is committed to remembers the last one of each writer in a table property,
 set in the very commit that adds its files. A property stays when snapshots expire; the summary of

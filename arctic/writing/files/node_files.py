@@ -40,8 +40,8 @@ Above this the file that was written to longest ago is completed, and its destin
 another one."""
 
 _WHOLE_AT_ONCE = 8
-"""Destinations whose rows are all there are written so many beside one another, which is what
-threads live on; the same for every number of threads, because names are counted."""
+"""So many destinations are written side by side once all of their rows are there: it gives threads
+something to do. Their number does not depend on that of threads, because names are counted."""
 
 
 _FEW_BYTES, _FEW_ROWS = 1 << 16, 1_000

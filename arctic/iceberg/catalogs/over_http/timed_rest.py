@@ -154,7 +154,7 @@ class _Timeouts:
     def ask(
         self, ask: Callable[..., requests.Response], *given: Any, **named: Any
     ) -> requests.Response:
-        """Ask, and wait for so long; what is raised says who did not answer, and what to do."""
+        """Ask, with a limit to the wait; its error names the server and the property to change."""
         seconds = tuple(number / 1_000 for number in self.milliseconds.values())
         try:
             return ask(*given, **{"timeout": seconds, **named})

@@ -10,13 +10,12 @@ Rules:
       does not add up, and nothing of theirs has to bear others beside it. One that waits keeps the
       rows that it was given, and what it knows of its files.
     - Each is of a table with a key: an attempt at a branch is not asked for so.
-    - A race is about no more than the time in which those that lost the last one are built. Else
-      somebody who commits to one of many tables every second would be faster every time. So only
-      the first of them waits before it tries again.
-    - One that fails ends all of them: of the others nothing is committed that has not landed by
-      then.
-    - Whoever is told that nobody has asked deletes the files of its attempt. So that is said of no
-      attempt that was asked for, though its answer may not reach it, as after an interrupt.
+    - Only the attempts that lost are built anew, and only the first of them waits before it tries
+      again. If all were built anew, somebody who commits to one of many tables every second would
+      be faster every time.
+    - One that fails ends all of them: what has not landed by then is not committed.
+    - A write deletes the files of its attempt when it is told that nobody has asked for it. So no
+      attempt that was asked for is told that, even if its answer is lost, as after an interrupt.
     - Where a catalog cannot commit to all of their stores at once, it is asked for one after the
       other: see ``sending``.
 

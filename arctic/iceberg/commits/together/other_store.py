@@ -1,9 +1,12 @@
-"""A commit to one store that holds only while the other store of its table is as it was looked at.
+"""A commit to one store that is refused if the other store of its table has changed meanwhile.
 
-Who has looked at both stores commits to one of them, and a catalog compares that one alone. A
-catalog in a database compares the other one in the same transaction; one behind REST, where it
-takes commits to several tables in one request. Where PyIceberg itself validates commits, as those
-to Glue and Hive, both stores are marked: see ``marked_stores``.
+Some commits rest on a look at both stores, and a catalog compares only the one that is committed
+to. How the other one is compared depends on the catalog:
+
+    - In a database: in the same transaction.
+    - Behind REST: in the same request, where the server takes several tables in one.
+    - Glue and Hive, whose commits PyIceberg validates: both stores are marked, see
+      ``marked_stores``.
 """
 
 from __future__ import annotations
@@ -48,10 +51,10 @@ def beside(
 
 
 def noticed_by(staged: StagedSnapshot, other: Table | None) -> StagedSnapshot:
-    """Return an attempt that whoever looked at its store notices, and commits to the other one.
+    """Return an attempt that others notice who look at its store and commit to the other one.
 
-    For one that replaces rows whatever the other store is. Where that store is compared along with
-    the one that is committed to, it needs no more than to land.
+    For an attempt that replaces rows whatever the other store holds. Where catalogs compare both
+    stores it is noticed once it has landed; elsewhere it marks the other store.
 
     Args:
         staged: the attempt.

@@ -1,4 +1,4 @@
-"""Which partitions are new enough to be kept: those whose time began no longer ago than so.
+"""Which partitions are new enough for a cache: those whose time began within its greatest age.
 
 Rules:
     - A partition that tells no time is kept: the bound of bytes holds for it too.

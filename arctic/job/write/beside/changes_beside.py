@@ -1,9 +1,9 @@
 """Changes of a table with a key that others have committed since a command read its rows.
 
-A command is committed as if it had begun right before its commit: what others did meanwhile must
-leave what it has read as it was. That is so if none of them wrote a key that it writes or has read,
-and none brought a row that it would have looked at. Whoever only puts rows into other files, or
-takes files away that nobody needs, changes nothing.
+A command is committed as if it had begun right before its commit, so what it has read must still be
+so. It is if no other commit wrote a key that the command writes or has read, and none brought a row
+that the command would have looked at. Commits that only put rows into other files, or remove files
+that nobody needs, change nothing.
 
 Rules:
     - Of each commit the files that it added are looked at, once: a command that loses a race for a

@@ -44,7 +44,7 @@ class KeptRows:
         self._places = list(dict.fromkeys((*target.key, *target.partition_sources)))
         self._rows = target.schema.empty_table()
         self._stale = target.schema.empty_table().select(self._places)
-        """Where the rows lie that these replace, if that is not where these go."""
+        """Key and partition columns of the rows that these replace."""
 
     def look(
         self,
