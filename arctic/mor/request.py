@@ -18,7 +18,7 @@ from arctic.errors import InternalError
 from arctic.table.files import ColumnBounds
 from arctic.table.filters.predicate import Predicate
 from arctic.table.merge_engine import FoldRules, MergeEngine
-from arctic.table.positions.row_places import FILE, POSITION
+from arctic.table.row_positions import FILE, POSITION
 
 OpenFile = Callable[[str], Any]
 """Opens a path for reading at any position: a pyarrow file or a Python one."""

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 
 from arctic.columns.integers.distinct import distinct
 from arctic.errors import InternalError
-from arctic.table.positions.row_places import ACTION, FILE, PLACE_COLUMNS, POSITION
+from arctic.table.row_positions import ACTION, FILE, PLACE_COLUMNS, POSITION
 from arctic.writing.base_writer import BaseWriter
 from arctic.writing.target import TaskResult
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from arctic.columns.field_ids import field_with_id
 from arctic.table.files import FileKind, TableFile, WrittenFile
-from arctic.table.positions.position_delete import (
+from arctic.table.row_positions import (
     DELETED_PATH_ID,
     DELETED_PATH_NAME,
     DELETED_POSITION_ID,

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from arctic.errors import InvalidInputError
-from arctic.table.positions.row_places import PLACE_COLUMNS
+from arctic.table.row_positions import PLACE_COLUMNS
 from arctic.table.table_description import TableDescription
 from arctic.writing.base_writer import BaseWriter
 from arctic.writing.change_writer import ChangeWriter

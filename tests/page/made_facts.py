@@ -40,8 +40,7 @@ from arctic.service.watching.group_view import (
     WaitingTable,
 )
 from arctic.table.expire_report import ExpiredItem, ExpiredKind, ExpireReport
-from arctic.table.schema_version import SchemaVersion
-from arctic.table.table_description import Column
+from arctic.table.table_description import Column, SchemaVersion
 
 NOW_MS = 1_790_000_000_000
 MIB = 2**20

@@ -16,8 +16,7 @@ from arctic.page.views.read_xray import draw_read
 from arctic.page.views.schema_steps import draw_schemas
 from arctic.page.views.table_page import MOST_ITEMS, draw_table
 from arctic.scan.read_summary import LeftOut, OpenedKind, ReadSummary
-from arctic.table.schema_version import SchemaVersion
-from arctic.table.table_description import Column
+from arctic.table.table_description import Column, SchemaVersion
 from tests.page.made_facts import MIB, NOW_MS, commit, hostile, lake, node, row
 
 

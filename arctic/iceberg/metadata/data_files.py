@@ -36,7 +36,7 @@ from arctic.iceberg.metadata.bounds import FILE_OFFSET_ID
 from arctic.iceberg.values.named_columns import METRICS_OF_COLUMN
 from arctic.table.filename import parse_base_name, parse_change_name, parse_position_delete_name
 from arctic.table.files import FileKind, WrittenFile
-from arctic.table.positions.position_delete import DELETED_PATH_ID, DELETED_POSITION_ID
+from arctic.table.row_positions import DELETED_PATH_ID, DELETED_POSITION_ID
 from arctic.table.table_description import TableDescription
 
 _PARSERS = {

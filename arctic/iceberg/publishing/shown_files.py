@@ -18,8 +18,8 @@ from arctic.errors import InternalError
 from arctic.iceberg.metadata.entries import entries_of, live_manifests, snapshot_of
 from arctic.iceberg.metadata.version_three import BlobPlace, vector_place
 from arctic.iceberg.tables.open_table import OpenTable
-from arctic.table.positions.position_delete import DELETED_PATH_ID
 from arctic.table.property_names import PUBLISHED_BASE, PUBLISHED_CHANGE
+from arctic.table.row_positions import DELETED_PATH_ID
 from arctic.table.snapshot import TableSnapshot
 
 NO_SNAPSHOT = "none"

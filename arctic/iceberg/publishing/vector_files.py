@@ -37,7 +37,7 @@ from arctic.iceberg.storage.puffin import puffin_file
 from arctic.iceberg.storage.table_io import TableIO
 from arctic.iceberg.translate import catalog_errors
 from arctic.table.files import TableFile
-from arctic.table.positions.position_delete import DELETED_PATH_ID, DELETED_POSITION_ID
+from arctic.table.row_positions import DELETED_PATH_ID, DELETED_POSITION_ID
 
 Rows = npt.NDArray[np.int64]
 VectorFile = DataFile

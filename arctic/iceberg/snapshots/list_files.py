@@ -41,7 +41,7 @@ from arctic.table.filename import (
 )
 from arctic.table.files import ColumnBounds, FileKind, Partition, TableFile
 from arctic.table.filters.predicate import Predicate
-from arctic.table.positions.position_delete import DELETED_PATH_ID
+from arctic.table.row_positions import DELETED_PATH_ID
 from arctic.table.snapshot import TableSnapshot
 
 MAX_FORMAT_VERSION = 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arctic.iceberg.tables.open_table import OpenTable
 from arctic.iceberg.values.schema import described_columns
-from arctic.table.schema_version import SchemaVersion
+from arctic.table.table_description import SchemaVersion
 
 
 def schema_versions(opened: OpenTable) -> tuple[SchemaVersion, ...]:

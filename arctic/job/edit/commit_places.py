@@ -23,7 +23,7 @@ from arctic.job.write.commit_write import commit_write
 from arctic.job.write.target_table import check_same
 from arctic.job.write.write_job import work_here
 from arctic.job.write.write_task import write_task
-from arctic.table.positions.row_places import ACTION, FILE, PLACE_COLUMNS, POSITION
+from arctic.table.row_positions import ACTION, FILE, PLACE_COLUMNS, POSITION
 
 _PLACE = [FILE, POSITION]
 _PLACED = Command(name="MERGE", rows="places", once=None, checks_inserts=False, is_blind=False)

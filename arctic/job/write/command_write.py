@@ -25,7 +25,7 @@ from arctic.iceberg.values.partition_key import partition_keys
 from arctic.job.read.locate import locate_rows
 from arctic.job.write.asked_write import AskedWrite
 from arctic.job.write.write_job import WriteJob, begin_write
-from arctic.table.positions.row_places import ACTION, PLACE_COLUMNS
+from arctic.table.row_positions import ACTION, PLACE_COLUMNS
 from arctic.table.snapshot import TableSnapshot
 from arctic.writing.write_request import KeyRule, WriteMode
 from arctic.writing.writer import plan_write

@@ -30,7 +30,7 @@ from arctic.mor.files.parquet_input import ParquetInput
 from arctic.mor.request import OpenFile, ReadRequest
 from arctic.scan.task import NodeTask
 from arctic.table.files import FileKind, TableFile
-from arctic.table.positions.position_delete import (
+from arctic.table.row_positions import (
     DELETED_PATH_ID,
     DELETED_PATH_NAME,
     DELETED_POSITION_ID,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from arctic.optimizing.report import TableStatus
 from arctic.page.facts.read_facts import LastRead, ReadFacts
 from arctic.table.expire_report import ExpireReport
-from arctic.table.schema_version import SchemaVersion
+from arctic.table.table_description import SchemaVersion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from arctic.scan.explain import counted
-from arctic.table.schema_version import SchemaVersion
-from arctic.table.table_description import Column
+from arctic.table.table_description import Column, SchemaVersion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,7 +33,7 @@ from arctic.iceberg.publishing.published_table import OUTPUTS
 from arctic.iceberg.publishing.vector_files import blob_rows
 from arctic.job.adopt import dead_keys, repair_job
 from arctic.job.adopt.unique_key import MOST_BYTES
-from arctic.table.positions.position_delete import DELETED_PATH_ID
+from arctic.table.row_positions import DELETED_PATH_ID
 from tests.iceberg.plain_readers import by_duckdb, by_pyiceberg, plain_catalog
 
 COLUMNS = Schema(

@@ -20,7 +20,7 @@ from arctic.job.write.command_write import Command, begin_command
 from arctic.job.write.commit_write import commit_write
 from arctic.job.write.write_job import WriteJob
 from arctic.job.write.write_task import write_task
-from arctic.table.positions.row_places import FILE, POSITION
+from arctic.table.row_positions import FILE, POSITION
 from arctic.writing.target import TaskResult
 
 SCHEMA = pa.schema([pa.field("id", pa.int64(), nullable=False), ("part", pa.string())])

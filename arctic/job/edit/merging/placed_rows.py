@@ -16,7 +16,7 @@ from arctic.errors import UnsupportedError
 from arctic.job.edit.commit_edit import EditedTable, events
 from arctic.job.edit.commit_places import deleted_places, place_schema, replaced_places
 from arctic.job.edit.merging.merge_clauses import MergePlan
-from arctic.table.positions.row_places import FILE, PLACE_COLUMNS, POSITION
+from arctic.table.row_positions import FILE, PLACE_COLUMNS, POSITION
 
 
 class PlacedRows:

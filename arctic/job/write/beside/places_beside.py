@@ -37,7 +37,7 @@ from arctic.scan.store_files import StoreFiles
 from arctic.scan.task import PruneCounts
 from arctic.table.files import TableFile
 from arctic.table.filters.predicate import Predicate, may_match, tests_of
-from arctic.table.positions.row_places import FILE, POSITION
+from arctic.table.row_positions import FILE, POSITION
 from arctic.table.snapshot import TableSnapshot
 
 Places = Mapping[str, npt.NDArray[np.int64]]

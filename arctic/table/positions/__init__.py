@@ -1,1 +1,0 @@
-"""Rows by where they are: a file, and a position in it."""
