@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         write,
     )
     from arctic.cdc.decode import Decoding, Encoding
+    from arctic.change_messages import apply_changes
     from arctic.errors import (
         AlreadyExistsError,
         ArcticError,
@@ -70,7 +71,6 @@ if TYPE_CHECKING:
     from arctic.job.publish.publish_report import PublishReport
     from arctic.job.views.refresh_report import RefreshReport
     from arctic.materialized import list_views, materialize, refresh
-    from arctic.mirror import apply_changes
     from arctic.optimizing.report import OptimizeReport, TableStatus
     from arctic.table.expire_report import ExpireReport
     from arctic.with_mirrors import mirror_kafka, mirror_mysql, mirror_postgres
@@ -173,7 +173,7 @@ _HOMES = {
     "RepairReport": "arctic.job.adopt.repair_job",
     "TableStatus": "arctic.optimizing.report",
     "Window": "arctic.job.complete.window_job",
-    "apply_changes": "arctic.mirror",
+    "apply_changes": "arctic.change_messages",
     "list_views": "arctic.materialized",
     "local_session": "arctic.with_spark",
     "materialize": "arctic.materialized",

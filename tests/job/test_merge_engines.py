@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 
 import arctic
+from arctic.change_messages import apply_changes
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
-from arctic.mirror import apply_changes
 from arctic.mor.deletes.delete_index import DeleteRows
 from arctic.mor.folding import folded_inserts
 from arctic.mor.key_parts import KeyPart

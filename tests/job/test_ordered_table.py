@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import arctic
+from arctic.change_messages import apply_changes
 from arctic.iceberg.catalogs.catalog import CatalogConfig, open_catalog
 from arctic.iceberg.tables.open_table import open_table
 from arctic.job.changes.asked_changes import AskedChanges
@@ -22,7 +23,6 @@ from arctic.job.read.plan_rows import merge_request
 from arctic.job.read.scan_job import scan_opened
 from arctic.job.reference import parse_reference
 from arctic.job.vectors.vector_work import VectorWork, look_up
-from arctic.mirror import apply_changes
 from arctic.scan.changes.change_limit import ChangeLimit
 from arctic.scan.scan_input import SetApart
 from arctic.table.files import FileKind
